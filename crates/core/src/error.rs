@@ -1,0 +1,127 @@
+//! The one error type of the core. Variants hold data; the binding turns them into the Python exceptions of the same
+//! names, and `Display` says the same in one line.
+
+use std::fmt;
+
+/// The result of everything here that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, as data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// A model breaks an invariant.
+    Model {
+        /// The rule that is broken, in words.
+        invariant: String,
+        /// The id concerned.
+        id: Option<u32>,
+    },
+    /// A file does not hold what its format asks for.
+    Format {
+        /// A line number, `byte 17`, or a field name.
+        place: Option<String>,
+        /// What was found and what was expected.
+        problem: String,
+    },
+    /// An argument has a value that it cannot have.
+    Option {
+        /// The argument's name.
+        argument: &'static str,
+        /// The value as given.
+        value: String,
+        /// What it may be.
+        allowed: String,
+    },
+    /// The regex engine gave up on a text.
+    Pattern {
+        /// The regex.
+        pattern: String,
+        /// What the engine says.
+        problem: String,
+    },
+    /// The text spells a special token that the call did not allow.
+    SpecialTokenInText {
+        /// The token's text.
+        token: String,
+        /// Where it starts, in bytes.
+        offset: usize,
+    },
+    /// A character, word or byte has no token, and there is no fallback.
+    NotInVocabulary {
+        /// The bytes that are missing.
+        content: Vec<u8>,
+        /// Where they start, in bytes of the text.
+        offset: usize,
+    },
+    /// An id stands for no token.
+    UnknownId {
+        /// The id.
+        id: i64,
+        /// Its place in the sequence.
+        position: usize,
+        /// The largest id + 1.
+        vocab_size: usize,
+    },
+    /// An error of one text of a batch.
+    InBatch {
+        /// The text's place in the batch.
+        index: usize,
+        /// Its error.
+        error: Box<Error>,
+    },
+    /// The caller asked to stop.
+    Interrupted,
+}
+
+impl Error {
+    /// The error of a model that breaks `invariant`.
+    pub fn model(invariant: impl Into<String>, id: Option<u32>) -> Self {
+        Self::Model { invariant: invariant.into(), id }
+    }
+
+    /// The same error, said of text `index` of a batch.
+    #[must_use]
+    pub fn in_batch(self, index: usize) -> Self {
+        match self {
+            Self::Interrupted => self,
+            error => Self::InBatch { index, error: Box::new(error) },
+        }
+    }
+
+    /// The same error with offsets counted from `start` bytes earlier.
+    #[must_use]
+    pub fn shifted(self, start: usize) -> Self {
+        match self {
+            Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: offset + start },
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model { invariant, id: Some(id) } => write!(f, "id {id}: {invariant}"),
+            Self::Model { invariant, id: None } => f.write_str(invariant),
+            Self::Format { place: Some(place), problem } => write!(f, "{place}: {problem}"),
+            Self::Format { place: None, problem } => f.write_str(problem),
+            Self::Option { argument, value, allowed } => {
+                write!(f, "{argument}={value} is not possible; expected {allowed}")
+            }
+            Self::Pattern { pattern, problem } => write!(f, "the regex engine gave up on {pattern}: {problem}"),
+            Self::SpecialTokenInText { token, offset } => {
+                write!(f, "the text holds the special token {token} at byte {offset}")
+            }
+            Self::NotInVocabulary { content, offset } => {
+                write!(f, "{} (byte {offset}) is not in the vocabulary", content.escape_ascii())
+            }
+            Self::UnknownId { id, position, vocab_size } => {
+                write!(f, "id {id} at position {position} stands for no token; the vocabulary size is {vocab_size}")
+            }
+            Self::InBatch { index, error } => write!(f, "text {index}: {error}"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

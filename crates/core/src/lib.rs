@@ -1,0 +1,27 @@
+//! The core of toksmith, without Python. In reading order:
+//!
+//! 1. [`error`]: the one error type.
+//! 2. [`vocab`]: the immutable vocabulary: tokens, ids, and which pairs merge.
+//! 3. text → ids: [`special`] cuts, [`pattern`] and [`split`] make pieces (with [`scan`]), [`merge`] turns a piece into ids, and
+//!    [`encode`] conducts.
+//! 4. ids → bytes: [`decode`].
+//! 5. corpus → merges: [`count`], then [`train`].
+//! 6. [`table`]: the token tables of files.
+//!
+//! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
+
+pub mod count;
+pub mod decode;
+pub mod encode;
+pub mod error;
+pub mod merge;
+pub mod parallel;
+pub mod pattern;
+pub mod scan;
+pub mod special;
+pub mod split;
+pub mod table;
+pub mod train;
+pub mod vocab;
+
+pub use error::{Error, Result};

@@ -1,0 +1,223 @@
+//! A piece to ids: merge one pair at a time, always the lowest rank and the leftmost of equals, until no pair merges.
+//!
+//! Short pieces are rescanned after each merge; long ones keep their pairs in a heap, so that time grows as n log n.
+//! Both give the same ids, which a test holds.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::error::{Error, Result};
+use crate::parallel::Stop;
+use crate::vocab::{Merge, Unit, Vocab};
+
+/// Pieces of more symbols than this go to the heap.
+const RESCAN_LIMIT: usize = 64;
+
+/// How many merges of a long piece happen between two looks at the stop flag.
+const MERGES_PER_LOOK: usize = 1 << 16;
+
+const NONE: Merge = Merge { rank: u32::MAX, id: u32::MAX };
+
+/// Buffers that are kept from piece to piece.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    ids: Vec<u32>,
+    merges: Vec<Merge>,
+    links: Vec<Link>,
+    heap: BinaryHeap<Reverse<(u32, u32, u32)>>,
+}
+
+/// A symbol's neighbours in a long piece, by position.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    before: u32,
+    after: u32,
+}
+
+/// Appends the ids of `piece` to `out`.
+///
+/// # Errors
+/// [`Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
+/// [`Error::Interrupted`].
+pub fn merge(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    if (vocab.whole_piece() || vocab.unit() == Unit::Piece)
+        && let Some(id) = vocab.id(piece)
+    {
+        out.push(id);
+        return Ok(());
+    }
+    scratch.ids.clear();
+    symbols(vocab, piece, &mut scratch.ids)?;
+    if scratch.ids.len() <= RESCAN_LIMIT {
+        rescan(vocab, scratch, 1);
+    } else {
+        heap(vocab, stop, scratch)?;
+    }
+    out.extend_from_slice(&scratch.ids);
+    Ok(())
+}
+
+/// The two ids that are left of `token` before its last merge, if merging makes them one.
+pub(crate) fn last_pair(vocab: &Vocab, token: &[u8]) -> Option<(u32, u32)> {
+    let mut scratch = Scratch::default();
+    symbols(vocab, token, &mut scratch.ids).ok()?;
+    rescan(vocab, &mut scratch, 2);
+    match scratch.ids[..] {
+        [left, right] => Some((left, right)),
+        _ => None,
+    }
+}
+
+/// The ids of a piece before the first merge.
+fn symbols(vocab: &Vocab, piece: &[u8], ids: &mut Vec<u32>) -> Result<()> {
+    let missing = |content: &[u8], offset| Error::NotInVocabulary { content: content.to_vec(), offset };
+    match vocab.unit() {
+        Unit::Byte => ids.extend(piece.iter().map(|&byte| vocab.byte_id(byte))),
+        Unit::Piece => return Err(missing(piece, 0)),
+        Unit::Char => {
+            let mut offset = 0;
+            for chunk in piece.utf8_chunks() {
+                for char in chunk.valid().split_inclusive(|_| true) {
+                    ids.push(vocab.id(char.as_bytes()).ok_or_else(|| missing(char.as_bytes(), offset))?);
+                    offset += char.len();
+                }
+                if !chunk.invalid().is_empty() {
+                    return Err(missing(chunk.invalid(), offset));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Merges `scratch.ids` in place until no pair merges or `least` ids are left: finds the best pair by looking at all.
+fn rescan(vocab: &Vocab, scratch: &mut Scratch, least: usize) {
+    let Scratch { ids, merges, .. } = scratch;
+    merges.clear();
+    merges.extend(ids.windows(2).map(|pair| vocab.merge(pair[0], pair[1]).unwrap_or(NONE)));
+    while ids.len() > least {
+        // `min_by_key` gives the first of equals, which is the leftmost.
+        let Some((at, &best)) = merges.iter().enumerate().min_by_key(|(_, merge)| merge.rank) else { return };
+        if best == NONE {
+            return;
+        }
+        ids[at] = best.id;
+        ids.remove(at + 1);
+        merges.remove(at);
+        if at > 0 {
+            merges[at - 1] = vocab.merge(ids[at - 1], ids[at]).unwrap_or(NONE);
+        }
+        if at < merges.len() {
+            merges[at] = vocab.merge(ids[at], ids[at + 1]).unwrap_or(NONE);
+        }
+    }
+}
+
+/// The same for a long piece: pairs wait in a heap by (rank, position), and symbols are linked to their neighbours.
+///
+/// An entry is out of date when its left symbol is gone or its pair has another merge by now; it is then passed over.
+fn heap(vocab: &Vocab, stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    let Scratch { ids, links, heap, .. } = scratch;
+    let count = ids.len() as u32;
+    links.clear();
+    links.extend((0..count).map(|at| Link { before: at.wrapping_sub(1), after: at + 1 }));
+    let entry = |ids: &[u32], left: u32, right: u32| {
+        let merge = vocab.merge(ids[left as usize], ids[right as usize])?;
+        Some(Reverse((merge.rank, left, merge.id)))
+    };
+    let mut entries = std::mem::take(heap).into_vec();
+    entries.clear();
+    entries.extend((1..count).filter_map(|right| entry(ids, right - 1, right)));
+    *heap = BinaryHeap::from(entries);
+    let mut merges_until_look = MERGES_PER_LOOK;
+    while let Some(Reverse((rank, at, id))) = heap.pop() {
+        let after = links[at as usize].after;
+        if ids[at as usize] == GONE || after == count {
+            continue;
+        }
+        let current = vocab.merge(ids[at as usize], ids[after as usize]);
+        if current != Some(Merge { rank, id }) {
+            continue;
+        }
+        ids[at as usize] = id;
+        ids[after as usize] = GONE;
+        let Link { before, .. } = links[at as usize];
+        let after = links[after as usize].after;
+        links[at as usize].after = after;
+        if after < count {
+            links[after as usize].before = at;
+            heap.extend(entry(ids, at, after));
+        }
+        if before != u32::MAX {
+            heap.extend(entry(ids, before, at));
+        }
+        merges_until_look -= 1;
+        if merges_until_look == 0 {
+            stop.check()?;
+            merges_until_look = MERGES_PER_LOOK;
+        }
+    }
+    ids.retain(|&id| id != GONE);
+    Ok(())
+}
+
+/// Stands for a symbol that was merged into the one before it. No token has this id.
+const GONE: u32 = u32::MAX;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::vocab::{MergeRule, Tables};
+
+    /// The 256 bytes and `tokens` after them, ids in order.
+    pub(crate) fn bytes_vocab(tokens: &[&str]) -> Vocab {
+        let mut blob: Vec<u8> = (0..=255).collect();
+        let mut ends: Vec<u32> = (1..=256).collect();
+        for token in tokens {
+            blob.extend_from_slice(token.as_bytes());
+            ends.push(blob.len() as u32);
+        }
+        let ids: Vec<u32> = (0..ends.len() as u32).collect();
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
+        Vocab::new(Unit::Byte, MergeRule::Bytes, false, tables).unwrap()
+    }
+
+    fn merged(vocab: &Vocab, piece: &[u8]) -> Vec<u32> {
+        let mut out = Vec::new();
+        merge(vocab, piece, &Stop::default(), &mut Scratch::default(), &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn the_lowest_rank_merges_first_and_the_leftmost_of_equals() {
+        // `ab` merges on the left before it merges on the right, because `aba`, which is then possible, ranks lower.
+        assert_eq!(merged(&bytes_vocab(&["aba", "ab"]), b"abab"), [256, 98]);
+        assert_eq!(merged(&bytes_vocab(&["ba", "ab"]), b"abab"), [97, 256, 98]);
+        assert_eq!(merged(&bytes_vocab(&["aa"]), b"aaa"), [256, 97]);
+    }
+
+    #[test]
+    fn heap_equals_rescan() {
+        let vocab = bytes_vocab(&["aa", "ab", "ba", "aab", "aaaa", "abba", "baab", "bb", "aaaaaaaa"]);
+        let mut state = 1u64;
+        for length in 0..400 {
+            let piece: Vec<u8> = (0..length)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    b"aab"[(state >> 33) as usize % 3]
+                })
+                .collect();
+            let run = |long: bool| {
+                let mut scratch = Scratch::default();
+                symbols(&vocab, &piece, &mut scratch.ids).unwrap();
+                if long {
+                    heap(&vocab, &Stop::default(), &mut scratch).unwrap();
+                } else {
+                    rescan(&vocab, &mut scratch, 1);
+                }
+                scratch.ids
+            };
+            assert_eq!(run(true), run(false));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Hand-written scanners: for a known pattern, where the piece that starts here ends.
+//!
+//! Each gives exactly the matches of its regex, on every text and in linear time; tests hold the two equal. They can be
+//! left out (`TOKSMITH_SLOW=1`) without changing one piece.
+
+mod cl100k;
+mod class;
+mod gpt2;
+mod o200k;
+
+use class::{Classes, NEWLINE};
+
+/// One scanner of the pattern table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scanner {
+    /// `gpt2` and `gpt2_original`, which have equal matches.
+    Gpt2,
+    /// `cl100k`: a run of white space at the end of the text stays whole.
+    Cl100k,
+    /// `cl100k_minbpe` and `llama3`, which have equal matches.
+    Llama3,
+    /// `qwen2`: digits stand alone.
+    Qwen2,
+    /// `o200k`: words may be cut where lower case turns to upper case.
+    O200k,
+}
+
+impl Scanner {
+    /// Calls `each` with every piece of `text`, in order.
+    ///
+    /// # Errors
+    /// Whatever `each` returns.
+    pub fn split<'t, E>(self, text: &'t str, each: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            Self::Gpt2 => pieces(text, gpt2::end, each),
+            Self::Cl100k => pieces(text, cl100k::end::<3, true>, each),
+            Self::Llama3 => pieces(text, cl100k::end::<3, false>, each),
+            Self::Qwen2 => pieces(text, cl100k::end::<1, false>, each),
+            Self::O200k => pieces(text, o200k::end, each),
+        }
+    }
+}
+
+fn pieces<'t, E>(
+    text: &'t str,
+    end: impl Fn(Text<'t>, usize) -> usize,
+    mut each: impl FnMut(&'t str) -> Result<(), E>,
+) -> Result<(), E> {
+    let view = Text { text, classes: class::classes() };
+    let mut at = 0;
+    while at < text.len() {
+        let next = end(view, at);
+        each(&text[at..next])?;
+        at = next;
+    }
+    Ok(())
+}
+
+/// A text with the class table at hand. Positions are bytes and always stand between characters.
+#[derive(Clone, Copy)]
+struct Text<'t> {
+    text: &'t str,
+    classes: &'static Classes,
+}
+
+impl Text<'_> {
+    /// The class bits and length of the character at `at`; no bits and length 0 at the end of the text.
+    #[inline]
+    fn look(self, at: usize) -> (u8, usize) {
+        match self.text.as_bytes().get(at) {
+            None => (class::END, 0),
+            Some(&byte) if byte < 0x80 => (self.classes.of(u32::from(byte)), 1),
+            Some(_) => match self.text[at..].chars().next() {
+                Some(char) => (self.classes.of(char.into()), char.len_utf8()),
+                None => (class::END, 0),
+            },
+        }
+    }
+
+    #[inline]
+    fn byte(self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// The end of the run of characters from `at` on whose class has one of `bits`.
+    #[inline]
+    fn run(self, mut at: usize, bits: u8) -> usize {
+        loop {
+            let (class, len) = self.look(at);
+            if class & bits == 0 {
+                return at;
+            }
+            at += len;
+        }
+    }
+
+    /// The end of the run of letters, digits, or anything else that is no white space.
+    #[inline]
+    fn run_without(self, mut at: usize, bits: u8) -> usize {
+        loop {
+            let (class, len) = self.look(at);
+            if class & (bits | class::END) != 0 {
+                return at;
+            }
+            at += len;
+        }
+    }
+
+    /// The end of at most `most` numbers from `at` on.
+    #[inline]
+    fn numbers(self, mut at: usize, most: usize) -> usize {
+        for _ in 0..most {
+            let (class, len) = self.look(at);
+            if class & class::NUMBER == 0 {
+                return at;
+            }
+            at += len;
+        }
+        at
+    }
+
+    /// The end of an apostrophe with s, t, d, m, ll, ve or re at `at`, in any case and with ſ for s; else `at`.
+    #[inline]
+    fn contraction(self, at: usize) -> usize {
+        if self.byte(at) != Some(b'\'') {
+            return at;
+        }
+        match (self.byte(at + 1).map(|byte| byte | 0x20), self.byte(at + 2).map(|byte| byte | 0x20)) {
+            (Some(b's' | b't' | b'd' | b'm'), _) if self.letter(at + 1) => at + 2,
+            (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) if self.letter(at + 1) && self.letter(at + 2) => {
+                at + 3
+            }
+            _ if self.text.as_bytes()[at + 1..].starts_with("ſ".as_bytes()) => at + 1 + "ſ".len(),
+            _ => at,
+        }
+    }
+
+    #[inline]
+    fn letter(self, at: usize) -> bool {
+        self.byte(at).is_some_and(|byte| byte.is_ascii_alphabetic())
+    }
+
+    /// The end of a piece of white space at `at`, where no other branch matched: up to the last newline of the run;
+    /// without one, the run less its last character, which belongs to what follows. `whole_at_end`: a run that ends
+    /// the text stays whole even if it has a newline.
+    #[inline]
+    fn white_space(self, at: usize, newlines: bool, whole_at_end: bool) -> usize {
+        let (mut end, mut last, mut after_newline) = (at, at, at);
+        loop {
+            let (class, len) = self.look(end);
+            if class & class::SPACE == 0 {
+                break;
+            }
+            last = end;
+            end += len;
+            if class & NEWLINE != 0 {
+                after_newline = end;
+            }
+        }
+        let ends_text = end == self.text.len();
+        if newlines && after_newline > at && !(ends_text && whole_at_end) {
+            return after_newline;
+        }
+        if ends_text || last == at { end } else { last }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! Every scanner against its regex.
+
+use crate::pattern::{PATTERNS, Pattern};
+use crate::split::Splitter;
+
+/// One character of every class that some pattern tells apart, in each length of UTF-8 that has it.
+const REPRESENTATIVES: &[&str] = &[
+    "a", "s", "l", "E", "'", "1", " ", "\t", "\n", "\r", "/", "!", "é", "É", "ſ", "ª", "²", "\u{85}", "\u{a0}", "\u{300}", "ǅ",
+    "ʰ", "א", "٣", "中", "\u{2003}", "…", "ᾨ", "𐐀", "𐐨", "𝟙", "😀", "𑀀", "\u{1f3fb}",
+];
+
+/// One character for each way in which the patterns can go on.
+const REDUCED: &[&str] = &["a", "A", "1", " ", "\n", "'", "!", "中", "\u{300}"];
+
+fn pieces(splitter: &Splitter, text: &str) -> Vec<usize> {
+    let (mut ends, mut end) = (Vec::new(), 0);
+    splitter
+        .split(text.as_bytes(), |piece| {
+            end += piece.len();
+            ends.push(end);
+            Ok(())
+        })
+        .unwrap();
+    ends
+}
+
+fn each_row(check: impl Fn(&Pattern, &dyn Fn(&str))) {
+    for row in PATTERNS {
+        let fast = Splitter::new(row.regexes).unwrap();
+        let slow = Splitter::without_scanners(row.regexes).unwrap();
+        check(row, &|text| {
+            assert_eq!(pieces(&fast, text), pieces(&slow, text), "{} on {text:?}", row.name);
+        });
+    }
+}
+
+fn tuples(symbols: &[&str], length: usize, text: &mut String, check: &dyn Fn(&str)) {
+    check(text);
+    if length > 0 {
+        for symbol in symbols {
+            let end = text.len();
+            text.push_str(symbol);
+            tuples(symbols, length - 1, text, check);
+            text.truncate(end);
+        }
+    }
+}
+
+#[test]
+fn every_row_has_a_scanner() {
+    for row in PATTERNS {
+        assert!(row.scanner.is_some(), "{}", row.name);
+    }
+}
+
+#[test]
+fn all_short_tuples_of_representatives() {
+    let length = if cfg!(debug_assertions) { 2 } else { 3 };
+    each_row(|_, check| tuples(REPRESENTATIVES, length, &mut String::new(), check));
+}
+
+#[test]
+fn all_longer_tuples_of_the_reduced_classes() {
+    let length = if cfg!(debug_assertions) { 4 } else { 5 };
+    each_row(|_, check| tuples(REDUCED, length, &mut String::new(), check));
+}
+
+#[test]
+fn contractions_in_every_case() {
+    let symbols = ["'", "s", "T", "l", "L", "v", "E", "r", "ſ", "K", "x", " "];
+    each_row(|_, check| tuples(&symbols, 4, &mut String::new(), check));
+}
+
+#[test]
+fn every_code_point_alone_and_between_letters() {
+    let step = if cfg!(debug_assertions) { 7 } else { 1 };
+    each_row(|_, check| {
+        for char in ('\0'..=char::MAX).step_by(step) {
+            check(&format!("{char}"));
+            check(&format!("a{char}b{char}C"));
+        }
+    });
+}

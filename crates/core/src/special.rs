@@ -1,0 +1,181 @@
+//! Cutting added tokens out of a text, before anything else happens to it.
+//!
+//! One scan finds all added tokens, leftmost first and then longest. Tokens that are not special are always cut. What
+//! happens to a special one is the caller's choice, [`Allow`]; by default it is an error, so that text from outside can
+//! never slip a control token in.
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::error::{Error, Result};
+use crate::vocab::ID_LIMIT;
+
+/// A token that is found in the text before it is split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedToken {
+    /// Its text, never empty.
+    pub content: String,
+    /// Its id; several may share one.
+    pub id: u32,
+    /// Whether it is a control token, found only where the call allows it.
+    pub special: bool,
+}
+
+/// What to do with special tokens in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Allow {
+    /// None may occur.
+    Raise,
+    /// All turn into their ids.
+    All,
+    /// All are ordinary text.
+    Text,
+    /// These (by place in the list of added tokens, sorted) turn into their ids; the others may not occur.
+    Some(Vec<usize>),
+}
+
+/// A part of a text: ordinary, or one added token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segment<'t> {
+    /// Text to split, and where it starts.
+    Text(&'t [u8], usize),
+    /// An added token's id.
+    Token(u32),
+}
+
+/// The added tokens of a tokenizer, ready to be searched.
+#[derive(Debug)]
+pub struct AddedTokens {
+    tokens: Vec<AddedToken>,
+    places: HashMap<String, usize, FxBuildHasher>,
+    all: Option<AhoCorasick>,
+    /// Finds only the tokens that are not special, whose places are in `plain`.
+    ordinary: Option<AhoCorasick>,
+    plain: Vec<usize>,
+}
+
+impl AddedTokens {
+    /// The tokens, in order of preference where several share an id.
+    ///
+    /// # Errors
+    /// [`Error::Model`] for an empty content or one listed twice.
+    pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
+        let mut places = HashMap::with_capacity_and_hasher(tokens.len(), FxBuildHasher);
+        for (place, token) in tokens.iter().enumerate() {
+            if token.content.is_empty() {
+                return Err(Error::model("an added token has no content", Some(token.id)));
+            }
+            if token.id >= ID_LIMIT {
+                return Err(Error::model(format!("ids must lie below {ID_LIMIT}"), Some(token.id)));
+            }
+            if places.insert(token.content.clone(), place).is_some() {
+                let content = &token.content;
+                return Err(Error::model(format!("the added token {content} is listed twice"), Some(token.id)));
+            }
+        }
+        let plain: Vec<usize> = (0..tokens.len()).filter(|&place| !tokens[place].special).collect();
+        let all = automaton(tokens.iter())?;
+        let ordinary = automaton(plain.iter().map(|&place| &tokens[place]))?;
+        Ok(Self { tokens, places, all, ordinary, plain })
+    }
+
+    /// The place of the token with this content.
+    #[must_use]
+    pub fn place(&self, content: &str) -> Option<usize> {
+        self.places.get(content).copied()
+    }
+
+    /// The tokens, in order.
+    #[must_use]
+    pub fn tokens(&self) -> &[AddedToken] {
+        &self.tokens
+    }
+
+    /// Calls `each` with every part of `text`, in order; empty text parts are left out.
+    ///
+    /// # Errors
+    /// [`Error::SpecialTokenInText`] for one that `allow` does not allow, before anything after it is looked at, and
+    /// whatever `each` returns.
+    pub fn cut<'t>(
+        &self,
+        text: &'t [u8],
+        allow: &Allow,
+        mut each: impl FnMut(Segment<'t>) -> Result<()>,
+    ) -> Result<()> {
+        let finder = if *allow == Allow::Text { &self.ordinary } else { &self.all };
+        let mut start = 0;
+        if let Some(finder) = finder {
+            for found in finder.find_iter(text) {
+                let place = found.pattern().as_usize();
+                let place = if *allow == Allow::Text { self.plain[place] } else { place };
+                let token = &self.tokens[place];
+                if !allowed(token, place, allow) {
+                    return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
+                }
+                if start < found.start() {
+                    each(Segment::Text(&text[start..found.start()], start))?;
+                }
+                each(Segment::Token(token.id))?;
+                start = found.end();
+            }
+        }
+        if start < text.len() { each(Segment::Text(&text[start..], start)) } else { Ok(()) }
+    }
+}
+
+fn allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
+    match allow {
+        Allow::All | Allow::Text => true,
+        Allow::Raise => !token.special,
+        Allow::Some(places) => !token.special || places.binary_search(&place).is_ok(),
+    }
+}
+
+fn automaton<'a>(tokens: impl ExactSizeIterator<Item = &'a AddedToken>) -> Result<Option<AhoCorasick>> {
+    if tokens.len() == 0 {
+        return Ok(None);
+    }
+    AhoCorasickBuilder::new()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(tokens.map(|token| token.content.as_bytes()))
+        .map(Some)
+        .map_err(|error| Error::model(format!("the added tokens cannot be searched for: {error}"), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens() -> AddedTokens {
+        let token = |content: &str, id, special| AddedToken { content: content.into(), id, special };
+        AddedTokens::new(vec![token("<a", 1, true), token("<ab", 2, true), token("##", 3, false)]).unwrap()
+    }
+
+    fn cut(text: &str, allow: &Allow) -> Result<Vec<String>> {
+        let mut parts = Vec::new();
+        tokens().cut(text.as_bytes(), allow, |segment| {
+            parts.push(match segment {
+                Segment::Text(bytes, start) => format!("{}@{start}", String::from_utf8_lossy(bytes)),
+                Segment::Token(id) => id.to_string(),
+            });
+            Ok(())
+        })?;
+        Ok(parts)
+    }
+
+    #[test]
+    fn the_longest_of_the_leftmost_is_cut() {
+        assert_eq!(cut("x<ab<a##", &Allow::All).unwrap(), ["x@0", "2", "1", "3"]);
+        assert_eq!(cut("", &Allow::All).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn special_tokens_need_leave_and_the_others_do_not() {
+        let token = |token: &str, offset| Error::SpecialTokenInText { token: token.into(), offset };
+        assert_eq!(cut("x##y<ab", &Allow::Raise).unwrap_err(), token("<ab", 4));
+        assert_eq!(cut("x##y<ab", &Allow::Text).unwrap(), ["x@0", "3", "y<ab@3"]);
+        assert_eq!(cut("x<a", &Allow::Some(vec![0])).unwrap(), ["x@0", "1"]);
+        assert_eq!(cut("x<ab", &Allow::Some(vec![0])).unwrap_err(), token("<ab", 1));
+    }
+}

@@ -1,0 +1,26 @@
+//! The Python binding: convert, release the GIL, make one call of the core, convert back. No logic, no defaults.
+
+use pyo3::prelude::*;
+
+mod call;
+mod engine;
+mod errors;
+mod ids;
+mod tables;
+mod text;
+mod training;
+mod vocab;
+
+/// The compiled core of toksmith.
+#[pymodule(gil_used = true)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("unicode_version", toksmith_core::pattern::UNICODE_VERSION)?;
+    module.add_class::<vocab::Vocab>()?;
+    module.add_class::<engine::Engine>()?;
+    module.add_class::<training::PieceCounts>()?;
+    module.add_class::<training::Merges>()?;
+    module.add_function(wrap_pyfunction!(training::train, module)?)?;
+    module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
+    tables::register(module)
+}

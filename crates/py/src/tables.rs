@@ -1,0 +1,101 @@
+//! The token tables of files.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use toksmith_core::table::{self, Tokens};
+
+use crate::call::call;
+use crate::errors;
+
+type Array1<'py> = Bound<'py, PyArray1<u32>>;
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(parse_tiktoken, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_token_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(dump_token_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_number_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(dump_number_lines, module)?)
+}
+
+#[pyfunction]
+fn parse_tiktoken<'py>(
+    py: Python<'py>,
+    data: &[u8],
+    path: &str,
+) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>)> {
+    let tokens = parse(py, data, path, table::parse_tiktoken)?;
+    Ok(buffers(py, tokens))
+}
+
+#[pyfunction]
+fn parse_token_lines<'py>(
+    py: Python<'py>,
+    data: &[u8],
+    start: usize,
+    count: usize,
+    path: &str,
+) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>, usize)> {
+    let (tokens, next) = parse(py, data, path, |data| table::parse_token_lines(data, start, count))?;
+    let (blob, ends, ids) = buffers(py, tokens);
+    Ok((blob, ends, ids, next))
+}
+
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+fn dump_token_lines<'py>(
+    py: Python<'py>,
+    blob: &[u8],
+    ends: PyReadonlyArray1<'py, u32>,
+    ids: PyReadonlyArray1<'py, u32>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (ends, ids) = (ends.as_slice()?, ids.as_slice()?);
+    let lines = call(py, blob.len() + ids.len(), |_| table::dump_token_lines(blob, ends, ids))?;
+    Ok(PyBytes::new(py, &lines))
+}
+
+#[pyfunction]
+fn parse_number_lines<'py>(
+    py: Python<'py>,
+    data: &[u8],
+    start: usize,
+    count: usize,
+    columns: usize,
+    path: &str,
+) -> PyResult<(Bound<'py, PyArray2<u64>>, usize)> {
+    let (numbers, next) = parse(py, data, path, |data| table::parse_number_lines(data, start, count, columns))?;
+    Ok((numbers.into_pyarray(py).reshape([count, columns])?, next))
+}
+
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+fn dump_number_lines<'py>(py: Python<'py>, table: PyReadonlyArray2<'py, u64>) -> PyResult<Bound<'py, PyBytes>> {
+    let (numbers, columns) = (table.as_slice()?, table.as_array().ncols());
+    let lines = call(py, numbers.len() * 8, |_| Ok(table::dump_number_lines(numbers, columns)))?;
+    Ok(PyBytes::new(py, &lines))
+}
+
+/// The result of a parser; its errors get the file's path, and line numbers are integers.
+fn parse<T: Send>(
+    py: Python<'_>,
+    data: &[u8],
+    path: &str,
+    parser: impl FnOnce(&[u8]) -> toksmith_core::Result<T> + Send,
+) -> PyResult<T> {
+    // The core's error is kept until the path can be put to it.
+    match call(py, data.len(), |_| Ok(parser(data)))? {
+        Err(toksmith_core::Error::Format { place, problem }) => {
+            let line = place.as_ref().and_then(|place| place.parse::<u64>().ok());
+            Err(match line {
+                Some(line) => errors::new(py, "FormatError", (path, line, problem))?,
+                None => errors::new(py, "FormatError", (path, place, problem))?,
+            })
+        }
+        result => result.map_err(|error| errors::to_py(py, error)),
+    }
+}
+
+fn buffers(py: Python<'_>, tokens: Tokens) -> (Bound<'_, PyBytes>, Array1<'_>, Array1<'_>) {
+    (PyBytes::new(py, &tokens.blob), tokens.ends.into_pyarray(py), tokens.ids.into_pyarray(py))
+}

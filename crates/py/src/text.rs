@@ -1,0 +1,83 @@
+//! Python texts as UTF-8 bytes: `str` and `bytes` are borrowed, lone surrogates repaired or refused.
+
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+/// What to do with lone surrogates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Errors {
+    /// Pairs become the character that they stand for, and each that is left U+FFFD.
+    Replace,
+    /// An exception.
+    Strict,
+}
+
+/// A text whose bytes can be borrowed.
+pub enum Text<'py> {
+    Str(Bound<'py, PyString>),
+    Bytes(Bound<'py, PyBytes>),
+}
+
+impl Errors {
+    pub fn from_name(py: Python<'_>, name: &str) -> PyResult<Self> {
+        match name {
+            "replace" => Ok(Self::Replace),
+            "strict" => Ok(Self::Strict),
+            _ => Err(crate::errors::new(py, "InvalidOption", ("errors", name, "'replace' or 'strict'"))?),
+        }
+    }
+}
+
+impl<'py> Text<'py> {
+    pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return match text.to_str() {
+                Ok(_) => Ok(Self::Str(text.clone())),
+                Err(problem) if errors == Errors::Strict || !problem.is_instance_of::<PyUnicodeEncodeError>(text.py()) => {
+                    Err(problem)
+                }
+                Err(_) => repaired(text).map(Self::Str),
+            };
+        }
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Self::Bytes(bytes.clone()));
+        }
+        let place = index.map_or_else(String::new, |index| format!("item {index}: "));
+        let kind = value.get_type().qualname()?;
+        Err(PyTypeError::new_err(format!("{place}expected str or bytes, not {kind}")))
+    }
+
+    pub fn as_bytes(&self) -> PyResult<&[u8]> {
+        match self {
+            Self::Str(text) => text.to_str().map(str::as_bytes),
+            Self::Bytes(bytes) => Ok(bytes.as_bytes()),
+        }
+    }
+
+    /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`.
+    pub fn offset(&self, bytes: usize) -> usize {
+        match self {
+            Self::Str(text) => text.to_str().map_or(bytes, |text| text[..bytes].chars().count()),
+            Self::Bytes(_) => bytes,
+        }
+    }
+}
+
+fn repaired<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    let utf16 = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
+    Ok(utf16.call_method1("decode", ("utf-16-le", "replace"))?.cast_into()?)
+}
+
+/// The texts of a batch. A `str` is one text and not a batch.
+pub fn texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<Text<'py>>> {
+    if batch.is_instance_of::<PyString>() || batch.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err("expected a batch of texts (a list), not one text"));
+    }
+    batch.try_iter()?.enumerate().map(|(index, item)| Text::new(&item?, errors, Some(index))).collect()
+}
+
+/// The bytes of each text.
+pub fn slices<'a>(texts: &'a [Text<'_>]) -> PyResult<Vec<&'a [u8]>> {
+    texts.iter().map(Text::as_bytes).collect()
+}

@@ -1,0 +1,80 @@
+"""toksmith: train, run, inspect and convert the tokenizers of language models.
+
+The public names and nothing else; ARCHITECTURE.md says where each lives. `toksmith.reference` is the specification in
+plain Python and can be imported where the compiled core is missing.
+"""
+
+from __future__ import annotations
+
+try:
+    from . import _core
+except ImportError as problem:  # pragma: no cover - the build is missing, and only the reference works
+    _MISSING_CORE = problem
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ImportError("the compiled core of toksmith is missing; build it with `make`") from _MISSING_CORE
+
+else:
+    from ._corpus import Files, files
+    from ._encodings import encodings
+    from ._errors import (
+        CannotRepresent,
+        CorpusError,
+        DownloadError,
+        FormatError,
+        InvalidOption,
+        ModelError,
+        NotInVocabulary,
+        PatternError,
+        SpecialTokenInText,
+        ToksmithError,
+        TrainingInterrupted,
+        UnknownId,
+        UnknownName,
+    )
+    from ._formats import Format, formats
+    from ._load import load
+    from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
+    from ._patterns import Pattern, patterns
+    from ._progress import Progress
+    from ._results import Ragged, StreamDecoder
+    from ._tokenizer import Tokenizer
+    from ._training import train
+
+    __version__ = _core.__version__
+
+    __all__ = [
+        "AddedToken",
+        "CannotRepresent",
+        "CorpusError",
+        "DownloadError",
+        "Files",
+        "Format",
+        "FormatError",
+        "InvalidOption",
+        "Model",
+        "ModelError",
+        "NotInVocabulary",
+        "Pattern",
+        "PatternError",
+        "Progress",
+        "Ragged",
+        "SpecialTokenInText",
+        "Step",
+        "StreamDecoder",
+        "TokenTable",
+        "Tokenizer",
+        "ToksmithError",
+        "TrainingInterrupted",
+        "TrainingRecord",
+        "UnknownId",
+        "UnknownName",
+        "encodings",
+        "files",
+        "formats",
+        "load",
+        "patterns",
+        "train",
+    ]

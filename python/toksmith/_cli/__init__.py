@@ -1,0 +1,61 @@
+"""The command line: one small function for each command, which parses, calls the public functions and prints.
+
+Of toksmith the commands use the public names only, and `_render` to draw. Everything printed is UTF-8, on any locale.
+A new command is a function and a row in `COMMANDS`. Left out: any rule about tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
+
+import typer
+
+import toksmith
+from toksmith import _render
+
+from ._run import runnable
+from ._tokens import count, decode, encode, encodings, show
+from ._train import train
+
+__all__ = ["COMMANDS", "app", "main"]
+
+
+class Command(NamedTuple):
+    """One command: the function, whose name is the command's, and the example that its help shows."""
+
+    function: Callable[..., None]
+    example: str
+
+
+COMMANDS = (
+    Command(train, "toksmith train book.txt -o book.toksmith --vocab-size 8192"),
+    Command(encode, "toksmith encode notes.txt -t cl100k_base"),
+    Command(decode, "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2"),
+    Command(count, "toksmith count README.md notes.txt -t o200k_base"),
+    Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),
+    Command(encodings, "toksmith encodings"),
+)
+
+app = typer.Typer(
+    help="Train tokenizers, encode and decode with them, and look at what they do.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for row in COMMANDS:
+    app.command(name=row.function.__name__, epilog=f"Example: {row.example}")(runnable(row.function))
+
+
+@app.callback(invoke_without_command=True)
+def about(*, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Answer what needs no command."""
+    if version:
+        print(f"toksmith {toksmith.__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line of this process: what the installed `toksmith` calls."""
+    _render.use_utf8()
+    app(prog_name="toksmith")

@@ -1,0 +1,96 @@
+"""What commands have in common: their options, the tokenizer and the bytes that these name, and JSON out.
+
+Options that were not given are not passed on, so that every default stands in one place, the function called.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import toksmith
+
+from ._run import tell
+
+__all__ = [
+    "STDIN",
+    "FilePattern",
+    "FileSpecials",
+    "Files",
+    "Json",
+    "Name",
+    "Special",
+    "given",
+    "given_pattern",
+    "inputs",
+    "loaded",
+    "print_json",
+    "stdin_bytes",
+    "token_json",
+]
+
+STDIN = "-"
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Text files; '-' or none: stdin.")]
+Name = Annotated[str, typer.Option("--tokenizer", "-t", help="A published name (see 'encodings') or a tokenizer file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+Special = Annotated[str, typer.Option(help="Special tokens in the text: raise, allow, or text (no meaning).")]
+FilePattern = Annotated[
+    list[str] | None, typer.Option("--pattern", help="For .tiktoken files: split pattern or regex.")
+]
+FileSpecials = Annotated[list[str] | None, typer.Option("--special-token", help="For .tiktoken files: TOKEN=ID.")]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
+    """The `pattern` argument that the --pattern options stand for, if any was given."""
+    if not patterns:
+        return {}
+    if len(patterns) > 1:
+        return {"pattern": list(patterns)}
+    return {"pattern": None if patterns[0] == "none" else patterns[0]}
+
+
+def loaded(name: str, pattern: Sequence[str] | None, special_tokens: Sequence[str] | None) -> toksmith.Tokenizer:
+    """The tokenizer that `-t`, `--pattern` and `--special-token` name together."""
+    options = given_pattern(pattern)
+    if special_tokens:
+        options["special_tokens"] = dict(map(token_and_id, special_tokens))
+    return toksmith.load(name, **options)
+
+
+def token_and_id(text: str) -> tuple[str, int]:
+    """The parts of a `TOKEN=ID` option; the token may hold `=` itself."""
+    token, equals, id = text.rpartition("=")
+    if not (equals and id.isascii() and id.isdigit()):
+        raise typer.BadParameter(f"{text!r} is not TOKEN=ID", param_hint="--special-token")
+    return token, int(id)
+
+
+def inputs(files: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:
+    """The name and the bytes of each file, read when its turn comes; stdin where none is named."""
+    for name in files or [STDIN]:
+        yield name, stdin_bytes() if name == STDIN else Path(name).read_bytes()
+
+
+def stdin_bytes() -> bytes:
+    if sys.stdin.isatty():
+        tell("reading from the terminal; an end-of-file (Ctrl-D, on Windows Ctrl-Z and Enter) ends the text")
+    return sys.stdin.buffer.read()
+
+
+def token_json(token: bytes) -> dict[str, str]:
+    """Bytes as JSON values: `text` to read, `hex` exact."""
+    return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, ensure_ascii=False))

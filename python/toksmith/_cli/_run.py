@@ -1,0 +1,73 @@
+"""How a command runs: what goes wrong inside it becomes one line on stderr and an exit code.
+
+Exit codes: 0; 1 refused; 2 wrong usage (typer's own); 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+import toksmith
+
+__all__ = ["runnable", "tell"]
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def runnable(function: Callable[..., None]) -> Callable[..., None]:
+    """`function` as typer is to call it: with a `--debug` option, and with its errors told."""
+
+    @functools.wraps(function)
+    def run(*, debug: bool, **options: Any) -> None:
+        with told_errors(debug=debug):
+            function(**options)
+            sys.stdout.flush()
+
+    own = inspect.signature(function, eval_str=True)
+    debug = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), debug])  # type: ignore[attr-defined]
+    run.__annotations__ = {**function.__annotations__, "debug": Debug}
+    return run
+
+
+@contextlib.contextmanager
+def told_errors(*, debug: bool) -> Iterator[None]:
+    """Turn what goes wrong inside into one line on stderr and an exit code."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except BrokenPipeError:  # the reader has what it wanted; nothing may be written to it at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told
+        if debug:
+            traceback.print_exc()
+        tell(reason(error))
+        raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
+
+
+def reason(error: BaseException) -> str:
+    """What is said of `error`, on one line."""
+    if isinstance(error, toksmith.ToksmithError):
+        text = str(error)
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    elif isinstance(error, KeyboardInterrupt):
+        text = "interrupted"
+    else:
+        text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
+    return " ".join(text.splitlines())
+
+
+def tell(message: str) -> None:
+    print(f"toksmith: {message}", file=sys.stderr)

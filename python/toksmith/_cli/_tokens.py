@@ -1,0 +1,162 @@
+"""The commands that use a tokenizer: encode, decode, count, show; and the list of those that have a name.
+
+Text is read and written as bytes, so that nothing is lost on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import toksmith
+from toksmith import _render
+
+from ._arguments import (
+    STDIN,
+    FilePattern,
+    Files,
+    FileSpecials,
+    Json,
+    Name,
+    Special,
+    inputs,
+    loaded,
+    print_json,
+    token_json,
+)
+
+__all__ = ["count", "decode", "encode", "encodings", "show"]
+
+
+def encode(
+    files: Files = None,
+    *,
+    tokenizer: Name,
+    special: Special = "raise",
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
+    as_json: Json = False,
+) -> None:
+    """Print the ids of each file on one line, or of stdin."""
+    tok = loaded(tokenizer, pattern, special_token)
+    rows = []
+    for name, data in inputs(files):
+        ids = tok.encode(data, special=special)
+        rows.append({"file": name, "ids": ids})
+        if not as_json:
+            print(*ids)
+    if as_json:
+        print_json(rows)
+
+
+def decode(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file of ids: numbers, or what 'encode --json' prints.")
+    ] = STDIN,
+    *,
+    tokenizer: Name,
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
+    as_json: Json = False,
+) -> None:
+    """Write the bytes that ids stand for: ids separated by white space or commas, or JSON."""
+    tok = loaded(tokenizer, pattern, special_token)
+    [(name, data)] = inputs([file])
+    decoded = tok.decode_bytes(parsed_ids(data, name))
+    if as_json:
+        print_json(token_json(decoded))
+    else:
+        sys.stdout.buffer.write(decoded)
+        sys.stdout.buffer.flush()
+
+
+def count(
+    files: Files = None,
+    *,
+    tokenizer: Name,
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
+    as_json: Json = False,
+) -> None:
+    """Print the number of tokens of each file, and of all together; special tokens count as ordinary text."""
+    tok = loaded(tokenizer, pattern, special_token)
+    rows: list[dict[str, Any]] = [
+        {"file": name, "tokens": tok.count(data), "bytes": len(data)} for name, data in inputs(files)
+    ]
+    total = {key: sum(row[key] for row in rows) for key in ("tokens", "bytes")}
+    if as_json:
+        print_json({"files": rows, "total": total})
+        return
+    for row in [*rows, {"file": "total", **total}] if len(rows) > 1 else rows:
+        print(f"{row['tokens']:>12}  {row['file']}")
+
+
+def show(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; '-' or none: stdin.")] = STDIN,
+    *,
+    tokenizer: Name,
+    text: Annotated[str | None, typer.Option(help="The text itself, instead of a file.")] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Put the ids under each line.")] = False,
+    special: Special = "text",
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a text as its tokens, each begun by a tick.
+
+    A space is ·, a tab →, a newline ↵. <E2> is a byte of a character that is cut: it is drawn whole where it ends.
+    """
+    tok = loaded(tokenizer, pattern, special_token)
+    data = next(inputs([file]))[1] if text is None else os.fsencode(text)
+    special_ids = frozenset(tok.special_tokens.values())
+    views = _render.token_views(tok.encode(data, special=special), tok.token_bytes, special_ids)
+    if as_json:
+        print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
+        return
+    console = Console(file=sys.stdout, highlight=False)
+    console.print(_render.draw_tokens(views, ids=ids), soft_wrap=not console.is_terminal)
+    print(_render.summary(views))
+
+
+def encodings(*, as_json: Json = False) -> None:
+    """List the published tokenizers that -t accepts by name."""
+    names = toksmith.encodings()
+    if as_json:
+        print_json(names)
+    else:
+        print(*names, sep="\n")
+
+
+def parsed_ids(data: bytes, name: str) -> list[int]:
+    """The ids in `data`: JSON (a list, or what `encode --json` prints), else numbers between white space and commas."""
+    text = data.decode("utf-8", "replace")
+    if text.lstrip()[:1] in ("[", "{"):
+        try:
+            return list(json_ids(json.loads(text)))
+        except ValueError as error:
+            raise toksmith.FormatError(name, None, f"no JSON list of ids: {error}") from None
+    ids = []
+    for number, line in enumerate(text.splitlines(), 1):
+        for word in re.findall(r"[^\s,]+", line):
+            if not re.fullmatch(r"-?[0-9]{1,18}", word):
+                raise toksmith.FormatError(name, number, f"{word!r} is not an id; expected integers, or a JSON list")
+            ids.append(int(word))
+    return ids
+
+
+def json_ids(value: Any) -> Iterator[int]:
+    """The ids in a JSON value, in order."""
+    if type(value) is int:
+        yield value
+    elif isinstance(value, (list, dict)):
+        for part in value if isinstance(value, list) else [value.get("ids")]:
+            yield from json_ids(part)
+    else:
+        raise ValueError(f"{value!r} is not an id")

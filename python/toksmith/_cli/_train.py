@@ -1,0 +1,142 @@
+"""`toksmith train`: text in, a tokenizer file out, each merge printed when asked for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import toksmith
+from toksmith import _render
+
+from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_bytes, token_json
+from ._run import tell
+
+__all__ = ["train"]
+
+
+def train(
+    files: Files = None,
+    *,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the tokenizer.")] = None,
+    vocab_size: Annotated[int | None, typer.Option(help="Stop at this size, special tokens included.")] = None,
+    merges: Annotated[
+        int | None, typer.Option(help="Stop after so many merges. Neither: until no pair repeats.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="bpe, chars or words.")] = None,
+    unit: Annotated[str | None, typer.Option(help="What merging starts from: byte or char.")] = None,
+    alphabet: Annotated[str | None, typer.Option(help="For --unit char: ascii.")] = None,
+    pattern: Annotated[
+        list[str] | None, typer.Option(help="Split pattern: a name, a regex (again: applied in order), or none.")
+    ] = None,
+    special: Annotated[list[str] | None, typer.Option(help="A special token; may be given again.")] = None,
+    ties: Annotated[str | None, typer.Option(help="Equal counts: lowest_ids or first_seen.")] = None,
+    min_count: Annotated[int | None, typer.Option(help="Least count of a pair that is merged.")] = None,
+    max_token_bytes: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads to count with; none: all cores.")] = None,
+    show_merges: Annotated[bool, typer.Option("--show-merges", help="Print each merge and what it left.")] = False,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no closing line.")] = False,
+) -> None:
+    """Train a tokenizer on text files (each one document; .jsonl, Parquet: one for each row), or on stdin."""
+    if output is None and not (show_merges or as_json):
+        raise typer.BadParameter("say where to save the tokenizer, or ask for --show-merges or --json", param_hint="-o")
+    check_target(output)
+    if vocab_size is None and merges is None and min_count is None:
+        min_count = 2  # until no pair repeats; other kinds than BPE have no pairs
+    options = given(vocab_size=vocab_size, merges=merges, kind=kind, unit=unit, alphabet=alphabet, ties=ties)
+    options |= given(min_count=min_count, max_token_bytes=max_token_bytes, threads=threads, special_tokens=special)
+    options |= given_pattern(pattern)
+    if quiet or not sys.stderr.isatty():
+        options["progress"] = False if quiet else progress_lines()
+    tok = trained(files, output, options)
+    if as_json:
+        print_json(training_facts(tok, merges=show_merges))
+        return
+    if show_merges:
+        print("\n".join(_render.merge_lines(merge_views(tok))))
+    if not quiet:
+        print(training_summary(tok, output))
+
+
+def check_target(output: Path | None) -> None:
+    """Refuse, before any work, a file that cannot be written because of where it is."""
+    if output is not None and output.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(output))
+    if output is not None and not output.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
+
+
+def trained(files: Sequence[str] | None, output: Path | None, options: dict[str, Any]) -> toksmith.Tokenizer:
+    """The tokenizer that training on `files` gives, saved as `output`; what Ctrl-C cut short is saved beside it."""
+    corpus: list[bytes | Path] = [stdin_bytes() if name == STDIN else Path(name) for name in files or [STDIN]]
+    try:
+        tok = toksmith.train(corpus, **options)
+    except toksmith.TrainingInterrupted as stopped:
+        if stopped.tokenizer is None or output is None:
+            raise
+        beside = output.with_name(f"{output.stem}.interrupted{output.suffix}")
+        stopped.tokenizer.save(beside)
+        learned = len(stopped.tokenizer.model.merges)
+        tell(f"interrupted while {stopped.phase}; the {learned:,} merges learned so far are saved in {beside}")
+        raise typer.Exit(130) from None
+    if output is not None:
+        tok.save(output)
+    return tok
+
+
+def progress_lines() -> Callable[[toksmith.Progress], None]:
+    """Progress as plain lines on stderr, one in five seconds: for a log, where a bar would be noise."""
+    said_s = 0.0
+
+    def say(now: toksmith.Progress) -> None:
+        nonlocal said_s
+        if now.elapsed_s - said_s >= 5:
+            said_s = now.elapsed_s
+            of = "" if now.total is None else f" of {now.total:,}"
+            unit = "bytes" if now.phase == "counting" else "merges"
+            tell(f"{now.phase}: {now.done:,}{of} {unit} after {said_s:.0f} s")
+
+    return say
+
+
+def record_of(tok: toksmith.Tokenizer) -> toksmith.TrainingRecord:
+    record = tok.model.training
+    assert record is not None, "train() leaves a record"
+    return record
+
+
+def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:
+    record = record_of(tok)
+    return _render.merge_views(tok.model.merges, record.counts, record.left, tok.token_bytes)
+
+
+def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
+    """What training did, as JSON values."""
+    record = record_of(tok)
+    facts: dict[str, Any] = {"entries": len(tok), "vocab_size": tok.vocab_size, "fingerprint": tok.fingerprint}
+    facts |= {"stopped_because": record.stopped_because, "documents": record.documents, "bytes": record.bytes}
+    facts |= {"symbols": record.symbols, "left": symbols_left(record)}
+    if merges:
+        facts["merges"] = [
+            {"pair": [view.left_id, view.right_id], "id": view.id, **token_json(view.token)}
+            | {"count": view.count, "left": view.left}
+            for view in merge_views(tok)
+        ]
+    return facts
+
+
+def training_summary(tok: toksmith.Tokenizer, output: Path | None) -> str:
+    record = record_of(tok)
+    saved = "" if output is None else f"; saved as {output} ({output.stat().st_size:,} bytes)"
+    merges = f"{len(tok.model.merges):,} merges over {record.bytes:,} bytes leave {symbols_left(record):,} ids"
+    return f"{len(tok):,} tokens; {merges}; stopped because {record.stopped_because}{saved}"
+
+
+def symbols_left(record: toksmith.TrainingRecord) -> int:
+    return int(record.left[-1]) if len(record.left) else record.symbols

@@ -1,0 +1,247 @@
+"""Model: the waist of toksmith. Training produces it, every format loads and saves it, every engine runs on it.
+
+A model is plain data in flat buffers: one value, frozen, checked once on construction (in Rust, by `_core.Vocab`)
+and relied on ever after. What is not executed yet (a kind, a step, a flag) can be held, saved and loaded, and is
+refused by name when a tokenizer is built from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._errors import ModelError
+
+__all__ = ["AddedToken", "Model", "Step", "TokenTable", "TrainingRecord", "regex_split"]
+
+Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
+MergeRule = Literal["pair", "bytes"]
+
+
+class TokenTable(Sequence[bytes]):
+    """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made when asked for.
+
+    Args of the constructor: `blob` all tokens one after another; `ends` uint32, shape (n,), where each ends.
+    """
+
+    __slots__ = ("blob", "ends")
+
+    def __init__(self, blob: bytes, ends: NDArray[np.uint32]) -> None:
+        self.blob = blob
+        self.ends = frozen(ends, np.uint32)
+
+    @classmethod
+    def of(cls, tokens: Iterable[bytes]) -> TokenTable:
+        """The table that holds `tokens` in their order."""
+        listed = list(tokens)
+        ends = np.cumsum([len(token) for token in listed], dtype=np.uint32)
+        return cls(b"".join(listed), ends.astype(np.uint32))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        start = int(self.ends[place - 1]) if place else 0
+        return self.blob[start : int(self.ends[place])]
+
+    def __iter__(self) -> Iterator[bytes]:
+        start = 0
+        for end in self.ends.tolist():
+            yield self.blob[start:end]
+            start = end
+
+
+def frozen(values: object, dtype: type[np.generic]) -> NDArray[Any]:
+    """`values` as a read-only, contiguous array of `dtype`."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    if array.flags.writeable:
+        array = array.view() if array is not values else array.copy()
+        array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that is found in the text before anything else happens to it.
+
+    `special` tokens are found only where the call allows them; the others always. The remaining flags are those of
+    HF's tokenizer.json: they can be held, and are refused by name when a tokenizer is built, until they are executed.
+    """
+
+    content: str
+    id: int
+    special: bool = True
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One tagged step of a pipeline (normalizer, splitter, decoder or post-processor): a kind and its options.
+
+    `options` are the kind's arguments by name, sorted, JSON values only.
+    """
+
+    kind: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.options)[name]
+
+
+def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolated", invert: bool = False) -> Step:
+    """The splitter step that cuts a text at the matches of a regex."""
+    options = {"pattern": pattern, "dialect": dialect, "behavior": behavior, "invert": invert}
+    return Step("regex", tuple(sorted(options.items())))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """What training did: order-independent facts only, the same for any machine, thread count or sharding.
+
+    Attributes:
+        options: The options of the training (rule of ties, pattern, limits), JSON values.
+        documents: Documents in the corpus.
+        bytes: UTF-8 bytes in them.
+        digest: Hex digest of the counted pieces; equal corpora (in any order) have equal digests.
+        symbols: Symbols before the first merge (bytes, or characters for `unit="char"`).
+        counts: uint64, shape (merges,): how often each merge's pair stood in the text when it was chosen.
+        left: uint64, shape (merges,): symbols left in the text after each merge.
+        stopped_because: The rule that ended training, in words.
+    """
+
+    options: Mapping[str, Any]
+    documents: int
+    bytes: int
+    digest: str
+    symbols: int
+    counts: NDArray[np.uint64]
+    left: NDArray[np.uint64]
+    stopped_because: str
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One tokenizer as a value. See ARCHITECTURE.md, "What a Model holds".
+
+    Attributes:
+        tokens: The ordinary tokens' bytes, unique. For `merge_rule="bytes"` without scores, in rank order.
+        ids: uint32, shape (len(tokens),): the id of each; unique, holes allowed.
+        merges: uint32, shape (n, 3): left id, right id, result id, in rank order. Empty for `merge_rule="bytes"`.
+        merge_rule: "pair": the pairs of `merges` merge. "bytes": any two neighbours whose joined bytes are a token.
+        whole_piece: Whether a piece that is a token is that token, without merging.
+        splitters: Steps that cut the text into pieces, each working on the pieces of the one before; none: the raw stream.
+        added_tokens: In order; several may share an id, and decoding gives the first.
+        training: The record, or None for a tokenizer that was not trained here.
+        metadata: Free text by name; like `training` no part of equality and fingerprint.
+    """
+
+    tokens: TokenTable
+    ids: NDArray[np.uint32]
+    kind: Kind = "bpe"
+    unit: Literal["byte", "char"] = "byte"
+    merges: NDArray[np.uint32] = field(default_factory=lambda: np.empty((0, 3), np.uint32))
+    merge_rule: MergeRule = "pair"
+    whole_piece: bool = False
+    scores: NDArray[np.float32] | None = None
+    unknown_id: int | None = None
+    byte_fallback: bool = False
+    normalizers: tuple[Step, ...] = ()
+    splitters: tuple[Step, ...] = ()
+    decoders: tuple[Step, ...] = ()
+    post: tuple[Step, ...] = ()
+    added_tokens: tuple[AddedToken, ...] = ()
+    training: TrainingRecord | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    vocab: _core.Vocab = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "ids", frozen(self.ids, np.uint32))
+        set_field(self, "merges", frozen(np.reshape(self.merges, (-1, 3)), np.uint32))
+        if self.scores is not None:
+            set_field(self, "scores", frozen(self.scores, np.float32))
+        table = self.tokens
+        vocab = _core.Vocab(
+            self.kind, self.unit, table.blob, table.ends, self.ids, self.merges, self.merge_rule, self.whole_piece
+        )
+        set_field(self, "vocab", vocab)
+        self._check_added_tokens()
+
+    def _check_added_tokens(self) -> None:
+        contents: set[str] = set()
+        for added in self.added_tokens:
+            if not added.content:
+                raise ModelError("an added token has no content", added.id)
+            if added.content in contents:
+                raise ModelError(f"the added token {added.content!r} is listed twice", added.id)
+            if not 0 <= added.id < 2**24:
+                raise ModelError(f"the added token {added.content!r} has an id outside [0, 16777216)", added.id)
+            own = self.vocab.token(added.id)
+            if own is not None and own != added.content.encode():
+                raise ModelError(f"the added token {added.content!r} has the id of the token {own!r}", added.id)
+            contents.add(added.content)
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens' ids by content, in order."""
+        return {added.content: added.id for added in self.added_tokens if added.special}
+
+    @property
+    def vocab_size(self) -> int:
+        """The largest id + 1; 0 for no token at all."""
+        largest = -1 if len(self.ids) == 0 else int(self.ids.max())
+        return max([largest, *(added.id for added in self.added_tokens)]) + 1
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that are no tables, as JSON values by name; `training` and `metadata` left out."""
+        return {
+            "added_tokens": [vars(added) for added in self.added_tokens],
+            "byte_fallback": self.byte_fallback,
+            "decoders": steps_to_json(self.decoders),
+            "kind": self.kind,
+            "merge_rule": self.merge_rule,
+            "normalizers": steps_to_json(self.normalizers),
+            "post": steps_to_json(self.post),
+            "splitters": steps_to_json(self.splitters),
+            "unit": self.unit,
+            "unknown_id": self.unknown_id,
+            "whole_piece": self.whole_piece,
+        }
+
+    def fingerprint(self) -> str:
+        """The sha256 (hex) of all content but `training` and `metadata`: equal models have equal fingerprints."""
+        digest = hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode())
+        scores = np.empty(0, np.float32) if self.scores is None else self.scores
+        for table in (self.tokens.ends, self.ids, self.merges, scores):
+            digest.update(f"{table.shape}".encode())
+            digest.update(table.astype(table.dtype.newbyteorder("<")).tobytes())
+        digest.update(self.tokens.blob)
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+
+def steps_to_json(steps: tuple[Step, ...]) -> list[dict[str, Any]]:
+    """The steps as JSON objects, `kind` among the options."""
+    return [{"kind": step.kind, **dict(step.options)} for step in steps]

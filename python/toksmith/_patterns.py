@@ -1,0 +1,57 @@
+"""The split patterns by name: a read-only view of the core's table, and what `pattern=` arguments mean."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from . import _core
+from ._errors import InvalidOption, UnknownName
+from ._model import Step, regex_split
+
+__all__ = ["Pattern", "patterns", "splitters"]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One row of the pattern table: regexes in the Rust dialect, each applied to the pieces of the one before."""
+
+    name: str
+    regexes: tuple[str, ...]
+    source: str
+
+
+@cache
+def patterns() -> Mapping[str, Pattern]:
+    """The split patterns that `train` and `load` know by name.
+
+    Returns: a read-only mapping of names to `Pattern`, sorted by name.
+
+    >>> sorted(toksmith.patterns())[:3]
+    ['cl100k', 'cl100k_minbpe', 'gpt2']
+    """
+    rows = (Pattern(name, tuple(regexes), source) for name, regexes, source in _core.patterns())
+    return MappingProxyType({row.name: row for row in rows})
+
+
+def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:
+    """The splitter steps that a `pattern=` argument asks for.
+
+    A word is a name of the table; any other string is a regex; a list holds either, applied in order; None is the raw
+    stream.
+    """
+    if pattern is None:
+        return ()
+    if not isinstance(pattern, str):
+        return tuple(step for part in pattern for step in splitters(part))
+    if pattern in patterns():
+        return tuple(regex_split(regex) for regex in patterns()[pattern].regexes)
+    if not pattern:
+        raise InvalidOption("pattern", pattern, "a name of toksmith.patterns(), a regex, a list of them, or None")
+    if pattern.isidentifier():
+        # No tokenizer splits at one fixed word, so this is a misspelt name.
+        raise UnknownName("pattern", pattern, difflib.get_close_matches(pattern, patterns()))
+    return (regex_split(pattern),)

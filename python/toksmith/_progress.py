@@ -1,0 +1,67 @@
+"""Progress of long work: values for programs, a bar on a terminal, nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
+
+__all__ = ["Progress", "Reporter"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a training is.
+
+    Attributes: `phase`; `done` bytes counted or merges learned, of `total` (None when nobody knows); `elapsed_s`
+    seconds since the training began.
+    """
+
+    phase: Literal["counting", "merging"]
+    done: int
+    total: int | None
+    elapsed_s: float
+
+
+class Reporter:
+    """Hands progress to a callable, or draws a bar on a terminal; a context manager."""
+
+    def __init__(self, progress: Callable[[Progress], object] | bool | None) -> None:
+        self._start = time.perf_counter()
+        self._call = progress if callable(progress) else None
+        drawn = progress is not False and self._call is None and sys.stderr.isatty()
+        columns = (TextColumn("{task.description:>8}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True) if drawn else None
+        self._tasks = {}
+        if self._bar:
+            for phase in ("counting", "merging"):
+                self._tasks[phase] = self._bar.add_task(phase, start=False, total=None, said="", visible=False)
+
+    def __enter__(self) -> Reporter:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the reporter was made."""
+        return time.perf_counter() - self._start
+
+    def report(self, phase: Literal["counting", "merging"], done: int, total: int | None) -> None:
+        """Says how far a phase is."""
+        if self._call:
+            self._call(Progress(phase, done, total, self.elapsed_s))
+        if self._bar:
+            task = self._tasks[phase]
+            self._bar.start_task(task)
+            said = f"{done / 2**20:,.0f} MiB" if phase == "counting" else f"{done:,} of {total or 0:,} merges"
+            self._bar.update(task, completed=done, total=total, said=said, visible=True)

@@ -1,0 +1,129 @@
+"""What a token looks like, before any medium: the views, and the parts that each token is drawn with.
+
+The rules: a space is `·`, a tab `→`, a newline `↵` (and the line ends there); what does not print is escaped as in a
+Python string; bytes that are no whole character inside their token stand as `<E2><98>`, and a character that several
+tokens share is drawn once, in the token that completes it, after its bytes there. The drawing is for people: a text
+that itself holds `·` or `<E2>` looks the same without colour, and only the ids are exact. Left out: colour.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+__all__ = ["MergeView", "Part", "TokenView", "merge_views", "token_parts", "token_text", "token_views"]
+
+MARKS = {" ": "·", "\t": "→", "\n": "↵\n"}
+
+
+class TokenView(NamedTuple):
+    """One token of an encoded text: its id, its bytes, and whether it is a special token."""
+
+    id: int
+    token: bytes
+    special: bool = False
+
+
+@dataclass(frozen=True)
+class MergeView:
+    """One merge of a training: its number from 1, the pair, the new id and its bytes, the pair's count, the ids left."""
+
+    number: int
+    left_id: int
+    right_id: int
+    id: int
+    token: bytes
+    count: int
+    left: int
+
+
+class Part(NamedTuple):
+    """A stretch of a drawn token: `text` to be printed as it is; `kind` what it stands for.
+
+    "text": characters as they are; "mark": white space and escapes; "bytes": bytes of a cut character, or of none.
+    """
+
+    text: str
+    kind: Literal["text", "mark", "bytes"]
+
+
+def token_views(
+    ids: Iterable[int], token_bytes: Callable[[int], bytes], special_ids: Collection[int] = ()
+) -> list[TokenView]:
+    """The views of `ids`, each token's bytes looked up once."""
+    known: dict[int, TokenView] = {}
+    views = []
+    for id in ids:
+        if id not in known:
+            known[id] = TokenView(id, token_bytes(id), id in special_ids)
+        views.append(known[id])
+    return views
+
+
+def merge_views(
+    merges: Iterable[Sequence[int]], counts: Iterable[int], left: Iterable[int], token_bytes: Callable[[int], bytes]
+) -> list[MergeView]:
+    """The views of `merges` (left id, right id, new id), in order, with what training recorded of each."""
+    views = []
+    for number, (merge, count, rest) in enumerate(zip(merges, counts, left, strict=True), 1):
+        left_id, right_id, id = map(int, merge)
+        views.append(MergeView(number, left_id, right_id, id, token_bytes(id), int(count), int(rest)))
+    return views
+
+
+def token_parts(tokens: Sequence[bytes]) -> list[list[Part]]:
+    r"""The parts of each token of one text, in order; an empty token has none.
+
+    >>> first, second = token_parts([b"a \xe0", b"\xa4\xa8"])  # U+0928 is E0 A4 A8
+    >>> "".join(part.text for part in first), "".join(part.text for part in second)
+    ('a·<E0>', '<A4><A8>न')
+    """
+    drawn: list[list[Part]] = [[] for _ in tokens]
+    place, room = -1, 0  # the token under the cursor, and how many of its bytes are still to be drawn
+    for char in b"".join(tokens).decode("utf-8", "surrogateescape"):
+        data = rest = char.encode("utf-8", "surrogateescape")
+        invalid = "\udc80" <= char <= "\udcff"  # what surrogateescape makes of a byte that is part of no character
+        while rest:
+            while room == 0:
+                place += 1
+                room = len(tokens[place])
+            taken, rest = rest[:room], rest[room:]
+            room -= len(taken)
+            if invalid or len(taken) < len(data):
+                append(drawn[place], Part("".join(f"<{byte:02X}>" for byte in taken), "bytes"))
+        if not invalid:
+            append(drawn[place], character_part(char, drawn[place]))
+    return drawn
+
+
+def token_text(token: bytes) -> str:
+    """One token on one line, drawn by itself: a newline is `↵` and no more."""
+    return "".join(part.text for part in token_parts([token])[0]).replace("\n", "")
+
+
+def character_part(char: str, before: list[Part]) -> Part:
+    """How `char` is drawn after the parts `before` it in its token."""
+    if char in MARKS:
+        return Part(MARKS[char], "mark")
+    if not char.isprintable() or is_invisible(char):
+        return Part(char.encode("unicode_escape").decode("ascii"), "mark")
+    if unicodedata.category(char).startswith("M") and not (before and before[-1].kind == "text"):
+        return Part("◌" + char, "text")  # a combining mark would sit on the boundary tick
+    return Part(char, "text")
+
+
+def is_invisible(char: str) -> bool:
+    """Whether `char` is printable in Python's eyes and yet shows nothing: variation selectors and fillers."""
+    return (
+        "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or char in "\u034f\u115f\u1160\u3164\uffa0"
+    )
+
+
+def append(parts: list[Part], part: Part) -> None:
+    """Append `part`, joined to the last one where both are of one kind."""
+    if parts and parts[-1].kind == part.kind:
+        parts[-1] = Part(parts[-1].text + part.text, part.kind)
+    else:
+        parts.append(part)

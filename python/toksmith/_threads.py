@@ -1,0 +1,19 @@
+"""How many threads a call uses when the caller does not say."""
+
+from __future__ import annotations
+
+import os
+
+from ._errors import InvalidOption
+
+__all__ = ["thread_count"]
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads to use: as asked, else the processors that this process may run on."""
+    if threads is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if threads < 1:
+        raise InvalidOption("threads", threads, "at least 1, or None for all processors")
+    return threads

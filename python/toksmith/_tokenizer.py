@@ -1,0 +1,267 @@
+"""Tokenizer: a model with its engine. Encoding, decoding and counting; one text, many texts, streams.
+
+Arguments have their defaults and their documentation here; the work is one call of the core each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core, _formats
+from ._errors import ModelError, NotInVocabulary, UnknownId
+from ._model import Model, Step
+from ._results import Ragged, StreamDecoder
+from ._threads import thread_count
+
+__all__ = ["Special", "Text", "Tokenizer"]
+
+Text = str | bytes
+Special = Literal["raise", "allow", "text"] | Collection[str]
+
+
+class Tokenizer:
+    """Turns text into ids and back, as its model says. Immutable; safe to share between threads and across a fork.
+
+    Wherever a text is due it is `str` or `bytes`; bytes that are no UTF-8 are encoded losslessly by byte-level models.
+    `special` says what special tokens in the text become: `"raise"` refuses them, `"allow"` turns them into their
+    ids, `"text"` takes them as ordinary text, and a collection allows those and refuses the others. `errors` says
+    what lone surrogates in a `str` become: `"replace"` makes U+FFFD of them, `"strict"` raises UnicodeEncodeError.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> tok.encode("slow")
+    [115, 257]
+    >>> tok.decode([115, 257])
+    'slow'
+    """
+
+    def __init__(self, model: Model, *, run_report: Mapping[str, Any] | None = None) -> None:
+        self.model = model
+        self.run_report: Mapping[str, Any] = dict(run_report or {})
+        refuse_what_is_not_executed(model)
+        added = [(token.content, token.id, token.special) for token in model.added_tokens]
+        self._engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], added)
+
+    def encode(self, text: Text, *, special: Special = "raise", errors: str = "replace") -> list[int]:
+        """The ids of a text.
+
+        Raises:
+            SpecialTokenInText: The text spells a special token that `special` does not allow.
+            NotInVocabulary: A character or word has no id; never for byte-level models.
+            PatternError: The split pattern's regex engine gave up.
+        Cost: time grows as n log n at worst in the text's length, and linearly in the number of its pieces.
+        """
+        return self._engine.encode(text, special, errors)
+
+    def encode_array(self, text: Text, *, special: Special = "raise", errors: str = "replace") -> NDArray[np.uint32]:
+        """The ids of a text as an array.
+
+        Returns: uint32, shape (n,).
+        Raises: as `encode`.
+        """
+        return self._engine.encode_array(text, special, errors)
+
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        special: Special = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+    ) -> list[list[int]]:
+        """The ids of each text, in order.
+
+        Args:
+            threads: At least 1; None for all processors. The result does not depend on it.
+        Raises: as `encode`, for the first text that cannot be encoded; the error's `index` is its place.
+        """
+        return self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
+
+    def encode_ragged(
+        self,
+        texts: Iterable[Text],
+        *,
+        special: Special = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+    ) -> Ragged:
+        """The ids of many texts in one array, with the end of each.
+
+        Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (texts,).
+        Raises: as `encode_batch`.
+        """
+        ids, ends = self._engine.encode_ragged(as_sequence(texts), special, errors, thread_count(threads))
+        return Ragged(ids, ends)
+
+    def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
+        """The number of ids of a text. Special tokens count as ordinary text unless `special` says otherwise."""
+        return len(self._engine.encode_array(text, special, errors))
+
+    def count_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        special: Special = "text",
+        errors: str = "replace",
+        threads: int | None = None,
+    ) -> NDArray[np.uint64]:
+        """The number of ids of each text.
+
+        Returns: uint64, shape (texts,).
+        """
+        return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
+
+    def decode(self, ids: Iterable[int], *, errors: str = "replace") -> str:
+        """The text of ids.
+
+        Args:
+            ids: A list, array or iterable of integers.
+            errors: What becomes of bytes that are no UTF-8, as in `bytes.decode`: "replace", "strict", "ignore", …
+        Raises:
+            UnknownId: An id stands for no token.
+            UnicodeDecodeError: The bytes are no UTF-8, with `errors="strict"`.
+        """
+        return self._engine.decode_bytes(ids).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes of ids, one token after another.
+
+        Raises:
+            UnknownId: An id stands for no token.
+        """
+        return self._engine.decode_bytes(ids)
+
+    def decode_batch(
+        self, batch: Iterable[Iterable[int]], *, threads: int | None = None, errors: str = "replace"
+    ) -> list[str]:
+        """The text of each sequence of ids, in order; see `decode`."""
+        decoded = self._engine.decode_batch(as_sequence(batch), thread_count(threads))
+        return [text.decode("utf-8", errors) for text in decoded]
+
+    def decoder(self, *, errors: str = "replace") -> StreamDecoder:
+        """A decoder for ids that come one by one.
+
+        >>> import toksmith
+        >>> decoder = toksmith.train("low", merges=1, pattern=None).decoder()
+        >>> [decoder.feed(byte) for byte in "☀".encode()]
+        ['', '', '☀']
+        """
+        return StreamDecoder(self._engine.decode_bytes, errors)
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one id, special tokens included.
+
+        Raises:
+            UnknownId: No token has this id.
+        """
+        token = self._engine.token(id) if 0 <= id < self.vocab_size else None
+        if token is None:
+            raise UnknownId(id, None, self.vocab_size)
+        return token
+
+    def token_id(self, token: bytes | str) -> int:
+        """The id of a token, special tokens included.
+
+        Raises:
+            NotInVocabulary: There is no such token.
+        """
+        content = token.encode() if isinstance(token, str) else token
+        found = self.model.vocab.id(content)
+        if found is None:
+            found = next((added.id for added in self.model.added_tokens if added.content.encode() == content), None)
+        if found is None:
+            raise NotInVocabulary(token)
+        return found
+
+    @cached_property
+    def vocab_size(self) -> int:
+        """The largest id + 1: ids lie in [0, vocab_size). Holes count; see `len` for the number of entries."""
+        return self.model.vocab_size
+
+    def __len__(self) -> int:
+        own = set(self.model.ids.tolist())
+        return len(own | {added.id for added in self.model.added_tokens})
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens' ids by content."""
+        return self.model.special_tokens
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The sha256 (hex) of everything that decides ids and bytes: equal tokenizers have equal fingerprints."""
+        return self.model.fingerprint()
+
+    def save(
+        self, path: str | os.PathLike[str], *, format: str | None = None, allow_loss: Collection[str] = ()
+    ) -> None:
+        """Writes the tokenizer to a file, whole or not at all.
+
+        Args:
+            path: The file; its suffix names the format unless `format` does (see `toksmith.formats()`).
+            allow_loss: Names of model fields that the format cannot hold and that may be left out.
+        Raises:
+            CannotRepresent: The format has no room for a field that is not in `allow_loss`.
+            FormatError: The file cannot be written.
+        """
+        _formats.write(self.model, path, format=format, allow_loss=allow_loss)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.model, dict(self.run_report))
+
+    def __copy__(self) -> Tokenizer:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tokenizer:
+        return self
+
+    def __repr__(self) -> str:
+        model = self.model
+        return f"<Tokenizer {model.kind}/{model.unit}, {len(self)} tokens, {self.fingerprint[:12]}>"
+
+
+def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:
+    return Tokenizer(model, run_report=run_report)
+
+
+def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
+    """A batch as it is if it has a length, else as a list; a single text is left for the core to refuse."""
+    return batch if isinstance(batch, (list, tuple, str, bytes)) else list(batch)
+
+
+def refuse_what_is_not_executed(model: Model) -> None:
+    """Raises ModelError naming the first part of the model that this version can hold but not run."""
+    parts: list[tuple[str, bool]] = [
+        (f"kind {model.kind!r}", model.kind not in ("bpe", "chars", "words")),
+        ("byte_fallback", model.byte_fallback),
+        ("scores", model.scores is not None),
+        ("unknown_id", model.unknown_id is not None),
+    ]
+    for name in ("normalizers", "decoders", "post"):
+        parts += [(f"the step {step.kind!r} in {name}", True) for step in getattr(model, name)]
+    parts += [(f"the splitter {step}", not executed(step)) for step in model.splitters]
+    for token in model.added_tokens:
+        flags = [flag for flag in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, flag)]
+        parts += [(f"{flag} of the added token {token.content!r}", True) for flag in flags]
+    for part, refused in parts:
+        if refused:
+            raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")
+
+
+def executed(step: Step) -> bool:
+    """Whether the core runs this splitter."""
+    options = dict(step.options)
+    plain = {"dialect": "rust", "behavior": "isolated", "invert": False}
+    return step.kind == "regex" and all(options.get(name) == value for name, value in plain.items())

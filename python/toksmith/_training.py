@@ -1,0 +1,284 @@
+"""train: a corpus to a tokenizer. Documents are counted as pieces, the core turns counts into merges, and both become
+a model with a record of what happened."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _core
+from ._corpus import Corpus, documents
+from ._errors import CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
+from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
+from ._patterns import splitters
+from ._progress import Progress, Reporter
+from ._special import check_special_tokens
+from ._threads import thread_count
+from ._tokenizer import Tokenizer
+
+__all__ = ["train"]
+
+LOG = logging.getLogger("toksmith")
+BATCH_BYTES = 8 << 20
+BATCH_DOCUMENTS = 10_000
+CHARACTERS = r"(?s:.)"
+NO_LIMIT = 1 << 23
+ALPHABET_SIZES = {"byte": 256, "char": 128}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `train` that decide its result."""
+
+    vocab_size: int | None
+    merges: int | None
+    kind: str
+    unit: str
+    alphabet: str | None
+    ties: str
+    min_count: int
+    max_token_bytes: int | None
+    special_tokens: tuple[str, ...]
+
+
+def train(
+    corpus: Corpus,
+    vocab_size: int | None = None,
+    *,
+    merges: int | None = None,
+    kind: Literal["bpe", "chars", "words"] = "bpe",
+    unit: Literal["byte", "char"] = "byte",
+    alphabet: str | None = None,
+    pattern: str | Sequence[str] | None = "o200k",
+    special_tokens: Iterable[str] = (),
+    ties: Literal["lowest_ids", "first_seen"] = "lowest_ids",
+    min_count: int = 1,
+    max_token_bytes: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
+) -> Tokenizer:
+    """The tokenizer that a corpus teaches.
+
+    The pair of neighbours with the highest count merges everywhere in the corpus, and again, until `vocab_size` or
+    `merges` is reached, or no pair occurs `min_count` times. Merges never cross pieces or documents. The record of
+    each merge is in `tok.model.training`, times are in `tok.run_report`.
+
+    Args:
+        corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, or an iterable of texts and paths.
+        vocab_size: The number of tokens, special tokens included; they get the last ids.
+        merges: The number of merges instead. With neither, `min_count` must be at least 2.
+        kind: "bpe"; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
+        unit: What merging starts from: "byte", or "char" with `alphabet="ascii"` (ids below 128).
+        pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for the unsplit stream.
+        special_tokens: Contents that are never merged with text; none may contain or overlap another.
+        ties: Of pairs with equal counts "lowest_ids" takes the smallest ids, "first_seen" the one met first.
+        min_count: The least count of a pair that is still merged; at least 1.
+        max_token_bytes: The length of the longest token; None for no limit.
+        threads: At least 1; None for all processors. The result does not depend on it.
+        progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+    Raises:
+        CorpusError: The corpus is empty, or a document cannot be read.
+        InvalidOption: An argument is out of range; the message says what is possible.
+        TrainingInterrupted: Ctrl-C; it carries the tokenizer so far.
+    Cost: time grows with the corpus (counting), and with its distinct pieces (merging), hardly with `vocab_size`.
+    Source: Gage 1994; Sennrich et al., ACL 2016.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("aaabdaaabac", merges=2, pattern=None, ties="first_seen")
+    >>> [tok.token_bytes(id) for id in tok.encode("aaabdaaabac")]
+    [b'aaa', b'b', b'd', b'aaa', b'b', b'a', b'c']
+    """
+    specials = tuple(special_tokens)
+    options = Options(
+        vocab_size, merges, kind, unit, alphabet, ties, min_count, max_token_bytes, specials
+    )
+    check(options)
+    steps = () if kind == "chars" else splitters(pattern)
+    counts = _core.PieceCounts([CHARACTERS] if kind == "chars" else [step["pattern"] for step in steps])
+    threads = thread_count(threads)
+    with Reporter(progress) as reporter:
+        count(counts, corpus, threads, reporter)
+        counted_s = reporter.elapsed_s
+        if kind == "bpe":
+            model, interrupted = merged(counts, options, steps, reporter)
+        else:
+            model, interrupted = listed(counts, options, steps), False
+        report = {
+            "count_s": counted_s,
+            "merge_s": reporter.elapsed_s - counted_s,
+            "total_s": reporter.elapsed_s,
+            "threads": threads,
+            "unique_pieces": counts.unique,
+        }
+    tokenizer = Tokenizer(model, run_report=report)
+    if interrupted:
+        raise TrainingInterrupted(tokenizer, "merging")
+    return tokenizer
+
+
+def check(options: Options) -> None:
+    """Raises InvalidOption for the first argument that is out of range."""
+
+    def need(holds: bool, argument: str, allowed: str) -> None:
+        if not holds:
+            raise InvalidOption(argument, getattr(options, argument), allowed)
+
+    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'chars' or 'words'")
+    need(options.unit in ("byte", "char"), "unit", "'byte' or 'char'")
+    need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
+    need(options.min_count >= 1, "min_count", "at least 1")
+    need(options.max_token_bytes is None or options.max_token_bytes >= 1, "max_token_bytes", "at least 1, or None")
+    expected = {"ascii"} if options.kind == "bpe" and options.unit == "char" else {None}
+    need(options.alphabet in expected, "alphabet", "'ascii' with unit='char', and nothing else with any other")
+    check_special_tokens(options.special_tokens)
+    if options.kind != "bpe":
+        need(options.merges is None, "merges", f"None: kind={options.kind!r} does not merge")
+        return
+    need(options.merges is None or options.vocab_size is None, "merges", "None when vocab_size is given")
+    need(options.merges is None or options.merges >= 0, "merges", "at least 0")
+    if options.vocab_size is not None:
+        least = ALPHABET_SIZES[options.unit] + len(options.special_tokens)
+        parts = f"the alphabet of {ALPHABET_SIZES[options.unit]} and {len(options.special_tokens)} special tokens"
+        need(options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
+        need(options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
+    elif options.merges is None:
+        need(options.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
+
+
+def count(counts: _core.PieceCounts, corpus: Corpus, threads: int, reporter: Reporter) -> None:
+    """Adds every document of the corpus to the counts, in batches."""
+    batch: list[str | bytes] = []
+    size = 0
+    try:
+        for document in documents(corpus):
+            batch.append(document)
+            size += len(document)
+            if size >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+                counts.add(batch, threads)
+                reporter.report("counting", counts.bytes, None)
+                batch, size = [], 0
+        counts.add(batch, threads)
+    except KeyboardInterrupt:
+        raise TrainingInterrupted(None, "counting") from None
+    reporter.report("counting", counts.bytes, counts.bytes)
+    if counts.bytes == 0:
+        raise CorpusError(None, None, f"the corpus is empty: {counts.documents} documents, 0 bytes")
+
+
+def merged(
+    counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...], reporter: Reporter
+) -> tuple[Model, bool]:
+    """The model of byte-pair encoding, and whether Ctrl-C ended the training."""
+    size = ALPHABET_SIZES[options.unit]
+    limit = NO_LIMIT if options.merges is None else options.merges
+    if options.vocab_size is not None:
+        limit = options.vocab_size - size - len(options.special_tokens)
+    total = None if limit == NO_LIMIT else limit
+    try:
+        learned = _core.train(
+            counts, options.unit, limit, options.min_count, options.ties, options.max_token_bytes,
+            lambda done: reporter.report("merging", done, total),
+        )  # fmt: skip
+    except NotInVocabulary as problem:
+        said = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
+        raise CorpusError(None, None, said) from None
+    pairs = learned.pairs
+    reporter.report("merging", len(pairs), total)
+    tokens = [bytes([byte]) for byte in range(size)]
+    for left, right in pairs.tolist():
+        tokens.append(tokens[left] + tokens[right])
+    results = np.arange(size, len(tokens), dtype=np.uint32)
+    record = TrainingRecord(
+        options=recorded(options, steps),
+        documents=counts.documents,
+        bytes=counts.bytes,
+        digest=counts.digest,
+        symbols=learned.symbols,
+        counts=learned.counts,
+        left=learned.left,
+        stopped_because=said_stop(learned.stopped, options),
+    )
+    if learned.stopped in ("no_pairs", "min_count") and total is not None:
+        LOG.warning("training stopped after %d of %d merges: %s", len(pairs), total, record.stopped_because)
+    model = Model(
+        tokens=TokenTable.of(tokens),
+        ids=np.arange(len(tokens), dtype=np.uint32),
+        unit="byte" if options.unit == "byte" else "char",
+        merges=np.column_stack([pairs, results]),
+        splitters=steps,
+        added_tokens=added(options.special_tokens, len(tokens)),
+        training=record,
+    )
+    return model, learned.stopped == "interrupted"
+
+
+def listed(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
+    """The model whose tokens are the pieces themselves: the sorted characters, or the words, most frequent first."""
+    pieces = counts.items()
+    if options.kind == "chars":
+        tokens = sorted(piece for piece, _ in pieces)
+        refuse_bytes_that_are_no_text(tokens)
+    else:
+        tokens = [piece for piece, _ in sorted(pieces, key=lambda item: (-item[1], item[0]))]
+    room = len(tokens) if options.vocab_size is None else options.vocab_size - len(options.special_tokens)
+    if room < (len(tokens) if options.kind == "chars" else 1):
+        allowed = f"at least {len(tokens) + len(options.special_tokens)}: the corpus has {len(tokens)} characters"
+        raise InvalidOption("vocab_size", options.vocab_size, allowed if options.kind == "chars" else "at least 1")
+    all_listed = len(tokens) <= room
+    del tokens[room:]
+    record = TrainingRecord(
+        options=recorded(options, steps),
+        documents=counts.documents,
+        bytes=counts.bytes,
+        digest=counts.digest,
+        symbols=sum(count for _, count in pieces),
+        counts=np.empty(0, np.uint64),
+        left=np.empty(0, np.uint64),
+        stopped_because=f"every one of the {options.kind} is listed" if all_listed else "vocab_size was reached",
+    )
+    return Model(
+        tokens=TokenTable.of(tokens),
+        ids=np.arange(len(tokens), dtype=np.uint32),
+        kind="chars" if options.kind == "chars" else "words",
+        unit="char" if options.kind == "chars" else "byte",
+        splitters=steps,
+        added_tokens=added(options.special_tokens, len(tokens)),
+        training=record,
+    )
+
+
+def refuse_bytes_that_are_no_text(tokens: list[bytes]) -> None:
+    """Raises CorpusError for the first token that is no character."""
+    for token in tokens:
+        try:
+            token.decode()
+        except UnicodeDecodeError:
+            problem = f"the bytes {token!r} are no UTF-8, so they have no characters; use kind='bpe'"
+            raise CorpusError(None, None, problem) from None
+
+
+def added(contents: tuple[str, ...], first_id: int) -> tuple[AddedToken, ...]:
+    """The special tokens with the ids from `first_id` on."""
+    return tuple(AddedToken(content, first_id + place) for place, content in enumerate(contents))
+
+
+def recorded(options: Options, steps: tuple[Step, ...]) -> dict[str, Any]:
+    """The options as JSON values, for the training record."""
+    patterns = [step["pattern"] for step in steps]
+    return {**asdict(options), "special_tokens": list(options.special_tokens), "patterns": patterns}
+
+
+def said_stop(stopped: str, options: Options) -> str:
+    """Why training ended, in words."""
+    limit = "merges" if options.vocab_size is None else "vocab_size"
+    few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {options.min_count} times"
+    return {
+        "limit": f"{limit} was reached",
+        "no_pairs": "no pair is left",
+        "min_count": few,
+        "interrupted": "it was interrupted",
+    }[stopped]

@@ -1,0 +1,411 @@
+"""The executable specification: what every id and every merge of toksmith must be, in plain Python.
+
+Text to ids is `cut` → `split` → `merge`, conducted by `encode`; ids to text is `decode`. Corpus to merges is `count` →
+`train`, and `model_of` turns merges into a model. The functions carry the names of the core's modules, `docs/spec.md`
+says the same in words, and tests hold the core to both.
+
+It leaves out speed (every merge looks at everything again), files, threads, offsets, normalizers, and the kinds of
+tokenizer that are no byte-pair encoding. It needs the package `regex` and nothing else, not even the compiled core.
+
+>>> corpus = ["low lower", "low slow"]
+>>> merges = train(count(corpus, ["[a-z]+"]), 2)
+>>> merges  # 17 bytes; "lo" stands 4 times, and so does "low" when "lo" is one symbol
+[(108, 111, 256, 4, 13), (256, 119, 257, 4, 9)]
+>>> model = model_of(merges, ["[a-z]+"], ["<|end|>"])
+>>> encode("slow low<|end|>", model, special="allow")
+[115, 257, 32, 257, 258]
+>>> decode([115, 257, 32, 257, 258], model)
+b'slow low<|end|>'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import regex
+
+Pair = tuple[int, int]
+
+Merge = tuple[int, int, int, int, int]
+"""One step of training: left id, right id, new id, how often the pair stood in the corpus, symbols left after it."""
+
+ALPHABET = {"byte": 256, "char": 128}
+"""How many base tokens training starts from, by unit; their ids are the bytes, or the ASCII code points."""
+
+
+class Model(NamedTuple):
+    """A tokenizer: a token's id, a pair's rank and its place in the text are three different things.
+
+    Attributes:
+        tokens: The id of each ordinary token, in rank order. The ids may be permuted and may leave holes.
+        ranks: For each pair of ids that may merge: its rank (lower merges first) and the id that it makes. `pair_rule`
+            and `bytes_rule` make this table; with no entry nothing merges.
+        whole_piece: Whether a piece that is a token becomes that token without merging.
+        patterns: The regexes that cut text into pieces, in order; none means that the text is one piece.
+        specials: The ids of the special tokens, by content.
+        added: The ids of tokens that are cut out of every text, wanted or not, by content.
+        unit: What a piece is made of before the first merge: "byte", "char", or "piece" (nothing is ever cut).
+    """
+
+    tokens: Mapping[bytes, int]
+    ranks: Mapping[Pair, tuple[int, int]] = {}
+    whole_piece: bool = False
+    patterns: Sequence[str] = ()
+    specials: Mapping[str, int] = {}
+    added: Mapping[str, int] = {}
+    unit: str = "byte"
+
+
+def pair_counts(ids: Sequence[int]) -> dict[Pair, int]:
+    """How often each pair of neighbours occurs, keys in the order in which they are met.
+
+    Overlapping pairs count: three equal ids hold their pair twice. (The tutorials call this `get_stats`.)
+
+    The neighbours of 1 2 3 1 2 are 12, 23, 31, 12:
+
+    >>> pair_counts([1, 2, 3, 1, 2])
+    {(1, 2): 2, (2, 3): 1, (3, 1): 1}
+    >>> pair_counts([7, 7, 7])
+    {(7, 7): 2}
+    """
+    counts: dict[Pair, int] = {}
+    for pair in zip(ids, ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def replace_pair(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
+    """The ids with each occurrence of `pair` replaced by `new`, from left to right, without overlap.
+
+    What is replaced cannot be part of a second occurrence: of three equal ids the first two merge. (The tutorials call
+    this `merge`.)
+
+    >>> replace_pair([5, 6, 6, 7, 9, 1], (6, 7), 99)
+    [5, 6, 99, 9, 1]
+    >>> replace_pair([7, 7, 7], (7, 7), 99)
+    [99, 7]
+    """
+    replaced, place = [], 0
+    while place < len(ids):
+        hit = tuple(ids[place : place + 2]) == pair
+        replaced.append(new if hit else ids[place])
+        place += 2 if hit else 1
+    return replaced
+
+
+def utf8(text: str | bytes) -> bytes:
+    r"""The bytes that a text stands for: bytes as they are, a `str` in UTF-8.
+
+    A `str` may hold surrogates, which have no UTF-8: a high one followed by a low one is the character that both encode
+    in UTF-16, any other becomes U+FFFD (bytes EF BF BD).
+
+    >>> utf8("é"), utf8("\ud83d\ude04") == "😄".encode(), utf8("a\ud83d")
+    (b'\xc3\xa9', True, b'a\xef\xbf\xbd')
+    """
+    if isinstance(text, bytes):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def cut(
+    text: str | bytes,
+    specials: Mapping[str, int],
+    allow: str | Collection[str] = "raise",
+    added: Mapping[str, int] = {},
+) -> list[tuple[bytes, int | None]]:
+    """The text as segments: stretches of ordinary text with None, special and added tokens with their ids.
+
+    One scan finds the leftmost token and, of those that start there, the longest; it goes on behind it. A special
+    token that is found but not allowed is an error, and is never silently text.
+
+    Args:
+        allow: "raise" allows no special token, "allow" all of them, a collection those in it; "text" does not look for
+            any, so that they are ordinary text. Added tokens are always looked for.
+    Returns: segments in order, none empty, whose bytes joined are the text.
+    Raises: `ValueError` for a special token that is not allowed (the core: `SpecialTokenInText`).
+
+    At byte 1 both tokens match and the longer wins; at byte 5 only the shorter does:
+
+    >>> cut("x<ab>y<a", {"<a": 1, "<ab>": 2}, "allow")
+    [(b'x', None), (b'<ab>', 2), (b'y', None), (b'<a', 1)]
+    >>> cut("x<ab>", {"<a": 1, "<ab>": 2}, "text")
+    [(b'x<ab>', None)]
+    >>> cut("x<ab>", {"<a": 1, "<ab>": 2}, ["<a"])
+    Traceback (most recent call last):
+    ValueError: the text holds the special token '<ab>' at byte 1
+    """
+    if isinstance(allow, str) and allow not in ("raise", "allow", "text"):
+        raise ValueError(f"allow={allow!r} is none of 'raise', 'allow', 'text' and no collection")
+    data = utf8(text)
+    allowed = specials if allow == "allow" else () if isinstance(allow, str) else allow
+    wanted = {content.encode(): id for content, id in {**({} if allow == "text" else specials), **added}.items()}
+    longest_first = sorted(wanted, key=len, reverse=True)
+    segments: list[tuple[bytes, int | None]] = []
+    end = 0
+    for found in regex.finditer(b"|".join(map(regex.escape, longest_first)) or rb"(?!)", data):
+        content = found.group().decode()
+        if content in specials and content not in allowed:
+            raise ValueError(f"the text holds the special token {content!r} at byte {found.start()}")
+        segments += [(data[end : found.start()], None), (found.group(), wanted[found.group()])]
+        end = found.end()
+    segments.append((data[end:], None))
+    return [(segment, id) for segment, id in segments if segment]
+
+
+def split(text: str | bytes, patterns: Sequence[str]) -> list[bytes]:
+    r"""The pieces of a text: no merge ever crosses from one into the next.
+
+    A piece is a non-empty match of the regex, or a stretch between two matches, so that no byte is lost. Several
+    regexes apply in order, each to every piece of the one before as a text of its own, beyond whose ends look-arounds
+    see nothing. Bytes that belong to no well-formed UTF-8 character end the text before them; each maximal run of them
+    is one piece, whatever the regexes.
+
+    The dialect is that of Rust's `regex`, which `regex` in Python follows under V1 with simple case folding. What is
+    left: `$` also matches before a final line feed, `(?i:i)` also matches U+0130, and `[[:alpha:]]` is not ASCII.
+    No row of the pattern table can tell the difference.
+
+    Returns: the pieces in order, none empty, whose bytes joined are the text.
+
+    The match is "bb"; "a" and "c" are what lies around it. Then `c(?!.)` sees only its own piece:
+
+    >>> split("abbc", ["b+"])
+    [b'a', b'bb', b'c']
+    >>> split("abcbc", ["bc?", "c(?!.)"])
+    [b'a', b'b', b'c', b'b', b'c']
+    >>> split("abbc", []), split("", [])
+    ([b'abbc'], [])
+    >>> split(b"a\xe2\x98b\xff\xfe", ["[a-z]+"])
+    [b'a', b'\xe2\x98', b'b', b'\xff\xfe']
+    """
+    # Python decodes each byte that is no UTF-8 to a character of its own, U+DC80 to U+DCFF, and encodes it back.
+    decoded = utf8(text).decode("utf-8", "surrogateescape")
+    pieces = [part for part in regex.split("([\udc80-\udcff]+)", decoded) if part]
+    for pattern in patterns:
+        compiled = regex.compile("(?-f)" + pattern, regex.V1)
+        cuts = [[piece] if "\udc80" <= piece[0] <= "\udcff" else isolate(piece, compiled) for piece in pieces]
+        pieces = [piece for parts in cuts for piece in parts]
+    return [piece.encode("utf-8", "surrogateescape") for piece in pieces]
+
+
+def isolate(text: str, pattern: regex.Pattern[str]) -> list[str]:
+    """The non-empty matches of `pattern` and the non-empty stretches between them, in order.
+
+    After an empty match the search goes on one character further: of `x*|b` only `x*` is ever tried where it matches.
+
+    >>> isolate("abxb", regex.compile("x*|b"))
+    ['ab', 'x', 'b']
+    """
+    parts, end, place = [], 0, 0
+    while place <= len(text) and (found := pattern.search(text, place)):
+        if found.group():
+            parts += [text[end : found.start()], found.group()]
+            end = found.end()
+        place = max(found.end(), found.start() + 1)
+    return [part for part in [*parts, text[end:]] if part]
+
+
+def count(documents: Iterable[str | bytes], patterns: Sequence[str]) -> dict[bytes, int]:
+    """How often each piece occurs in the documents, keys in the order in which they are first seen.
+
+    Special tokens are ordinary text here, and no piece reaches from one document into the next.
+
+    >>> count(["a b", "b c b"], ["[a-z]"])
+    {b'a': 1, b' ': 3, b'b': 3, b'c': 1}
+    """
+    counts: dict[bytes, int] = {}
+    for document in documents:
+        for piece in split(document, patterns):
+            counts[piece] = counts.get(piece, 0) + 1
+    return counts
+
+
+def train(
+    counts: Mapping[bytes, int],
+    merges: int | None = None,
+    *,
+    ties: str = "lowest_ids",
+    min_count: int = 1,
+    unit: str = "byte",
+    max_token_bytes: int | None = None,
+) -> list[Merge]:
+    """The merges that a corpus teaches: again and again the pair with the highest count becomes one new symbol.
+
+    A pair counts as often as it stands in a piece, times the count of that piece; all its occurrences are replaced
+    before pairs are counted again. New ids follow the alphabet: 256 and up for bytes, 128 and up for ASCII characters.
+
+    Args:
+        counts: From `count`. Without patterns each document is one piece.
+        merges: The most merges to make; None goes on as long as `min_count` allows.
+        ties: Which of several pairs with the highest count: "lowest_ids" the one with the smallest left id, then the
+            smallest right id; "first_seen" the one met first in the pieces as they stand now, from left to right.
+        min_count: A pair that stands fewer times is not merged; 2 goes on until no pair repeats.
+        max_token_bytes: A pair that would make a longer token is never merged.
+    Raises: `ValueError` for another `ties`, and for a character outside the alphabet.
+
+    In aaabdaaabac stand aa 4, ab 2, ac 1, ba 1, bd 1 and da 1 times. With Z = aa it is ZabdZabac, where Za and ab
+    stand twice: (97, 98) is the pair of lower ids, (256, 97) is met first. Eleven symbols become nine, then seven:
+
+    >>> train({b"aaabdaaabac": 1}, 2)
+    [(97, 97, 256, 4, 9), (97, 98, 257, 2, 7)]
+    >>> train({b"aaabdaaabac": 1}, 2, ties="first_seen")
+    [(97, 97, 256, 4, 9), (256, 97, 257, 2, 7)]
+
+    The pair of "ab" counts 3, that of "bc" 1 + 2 = 3; the symbols are 2 · 3 + 2 · 1 + 3 · 2 = 14, then 11:
+
+    >>> train({b"ab": 3, b"bc": 1, b"xbc": 2}, 1)
+    [(97, 98, 256, 3, 11)]
+    """
+    if ties not in ("lowest_ids", "first_seen"):
+        raise ValueError(f"ties={ties!r} is neither 'lowest_ids' nor 'first_seen'")
+    pieces = [(list(piece) if unit == "byte" else list(map(ord, piece.decode())), n) for piece, n in counts.items()]
+    length = dict.fromkeys(range(ALPHABET[unit]), 1)
+    if strange := {id for ids, _ in pieces for id in ids} - length.keys():
+        raise ValueError(f"the character {chr(min(strange))!r} is not in the alphabet")
+    learned: list[Merge] = []
+    while merges is None or len(learned) < merges:
+        totals: dict[Pair, int] = {}
+        for ids, n in pieces:
+            for pair, times in pair_counts(ids).items():
+                totals[pair] = totals.get(pair, 0) + times * n
+        for left, right in list(totals):
+            too_long = max_token_bytes is not None and length[left] + length[right] > max_token_bytes
+            if too_long or totals[left, right] < min_count:
+                del totals[left, right]
+        if not totals:
+            break
+        candidates = sorted(totals) if ties == "lowest_ids" else totals
+        best = max(candidates, key=lambda pair: totals[pair])  # the first of those with the highest count
+        new = ALPHABET[unit] + len(learned)
+        length[new] = length[best[0]] + length[best[1]]
+        pieces = [(replace_pair(ids, best, new), n) for ids, n in pieces]
+        learned.append((*best, new, totals[best], sum(len(ids) * n for ids, n in pieces)))
+    return learned
+
+
+def pair_rule(merges: Iterable[Sequence[int]]) -> dict[Pair, tuple[int, int]]:
+    """The ranks of an explicit list of merges (left id, right id, new id): the place in the list is the rank.
+
+    >>> pair_rule([(97, 98, 300), (300, 97, 256)])
+    {(97, 98): (0, 300), (300, 97): (1, 256)}
+    """
+    return {(left, right): (rank, id) for rank, (left, right, id) in enumerate(merges)}
+
+
+def bytes_rule(tokens: Mapping[bytes, int]) -> dict[Pair, tuple[int, int]]:
+    """The ranks where any two neighbours merge whose joined bytes are a token: the rank is that token's place.
+
+    "abc" can be cut into a + bc and ab + c; both merge with its rank, 4:
+
+    >>> bytes_rule({b"a": 0, b"b": 1, b"c": 2, b"ab": 7, b"abc": 8, b"bc": 9})
+    {(0, 1): (3, 7), (0, 9): (4, 8), (7, 2): (4, 8), (1, 2): (5, 9)}
+    """
+    return {
+        (tokens[token[:at]], tokens[token[at:]]): (rank, id)
+        for rank, (token, id) in enumerate(tokens.items())
+        for at in range(1, len(token))
+        if token[:at] in tokens and token[at:] in tokens
+    }
+
+
+def model_of(
+    merges: Iterable[Sequence[int]], patterns: Sequence[str] = (), specials: Sequence[str] = (), unit: str = "byte"
+) -> Model:
+    """The model that training ends with: each token is its two parts joined, special tokens get the last ids.
+
+    Args:
+        merges: From `train`, or only the pairs (left, right).
+
+    >>> model = model_of([(97, 98), (256, 99)], specials=["<|end|>"])
+    >>> model.tokens[b"ab"], model.tokens[b"abc"], model.specials
+    (256, 257, {'<|end|>': 258})
+    """
+    tokens = [bytes([id]) for id in range(ALPHABET[unit])]
+    triples = []
+    for left, right, *_ in merges:
+        triples.append((left, right, len(tokens)))
+        tokens.append(tokens[left] + tokens[right])
+    special_ids = {content: len(tokens) + place for place, content in enumerate(specials)}
+    ids = {token: id for id, token in enumerate(tokens)}
+    return Model(ids, pair_rule(triples), patterns=patterns, specials=special_ids, unit=unit)
+
+
+def merge(ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]) -> list[int]:
+    """The ids of a piece after merging: one pair at a time, the lowest rank first and the leftmost of equals.
+
+    Let a + b = ab, and ab + a = aba. Of a b a b only a + b can merge at first, so that ab a b is next whatever the ranks.
+    Then, if a + b ranks first, it is ab ab, where nothing merges; if ab + a ranks first, it is aba b:
+
+    >>> merge([97, 98, 97, 98], {(97, 98): (0, 256), (256, 97): (1, 257)})
+    [256, 256]
+    >>> merge([97, 98, 97, 98], {(97, 98): (1, 256), (256, 97): (0, 257)})
+    [257, 98]
+    """
+    ids = list(ids)
+    while True:
+        ranked = [(ranks[pair][0], place) for place, pair in enumerate(zip(ids, ids[1:])) if pair in ranks]
+        if not ranked:
+            return ids
+        place = min(ranked)[1]
+        ids[place : place + 2] = [ranks[ids[place], ids[place + 1]][1]]
+
+
+def symbols(piece: bytes, unit: str) -> list[bytes]:
+    r"""What a piece is made of before the first merge: its bytes, its characters, or itself.
+
+    >>> symbols("né".encode(), "byte"), symbols("né".encode(), "char"), symbols(b"ne", "piece")
+    ([b'n', b'\xc3', b'\xa9'], [b'n', b'\xc3\xa9'], [b'ne'])
+    """
+    if unit == "byte":
+        return [bytes([byte]) for byte in piece]
+    return [char.encode() for char in piece.decode()] if unit == "char" else [piece]
+
+
+def encode(text: str | bytes, model: Model, special: str | Collection[str] = "raise") -> list[int]:
+    """The ids of a text: special tokens are cut out, the rest is split, each piece is merged.
+
+    Args:
+        special: What to do with special tokens in the text: the `allow` of `cut`.
+    Raises: `ValueError` for a special token that is not allowed, and for a symbol that is no token (the core:
+        `SpecialTokenInText`, `NotInVocabulary`).
+
+    With a, b, c and abc as tokens nothing joins two letters, so that abc exists only as a whole piece:
+
+    >>> tokens = {b"a": 0, b"b": 1, b"c": 2, b"abc": 3}
+    >>> encode("abc", Model(tokens, bytes_rule(tokens))), encode("abc", Model(tokens, whole_piece=True))
+    ([0, 1, 2], [3])
+    """
+    ids: list[int] = []
+    for segment, cut_id in cut(text, model.specials, special, model.added):
+        if cut_id is not None:
+            ids.append(cut_id)
+            continue
+        for piece in split(segment, model.patterns):
+            parts = [piece] if model.whole_piece and piece in model.tokens else symbols(piece, model.unit)
+            if strange := [part for part in parts if part not in model.tokens]:
+                raise ValueError(f"{strange[0]!r} is not in the vocabulary")
+            ids += merge([model.tokens[part] for part in parts], model.ranks)
+    return ids
+
+
+def decode(ids: Iterable[int], model: Model) -> bytes:
+    r"""The bytes of the tokens, one after another; special tokens give their content.
+
+    A cut may fall inside a character, so only the joined bytes are text: decode them with `errors="replace"`.
+
+    Raises: `ValueError` for an id that no token has (the core: `UnknownId`).
+
+    >>> model = model_of([])
+    >>> decode([195, 169], model).decode(), decode([195], model).decode(errors="replace")
+    ('é', '\ufffd')
+    """
+    token_of: dict[int, bytes] = {}
+    contents = {content.encode(): id for content, id in {**model.specials, **model.added}.items()}
+    for token, id in [*model.tokens.items(), *contents.items()]:
+        token_of.setdefault(id, token)  # of several that share an id the first
+    joined = []
+    for id in ids:
+        if id not in token_of:
+            raise ValueError(f"no token has the id {id}")
+        joined.append(token_of[id])
+    return b"".join(joined)

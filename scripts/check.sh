@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Usage: scripts/check.sh PYTHON
+# Every check of style, types and sizes. All of them run, so that one report names everything that is to be mended.
+set -uo pipefail
+
+python=$1
+failed=()
+loose=(--allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --allow-untyped-decorators)
+
+step() {
+    echo "== $*"
+    "$@" || failed+=("$*")
+}
+
+step "$python" -m ruff check
+step "$python" -m ruff format --check
+step "$python" -m mypy
+step "$python" -m mypy "${loose[@]}" tests
+step "$python" -m mypy.stubtest toksmith._core --mypy-config-file pyproject.toml
+step cargo fmt --check
+step cargo clippy --quiet --workspace --all-targets -- -D warnings
+step env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package toksmith-core
+step "$python" scripts/check_sizes.py
+
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'FAILED: %s\n' "${failed[@]}" >&2
+    exit 1
+fi
+echo "all checks pass"

@@ -1,0 +1,110 @@
+"""What every test finds: no network, no home directory, its own caches, and the shared data where there is any.
+
+Large texts and published vocabularies are no part of the project. They are looked for in the folder that
+`TOKSMITH_TEST_DATA` names (`../shared` beside the project without it: `vocab/` and `corpora/`), and a test that needs
+what is not there is skipped and says so.
+"""
+
+import ipaddress
+import os
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+HOMES = ("HOME", "USERPROFILE")
+CACHES = ("XDG_CACHE_HOME", "LOCALAPPDATA", "TOKSMITH_CACHE", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "HF_HOME")
+CLOSED = "http://127.0.0.1:9"  # the discard port: child processes that ask for the network find this proxy closed
+
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=20_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Moves home and caches into a folder of this session, before any module of ours is imported."""
+    if (named := os.environ.get("TOKSMITH_TEST_DATA")) and not Path(named).is_dir():
+        raise pytest.UsageError(f"TOKSMITH_TEST_DATA={named} is no directory")
+    folder = Path(tempfile.mkdtemp(prefix="toksmith-tests-"))
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    for name in (*HOMES, *CACHES):
+        place = folder / ("home" if name in HOMES else name.lower())
+        place.mkdir(exist_ok=True)
+        patch.setenv(name, str(place))
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        patch.setenv(name, CLOSED)
+        patch.setenv(name.lower(), CLOSED)
+    for name in ("NO_PROXY", "no_proxy"):
+        patch.setenv(name, "127.0.0.1,localhost,::1")
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "PYTHONWARNINGS"):
+        patch.delenv(name, raising=False)
+    patch.setenv("TERM", "xterm-256color")
+    guard_network(patch)
+
+
+def guard_network(patch: pytest.MonkeyPatch) -> None:
+    """Makes any connection that leaves this machine a failed test, not an error that the code may catch."""
+    connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def check(host: object) -> None:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name not in (None, "", "localhost") and not is_loopback(str(name)):
+            pytest.fail(f"a test asked for the network: {name}")
+
+    def guarded(call: Any) -> Any:
+        def wrapper(self: socket.socket, address: Any) -> Any:
+            if self.family in (socket.AF_INET, socket.AF_INET6):
+                check(address[0])
+            return call(self, address)
+
+        return wrapper
+
+    def guarded_getaddrinfo(host: Any, *args: Any, **options: Any) -> Any:
+        check(host)
+        return getaddrinfo(host, *args, **options)
+
+    patch.setattr(socket.socket, "connect", guarded(connect))
+    patch.setattr(socket.socket, "connect_ex", guarded(connect_ex))
+    patch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is an address of this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of shared test data."""
+    folder = Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
+    return existing_or_skip(folder)
+
+
+@pytest.fixture(scope="session")
+def vocab_dir(data: Path) -> Path:
+    """The folder of published vocabularies."""
+    return existing_or_skip(data / "vocab")
+
+
+@pytest.fixture(scope="session")
+def corpora_dir(data: Path) -> Path:
+    """The folder of real texts."""
+    return existing_or_skip(data / "corpora")
+
+
+def existing_or_skip(folder: Path) -> Path:
+    """The folder itself; the test is skipped where it is missing."""
+    if not folder.is_dir():
+        pytest.skip(f"lacks {folder} (name a folder with vocab/ and corpora/ in TOKSMITH_TEST_DATA)")
+    return folder

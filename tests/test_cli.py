@@ -1,0 +1,465 @@
+"""The command line as its users meet it: what it prints, what it refuses, and its exit codes."""
+
+import ast
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import toksmith
+from toksmith import _cli
+
+PACKAGE = Path(_cli.__file__).parent.parent
+TEXT = (
+    "Byte-Pair Encoding (BPE) was initially developed as an algorithm to compress texts, and then used by OpenAI for "
+    "tokenization when pretraining the GPT model. It’s used by a lot of Transformer models, including GPT, GPT-2, "
+    "RoBERTa, BART, and DeBERTa."
+)
+AS_IN_THE_TUTORIAL = ("--merges", "20", "--pattern", "none", "--ties", "first_seen")
+IDS = [104, 263, 108, 111, 272, 266, 108, 100, 33]  # "hello world!"
+BYTES = bytes(range(256)) + "\r\n नमस्ते\n".encode()
+
+
+def run(*arguments: str | Path, stdin: bytes | str | None = None) -> Result:
+    """The command line inside this process."""
+    return CliRunner().invoke(_cli.app, [str(argument) for argument in arguments], input=stdin, prog_name="toksmith")
+
+
+def process(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The command line as a process of its own."""
+    command = [sys.executable, "-m", "toksmith", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, env=os.environ | environment, timeout=60)
+
+
+def refused(result: Result | subprocess.CompletedProcess[bytes], said: str) -> None:
+    """Exit code 1, nothing on stdout, and one line on stderr that says `said`."""
+    if isinstance(result, Result):
+        code, out, err = result.exit_code, result.stdout, result.stderr
+    else:
+        code, out, err = result.returncode, result.stdout.decode(), result.stderr.decode()
+    assert (code, out) == (1, ""), err
+    assert err.startswith("toksmith: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+@pytest.fixture(scope="module")
+def tok() -> toksmith.Tokenizer:
+    return toksmith.train(TEXT, merges=20, pattern=None, ties="first_seen", special_tokens=["<|end|>"])
+
+
+@pytest.fixture(scope="module")
+def saved(tok: toksmith.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("cli") / "tutorial.toksmith"
+    tok.save(path)
+    return str(path)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+# Help, usage and the shape of the program
+
+
+@pytest.mark.parametrize("row", _cli.COMMANDS, ids=lambda row: row.function.__name__)
+def test_help_shows_an_example_and_the_shared_options(row: Any) -> None:
+    result = run(row.function.__name__, "--help")
+    said = " ".join(result.stdout.split())
+    assert result.exit_code == 0
+    assert f"Example: {row.example}" in said
+    assert "--json" in said
+    assert "--debug" in said
+
+
+def test_help_lists_every_command() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(row.function.__name__ in result.stdout for row in _cli.COMMANDS)
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"toksmith {toksmith.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Usage"),
+        (["trian"], "No such command"),
+        (["encode", "x.txt"], "--tokenizer"),
+        (["encode", "-t", "gpt2", "--frobnicate"], "No such option"),
+        (["train", "--vocab-size", "many"], "many"),
+        (["train", "x.txt"], "where to save"),
+        (["encode", "-t", "x.tiktoken", "--special-token", "<|end|>"], "TOKEN=ID"),
+        (["encode", "-t", "x.tiktoken", "--special-token", "<|end|>=-1"], "TOKEN=ID"),
+    ],
+)
+def test_usage_errors_exit_2(arguments: list[str], said: str) -> None:
+    result = run(*arguments, stdin="")
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_only_public_names_are_used() -> None:
+    allowed = {*toksmith.__all__, "__version__"}
+    for path in [*sorted((PACKAGE / "_cli").glob("*.py")), PACKAGE / "_demo.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "toksmith":
+                assert node.attr in allowed, f"{path}:{node.lineno}"
+
+
+# train
+
+
+def test_train_shows_the_merges_as_the_tutorials_do(text: Path, tmp_path: Path) -> None:
+    result = run("train", text, "-o", tmp_path / "out.toksmith", *AS_IN_THE_TUTORIAL, "--show-merges")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "merge  1: (105, 110) → 256  ▏in▏            6 times, 244 ids left"
+    assert lines[6] == "merge  7: (256, 103) → 262  ▏ing▏           3 times, 219 ids left"
+    assert lines[19] == "merge 20:  (121, 32) → 275  ▏y·▏            2 times, 186 ids left"
+    assert lines[20].startswith("276 tokens; 20 merges over 250 bytes leave 186 ids; stopped because ")
+    assert lines[20].endswith("bytes)") and f"saved as {tmp_path / 'out.toksmith'}" in lines[20]
+    assert len(lines) == 21
+    assert toksmith.load(tmp_path / "out.toksmith").encode("hello world!") == IDS
+
+
+def test_train_until_no_pair_repeats_from_stdin() -> None:
+    result = run("train", "--json", "--show-merges", "--pattern", "none", "--ties", "first_seen", stdin=TEXT.encode())
+    assert result.exit_code == 0
+    facts = json.loads(result.stdout)
+    assert (len(facts["merges"]), facts["symbols"], facts["left"]) == (38, 250, 150)
+    assert (facts["documents"], facts["bytes"], facts["entries"]) == (1, 250, 294)
+    first = {"pair": [105, 110], "id": 256, "text": "in", "hex": "696e", "count": 6, "left": 244}
+    assert facts["merges"][0] == first
+    assert facts["stopped_because"]
+
+
+def test_train_gives_what_the_function_gives(text: Path, tmp_path: Path) -> None:
+    other, out = tmp_path / "other.txt", tmp_path / "out.toksmith"
+    other.write_text("Other words, and other words again.", encoding="utf-8")
+    options = ["--vocab-size", "280", "--special", "<|a|>", "--special", "<|b|>", "--min-count", "2", "--threads", "2"]
+    options += ["--max-token-bytes", "4", "--pattern", r"\s+", "--pattern", "gpt2", "--quiet"]
+    result = run("train", text, "-", other, "-o", out, *options, stdin=b"from stdin, from stdin")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    corpus = [text, b"from stdin, from stdin", other]
+    specials = ["<|a|>", "<|b|>"]
+    expected = toksmith.train(
+        corpus, 280, pattern=[r"\s+", "gpt2"], special_tokens=specials, min_count=2, max_token_bytes=4
+    )
+    assert toksmith.load(out) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--kind", "words"], {"kind": "words"}),
+        (["--kind", "chars"], {"kind": "chars"}),
+        (
+            ["--unit", "char", "--alphabet", "ascii", "--merges", "5"],
+            {"unit": "char", "alphabet": "ascii", "merges": 5},
+        ),
+    ],
+)
+def test_train_other_kinds(options: list[str], expected: dict[str, Any], tmp_path: Path) -> None:
+    result = run("train", "-o", tmp_path / "x.toksmith", *options, stdin=b"it will rain today")
+    assert result.exit_code == 0, result.stderr
+    assert toksmith.load(tmp_path / "x.toksmith") == toksmith.train("it will rain today", **expected)
+
+
+def test_train_refuses_with_one_line(text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.toksmith"
+    refused(run("train", "-o", out, "--merges", "5", stdin=b""), "empty")
+    refused(run("train", text, "-o", out, "--vocab-size", "10"), "vocab_size=10")
+    refused(run("train", text, "-o", out, "--pattern", "gpt22", "--merges", "5"), "did you mean 'gpt2'")
+    refused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "ties='none'")
+    refused(run("train", tmp_path / "missing.txt", "-o", out, "--merges", "5"), "missing.txt")
+    refused(run("train", text, "-o", tmp_path, "--merges", "5"), f"{tmp_path}: Is a directory")
+    refused(run("train", text, "-o", tmp_path / "no" / "x.toksmith", "--merges", "5"), "No such file or directory")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def test_an_interrupted_training_is_saved_beside(
+    text: Path, tmp_path: Path, tok: toksmith.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise toksmith.TrainingInterrupted(tok, "merging")
+
+    monkeypatch.setattr(toksmith, "train", interrupted)
+    result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500")
+    assert (result.exit_code, result.stdout) == (130, "")
+    beside = tmp_path / "out.interrupted.toksmith"
+    said = f"interrupted while merging; the 20 merges learned so far are saved in {beside}"
+    assert result.stderr == f"toksmith: {said}\n"
+    assert toksmith.load(beside) == tok
+    assert not (tmp_path / "out.toksmith").exists()
+
+    result = run("train", text, "--show-merges", "--merges", "500")
+    assert result.exit_code == 130
+    assert "20 merges were learned" in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="lacks SIGINT for one process")
+def test_ctrl_c_ends_a_training_within_a_second(tmp_path: Path) -> None:
+    out = tmp_path / "out.toksmith"
+    command = [sys.executable, "-m", "toksmith", "train", "-o", out, "--merges", "4000000", "--pattern", "none"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        child.stdin.write(noise(6_000_000))  # more than a pipe holds: the child reads, so it has started
+        child.stdin.close()
+        time.sleep(0.5)
+        start = time.perf_counter()
+        child.send_signal(signal.SIGINT)
+        code = child.wait(timeout=30)
+        took = time.perf_counter() - start
+        said = child.stderr.read().decode() if child.stderr else ""
+    assert code == 130, said
+    assert said.startswith("toksmith: ") and "interrupted" in said and "Traceback" not in said
+    assert took < 3  # the second that is promised, on a machine that may be busy
+    assert not out.exists()
+
+
+def noise(size: int) -> bytes:
+    """Bytes without a pattern, the same at every call."""
+    state, parts = 1, []
+    for _ in range(size // 8):
+        state = state * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
+        parts.append(state.to_bytes(8, "big"))
+    return b"".join(parts)
+
+
+def test_progress_is_plain_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+    train = toksmith.train
+
+    def slow(corpus: Any, **options: Any) -> toksmith.Tokenizer:
+        asked.update(options)
+        say = options.pop("progress")
+        for phase, done, total, elapsed_s in [
+            ("counting", 1, None, 1.0),
+            ("counting", 2000, None, 5.5),
+            ("merging", 3, 9, 11),
+        ]:
+            if say:
+                say(toksmith.Progress(phase, done, total, elapsed_s))
+        return train(corpus, progress=False, **options)
+
+    monkeypatch.setattr(toksmith, "train", slow)
+    result = run("train", "--json", "--merges", "2", stdin=TEXT)
+    lines = ["counting: 2,000 bytes after 6 s", "merging: 3 of 9 merges after 11 s"]
+    assert result.stderr.splitlines() == [f"toksmith: {line}" for line in lines]
+    assert json.loads(result.stdout)["symbols"]
+    assert run("train", "--json", "--merges", "2", "--quiet", stdin=TEXT).stderr == ""
+    assert asked["progress"] is False
+
+
+# encode, decode
+
+
+def test_encode_prints_one_line_for_each_file(saved: str, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_bytes(b"hello world!")
+    two.write_bytes(b"in\n")
+    line = " ".join(map(str, IDS))
+    assert run("encode", one, two, "-t", saved).stdout == f"{line}\n256 10\n"
+    assert run("encode", "-t", saved, stdin="hello world!").stdout == f"{line}\n"
+    assert run("encode", two, "-", "-t", saved, stdin="in").stdout == "256 10\n256\n"
+    result = run("encode", one, "-", "-t", saved, "--json", stdin="")
+    assert json.loads(result.stdout) == [{"file": str(one), "ids": IDS}, {"file": "-", "ids": []}]
+
+
+def test_special_tokens_are_refused_unless_asked_for(saved: str) -> None:
+    refused(run("encode", "-t", saved, stdin="in<|end|>"), "'<|end|>'")
+    assert run("encode", "-t", saved, "--special", "allow", stdin="in<|end|>").stdout == "256 276\n"
+    as_text = run("encode", "-t", saved, "--special", "text", stdin="in<|end|>").stdout
+    assert as_text == "256 " + " ".join(str(id) for id in toksmith.load(saved).encode("<|end|>", special="text")) + "\n"
+    refused(run("encode", "-t", saved, "--special", "perhaps", stdin="in"), "perhaps")
+
+
+def test_decode_reads_what_encode_writes_byte_for_byte(saved: str) -> None:
+    for options in ([], ["--json"]):
+        encoded = process("encode", "-t", saved, *options, stdin=BYTES)
+        assert encoded.returncode == 0
+        decoded = process("decode", "-t", saved, stdin=encoded.stdout)
+        assert (decoded.returncode, decoded.stdout, decoded.stderr) == (0, BYTES, b"")
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["104 263 108", "104,263,108", "104\n263\n\n108\n", "[104, 263, 108]", "[[104], [263, 108]]", " [104,263,108]\n"],
+)
+def test_decode_reads_ids_in_several_shapes(given: str, saved: str, tmp_path: Path) -> None:
+    assert run("decode", "-t", saved, stdin=given).stdout == "hell"
+    path = tmp_path / "ids"
+    path.write_text(given, encoding="utf-8")
+    assert run("decode", path, "-t", saved).stdout == "hell"
+
+
+def test_decode_json_is_exact(saved: str) -> None:
+    assert json.loads(run("decode", "-t", saved, "--json", stdin="256 255").stdout) == {
+        "text": "in\ufffd",
+        "hex": "696eff",
+    }
+    assert run("decode", "-t", saved, stdin="").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("104\n1o4", "-:2: '1o4' is not an id"),
+        ("1.5", "'1.5' is not an id"),
+        ("٣", "is not an id"),
+        ("9" * 5000, "is not an id"),
+        ("[1, 2.5]", "2.5 is not an id"),
+        ("[true]", "True is not an id"),
+        ('[{"x": 1}]', "None is not an id"),
+        ("[1, 2", "no JSON list of ids"),
+        ("277", "277"),
+        ("-1", "-1"),
+        ("999999999999999999", "999999999999999999"),
+        ("[99999999999999999999999]", "99999999999999999999999"),
+    ],
+)
+def test_decode_refuses_what_is_no_id(given: str, said: str, saved: str) -> None:
+    refused(run("decode", "-t", saved, stdin=given), said)
+
+
+# count, show, encodings
+
+
+def test_count(saved: str, text: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_bytes(b"in<|end|>\xff")
+    tokens = toksmith.load(saved).count(b"in<|end|>\xff")
+    assert run("count", text, "-t", saved).stdout.split() == ["186", str(text)]
+    lines = [line.split() for line in run("count", text, other, "-t", saved).stdout.splitlines()]
+    assert lines == [["186", str(text)], [str(tokens), str(other)], [str(186 + tokens), "total"]]
+    found = json.loads(run("count", other, "-t", saved, "--json").stdout)
+    row = {"tokens": tokens, "bytes": 10}
+    assert found == {"files": [{"file": str(other), **row}], "total": row}
+
+
+def test_show(saved: str, tmp_path: Path) -> None:
+    result = run("show", "-t", saved, "--text", "including\tus\n é", "--ids")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "▏in▏c▏l▏u▏d▏ing▏→▏u▏s▏↵"
+    assert lines[1] == "▏256▏99▏108▏117▏100▏262▏9▏117▏115▏10"
+    assert lines[2:4] == ["▏·▏<C3>▏<A9>é", "▏32▏195▏169"]
+    assert lines[4] == "13 tokens, 15 characters, 16 bytes, 1.23 bytes per token"
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"in")
+    for result in (run("show", path, "-t", saved), run("show", "-t", saved, stdin="in")):
+        assert result.stdout == "▏in\n1 token, 2 characters, 2 bytes, 2.00 bytes per token\n"
+
+
+def test_show_is_not_folded_where_there_is_no_terminal(saved: str) -> None:
+    assert run("show", "-t", saved, stdin="x" * 300).stdout.splitlines()[0] == "▏x" * 300
+
+
+def test_show_special_tokens_and_json(saved: str) -> None:
+    assert run("show", "-t", saved, "--special", "allow", stdin="in<|end|>").stdout.startswith("▏in▏<|end|>\n2 tokens")
+    assert run("show", "-t", saved, stdin="<|end|>").stdout.startswith("▏<▏|▏en▏d▏|▏>\n")
+    found = json.loads(run("show", "-t", saved, "--special", "allow", "--json", stdin=b"\xff<|end|>").stdout)
+    assert found[0] == {"id": 255, "text": "\ufffd", "hex": "ff", "special": False}
+    assert found[1] == {"id": 276, "text": "<|end|>", "hex": b"<|end|>".hex(), "special": True}
+
+
+def test_show_has_colour_only_where_it_is_wanted(saved: str) -> None:
+    arguments = ("show", "-t", saved, "--text", "in x")
+    assert b"\x1b" not in process(*arguments).stdout
+    coloured = process(*arguments, FORCE_COLOR="1", COLORTERM="truecolor").stdout
+    assert b"\x1b[30;48;2;" in coloured
+    assert b"48;2;" not in process(*arguments, FORCE_COLOR="1", COLORTERM="truecolor", NO_COLOR="1").stdout
+
+
+def test_encodings() -> None:
+    assert run("encodings").stdout.splitlines() == list(toksmith.encodings())
+    assert json.loads(run("encodings", "--json").stdout) == list(toksmith.encodings())
+    assert "cl100k_base" in toksmith.encodings()
+
+
+# Tokenizers by name and file; errors
+
+
+def test_a_tiktoken_file_is_given_what_it_does_not_hold(tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    tok = toksmith.train(TEXT, merges=5, pattern="gpt2")
+    tok.save(path, allow_loss=("splitters",))
+    refused(run("encode", "-t", path, stdin="in"), "pattern")
+    options = ["--pattern", "gpt2", "--special-token", "<|=|>=300"]
+    assert run("encode", "-t", path, *options, "--special", "allow", stdin="in<|=|>").stdout == "256 300\n"
+    raw = run("encode", "-t", path, "--pattern", "none", stdin="in").stdout
+    assert raw == "256\n"
+
+
+def test_refusals_are_one_line_and_tracebacks_are_asked_for(saved: str, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.txt"
+    refused(run("count", missing, "-t", saved), f"{missing}: No such file or directory")
+    refused(run("count", tmp_path, "-t", saved), f"{tmp_path}: Is a directory")
+    refused(run("count", missing, "-t", "cl100k_bose"), "did you mean 'cl100k_base'")
+    refused(process("count", missing, "-t", saved), "No such file or directory")
+    broken = tmp_path / "broken.toksmith"
+    broken.write_bytes(b"not a tokenizer")
+    refused(run("count", "-t", broken, stdin=""), "broken.toksmith")
+    debugged = process("count", missing, "-t", saved, "--debug")
+    assert debugged.returncode == 1
+    assert b"Traceback" in debugged.stderr
+    assert debugged.stderr.endswith(b"missing.txt: No such file or directory\n")
+
+
+def test_the_unexpected_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(*_: object, **__: object) -> None:
+        raise RuntimeError("first\nsecond")
+
+    monkeypatch.setattr(toksmith, "load", load)
+    refused(run("count", "-t", "x", stdin=""), "unexpected RuntimeError: first second (--debug shows where)")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="lacks SIGINT for one process")
+def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
+    command = [sys.executable, "-m", "toksmith", "encode", "-t", saved]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        child.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: the child reads, so it has started
+        child.stdin.flush()
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=30) == 130
+        assert child.stderr is not None
+        assert child.stderr.read() == b"toksmith: interrupted\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="lacks a pipe that closes")
+def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
+    big = tmp_path / "big.txt"
+    big.write_bytes(b"hello " * 200_000)
+    for command in (["encode", str(big)], ["show", str(big)]):
+        arguments = [sys.executable, "-m", "toksmith", *command, "-t", saved]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            assert child.stdout is not None
+            assert child.stderr is not None
+            child.stdout.read(10)
+            child.stdout.close()
+            assert child.stderr.read() == b""
+            assert child.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "latin-1"}])
+def test_output_is_utf8_on_any_locale(locale: dict[str, str], saved: str, tmp_path: Path) -> None:
+    shown = process("show", "-t", saved, stdin="é न".encode(), **locale)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.decode().startswith("▏<C3>▏<A9>é▏·▏<E0>▏<A4>▏<A8>न\n")
+    path = tmp_path / "naïve.txt"
+    path.write_bytes(b"in")
+    counted = process("count", path, "-t", saved, **locale)
+    assert counted.stdout.decode().split() == ["1", str(path)]

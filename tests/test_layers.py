@@ -1,0 +1,40 @@
+"""Imports point down only: the layers of ARCHITECTURE.md, read from the source. A new module needs its place here."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
+LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
+    ("errors", "_core"),
+    ("model",),
+    ("patterns", "formats", "corpus", "render"),
+    ("tokenizer",),
+    ("encodings", "training", "convert", "surgery"),
+    ("explain", "metrics", "compat", "shards"),
+    ("doctor",),
+    ("__init__",),
+    ("cli", "demo", "playground", "runners"),
+    ("__main__",),
+)
+MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
+MAY |= {"reference": set(), "render": set()} | {name: {"__init__", "render"} for name in LAYERS[-2]}  # these may less,
+MAY |= {name: MAY[name] | {"reference"} for name in ("explain", "__init__")}  # and only these may more
+
+
+def imports(path: Path) -> Iterator[str]:
+    here = ("toksmith", *path.relative_to(PACKAGE).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        level, module = getattr(node, "level", 0), getattr(node, "module", None) or ""
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            parts = [*here[: len(here) + 1 - level if level else 0], *module.split("."), alias.name]
+            first, *rest = ".".join(filter(None, parts)).split(".")
+            if first == "toksmith":  # a public name that is asked of the package itself comes from `__init__`
+                yield rest[0] if rest and (level or rest[0].startswith("_")) else "__init__"
+
+
+def test_imports_point_down() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        units = [path.relative_to(PACKAGE).parts[0].removesuffix(".py"), *imports(path)]
+        own, *found = [name if name in MAY else name.removeprefix("_") for name in units]
+        assert {*found} <= {own} | MAY[own], f"{path} imports from its own layer or above, or is in no layer"

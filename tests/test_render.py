@@ -1,0 +1,171 @@
+"""Drawing, on plain data: what each token looks like, in colour and without, whatever its bytes are."""
+
+import io
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.color import Color, ColorSystem
+from rich.console import Console
+
+from toksmith._render import (
+    MergeView,
+    TokenView,
+    draw_tokens,
+    merge_lines,
+    merge_views,
+    summary,
+    token_parts,
+    token_text,
+    token_views,
+)
+from toksmith._render._terminal import COLORS
+
+
+def views(*tokens: bytes, special: bytes = b"\0") -> list[TokenView]:
+    return [TokenView(100 + place, token, token == special) for place, token in enumerate(tokens)]
+
+
+def drawn(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **options: object) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False, **options).print(draw_tokens(tokens, ids=ids))  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "picture", "why"),
+    [
+        ([b"def", b" f"], "▏def▏·f", "a space is marked"),
+        ([b"a\tb"], "▏a→b", "a tab is marked"),
+        ([b"a", b"\n", b"b"], "▏a▏↵\n▏b", "a newline is marked and ends the line"),
+        ([b"a\n\n", b"\n  b"], "▏a↵\n↵\n▏↵\n··b", "a token goes on over several lines without a new tick"),
+        ([b"a\r\n"], "▏a\\r↵", "a carriage return is escaped"),
+        ([b"\x1b[31m", b"\0", b"\x7f"], "▏\\x1b[31m▏\\x00▏\\x7f", "control characters cannot act on the terminal"),
+        (["\u00a0\u3000".encode(), "\u202e".encode()], "▏\\xa0\\u3000▏\\u202e", "other spaces and bidi controls too"),
+        (["👩\u200d🚀".encode()], "▏👩\\u200d🚀", "joiners are seen"),
+        (["☀\ufe0f".encode()], "▏☀\\ufe0f", "variation selectors are seen"),
+        (["é".encode()], "▏é", "a whole character is itself"),
+        ([b"\xc3", b"\xa9"], "▏<C3>▏<A9>é", "a cut character stands where it is complete"),
+        ([b"\xf0", b"\x9f\x98", b"\x84!"], "▏<F0>▏<9F><98>▏<84>😄!", "over three tokens"),
+        ([b"a\xe0\xa4", b"\xa8b\xc3", b"\xa9"], "▏a<E0><A4>▏<A8>नb<C3>▏<A9>é", "two cut characters in one token"),
+        ([b"\xff\xfe", b"ok"], "▏<FF><FE>▏ok", "invalid bytes are bytes"),
+        ([b"\xe0\xa4", b"x"], "▏<E0><A4>▏x", "a character that is never completed"),
+        ([b"\xa9"], "▏<A9>", "a lone continuation byte"),
+        ([b"e", "\u0301".encode()], "▏e▏◌\u0301", "a combining mark does not sit on the tick"),
+        (["e\u0301".encode()], "▏e\u0301", "inside a token it combines"),
+        (["\u0928".encode(), "\u093f".encode()[:1], "\u093f".encode()[1:]], "▏न▏<E0>▏<A4><BF>◌\u093f", "nor on a byte"),
+        ([b"", b"a"], "▏▏a", "an empty token"),
+        ([b"[red]x[/red]", b":smile:"], "▏[red]x[/red]▏:smile:", "markup is text"),
+        ([], "", "nothing"),
+    ],
+)
+def test_without_colour(tokens: list[bytes], picture: str, why: str) -> None:
+    assert drawn(views(*tokens)) == picture + "\n", why
+
+
+def test_ids_stand_under_the_line_where_their_tokens_begin() -> None:
+    assert drawn(views(b"a", b"b\n", b"c\nd", b"e"), ids=True) == "▏a▏b↵\n▏100▏101\n▏c↵\n▏102\nd▏e\n▏103\n"
+    assert drawn(views(b"a\n\n"), ids=True) == "▏a↵\n▏100\n↵\n"
+
+
+def test_long_lines_fold_at_the_width_and_lose_nothing() -> None:
+    tokens = [b"word", b" and", "漢字".encode(), b"\xe6", b"\xbc\xa2"] * 9
+    lines = drawn(views(*tokens), width=17).splitlines()
+    assert len(lines) > 5
+    assert max(map(cell_len, lines)) <= 17
+    assert "".join(lines) == "▏word▏·and▏漢字▏<E6>▏<BC><A2>漢" * 9
+
+
+def test_neighbours_differ_in_colour() -> None:
+    picture = drawn(views(*[b"x"] * 12), force_terminal=True, color_system="truecolor")
+    colours = re.findall(r"\x1b\[30;(48;2;\d+;\d+;\d+)m▏", picture)
+    assert len(colours) == 12
+    assert all(first != second for first, second in pairwise(colours))
+    assert re.sub(r"\x1b\[[\d;]*m", "", picture) == "▏x" * 12 + "\n"
+
+
+@pytest.mark.parametrize("system", [ColorSystem.STANDARD, ColorSystem.EIGHT_BIT])
+def test_neighbours_differ_with_fewer_colours(system: ColorSystem) -> None:
+    colours = [Color.parse(colour).downgrade(system).number for colour in (*COLORS, COLORS[0])]
+    assert all(first != second for first, second in pairwise(colours))
+
+
+def test_special_tokens_have_a_colour_of_their_own() -> None:
+    def style_of_second(special: bytes) -> str:
+        picture = drawn(views(b"a", b"<|end|>", special=special), force_terminal=True, color_system="truecolor")
+        return picture.split("a")[1].split("<|end|>")[0]
+
+    assert style_of_second(b"<|end|>") != style_of_second(b"")
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colour_is_honoured(environment: dict[str, str]) -> None:
+    picture = drawn(views(b"a", b" b"), force_terminal=True, _environ=environment)
+    assert not re.search(r"\x1b\[[\d;]*4[08]", picture)
+
+
+@given(st.lists(st.binary(max_size=4), max_size=8), st.text(max_size=12), st.data())
+def test_any_tokens_are_drawn_as_one_line_of_print_each(tokens: list[bytes], text: str, data: st.DataObject) -> None:
+    encoded = text.encode("utf-8", "surrogatepass")
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(encoded)), max_size=5)))
+    cut_text = [encoded[a:b] for a, b in zip([0, *cuts], [*cuts, len(encoded)], strict=True)]
+    for row in (tokens, cut_text):
+        parts = token_parts(row)
+        assert [not token for token in row] == [not part for part in parts]
+        assert all(part.text.replace("\n", "").isprintable() for token in parts for part in token)
+        assert drawn(views(*row)).count("▏") - b"".join(row).decode("utf-8", "replace").count("▏") == len(row)
+
+
+@given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), max_size=20), st.data())
+def test_printable_text_is_drawn_whole_wherever_it_is_cut(text: str, data: st.DataObject) -> None:
+    encoded = text.encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(encoded)), max_size=5)))
+    tokens = [encoded[a:b] for a, b in zip([0, *cuts], [*cuts, len(encoded)], strict=True)]
+    shown = "".join(part.text for parts in token_parts(tokens) for part in parts if part.kind != "bytes")
+    unseen = {char: char.encode("unicode_escape").decode() for char in "\u115f\u1160\u3164\uffa0"}
+    assert shown == text.translate(str.maketrans(unseen))
+
+
+def test_token_text_is_one_line() -> None:
+    assert token_text(b" a\n\n") == "·a↵↵"
+    assert token_text(b"\xe2\x98") == "<E2><98>"
+
+
+def test_token_views_look_each_id_up_once() -> None:
+    asked = []
+
+    def token_bytes(id: int) -> bytes:
+        asked.append(id)
+        return bytes([id])
+
+    assert token_views([65, 66, 65], token_bytes, {66}) == [(65, b"A", False), (66, b"B", True), (65, b"A", False)]
+    assert asked == [65, 66]
+
+
+def test_summary() -> None:
+    assert summary(views(b"\xc3", b"\xa9", b"ab")) == "3 tokens, 3 characters, 4 bytes, 1.33 bytes per token"
+    assert summary(views(b"a")) == "1 token, 1 character, 1 byte, 1.00 bytes per token"
+    assert summary([]) == "0 tokens, 0 characters, 0 bytes"
+    assert summary(views(b"\xff")) == "1 token, 1 character, 1 byte, 1.00 bytes per token"
+
+
+def test_merge_lines_line_up() -> None:
+    tokens = {256: b"in", 257: " 漢".encode(), 258: b"\n" * 20}
+    merges = merge_views(
+        [(105, 110, 256), (32, 1000, 257), (10, 10, 258)], [6, 5, 1234], [244, 239, 5], tokens.__getitem__
+    )
+    assert merges[0] == MergeView(1, 105, 110, 256, b"in", 6, 244)
+    lines = list(merge_lines(merges))
+    assert lines[0] == "merge 1: (105, 110) → 256  ▏in▏                6 times, 244 ids left"
+    assert lines[1] == "merge 2: (32, 1000) → 257  ▏·漢▏               5 times, 239 ids left"
+    assert lines[2] == f"merge 3:   (10, 10) → 258  ▏{'↵' * 20}▏1,234 times,   5 ids left"
+    with pytest.raises(ValueError, match="zip"):
+        merge_views([(1, 2, 3)], [], [], tokens.__getitem__)
+
+
+def test_numbers_of_picked_merges_line_up() -> None:
+    picked = [MergeView(number, 1, 2, 300 + number, b"x", 1, 1) for number in (1, 1000)]
+    assert [line.index(":") for line in merge_lines(picked)] == [10, 10]

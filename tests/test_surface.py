@@ -1,0 +1,202 @@
+"""What a user meets first: the public names and their docstrings, and every example of README.md and docs/.
+
+A document is run from top to bottom in a folder of its own. A `python` block with `>>>` is a doctest, one without is
+executed; all blocks of a document share their names. In a `console` or `bash` block, a line that starts with `$ ` is a
+command (`> ` continues it), and the lines below are what it prints, where the block shows them; `...` stands for any
+text. Commands that set up the checkout itself are left out. `.venv` in a command is the environment of the tests.
+"""
+
+import doctest
+import inspect
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import toksmith
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^([ ]*)```(python|console|bash)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+LEFT_OUT = re.compile(r"(make|git clone|cd)\b")
+SECTIONS = ("Attributes", "Args", "Returns", "Raises", "Cost", "Source", ">>>")
+
+
+def public_things() -> Iterator[tuple[str, Any]]:
+    """The public names and the public methods and properties of the public classes, by dotted name."""
+    for name in toksmith.__all__:
+        thing = getattr(toksmith, name)
+        yield name, thing
+        for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+            if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+                yield f"{name}.{member}", value
+
+
+def test_all_is_sorted_and_complete() -> None:
+    assert list(toksmith.__all__) == sorted(set(toksmith.__all__))
+    bound = {name for name, value in vars(toksmith).items() if not isinstance(value, types.ModuleType)}
+    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__)
+
+
+@pytest.mark.parametrize("name, thing", [*public_things()], ids=lambda value: value if isinstance(value, str) else "")
+def test_every_public_name_is_documented(name: str, thing: object) -> None:
+    text = inspect.getdoc(thing) or ""
+    assert text.strip(), f"{name} has no docstring"
+    found = re.findall(rf"^({'|'.join(SECTIONS)})\b:?", text, re.MULTILINE)
+    in_order = [section for section in SECTIONS if section in found]
+    assert list(dict.fromkeys(found)) == in_order, f"{name}: the sections are not in the order {SECTIONS}"
+
+
+class Command(NamedTuple):
+    """A shell command of a document, and what the document shows that it prints."""
+
+    line: int
+    text: str
+    shown: str
+
+
+def commands(block: str, line: int) -> Iterator[Command]:
+    """The commands of a console block that starts at `line` of its document."""
+    found: list[tuple[int, list[str], list[str]]] = []
+    for number, row in enumerate(block.splitlines(), line):
+        if row.startswith("$ "):
+            found.append((number, [row[2:]], []))
+        elif found and row.startswith("> ") and not found[-1][2]:
+            found[-1][1].append(row[2:])
+        elif found:
+            found[-1][2].append(row)
+        elif row.strip():
+            raise AssertionError(f"line {number}: output without a command above it (commands start with '$ ')")
+    for number, text, shown in found:
+        yield Command(number, "\n".join(text), "\n".join(shown))
+
+
+def run_command(command: Command, folder: Path, where: str) -> None:
+    """Runs one command; a failure, or other output than is shown, fails the test."""
+    if LEFT_OUT.match(command.text):
+        return
+    if (shell := shutil.which("bash")) is None:
+        pytest.skip("lacks bash")
+    path = os.pathsep.join([str(Path(sys.prefix, "Scripts" if os.name == "nt" else "bin")), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error"}
+    ran = subprocess.run(
+        [shell, "-c", command.text],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{where}:{command.line}: {command.text!r} exits {ran.returncode}\n{ran.stdout}"
+    want, got = (strip_lines(text) for text in (command.shown, ran.stdout))
+    if want:
+        same = doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
+        assert same, f"{where}:{command.line}: {command.text!r} prints\n{got}and the document shows\n{want}"
+
+
+def strip_lines(text: str) -> str:
+    """`text` without white space at the ends of its lines and empty lines at its ends."""
+    lines = "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+    return lines and lines + "\n"
+
+
+def run_python(code: str, names: dict[str, Any], where: str, line: int) -> None:
+    """Runs one block of Python: as a doctest when it has prompts, whole when not."""
+    if ">>>" not in code:
+        exec(compile("\n" * line + code, where, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(code, names, where, where, line)
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    runner.run(test, out=report.write, clear_globs=False)
+    names.update(test.globs)
+    assert not runner.failures, report.getvalue()
+
+
+def run_document(text: str, folder: Path, where: str) -> int:
+    """Runs the blocks of a document from top to bottom and gives their number."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    blocks = list(BLOCK.finditer(text))
+    for block in blocks:
+        indent, kind, body = block.groups()
+        line = text.count("\n", 0, block.start()) + 1
+        body = re.sub(rf"^{indent}", "", body, flags=re.MULTILINE)
+        if kind == "python":
+            run_python(body, names, where, line)
+        else:
+            for command in commands(body, line + 1):
+                run_command(command, folder, where)
+    return len(blocks)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory where `.venv` is the environment of the tests."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".venv").symlink_to(sys.prefix, target_is_directory=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_documents_run(document: Path, folder: Path) -> None:
+    blocks = run_document(document.read_text(encoding="utf-8"), folder, document.name)
+    assert blocks or document.name != "README.md"
+
+
+WRONG = {
+    "doctest": "```python\n>>> 1 + 1\n3\n```",
+    "code": "```python\nassert False\n```",
+    "output": "```console\n$ echo one\ntwo\n```",
+    "exit": "```console\n$ false\n```",
+    "second": "```console\n$ echo one\none\n$ echo two \\\n> three\ntwo\n```",
+    "no command": "```bash\necho one\n```",
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_document_fails(text: str, folder: Path) -> None:
+    with pytest.raises(AssertionError):
+        run_document(text, folder, "wrong.md")
+
+
+RIGHT = r"""
+```python
+x = 1
+```
+- A block may stand in a list.
+  ```python
+  >>> x
+  1
+  >>> from pathlib import Path
+  >>> Path("f").write_text("é", encoding="utf-8")
+  1
+  ```
+
+```console
+$ make nothing
+left out
+$ cat f
+é
+
+$ echo a b c; \
+> echo d
+a ... c
+d
+$ test -x .venv/bin/python
+```
+"""
+
+
+def test_a_right_document_runs(folder: Path) -> None:
+    assert run_document(RIGHT, folder, "right.md") == 3
