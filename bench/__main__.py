@@ -16,7 +16,8 @@ from .places import RECORDS, data
 from .records import Row, record, rows, save
 from .report import report
 from .runner import Settings, run
-from .texts import MB, Missing
+from .texts import CORPORA, MB, STREAM, Missing
+from .texts import FALLBACK as SOURCES
 from .vocabularies import FALLBACK, MissingVocabulary
 
 
@@ -103,18 +104,19 @@ def chosen(options: argparse.Namespace) -> Iterator[Question]:
 
 def available(options: argparse.Namespace) -> Iterable[Question]:
     """All questions, or those about the user's files."""
-    vocabularies = (data() / "vocab").is_dir()
+    vocabularies, corpora = (data() / "vocab").is_dir(), (data() / "corpora").is_dir()
     if options.file:
         encodings = options.encodings or (("cl100k", "o200k") if vocabularies else (FALLBACK,))
         return [file_question(encoding, path) for encoding in encodings for path in options.file]
+    found: Iterable[Question] = questions(options.threads)
+    if not corpora:
+        say(f"no {data() / 'corpora'}: the sources of Python's library stand in for the corpora (TOKSMITH_TEST_DATA)")
+        found = [replace(question, text=SOURCES if question.text == "english" else question.text) for question in found]
+        found = [question for question in found if question.text not in (*CORPORA, STREAM)]
     if not vocabularies:
-        say(f"no {data() / 'vocab'}: a vocabulary trained on Python's library stands in for the published ones")
-        return [
-            replace(question, encoding=FALLBACK)
-            for question in questions(options.threads)
-            if question.encoding == "cl100k"
-        ]
-    return questions(options.threads)
+        say(f"no {data() / 'vocab'}: a vocabulary trained on these sources stands in for the published ones")
+        found = [replace(question, encoding=FALLBACK) for question in found if question.encoding == "cl100k"]
+    return found
 
 
 def wanted(name: str, names: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .adapters import OURS, versions
-from .definitions import COST, Cell, Question, Target
+from .definitions import COST, SPEED, Cell, Question, Target
 from .places import ROOT, write_whole
 from .runner import Outcome, Settings
 from .texts import MB
@@ -42,7 +42,10 @@ def rows(question: Question, outcomes: dict[str, Outcome]) -> list[Row]:
 def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
     """A row: the engines' figures in the cell's unit, the ratio to the peer of the target, and whether it is reached."""
     engines = {name: shown(question, cell, name, outcome) for name, outcome in outcomes.items()}
-    found = judged(cell.target, engines) if cell.target else {"ratio": None, "peer": None, "reached": None}
+    sense = SPEED if cell.unit.endswith("/s") else COST
+    found = judged(cell.target or Target(0, sense=sense), engines)
+    if not cell.target:
+        found["reached"] = None
     return {
         "group": cell.group,
         "encoding": question.encoding,

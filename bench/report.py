@@ -11,6 +11,7 @@ from .definitions import COST
 
 Row = dict[str, Any]
 SCALING = 1.7
+LINEAR = 13  # n log n included
 
 
 def report(record: Row) -> str:
@@ -40,6 +41,8 @@ def grouped(rows: Sequence[Row]) -> Iterable[tuple[str, Iterable[Row]]]:
 
 def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
     """One group."""
+    if name == "growth":
+        return growth_table(name, rows)
     columns = [engine for engine in (*ENGINES[1:], OURS) if any(engine in row["engines"] for row in rows)]
     scaled = any(alone(row, every) for row in rows)
     heads = ["encoding", "text", *columns, "ratio", "target", *(["× one thread"] if scaled else [])]
@@ -49,6 +52,33 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
         lines.append(joined([*cells, *verdict(row), *([scaling(row, every)] if scaled else [])]))
     lines += notes(rows)
     return "\n".join(lines)
+
+
+def growth_table(name: str, rows: list[Row]) -> str:
+    """Toksmith's time at growing sizes, one kind of text a line, and what the last tenfold costs."""
+    kinds: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        kind, _, size = row["text"].rpartition("-")
+        kinds.setdefault(kind, {})[int(size)] = row["engines"].get(OURS)
+    sizes = sorted({size for found in kinds.values() for size in found})
+    heads = ["text", *(f"{size:,}" for size in sizes), "last step"]
+    lines = [
+        f"## {name} ({rows[0]['unit']}; 10 is linear)",
+        "",
+        joined(heads),
+        joined(["---", *["--:"] * (len(heads) - 1)]),
+    ]
+    for kind, found in kinds.items():
+        lines.append(joined([kind, *(figure(found.get(size)) for size in sizes), last_step(found)]))
+    return "\n".join(lines + notes(rows))
+
+
+def last_step(found: dict[int, Row]) -> str:
+    """How much longer the longest text takes than the one before it."""
+    shorter, longest = (found[size]["median"] if found[size] else None for size in sorted(found)[-2:])
+    if not shorter or not longest:
+        return "missing"
+    return f"{longest / shorter:.3g} {'✓' if longest <= LINEAR * shorter else '✗'}"
 
 
 def figure(shown: Row | None) -> str:
@@ -72,7 +102,7 @@ def verdict(row: Row) -> tuple[str, str]:
     """The ratio with its sign of success, and the target."""
     target = row["target"]
     if target is None:
-        return "", ""
+        return (f"{row['ratio']:.3g}" if row["ratio"] else ""), ""
     sense = "≤" if target["sense"] == COST else "≥"
     due = f"{sense} {target['factor']:g}" + (f" × {target['than']}" if target["than"] else "")
     if row["ratio"] is None:
@@ -103,7 +133,7 @@ def notes(rows: Iterable[Row]) -> list[str]:
         for engine, shown in row["engines"].items():
             if shown["wrong"]:
                 found[f"{engine}: wrong {shown['wrong']} on {row['encoding']} / {row['text']}"] = None
-            elif shown["problem"] and shown["problem"] != "unsupported":
+            elif shown["problem"] and (engine == OURS or not shown["problem"].startswith("unsupported")):
                 found[f"{engine}: {shown['problem']}"] = None
     return ["", *(f"- {note}" for note in found)] if found else []
 

@@ -5,7 +5,10 @@ set -uo pipefail
 
 python=$1
 failed=()
-loose=(--allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --allow-untyped-decorators)
+# Tests hand over wrong values on purpose, and use peers that have no types.
+loose=(--allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --allow-untyped-decorators
+    --no-warn-return-any --no-warn-unused-ignores --no-strict-equality
+    --disable-error-code=arg-type --disable-error-code=import-untyped --disable-error-code=var-annotated)
 
 step() {
     echo "== $*"

@@ -194,7 +194,8 @@ def sources() -> list[Source]:
 def layer(path: str) -> str:
     """The layer that a file belongs to."""
     if not path.startswith("python/"):
-        return {"crates/core/src": "core", "crates/py/src": "binding"}.get("/".join(path.split("/")[:3]), "around it")
+        folders = path.split("/")
+        return {"crates/core/src": "core", "crates/py/src": "binding"}.get("/".join(folders[:3]), folders[0])
     name = path.split("/")[2].removesuffix(".py")
     rows = [row for row in LAYERS if name in row or name.removeprefix("_") in row]
     return f"python: {', '.join(rows[0])}" if rows else f"python: {name}"

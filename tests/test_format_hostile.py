@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -202,7 +203,23 @@ def test_a_changed_byte_is_refused(data: st.DataObject) -> None:
         load(GOOD[:place] + bytes([byte]) + GOOD[place + 1 :])
 
 
-SNIPPETS = [b"0", b"97", b"-1", b"4294967296", b'"', b"{", b"[", b"}", b"]", b"null", b"\n", b" ", b"\\x", b"\xff", b"tokens "]
+SNIPPETS = [
+    b"0",
+    b"97",
+    b"-1",
+    b"4294967296",
+    b'"',
+    b"{",
+    b"[",
+    b"}",
+    b"]",
+    b"null",
+    b"\n",
+    b" ",
+    b"\\x",
+    b"\xff",
+    b"tokens ",
+]
 
 
 @given(st.data())
@@ -345,6 +362,18 @@ def test_huge_claims_take_no_memory(tmp_path_factory: pytest.TempPathFactory) ->
         [sys.executable, "-c", SCRIPT, *map(str, paths)], capture_output=True, encoding="utf-8", check=False
     )
     assert (done.stdout.split(), done.stderr) == (["refused"] * len(paths), "")
+
+
+def test_a_bad_regex_is_the_files_fault_or_the_callers(tmp_path: Path) -> None:
+    regex = json.dumps({"behavior": "isolated", "dialect": "rust", "invert": False, "kind": "regex", "pattern": "("})
+    path = tmp_path / "hostile.toksmith"
+    path.write_bytes(header('"splitters": [', f'"splitters": [{regex}, '))
+    with pytest.raises(FormatError, match="regex") as caught:
+        toksmith.load(path)
+    assert caught.value.path == str(path)
+    path.write_bytes(BYTES)
+    with pytest.raises(InvalidOption, match="regex"):
+        toksmith.load(path, pattern="(")
 
 
 def test_a_bad_argument_is_no_format_error() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,18 @@ def test_what_is_escaped_is_what_the_contract_lists() -> None:
     assert in_json == {char for char in escaped if char > " " and char != "\\"}
 
 
+CONTRACT = Path(__file__).parent.parent / "docs" / "format.md"
+
+
+def test_the_docs_show_a_real_file() -> None:
+    shown = CONTRACT.read_text(encoding="utf-8").split("```\n")[1]
+    model = toksmith.train("low lower lowest", merges=3, pattern=None, special_tokens=["<|end|>"]).model
+    data = NATIVE.save(replace(model, metadata={"note": "an example"})).decode()
+    assert re.fullmatch(re.escape(shown).replace("…", "[^\x00]*"), data)
+
+
 def test_the_docs_list_the_same_characters() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "format.md").read_text(encoding="utf-8")
+    text = CONTRACT.read_text(encoding="utf-8")
     section = text[text.index("A writer must escape") : text.index("every other character")]
     listed = set()
     for first, last in re.findall(r"U\+([0-9A-F]{4,5})(?:–U\+([0-9A-F]{4,5}))?", section):

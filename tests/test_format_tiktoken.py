@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, InvalidOption, Model, Step, TokenTable, Tokenizer, _formats
+from toksmith import AddedToken, CannotRepresent, InvalidOption, Model, Step, Tokenizer, TokenTable, _formats
 
 ROW = _formats.FORMATS["tiktoken"]
 UNSPLIT: dict[str, Any] = {"pattern": None, "special_tokens": None}
@@ -105,7 +105,7 @@ def test_special_tokens_that_clash_are_named(tmp_path: Path, tokens: dict[str, i
 
 @pytest.mark.parametrize("id", [300.0, "300", True, None])
 def test_ids_of_another_type_are_a_type_error(id: Any) -> None:
-    with pytest.raises(TypeError, match="<|a|>"):
+    with pytest.raises(TypeError, match="must be an int"):
         ROW.load(lines(BYTES), "a.tiktoken", pattern=None, special_tokens={"<|a|>": id})
 
 
@@ -118,7 +118,10 @@ def test_a_published_file_comes_back_to_the_byte(vocab_dir: Path) -> None:
 REFUSED: dict[str, tuple[Model, str]] = {
     "words": (Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words"), "kind"),
     "characters": (Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), unit="char"), "unit"),
-    "ranks that are no ids": (Model(TokenTable.of(BYTES), np.arange(256)[::-1], merge_rule="bytes"), "ids"),
+    "ranks that are no ids": (
+        Model(TokenTable.of(BYTES), np.arange(256, dtype=np.uint32)[::-1], merge_rule="bytes"),
+        "ids",
+    ),
     "an unreachable token": (ranked([b"abc"], whole_piece=False), "whole_piece"),
     "an unreachable token of pairs": (paired([], [b"abc"]), "whole_piece"),
     "a merge that bytes do not imply": (paired([], [b"ab"]), "merges"),
@@ -182,20 +185,23 @@ def test_a_list_of_merges_that_is_saved_gives_the_same_ids(
 ) -> None:
     """Whatever is not refused is the same tokenizer, also on the tokens themselves and on all pairs of them."""
     tokens, merges = drawn
-    model = paired(merges, tokens[256:], whole_piece=whole_piece)
+    model = paired(merges, tokens, whole_piece=whole_piece)
     try:
         data = ROW.save(model)
     except CannotRepresent as error:
         assert error.field in ("merges", "whole_piece")
         return
     before, after = Tokenizer(model), Tokenizer(ROW.load(data, "a.tiktoken", **UNSPLIT))
-    for text in [*texts, *tokens, *(left + right for left in tokens[256:] for right in tokens[256:])]:
+    everything: list[Any] = [*texts, *BYTES, *tokens, *(left + right for left in tokens for right in tokens)]
+    for text in everything:
         assert before.encode(text) == after.encode(text), text
 
 
 @given(small.filter(str.strip), st.integers(0, 40), st.sampled_from(["lowest_ids", "first_seen"]), st.lists(small))
 @settings(max_examples=300)
-def test_a_trained_model_that_is_saved_gives_the_same_ids(corpus: str, merges: int, ties: Any, texts: list[str]) -> None:
+def test_a_trained_model_that_is_saved_gives_the_same_ids(
+    corpus: str, merges: int, ties: Any, texts: list[str]
+) -> None:
     tok = toksmith.train([corpus, *texts], merges=merges, ties=ties, pattern=None, progress=False)
     try:
         data = ROW.save(tok.model)

@@ -13,21 +13,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, Model, Step, TokenTable, Tokenizer, _core, _formats
+from toksmith import AddedToken, CannotRepresent, FormatError, Model, Step, Tokenizer, TokenTable, _core, _formats
 from toksmith._formats import _onig
 from toksmith._model import regex_split
 
-tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)")
+tokenizers: Any = pytest.importorskip(
+    "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"
+)
 
 ROW = _formats.FORMATS["tokenizer_json"]
 PUBLISHED = {
     "gpt2": ("r50k_base.tiktoken", "gpt2", {"<|endoftext|>": 50256}),
-    "p50k_edit": ("p50k_base.tiktoken", "gpt2", {"<|endoftext|>": 50256, "<|fim_prefix|>": 50281, "<|fim_suffix|>": 50283}),
+    "p50k_edit": (
+        "p50k_base.tiktoken",
+        "gpt2",
+        {"<|endoftext|>": 50256, "<|fim_prefix|>": 50281, "<|fim_suffix|>": 50283},
+    ),
     "cl100k": ("cl100k_base.tiktoken", "cl100k", {"<|endoftext|>": 100257, "<|endofprompt|>": 100276}),
     "o200k": ("o200k_base.tiktoken", "o200k", {"<|endofprompt|>": 200018, "<|endoftext|>": 199999}),
     "llama3": ("llama3.tiktoken", "llama3", {"<|begin_of_text|>": 128000, "<|eot_id|>": 128009}),
 }
-DOCUMENTS = 60
+DOCUMENTS = 30
 
 
 def peer(model: Model) -> Any:
@@ -43,6 +49,7 @@ def pair(request: pytest.FixtureRequest, vocab_dir: Path) -> tuple[Tokenizer, An
 
 
 def same(tok: Tokenizer, other: Any, text: str) -> None:
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # HF takes no lone surrogates
     ids = tok.encode(text, special="allow")
     assert other.encode(text).ids == ids, text
     assert other.decode(ids, skip_special_tokens=False) == text
@@ -54,7 +61,7 @@ def test_published_ids_are_equal_on_the_corpora(pair: tuple[Tokenizer, Any], cor
     for path in files:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for _, line in zip(range(DOCUMENTS), lines, strict=False):
-                same(*pair, json.loads(line)["text"][:20_000])
+                same(*pair, json.loads(line)["text"][:10_000])
 
 
 @pytest.mark.parametrize("name", HARD_TEXTS)
@@ -63,7 +70,7 @@ def test_published_ids_are_equal_on_hard_texts(pair: tuple[Tokenizer, Any], name
 
 
 @given(st.lists(texts(), min_size=40, max_size=40))
-@settings(max_examples=100)
+@settings(max_examples=25)
 def test_published_ids_are_equal_on_drawn_texts(pair: tuple[Tokenizer, Any], drawn: list[str]) -> None:
     for text in drawn:
         same(*pair, text)
@@ -85,7 +92,12 @@ def test_every_id_decodes_to_the_same_bytes(pair: tuple[Tokenizer, Any]) -> None
 small = st.text("abcdef é€\n", max_size=30)
 
 
-@given(small.filter(str.strip), st.integers(0, 40), st.sampled_from(["o200k", "gpt2", None, [" ?[a-c]+", "b"]]), st.data())
+@given(
+    small.filter(str.strip),
+    st.integers(0, 40),
+    st.sampled_from(["o200k", "gpt2", None, [" ?[a-c]+", "[b]"]]),
+    st.data(),
+)
 @settings(max_examples=200)
 def test_trained_ids_are_equal(corpus: str, merges: int, pattern: Any, data: st.DataObject) -> None:
     options: dict[str, Any] = {"ties": data.draw(st.sampled_from(["lowest_ids", "first_seen"])), "pattern": pattern}
@@ -99,7 +111,8 @@ def test_trained_ids_are_equal(corpus: str, merges: int, pattern: Any, data: st.
 @settings(max_examples=300)
 def test_drawn_ids_are_equal(drawn: Any, rule: Any, whole_piece: bool, shuffled: bool, data: st.DataObject) -> None:
     """Any merges: both rules, whole pieces, permuted ids with holes; also tokens that merging does not reach."""
-    tokens, merges = drawn
+    joined, merges = drawn
+    tokens = [*BYTES, *joined]
     ids = np.arange(len(tokens), dtype=np.uint32)
     if shuffled:
         np.random.default_rng(1).shuffle(ids)
@@ -107,11 +120,12 @@ def test_drawn_ids_are_equal(drawn: Any, rule: Any, whole_piece: bool, shuffled:
     kept = [merge for merge in merges if data.draw(st.integers(0, 4))]
     table = ids[np.array(kept, np.int64).reshape(-1, 3)] if rule == "pair" else np.empty((0, 3), np.uint32)
     added = (AddedToken("<|a|>", 999), AddedToken("<|b|>", 1))[: 2 if shuffled else 1]
-    model = Model(TokenTable.of(tokens), ids, merges=table, merge_rule=rule, whole_piece=whole_piece, added_tokens=added)
+    fields: dict[str, Any] = {"merges": table, "merge_rule": rule, "whole_piece": whole_piece, "added_tokens": added}
+    model = Model(TokenTable.of(tokens), ids, splitters=(regex_split("[<|>]|[^<|>]+"),), **fields)
     tok, other = Tokenizer(model), peer(model)
     for text in [*data.draw(st.lists(small, max_size=20)), "a<|a|>b<|b|>"]:
         same(tok, other, text)
-    for token in tokens[256:]:
+    for token in joined:
         if token.decode("utf-8", "replace").encode() == token:
             same(tok, other, token.decode())
 
@@ -218,16 +232,16 @@ REFUSED_REGEXES = [
     r"(?=b)", "a|", "", "a*", "(a?|b)", r"(a)\1", r"(?P<n>a)", r"(?<n>a)", r"(?<=a)b", r"(?<!a)b", "a)", "(a", "x{", "a}",
     r"\<a", r"\Ka", r"\Ga", "(?:a{0})", "a{0,2}", "[]a]", "a]", r"\x41", r"\u0041", r"\v", r"\X", "*a", "(?#a)b", "a\\",
 ]  # fmt: skip
+plain = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 ALPHABET = "aAbBcCsſkKdDlLxy0１½ \t\r\n\u00a0\u2028éÉßǅʰ一ひ\u0301.,!?…'^&~-/[]"
 
 
-@given(st.lists(st.text(ALPHABET, max_size=12) | st.text(max_size=6), min_size=20, max_size=20))
-@settings(max_examples=50)
+@given(st.lists(st.text(ALPHABET, max_size=12) | plain, min_size=20, max_size=20))
+@settings(max_examples=25)
 def test_what_is_translated_cuts_at_the_same_places(drawn: list[str]) -> None:
     for regex in TRANSLATED:
         for text in drawn:
-            if not any("\ud800" <= char <= "\udfff" for char in text):
-                assert splits(regex, text) == own(regex, text), (regex, text)
+            assert splits(regex, text) == own(regex, text), (regex, text)
 
 
 @pytest.mark.parametrize("regex", REFUSED_REGEXES)
@@ -240,10 +254,13 @@ def test_what_may_mean_something_else_is_refused(regex: str) -> None:
 
 
 CLASSES = [rf"\p{{{name}}}" for name in _onig.PROPERTIES] + [rf"\{letter}" for letter in _onig.CLASS_ESCAPES] + ["."]
+# All planes that hold letters, marks or numbers, and a sample of the empty and private ones.
+ASSIGNED = [*range(0xD800), *range(0xE000, 0x33480), *range(0x33480, 0x110000, 0x101), *range(0xE0000, 0xE0200)]
 
 
-@pytest.mark.parametrize("name", [*CLASSES, *(f"(?i:{letter})" for letter in "abcdefghijklmnopqrstuvwxyz")])
+@pytest.mark.parametrize("name", [*CLASSES, "(?i:[a-m])", "(?i:[n-z])", *(f"(?i:{letter})" for letter in "iks")])
 def test_classes_hold_the_same_code_points(name: str) -> None:
-    every = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
-    text = "\U0010ffff".join(every) if name in (r"\S", r"\D", ".") else every
+    text = "".join(map(chr, ASSIGNED))
+    if name in (r"\S", r"\D", "."):
+        text = "0\n ".join(text)  # else one piece would hold nearly all
     assert splits(f"{name}+", text) == own(f"{name}+", text)

@@ -20,8 +20,9 @@ def load(encoding: Encoding) -> Engine:
         raise Unsupported(f"no name for {encoding.name}")
     name = NAMES[encoding.name]
     cached = Path(os.environ["WORDCHIPPER_CACHE_DIR"]) / "openai" / name / f"{name}.tiktoken"
-    if not cached.is_symlink():
+    if cached.resolve() != encoding.ranks():
         cached.parent.mkdir(parents=True, exist_ok=True)
+        cached.unlink(missing_ok=True)
         cached.symlink_to(encoding.ranks())
     return Wordchipper(wordchipper.Tokenizer.from_pretrained(name, wordchipper.TokenizerOptions.default()))
 

@@ -171,6 +171,8 @@ def downloaded(row: Published) -> tuple[str, bytes]:
         try:
             fetch(row.url, content, None)
         except (OSError, ValueError) as error:
+            if (response := getattr(error, "response", None)) is not None:
+                response.close()  # pooch leaves the connection of an answer that it refuses open
             raise failure(f"not cached, and the download failed ({error})") from error
     data = content.getvalue()
     digest = hashlib.sha256(data).hexdigest()

@@ -8,7 +8,7 @@ ToksmithError                                     message: where, what, expected
 ├── PatternError(ValueError)        pattern, problem
 ├── SpecialTokenInText(ValueError)  token, offset, index
 ├── NotInVocabulary(ValueError)     content, offset
-├── UnknownId(ValueError)           id, position, vocab_size
+├── UnknownId(ValueError)           id, position, vocab_size, index
 ├── UnknownName(LookupError)        kind, name, matches
 ├── InvalidOption(ValueError)       argument, value, allowed
 ├── CorpusError(ValueError)         path, record, problem
@@ -43,6 +43,13 @@ __all__ = [
 
 class ToksmithError(Exception):
     """The root of every error that toksmith raises on purpose."""
+
+    __module__ = "toksmith"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # Tracebacks name the place to import the class from, not the file in which it stands.
+        cls.__module__ = "toksmith"
 
 
 class FormatError(ToksmithError, ValueError):
@@ -144,15 +151,17 @@ class NotInVocabulary(ToksmithError, ValueError):
 class UnknownId(ToksmithError, ValueError):
     """An id stands for no token.
 
-    Attributes: `id`, `position` its place in the sequence (None outside one), `vocab_size` the largest id + 1.
+    Attributes: `id`, `position` its place in the sequence (None outside one), `vocab_size` the largest id + 1, `index`
+    the sequence's place in the batch, or None.
     """
 
-    def __init__(self, id: int, position: int | None, vocab_size: int) -> None:
-        super().__init__(id, position, vocab_size)
-        self.id, self.position, self.vocab_size = id, position, vocab_size
+    def __init__(self, id: int, position: int | None, vocab_size: int, index: int | None = None) -> None:
+        super().__init__(id, position, vocab_size, index)
+        self.id, self.position, self.vocab_size, self.index = id, position, vocab_size, index
 
     def __str__(self) -> str:
         where = "" if self.position is None else f" at position {self.position}"
+        where += "" if self.index is None else f" of sequence {self.index}"
         if 0 <= self.id < self.vocab_size:
             return f"id {self.id}{where} is a hole: no token has it"
         return f"id {self.id}{where} is out of range; ids lie in [0, {self.vocab_size})"

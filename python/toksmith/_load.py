@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from . import _formats
 from ._encodings import encodings, published
-from ._errors import UnknownName
+from ._errors import FormatError, InvalidOption, UnknownName
 from ._formats import UNSET, PatternArgument, refuse_arguments
 from ._tokenizer import Tokenizer
 
@@ -36,6 +36,7 @@ def load(
     Raises:
         FormatError: The file cannot be read, or does not hold what its format asks for; it names the place.
         InvalidOption: An argument that the file needs is missing, or one that contradicts it is given.
+        ModelError: The file holds a part that this version can load and save, but not run.
         UnknownName: There is neither such an encoding nor such a file, or no such format or pattern.
         DownloadError: The encoding's file is not cached and cannot be downloaded; it says which file to put where.
     Cost: time and memory grow with the file.
@@ -53,4 +54,11 @@ def load(
             return Tokenizer(published(source))
         if not os.path.lexists(source):
             raise UnknownName("encoding or file", source, difflib.get_close_matches(source, encodings()))
-    return Tokenizer(_formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens))
+    model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
+    try:
+        return Tokenizer(model)
+    except InvalidOption as error:
+        if pattern is not UNSET:
+            raise
+        # The regex at fault is the file's and not the caller's.
+        raise FormatError(_formats.shown(source), None, str(error)) from error

@@ -7,6 +7,7 @@ refused by name when a tokenizer is built from it.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,6 +47,9 @@ class TokenTable(Sequence[bytes]):
 
     def __len__(self) -> int:
         return len(self.ends)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TokenTable, (self.blob, self.ends)
 
     @overload
     def __getitem__(self, index: int) -> bytes: ...
@@ -235,11 +239,25 @@ class Model:
         digest.update(self.tokens.blob)
         return digest.hexdigest()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.init}
+        return _rebuild, (own,)
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Model:
+        return self
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self.fingerprint() == other.fingerprint()
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())
+
+
+def _rebuild(fields: Mapping[str, Any]) -> Model:
+    return Model(**fields)
 
 
 def steps_to_json(steps: tuple[Step, ...]) -> list[dict[str, Any]]:

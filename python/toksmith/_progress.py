@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 __all__ = ["Progress", "Reporter"]
 
@@ -29,27 +31,27 @@ class Progress:
 
 
 class Reporter:
-    """Hands progress to a callable, or draws a bar on a terminal; a context manager."""
+    """Hands progress to a callable, or draws a bar on a terminal."""
 
     def __init__(self, progress: Callable[[Progress], object] | bool | None) -> None:
         self._start = time.perf_counter()
         self._call = progress if callable(progress) else None
         drawn = progress is not False and self._call is None and sys.stderr.isatty()
-        columns = (TextColumn("{task.description:>8}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description:>8}"),
+            BarColumn(),
+            TextColumn("{task.fields[said]}"),
+            TimeElapsedColumn(),
+        )
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True) if drawn else None
         self._tasks = {}
         if self._bar:
             for phase in ("counting", "merging"):
                 self._tasks[phase] = self._bar.add_task(phase, start=False, total=None, said="", visible=False)
 
-    def __enter__(self) -> Reporter:
-        if self._bar:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self._bar:
-            self._bar.stop()
+    def drawn(self) -> AbstractContextManager[object]:
+        """The bar on its terminal, for as long as the context is open; nothing where nothing is drawn."""
+        return self._bar or nullcontext()
 
     @property
     def elapsed_s(self) -> float:

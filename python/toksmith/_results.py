@@ -56,7 +56,7 @@ class StreamDecoder:
         Raises:
             UnknownId: An id stands for no token; the decoder is as it was before the call.
         """
-        return self._characters.decode(self._decode_bytes([ids] if isinstance(ids, int) else ids))
+        return self._characters.decode(self._decode_bytes([ids] if isinstance(ids, (int, np.integer)) else ids))
 
     def finish(self) -> str:
         """The text of what was kept back, after which the decoder is new again.

@@ -5,6 +5,7 @@ Arguments have their defaults and their documentation here; the work is one call
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -160,6 +161,7 @@ class Tokenizer:
         Raises:
             UnknownId: No token has this id.
         """
+        id = operator.index(id)
         token = self._engine.token(id) if 0 <= id < self.vocab_size else None
         if token is None:
             raise UnknownId(id, None, self.vocab_size)
@@ -171,7 +173,7 @@ class Tokenizer:
         Raises:
             NotInVocabulary: There is no such token.
         """
-        content = token.encode() if isinstance(token, str) else token
+        content = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
         found = self.model.vocab.id(content)
         if found is None:
             found = next((added.id for added in self.model.added_tokens if added.content.encode() == content), None)

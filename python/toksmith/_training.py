@@ -92,21 +92,19 @@ def train(
     >>> [tok.token_bytes(id) for id in tok.encode("aaabdaaabac")]
     [b'aaa', b'b', b'd', b'aaa', b'b', b'a', b'c']
     """
+    if isinstance(special_tokens, str):
+        raise TypeError("special_tokens must be a list of contents, not one str")
     specials = tuple(special_tokens)
-    options = Options(
-        vocab_size, merges, kind, unit, alphabet, ties, min_count, max_token_bytes, specials
-    )
+    options = Options(vocab_size, merges, kind, unit, alphabet, ties, min_count, max_token_bytes, specials)
     check(options)
     steps = () if kind == "chars" else splitters(pattern)
     counts = _core.PieceCounts([CHARACTERS] if kind == "chars" else [step["pattern"] for step in steps])
     threads = thread_count(threads)
-    with Reporter(progress) as reporter:
+    reporter = Reporter(progress)
+    with reporter.drawn():
         count(counts, corpus, threads, reporter)
         counted_s = reporter.elapsed_s
-        if kind == "bpe":
-            model, interrupted = merged(counts, options, steps, reporter)
-        else:
-            model, interrupted = listed(counts, options, steps), False
+        model, interrupted = built(counts, options, steps, reporter)
         report = {
             "count_s": counted_s,
             "merge_s": reporter.elapsed_s - counted_s,
@@ -130,8 +128,9 @@ def check(options: Options) -> None:
     need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'chars' or 'words'")
     need(options.unit in ("byte", "char"), "unit", "'byte' or 'char'")
     need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
-    need(options.min_count >= 1, "min_count", "at least 1")
-    need(options.max_token_bytes is None or options.max_token_bytes >= 1, "max_token_bytes", "at least 1, or None")
+    need(1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
+    longest = options.max_token_bytes
+    need(longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
     expected = {"ascii"} if options.kind == "bpe" and options.unit == "char" else {None}
     need(options.alphabet in expected, "alphabet", "'ascii' with unit='char', and nothing else with any other")
     check_special_tokens(options.special_tokens)
@@ -139,7 +138,7 @@ def check(options: Options) -> None:
         need(options.merges is None, "merges", f"None: kind={options.kind!r} does not merge")
         return
     need(options.merges is None or options.vocab_size is None, "merges", "None when vocab_size is given")
-    need(options.merges is None or options.merges >= 0, "merges", "at least 0")
+    need(options.merges is None or 0 <= options.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
     if options.vocab_size is not None:
         least = ALPHABET_SIZES[options.unit] + len(options.special_tokens)
         parts = f"the alphabet of {ALPHABET_SIZES[options.unit]} and {len(options.special_tokens)} special tokens"
@@ -169,25 +168,50 @@ def count(counts: _core.PieceCounts, corpus: Corpus, threads: int, reporter: Rep
         raise CorpusError(None, None, f"the corpus is empty: {counts.documents} documents, 0 bytes")
 
 
-def merged(
+def built(
     counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...], reporter: Reporter
 ) -> tuple[Model, bool]:
-    """The model of byte-pair encoding, and whether Ctrl-C ended the training."""
-    size = ALPHABET_SIZES[options.unit]
+    """The model of the counts, and whether Ctrl-C ended the training."""
+    if options.kind != "bpe":
+        return listed(counts, options, steps), False
+    learned = learn(counts, options, reporter)
+    try:
+        return merged(counts, options, steps, learned), learned.stopped == "interrupted"
+    except KeyboardInterrupt:
+        # It came after the last merge; what was learned is not lost.
+        return merged(counts, options, steps, learned), True
+
+
+def learn(counts: _core.PieceCounts, options: Options, reporter: Reporter) -> _core.Merges:
+    """The merges that the counts teach."""
     limit = NO_LIMIT if options.merges is None else options.merges
     if options.vocab_size is not None:
-        limit = options.vocab_size - size - len(options.special_tokens)
+        limit = options.vocab_size - ALPHABET_SIZES[options.unit] - len(options.special_tokens)
     total = None if limit == NO_LIMIT else limit
     try:
         learned = _core.train(
-            counts, options.unit, limit, options.min_count, options.ties, options.max_token_bytes,
+            counts,
+            options.unit,
+            limit,
+            options.min_count,
+            options.ties,
+            options.max_token_bytes,
             lambda done: reporter.report("merging", done, total),
-        )  # fmt: skip
+        )
     except NotInVocabulary as problem:
         said = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
         raise CorpusError(None, None, said) from None
+    reporter.report("merging", len(learned.counts), total)
+    if learned.stopped in ("no_pairs", "min_count") and total is not None:
+        said = said_stop(learned.stopped, options)
+        LOG.warning("training stopped after %d of %d merges: %s", len(learned.counts), total, said)
+    return learned
+
+
+def merged(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.Merges) -> Model:
+    """The model of byte-pair encoding."""
     pairs = learned.pairs
-    reporter.report("merging", len(pairs), total)
+    size = ALPHABET_SIZES[options.unit]
     tokens = [bytes([byte]) for byte in range(size)]
     for left, right in pairs.tolist():
         tokens.append(tokens[left] + tokens[right])
@@ -202,9 +226,7 @@ def merged(
         left=learned.left,
         stopped_because=said_stop(learned.stopped, options),
     )
-    if learned.stopped in ("no_pairs", "min_count") and total is not None:
-        LOG.warning("training stopped after %d of %d merges: %s", len(pairs), total, record.stopped_because)
-    model = Model(
+    return Model(
         tokens=TokenTable.of(tokens),
         ids=np.arange(len(tokens), dtype=np.uint32),
         unit="byte" if options.unit == "byte" else "char",
@@ -213,7 +235,6 @@ def merged(
         added_tokens=added(options.special_tokens, len(tokens)),
         training=record,
     )
-    return model, learned.stopped == "interrupted"
 
 
 def listed(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
@@ -238,7 +259,9 @@ def listed(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...])
         symbols=sum(count for _, count in pieces),
         counts=np.empty(0, np.uint64),
         left=np.empty(0, np.uint64),
-        stopped_because=f"every one of the {options.kind} is listed" if all_listed else "vocab_size was reached",
+        stopped_because=f"every one of the {options.kind} is listed"
+        if all_listed
+        else f"it reached vocab_size={options.vocab_size}",
     )
     return Model(
         tokens=TokenTable.of(tokens),
@@ -274,10 +297,10 @@ def recorded(options: Options, steps: tuple[Step, ...]) -> dict[str, Any]:
 
 def said_stop(stopped: str, options: Options) -> str:
     """Why training ended, in words."""
-    limit = "merges" if options.vocab_size is None else "vocab_size"
+    limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
     few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {options.min_count} times"
     return {
-        "limit": f"{limit} was reached",
+        "limit": f"it reached {limit}",
         "no_pairs": "no pair is left",
         "min_count": few,
         "interrupted": "it was interrupted",

@@ -16,7 +16,7 @@ from .._errors import FormatError, UnknownName
 from .._model import Model
 from . import _merge_dict, _native, _tiktoken, _tokenizer_json
 from ._arguments import UNSET, PatternArgument, Unset, check_losses, refuse_arguments
-from ._files import read_file, write_file
+from ._files import read_file, shown, write_file
 from ._tiktoken import ranks
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "ranks",
     "read",
     "refuse_arguments",
+    "shown",
     "write",
     "write_file",
 ]
@@ -95,7 +96,7 @@ def read(
     """
     known = None if format is None else named(format)
     data = read_file(path)
-    name = os.fsdecode(path)
+    name = shown(path)
     return (known or sniffed(data, name)).load(data, name, pattern=pattern, special_tokens=special_tokens)
 
 
@@ -110,8 +111,7 @@ def write(
         InvalidOption: `allow_loss` names what is no field.
         UnknownName: There is no such format.
     """
-    name = os.fsdecode(path)
-    known = by_suffix(name) if format is None else named(format)
+    known = by_suffix(shown(path)) if format is None else named(format)
     write_file(path, known.save(model, allow_loss=check_losses(allow_loss)))
 
 

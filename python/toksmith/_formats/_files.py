@@ -9,7 +9,7 @@ import stat
 
 from .._errors import FormatError
 
-__all__ = ["FILE_LIMIT", "read_file", "write_file"]
+__all__ = ["FILE_LIMIT", "read_file", "shown", "write_file"]
 
 FILE_LIMIT = 1 << 30
 CHUNK = 1 << 20
@@ -30,7 +30,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
                 if max(len(data), os.fstat(file.fileno()).st_size) > FILE_LIMIT:
                     raise OSError(f"it is larger than {FILE_LIMIT} bytes, the most that a tokenizer's file may have")
     except (OSError, ValueError) as error:
-        raise FormatError(os.fsdecode(path), None, f"cannot be read: {reason(error, path)}") from error
+        raise FormatError(shown(path), None, f"cannot be read: {reason(error, path)}") from error
     return bytes(data)
 
 
@@ -62,7 +62,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
                 os.unlink(scratch)
             raise
     except (OSError, ValueError) as error:
-        raise FormatError(os.fsdecode(path), None, f"cannot be written: {reason(error, path)}") from error
+        raise FormatError(shown(path), None, f"cannot be written: {reason(error, path)}") from error
 
 
 def replaceable_mode(target: str) -> int | None:
@@ -94,3 +94,8 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
     if isinstance(error, PermissionError):
         return f"{error.strerror}; the permissions of the file or of its folder forbid it"
     return getattr(error, "strerror", None) or str(error)
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """The path as errors show it: file names may hold bytes that are no UTF-8, and errors are texts."""
+    return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()

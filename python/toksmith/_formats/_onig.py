@@ -23,7 +23,7 @@ CLASS_OPERATOR = re.compile(r"&&|~~|--|\[:")
 LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]")
 QUANTIFIER = re.compile(r"[?*+][?+]?|\{[0-9]{1,3}(?:,(?:[0-9]{1,3})?)?\}[?+]?")
 GROUP = re.compile(r"\((?:\?(?:[:=!>]|i:))?")
-FOLDED = re.compile(r"[a-zA-Z'|\[\]()?:]*")
+FOLDED = re.compile(r"[a-zA-Z'|\[\]()?:-]*")
 
 
 class NotTranslatable(ValueError):

@@ -147,10 +147,10 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
 
 
 def is_piece(model: Model, content: str) -> bool:
-    """Whether some text has this content, or what HF writes for it, as one piece."""
-    engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], [])
-    spelt = [content]
+    """Whether there is a text that our splitters leave whole and that HF writes like this content."""
     alphabet = byte_characters()
-    if all(char in alphabet for char in content):
-        spelt.append(bytes(map(alphabet.index, content)).decode("utf-8", "replace"))
-    return any(engine.split(text) == [text.encode()] for text in spelt)
+    if any(char not in alphabet for char in content):
+        return False
+    piece = bytes(map(alphabet.index, content))
+    engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], [])
+    return engine.split(piece) == [piece]

@@ -1,0 +1,206 @@
+"""Threads, forks, spawned processes and Ctrl-C: one tokenizer serves them all, and no call holds up an interrupt."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hard_texts import HARD_TEXTS
+
+import toksmith
+from toksmith import Tokenizer, reference
+
+REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
+BATCH = [*REAL_TEXT.splitlines(), *HARD_TEXTS.values()] * 3
+
+
+@pytest.fixture(scope="module")
+def tok() -> Tokenizer:
+    return toksmith.train(REAL_TEXT, 800, special_tokens=["<|stop|>"])
+
+
+def run(script: str, *arguments: str, timeout_s: float = 120) -> str:
+    """What a script in a process of its own prints; it fails when it exits with anything but 0."""
+    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_one_tokenizer_for_many_threads(tok: Tokenizer) -> None:
+    expected = [tok.encode(text) for text in BATCH]
+    texts = [tok.decode(ids) for ids in expected]
+    barrier = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        barrier.wait()
+        for turn in range(5):
+            start = (number * 31 + turn * 17) % len(BATCH)
+            assert [tok.encode(text) for text in BATCH[start:]] == expected[start:]
+            assert tok.encode_batch(BATCH[start:], threads=1 + number % 3) == expected[start:]
+            assert tok.decode_batch(expected[start:], threads=2) == texts[start:]
+            assert tok.count_batch(BATCH).sum() == sum(map(len, expected))
+            assert tok.fingerprint and tok.vocab_size == 800
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(work, number) for number in range(8)]:
+            done.result(timeout=120)
+
+
+def test_other_threads_run_while_a_call_works(tok: Tokenizer) -> None:
+    """The GIL is released: a thread that counts does so during a call of another."""
+    text = REAL_TEXT * 400
+    ticks: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    tok.encode_array(text)
+    tok.count_batch([text])
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    inside = [at for at in ticks if start < at < end]
+    assert len(inside) > (end - start) * 20  # of the thousand a second that it asks for
+
+
+FORKS = """
+    import os, signal, sys, threading, warnings
+    warnings.simplefilter("ignore")  # a fork beside threads is what this is about
+    import toksmith
+    from toksmith import reference
+    lines = open(reference.__file__, encoding="utf-8").read().splitlines() * 20
+    tok = toksmith.train(lines, 600, threads=2, progress=False)
+    expected = tok.encode_batch(lines, threads=2)
+    flat = [id for ids in expected for id in ids]
+    stop = threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            tok.encode_batch(lines, threads=2)
+
+    thread = threading.Thread(target=busy) if sys.argv[1] == "busy" else None
+    if thread:
+        thread.start()
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            same = tok.encode_batch(lines, threads=2) == expected
+            same &= tok.encode_ragged(lines, threads=3).ids.tolist() == flat
+            same &= toksmith.train(lines, 600, threads=2, progress=False) == tok
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert tok.encode_batch(lines, threads=2) == expected
+    stop.set()
+    print("equal")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks os.fork")
+@pytest.mark.parametrize("parent", ["idle", "busy"])
+def test_after_a_fork_the_child_encodes_and_trains(parent: str) -> None:
+    assert run(FORKS, parent) == "equal\n"
+
+
+def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
+    expected = [tok.encode(text, special="text") for text in BATCH]
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert list(pool.map(tok.encode, BATCH, chunksize=200)) == expected
+        assert pool.submit(pickle.dumps, tok.model).result() == pickle.dumps(tok.model)
+
+
+def test_errors_come_back_from_other_processes(tok: Tokenizer) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with pytest.raises(toksmith.SpecialTokenInText) as caught:
+            pool.submit(tok.encode, "é<|stop|>").result()
+        assert (caught.value.token, caught.value.offset, caught.value.index) == ("<|stop|>", 1, None)
+        with pytest.raises(toksmith.UnknownId) as unknown:
+            pool.submit(tok.decode, [97, 5000]).result()
+        assert (unknown.value.id, unknown.value.position, unknown.value.vocab_size) == (5000, 1, 800)
+
+
+def test_every_exception_survives_pickling() -> None:
+    made = [
+        toksmith.FormatError("a.txt", 17, "is no base64"),
+        toksmith.CannotRepresent("tiktoken", "merges", "it has no room"),
+        toksmith.ModelError("two tokens have this id", 5),
+        toksmith.PatternError("(a", "it is too hard"),
+        toksmith.SpecialTokenInText("<|a|>", 5, 2),
+        toksmith.NotInVocabulary(b"\xff", 3),
+        toksmith.UnknownId(5, 1, 4),
+        toksmith.UnknownName("pattern", "gpt3", ["gpt2"]),
+        toksmith.InvalidOption("merges", -1, "at least 0"),
+        toksmith.CorpusError("a.txt", 3, "is no JSON"),
+        toksmith.DownloadError("http://x", "ab", "/tmp/x", "is gone"),
+        toksmith.TrainingInterrupted(None, "counting"),
+    ]
+    roots = [thing for thing in vars(toksmith).values() if isinstance(thing, type) and issubclass(thing, Exception)]
+    assert {type(error) for error in made} == set(roots) - {toksmith.ToksmithError}
+    for error in made:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+        assert isinstance(error, toksmith.ToksmithError)
+
+
+INTERRUPTED = """
+    import signal, sys, time, toksmith
+    from toksmith import reference
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    text = open(reference.__file__, encoding="utf-8").read()
+    tok = toksmith.train(text, 800, progress=False)
+    raw = toksmith.train("ab " * 1000 + "a" * 1000, 280, pattern=None, progress=False)
+    calls = {
+        "encode_batch": lambda: tok.encode_batch([text] * 60_000),
+        "encode_ragged": lambda: tok.encode_ragged([text] * 60_000),
+        "count_batch": lambda: tok.count_batch([text] * 60_000, threads=1),
+        "encode": lambda: tok.encode_array(text * 10_000),
+        "one piece": lambda: [raw.encode_array("ab" * 4_000_000) for _ in range(100)],
+        "short texts": lambda: tok.count_batch(["hello world"] * 30_000_000),
+    }
+    call = calls[sys.argv[1]]
+    print("ready", flush=True)
+    try:
+        call()
+    except KeyboardInterrupt:
+        print(time.monotonic(), flush=True)
+    assert tok.decode(tok.encode("still works")) == "still works"
+"""
+
+
+def interrupt(call: str) -> float:
+    """The seconds from a SIGINT to the KeyboardInterrupt."""
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), call]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=60)
+        time.sleep(0.5)
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=120)
+    assert child.returncode == 0, err
+    assert out, f"{call} ended before it was interrupted: make it longer"
+    return float(out) - sent
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="lacks SIGINT to one process")
+@pytest.mark.parametrize("call", ["encode_batch", "encode_ragged", "count_batch", "encode", "one piece", "short texts"])
+def test_ctrl_c_ends_a_call_within_a_second(call: str) -> None:
+    for _ in range(3):  # a busy machine may hold a process up; three times in a row it does not
+        seconds = interrupt(call)
+        if seconds < 1:
+            break
+    assert seconds < 1

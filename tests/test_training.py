@@ -1,0 +1,511 @@
+"""Training: which pair merges, when it stops, what the record says, and where documents come from.
+
+Counts and lengths are recounted naively, with none of the core's shortcuts; equality with the specification on drawn
+corpora is in test_core_equals_reference.py.
+"""
+
+import gzip
+import itertools
+import json
+import logging
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hard_texts import broken_bytes, small_texts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toksmith
+from toksmith import CorpusError, InvalidOption, NotInVocabulary, Tokenizer, TrainingInterrupted, reference
+
+REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
+
+
+def triples(tok: Tokenizer) -> list[list[int]]:
+    return tok.model.merges.tolist()
+
+
+def pairs(tok: Tokenizer) -> list[tuple[bytes, bytes]]:
+    """The bytes of both sides of each merge."""
+    return [(tok.token_bytes(left), tok.token_bytes(right)) for left, right, _ in tok.model.merges.tolist()]
+
+
+def record(tok: Tokenizer) -> toksmith.TrainingRecord:
+    assert tok.model.training is not None
+    return tok.model.training
+
+
+# The rules
+
+
+def test_the_textbook_example_by_either_rule() -> None:
+    # aaabdaaabac: aa stands 4 times. Then Z = aa, ZabdZabac: Za and ab stand twice; ab has the lower ids, Za comes first.
+    lowest = toksmith.train("aaabdaaabac", merges=3, pattern=None)
+    assert pairs(lowest) == [(b"a", b"a"), (b"a", b"b"), (b"aa", b"ab")]
+    assert (record(lowest).counts.tolist(), record(lowest).left.tolist()) == ([4, 2, 2], [9, 7, 5])
+    seen = toksmith.train("aaabdaaabac", merges=3, pattern=None, ties="first_seen")
+    assert pairs(seen) == [(b"a", b"a"), (b"aa", b"a"), (b"aaa", b"b")]
+    assert record(lowest).symbols == record(seen).symbols == 11
+
+
+def test_first_seen_means_the_text_as_it_stands_now() -> None:
+    # xy stands first in the text, but after ab → Z the pair Zx does: abxyabxy is ZxyZxy, and Zx, xy stand twice.
+    tok = toksmith.train("abxyabxy", merges=2, pattern=None, ties="first_seen")
+    assert pairs(tok) == [(b"a", b"b"), (b"ab", b"x")]
+    tok = toksmith.train("abxyabxy", merges=2, pattern=None)
+    assert pairs(tok) == [(b"a", b"b"), (b"x", b"y")]
+
+
+def test_overlapping_pairs_count_and_do_not_merge() -> None:
+    tok = toksmith.train("aaa", merges=5, pattern=None)
+    assert (triples(tok), record(tok).counts.tolist()) == ([[97, 97, 256], [256, 97, 257]], [2, 1])
+
+
+def test_documents_are_never_joined() -> None:
+    tok = toksmith.train(["ab", "ab", "ab"], pattern=None, merges=10)
+    assert pairs(tok) == [(b"a", b"b")]
+    assert record(tok).documents == 3
+    assert pairs(toksmith.train("ababab", pattern=None, merges=10))[1] == (b"ab", b"ab")
+
+
+def test_pieces_are_never_joined() -> None:
+    tok = toksmith.train("the cat the cat the cat", merges=50)
+    assert max(tok.model.tokens, key=len) == b" cat"
+
+
+def test_patterns_apply_in_order() -> None:
+    tok = toksmith.train("ab12 ab12 ab12", merges=50, pattern=["gpt2", r"\d"])
+    assert {bytes(token) for token in tok.model.tokens[256:]} == {b"ab", b" ab"}
+
+
+@pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
+@pytest.mark.parametrize("pattern", ["o200k", "gpt2", None, r"\w+"])
+def test_the_record_equals_a_naive_recount(ties: Any, pattern: str | None) -> None:
+    text = REAL_TEXT[:6000]
+    tok = toksmith.train([text, text[:500]], 256 + 150, pattern=pattern, ties=ties)
+    pieces = [list(piece) for doc in (text, text[:500]) for piece in tok._engine.split(doc)]
+    assert record(tok).symbols == sum(map(len, pieces)) == record(tok).bytes
+    for (left, right, id), count, rest in zip(triples(tok), record(tok).counts, record(tok).left, strict=True):
+        totals: dict[tuple[int, int], int] = {}
+        for piece in pieces:
+            for pair in itertools.pairwise(piece):
+                totals[pair] = totals.get(pair, 0) + 1
+        best = max(totals.values())
+        ties_of_best = [pair for pair, total in totals.items() if total == best]
+        assert (left, right) == (min(ties_of_best) if ties == "lowest_ids" else ties_of_best[0])
+        assert best == count
+        pieces = [reference.replace_pair(piece, (left, right), id) for piece in pieces]
+        assert sum(map(len, pieces)) == rest
+    assert tok.count_batch([text, text[:500]]).sum() == record(tok).left[-1]
+
+
+@settings(max_examples=200)
+@given(
+    corpus=st.lists(st.one_of(small_texts("ab "), small_texts("aé☀"), broken_bytes()), min_size=1, max_size=4),
+    ties=st.sampled_from(["lowest_ids", "first_seen"]),
+    pattern=st.sampled_from([None, "[ab]+", "b+"]),
+)
+def test_every_trained_token_encodes_to_itself(corpus: list[str | bytes], ties: Any, pattern: str | None) -> None:
+    if not any(corpus):
+        return
+    tok = toksmith.train(corpus, merges=40, pattern=pattern, ties=ties)
+    for id in range(tok.vocab_size):
+        # A token that ends inside a character is no single piece when it stands alone, unless it holds nothing else.
+        if len(tok._engine.split(tok.token_bytes(id))) == 1:
+            assert tok.encode(tok.token_bytes(id)) == [id]
+        else:
+            assert not tok.token_bytes(id).isascii()
+    assert sum(tok.count_batch(corpus)) == [*record(tok).left.tolist(), record(tok).symbols][len(triples(tok)) - 1]
+    tokens = [bytes(token) for token in tok.model.tokens]
+    assert len(set(tokens)) == len(tokens)
+    for left, right, id in triples(tok):
+        assert tokens[left] + tokens[right] == tokens[id]
+
+
+def test_the_tutorials_merges_of_a_real_text(vocab_dir: Path, corpora_dir: Path) -> None:
+    for size in (1000, 2000):
+        expected = json.loads((vocab_dir / f"seed_taylorswift_merges_{size}.json").read_text(encoding="utf-8"))
+        tok = toksmith.train(corpora_dir / "taylorswift.txt", size, pattern=None, ties="first_seen")
+        assert [step[:2] for step in triples(tok)] == expected
+
+
+# Stopping
+
+
+def test_vocab_size_counts_special_tokens_which_get_the_last_ids() -> None:
+    tok = toksmith.train("abababab", 260, special_tokens=["<|b|>", "<|a|>"], pattern=None)
+    assert len(triples(tok)) == 2
+    assert tok.special_tokens == {"<|b|>": 258, "<|a|>": 259}
+    assert (tok.vocab_size, len(tok)) == (260, 260)
+    assert record(tok).stopped_because == "it reached vocab_size=260"
+
+
+def test_the_special_tokens_of_a_corpus_that_runs_out_follow_the_merges() -> None:
+    tok = toksmith.train("ab", 300, special_tokens=["<|a|>"], pattern=None)
+    assert tok.special_tokens == {"<|a|>": 257}
+    assert tok.decode([256, 257]) == "ab<|a|>"
+
+
+def test_special_tokens_are_text_in_the_corpus() -> None:
+    tok = toksmith.train("<|x|><|x|>", merges=3, special_tokens=["<|x|>"], pattern=None)
+    assert len(triples(tok)) == 3
+    assert tok.encode("<|x|>", special="allow") == [259]
+
+
+def test_merges_stop() -> None:
+    tok = toksmith.train("abcabcabc", merges=1, pattern=None, special_tokens=["<|a|>"])
+    assert (triples(tok), tok.special_tokens) == ([[97, 98, 256]], {"<|a|>": 257})
+    assert record(tok).stopped_because == "it reached merges=1"
+    assert triples(toksmith.train("abc", merges=0)) == []
+
+
+def test_no_pair_repeats() -> None:
+    tok = toksmith.train("aaabdaaabac", min_count=2, pattern=None)
+    assert (len(triples(tok)), record(tok).left[-1], record(tok).stopped_because) == (3, 5, "no pair repeats")
+    tok = toksmith.train("aaabdaaabac", min_count=3, pattern=None)
+    assert (len(triples(tok)), record(tok).stopped_because) == (1, "no pair occurs 3 times")
+
+
+def test_too_few_pairs_stop_and_say_so(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "toksmith"):
+        tok = toksmith.train("abc", 1000, pattern=None)
+    assert (len(triples(tok)), record(tok).stopped_because) == (2, "no pair is left")
+    assert "2 of 744 merges" in caplog.text and caplog.records[0].name == "toksmith"
+    caplog.clear()
+    toksmith.train("abc", min_count=2, pattern=None)
+    assert not caplog.records
+
+
+def test_min_count_with_a_limit() -> None:
+    tok = toksmith.train("abababcd", merges=10, min_count=3, pattern=None)
+    assert pairs(tok) == [(b"a", b"b")]
+
+
+def test_long_tokens_can_be_forbidden() -> None:
+    tok = toksmith.train("abcdabcdabcd", merges=50, pattern=None, max_token_bytes=2)
+    assert sorted(map(bytes, tok.model.tokens[256:])) == [b"ab", b"cd"]
+    assert triples(toksmith.train("abab", merges=5, max_token_bytes=1, pattern=None)) == []
+
+
+def test_the_least_vocabulary() -> None:
+    assert triples(toksmith.train("abab", 256)) == []
+    assert toksmith.train("abab", 257, special_tokens=["<|a|>"]).special_tokens == {"<|a|>": 256}
+    for size, specials in ((255, []), (256, ["<|a|>"]), (0, []), (-5, [])):
+        with pytest.raises(InvalidOption) as caught:
+            toksmith.train("abab", size, special_tokens=specials)
+        assert (caught.value.argument, caught.value.value) == ("vocab_size", size)
+
+
+# Kinds
+
+
+def test_characters() -> None:
+    tok = toksmith.train("hello, wörld ☀", kind="chars")
+    alphabet = sorted(set("hello, wörld ☀"))
+    assert [tok.token_bytes(id).decode() for id in range(tok.vocab_size)] == alphabet
+    assert tok.encode("öl☀") == [alphabet.index(char) for char in "öl☀"]
+    assert tok.decode(tok.encode("hello")) == "hello"
+    with pytest.raises(NotInVocabulary) as caught:
+        tok.encode("ö😄")
+    assert (caught.value.content, caught.value.offset) == ("😄", 2)
+    with pytest.raises(InvalidOption, match="at least 11"):
+        toksmith.train("hello, wörld ☀", 5, kind="chars")
+    with pytest.raises(CorpusError, match="kind='bpe'"):
+        toksmith.train(b"a\xff", kind="chars")
+
+
+def test_characters_with_special_tokens() -> None:
+    tok = toksmith.train("ba", kind="chars", special_tokens=["<|end|>"])
+    assert tok.encode("ab<|end|>", special="allow") == [0, 1, 2]
+
+
+def test_words() -> None:
+    tok = toksmith.train("it will rain today, it will", kind="words")
+    assert tok.encode("it will rain today") == [tok.token_id(word) for word in ("it", " will", " rain", " today")]
+    assert tok.token_bytes(0) == b" will"  # twice, and of " will" and "it" … the smallest bytes first
+    with pytest.raises(NotInVocabulary) as caught:
+        tok.encode("it will snow")
+    assert (caught.value.content, caught.value.offset) == (" snow", 7)
+    most = toksmith.train("a b b c c c", 2, kind="words", pattern=r"\s+")
+    assert [most.token_bytes(id) for id in range(2)] == [b" ", b"c"]
+    assert record(most).stopped_because == "it reached vocab_size=2"
+    assert "every one" in record(tok).stopped_because
+
+
+def test_ascii_characters() -> None:
+    tok = toksmith.train("abababc", 130, unit="char", alphabet="ascii", pattern=None)
+    assert triples(tok) == [[97, 98, 128], [128, 128, 129]]
+    assert tok.encode("abac") == [128, 97, 99]
+    with pytest.raises(NotInVocabulary) as caught:
+        tok.encode("aé")
+    assert (caught.value.content, caught.value.offset) == ("é", 1)
+    with pytest.raises(CorpusError, match="'é' is not in the alphabet 'ascii'"):
+        toksmith.train("abé", 130, unit="char", alphabet="ascii", pattern=None)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unit": "char"},
+        {"alphabet": "ascii"},
+        {"unit": "char", "alphabet": "latin"},
+        {"kind": "chars", "merges": 5},
+        {"merges": 5, "vocab_size": 300},
+        {"merges": -1},
+        {"min_count": 0, "merges": 1},
+        {"max_token_bytes": 0, "merges": 1},
+        {},
+    ],
+)
+def test_options_that_contradict(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        toksmith.train("abc", **options)
+    assert caught.value.argument in {*options, "alphabet", "min_count"}
+
+
+# What the record and the report hold
+
+
+def test_the_digest_depends_on_the_content_only() -> None:
+    docs = [f"some words {n % 5} and {n}" for n in range(40)]
+    shuffled = random.Random(3).sample(docs, len(docs))
+    records = [
+        record(toksmith.train(corpus, 300, threads=threads)) for corpus in (docs, shuffled) for threads in (1, 3)
+    ]
+    assert len({one.digest for one in records}) == 1
+    assert len({tuple(one.counts.tolist()) for one in records}) == 1
+    assert record(toksmith.train([*docs[:-1], "some words 4 and 38"], 300)).digest != records[0].digest
+    assert record(toksmith.train([*docs, docs[0]], 300)).digest != records[0].digest
+
+
+def test_only_first_seen_depends_on_the_order_of_documents() -> None:
+    docs = ["ab", "cd"]
+    assert toksmith.train(docs, merges=1) == toksmith.train(docs[::-1], merges=1)
+    assert pairs(toksmith.train(docs, merges=1, ties="first_seen")) == [(b"a", b"b")]
+    assert pairs(toksmith.train(docs[::-1], merges=1, ties="first_seen")) == [(b"c", b"d")]
+
+
+@pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
+def test_threads_and_ways_of_giving_documents_change_nothing(ties: Any, tmp_path: Path) -> None:
+    docs = [*REAL_TEXT.split("\n\n"), "", "NUL \0 and é"]
+    toks = [toksmith.train(docs, 500, ties=ties, threads=threads) for threads in (1, 2, 5)]
+    toks += [toksmith.train(tuple(docs), 500, ties=ties), toksmith.train((doc for doc in docs), 500, ties=ties)]
+    toks.append(toksmith.train([doc.encode() for doc in docs], 500, ties=ties))
+    write_rows(tmp_path / "docs.jsonl", docs)
+    toks.append(toksmith.train(tmp_path / "docs.jsonl", 500, ties=ties))
+    assert len(set(toks)) == 1
+    assert len({record(tok).digest for tok in toks}) == 1
+    assert {record(tok).documents for tok in toks} == {len(docs)}
+
+
+def test_times_are_in_the_report_and_not_in_the_record() -> None:
+    one, two = (toksmith.train(REAL_TEXT, 400, threads=threads) for threads in (1, 2))
+    assert one.run_report["threads"] == 1 and two.run_report["threads"] == 2
+    assert all(one.run_report[key] >= 0 for key in ("count_s", "merge_s", "total_s"))
+    assert one == two
+    assert one.run_report["unique_pieces"] == len(set(one._engine.split(REAL_TEXT)))
+    for name, value in vars(record(one)).items():
+        assert np.array_equal(value, vars(record(two))[name]), name
+
+
+def test_the_record_says_what_was_asked_for() -> None:
+    options = record(
+        toksmith.train("abab", 300, pattern="gpt2", ties="first_seen", min_count=2, special_tokens=["<|a|>"])
+    ).options
+    assert options["ties"] == "first_seen"
+    assert options["vocab_size"] == 300
+    assert options["min_count"] == 2
+    assert options["special_tokens"] == ["<|a|>"]
+    assert options["patterns"] == list(toksmith.patterns()["gpt2"].regexes)
+    json.dumps(dict(options))
+
+
+# Documents
+
+
+def write_rows(path: Path, texts: list[str], field: str = "text") -> None:
+    rows = "".join(json.dumps({field: text, "other": 1}) + "\n" for text in texts)
+    path.write_text(rows, encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files of all kinds: a.txt, b.jsonl (with an empty line), c.txt.gz, in/d.jsonl.gz, and e.py, which is no text."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "a.txt").write_bytes(b"one one\r\n")
+    (tmp_path / "b.jsonl").write_text('{"text": "two two"}\n\n{"text": "two"}', encoding="utf-8")
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress("three trée".encode()))
+    (tmp_path / "in" / "d.jsonl.gz").write_bytes(gzip.compress(b'{"text": "four\\n"}\n'))
+    (tmp_path / "e.py").write_text("five", encoding="utf-8")
+    return tmp_path
+
+
+CONTENT = ["one one\r\n", "two two", "two", "three trée", "four\n"]
+
+
+def test_a_folder_gives_its_texts_in_the_order_of_their_names(folder: Path) -> None:
+    expected = toksmith.train(CONTENT, 280, ties="first_seen")
+    tok = toksmith.train(folder, 280, ties="first_seen")
+    assert (tok, record(tok).digest, record(tok).documents) == (expected, record(expected).digest, 5)
+
+
+def test_paths_and_texts_can_be_mixed(folder: Path) -> None:
+    corpus = ["zero", folder / "b.jsonl", b"\xff", folder / "e.py"]
+    tok = toksmith.train(corpus, 280)
+    expected = toksmith.train(["zero", "two two", "two", b"\xff", "five"], 280)
+    assert (tok, record(tok).digest) == (expected, record(expected).digest)
+
+
+def test_files_by_globs(folder: Path) -> None:
+    globs = [str(folder / "*.txt*"), str(folder / "**" / "*.jsonl.gz"), str(folder / "a.txt")]
+    tok = toksmith.train(toksmith.files(*globs), 280)
+    expected = toksmith.train([CONTENT[0], CONTENT[3], CONTENT[4]], 280)
+    assert (record(tok).digest, record(tok).documents) == (record(expected).digest, 3)
+    with pytest.raises(CorpusError) as caught:
+        toksmith.train(toksmith.files(folder / "a.txt", folder / "nothing-*"), 280)
+    assert caught.value.path == str(folder / "nothing-*")
+
+
+def test_another_field(tmp_path: Path) -> None:
+    write_rows(tmp_path / "x.jsonl", ["ab", "cd"], field="content")
+    tok = toksmith.train(toksmith.files(tmp_path / "x.jsonl", field="content"), 280)
+    assert record(tok).digest == record(toksmith.train(["ab", "cd"], 280)).digest
+    with pytest.raises(CorpusError, match="field=") as caught:
+        toksmith.train(tmp_path / "x.jsonl", 280)
+    assert (caught.value.path, caught.value.record) == (str(tmp_path / "x.jsonl"), 0)
+
+
+def test_a_big_corpus_comes_in_batches() -> None:
+    docs = [f"word{n % 1000} {n}" for n in range(25_000)]
+    tok = toksmith.train((doc for doc in docs), 400)
+    assert record(tok).documents == 25_000
+    assert record(tok).bytes == sum(map(len, docs))
+
+
+# Progress
+
+
+def test_progress_says_both_phases(capfd: pytest.CaptureFixture[str]) -> None:
+    seen: list[toksmith.Progress] = []
+    tok = toksmith.train([REAL_TEXT] * 3, 400, progress=seen.append)
+    assert [one.phase for one in seen] == sorted(one.phase for one in seen) and {one.phase for one in seen} == {
+        "counting",
+        "merging",
+    }
+    counted = [one for one in seen if one.phase == "counting"]
+    assert counted[-1].done == counted[-1].total == record(tok).bytes
+    assert (seen[-1].done, seen[-1].total) == (144, 144)
+    assert all(one.elapsed_s <= two.elapsed_s and one.elapsed_s >= 0 for one, two in itertools.pairwise(seen))
+    for quiet in (None, False):
+        toksmith.train(REAL_TEXT, 300, progress=quiet)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_exception_of_the_progress_callable_comes_through() -> None:
+    def fail(progress: toksmith.Progress) -> None:
+        raise RuntimeError(progress.phase)
+
+    with pytest.raises(RuntimeError, match="counting"):
+        toksmith.train("abc", 300, progress=fail)
+
+    def fail_later(progress: toksmith.Progress) -> None:
+        if progress.phase == "merging" and progress.done:
+            raise RuntimeError("merging")
+
+    with pytest.raises(RuntimeError, match="merging"):
+        toksmith.train(random.Random(0).randbytes(300_000), 40_000, pattern=None, progress=fail_later)
+
+
+def test_an_iterator_that_raises_half_way_passes_its_exception_on() -> None:
+    def broken() -> Iterator[str]:
+        yield "some text"
+        raise LookupError("the database is gone")
+
+    with pytest.raises(LookupError, match="the database is gone"):
+        toksmith.train(broken(), 300)
+
+
+# Ctrl-C
+
+INTERRUPTED = """
+    import random, signal, sys, time, toksmith
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def endless():
+        print("ready", flush=True)
+        while True:
+            yield "some words of a corpus that never ends " * 1000
+
+    told = False
+    def merging(progress):
+        global told
+        if progress.phase == "merging" and progress.done and not told:
+            told = True
+            print("ready", flush=True)
+
+    noise = random.Random(0).choices(b"abcdefgh", k=3_000_000)
+    try:
+        if sys.argv[1] == "counting":
+            toksmith.train(endless(), 300)
+        else:
+            toksmith.train(bytes(noise), 1_000_000, pattern=None, progress=merging)
+    except toksmith.TrainingInterrupted as stop:
+        at = time.monotonic()
+        if stop.tokenizer is not None:
+            assert stop.tokenizer.model.training.stopped_because == "it was interrupted"
+            stop.tokenizer.save(sys.argv[2])
+        print(at, stop.phase, stop, sep="\\n", flush=True)
+        sys.exit(130)
+    print("finished")
+"""
+
+
+def interrupt(*arguments: str) -> tuple[float, list[str], int]:
+    """Sends SIGINT to a training once it says that it is ready; the seconds until it ended, its lines and exit code."""
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=60)
+        time.sleep(0.3)
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert not err
+    lines = out.splitlines()
+    return float(lines[0]) - sent, lines[1:], child.returncode
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="lacks SIGINT to one process")
+@pytest.mark.parametrize("phase", ["counting", "merging"])
+def test_ctrl_c_ends_training_within_a_second(phase: str, tmp_path: Path) -> None:
+    file = tmp_path / "so-far.toksmith"
+    for _ in range(3):  # a busy machine may hold a process up; three times in a row it does not
+        seconds, lines, code = interrupt(phase, str(file))
+        assert (code, lines[0]) == (130, phase)
+        assert f"interrupted while {phase}" in lines[1]
+        if seconds < 1:
+            break
+    assert seconds < 1
+    if phase == "merging":
+        tok = toksmith.load(file)
+        assert len(triples(tok)) > 0
+        assert tok.decode(tok.encode("hhgfabc é")) == "hhgfabc é"
+        assert f"{len(triples(tok))} merges" in lines[1]
+
+
+def test_an_interrupt_inside_the_documents_is_an_interrupted_training() -> None:
+    def stops() -> Iterator[str]:
+        yield "text"
+        raise KeyboardInterrupt
+
+    with pytest.raises(TrainingInterrupted) as caught:
+        toksmith.train(stops(), 300)
+    assert (caught.value.tokenizer, caught.value.phase) == (None, "counting")
