@@ -1,5 +1,6 @@
 //! The conductor: cuts added tokens out of a text, splits the rest into pieces, and merges each piece to ids.
 
+use crate::cache::{Engine, Memory};
 use crate::error::{Error, Result};
 use crate::merge::{Scratch, merge};
 use crate::parallel::{Stop, map};
@@ -9,6 +10,15 @@ use crate::vocab::Vocab;
 
 /// How many pieces are encoded between two looks at the stop flag.
 const PIECES_PER_LOOK: usize = 1 << 12;
+
+/// What a thread keeps from call to call.
+#[derive(Debug)]
+pub struct Session {
+    /// The pieces.
+    pub memory: Memory,
+    /// Buffers.
+    pub scratch: Scratch,
+}
 
 /// Everything that encoding needs, immutable.
 #[derive(Debug)]
@@ -40,6 +50,43 @@ impl Encoder {
                 Ok(())
             }
             Segment::Text(text, start) => self.encode_ordinary(text, start, stop, scratch, out),
+        })
+    }
+
+    /// The same with a memory of pieces.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn encode_with(
+        &self,
+        text: &[u8],
+        allow: &Allow,
+        stop: &Stop,
+        session: &mut Session,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.added.cut(text, allow, |segment| match segment {
+            Segment::Token(id) => {
+                out.push(id);
+                Ok(())
+            }
+            Segment::Text(text, start) => {
+                let Session { memory, scratch } = session;
+                let mut engine = Engine::new(&self.vocab, memory, scratch, stop, text, out);
+                let mut at = 0;
+                let mut pieces_until_look = PIECES_PER_LOOK;
+                self.splitter.split(text, |piece| {
+                    engine.piece(at, piece.len()).map_err(|error| error.shifted(start))?;
+                    at += piece.len();
+                    pieces_until_look -= 1;
+                    if pieces_until_look == 0 {
+                        stop.check()?;
+                        pieces_until_look = PIECES_PER_LOOK;
+                    }
+                    Ok(())
+                })?;
+                engine.finish().map_err(|error| error.shifted(start))
+            }
         })
     }
 

@@ -10,6 +10,7 @@
 //!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
+pub mod cache;
 pub mod count;
 pub mod decode;
 pub mod encode;
@@ -18,6 +19,7 @@ pub mod merge;
 pub mod parallel;
 pub mod pattern;
 pub mod scan;
+pub mod simd;
 pub mod special;
 pub mod split;
 pub mod table;

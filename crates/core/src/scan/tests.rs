@@ -81,3 +81,26 @@ fn every_code_point_alone_and_between_letters() {
         }
     });
 }
+
+/// Texts of ASCII and a little else, long enough for blocks, with every run and edge at every offset sooner or later.
+#[test]
+fn drawn_texts_longer_than_a_block() {
+    let words = [
+        "a", "B", "word", "Word", "HTTP", "camelCase", "'s", "'ll", "'LL", "'re", "'x", "'", "''", "don't", "it'ſ", "1", "12",
+        "123", "1234", "1234567", " ", "  ", "   ", "\t", "\t\t", "\n", "\n\n", "\r\n", " \n", "!", "?!", "/", "//", "!\n", "!\n/",
+        "é", "中文", "\u{300}", "\u{a0}", "😀", "_", "\u{b}",
+    ];
+    let rounds = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
+    each_row(|_, check| {
+        let mut state = 7u64;
+        for _ in 0..rounds {
+            let mut text = String::new();
+            while text.len() < 150 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let pick = (state >> 33) as usize;
+                text.push_str(words[if pick % 3 == 0 { pick / 3 % words.len() } else { pick / 3 % 33 }]);
+            }
+            check(&text);
+        }
+    });
+}
