@@ -8,25 +8,29 @@
 use crate::merge::{Scratch, merge_symbols};
 use crate::parallel::Stop;
 use crate::simd::prefetch;
-use crate::vocab::{MergeRule, Unit, Vocab};
+use crate::vocab::{MergeRule, SHORT, ShortKey, Unit, Vocab};
 use crate::Result;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 
-/// The longest piece, in bytes, that is remembered.
+/// The longest piece, in bytes, that has a slot.
 pub const LONGEST: usize = 31;
+/// The longest piece, in bytes, that is remembered at all.
+const LONGEST_REMEMBERED: usize = 1 << 10;
 /// The largest table, in slots of 64 bytes: 64 MiB.
 const MOST_SLOTS: usize = 1 << 20;
 const FEWEST_SLOTS: usize = 1 << 12;
-/// How many ids a slot holds; one that is a token keeps two places for its rank and id.
-const MOST_IDS: usize = 7;
-const MOST_IDS_OF_TOKEN: usize = 5;
-const RANK: usize = 5;
-const ID: usize = 6;
+/// The most bytes kept for what slots have no room for; then all of it is forgotten.
+const MOST_SPILT: usize = 16 << 20;
+/// How many long pieces that came once are kept in mind.
+const SEEN: usize = 1 << 14;
 const META: usize = 7;
 
-/// In `META`: the number of ids; 0 if they are not known.
+/// In `META`: the number of ids; 0 if they are elsewhere.
 const COUNT: u32 = 7;
-/// In `META`: the key is a token.
-const TOKEN: u32 = 8;
+/// In `META`: the words say where the ids are.
+const SPILT: u32 = 8;
 /// In `META`: the ids are what merging gives, and not only what the whole-piece lookup gives.
 const MERGED: u32 = 16;
 
@@ -80,6 +84,17 @@ impl<'t> Window<'t> {
     }
 }
 
+impl Window<'_> {
+    #[inline]
+    fn short_key(&self, start: usize, len: usize) -> ShortKey {
+        let bytes: &[u8; 16] = match self.text[start..].first_chunk() {
+            Some(bytes) => bytes,
+            None => self.tail[start - self.tail_start..].first_chunk().unwrap_or(&[0; 16]),
+        };
+        u128::from_le_bytes(*bytes) & ((1 << (len * 8)) - 1) | (len as u128) << 124
+    }
+}
+
 /// By length: the bits of a key that belong to the piece.
 static MASKS: [Key; LONGEST + 1] = {
     let mut masks = [[0; 4]; LONGEST + 1];
@@ -111,28 +126,31 @@ fn hash(key: &Key) -> u64 {
 pub struct Memory {
     slots: Box<[Slot]>,
     used: usize,
+    long: HashTable<LongPiece>,
+    bytes: Vec<u8>,
+    ids: Vec<u32>,
+    /// How often `bytes` and `ids` were emptied.
+    round: u32,
+    /// Hashes of long pieces that came once.
+    seen: Box<[u64; SEEN]>,
+}
+
+/// A piece that no slot has room for: where its bytes and ids lie.
+#[derive(Debug, Clone, Copy)]
+struct LongPiece {
+    hash: u64,
+    bytes: (u32, u32),
+    ids: (u32, u32),
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        let slots = vec![Slot::default(); FEWEST_SLOTS].into();
+        Self { slots, used: 0, long: HashTable::new(), bytes: Vec::new(), ids: Vec::new(), round: 0, seen: Box::new([0; SEEN]) }
+    }
 }
 
 impl Memory {
-    /// A table that holds the tokens of `vocab`.
-    #[must_use]
-    pub fn new(vocab: &Vocab) -> Self {
-        let slots = (vocab.len() * 2).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS * 4);
-        let mut memory = Self { slots: vec![Slot::default(); slots].into(), used: 0 };
-        for (rank, (token, id)) in vocab.tokens().enumerate() {
-            if token.len() <= LONGEST {
-                let key = Window::new(token).key(0, token.len());
-                let mut words = [0; 8];
-                words[0] = id;
-                words[RANK] = rank as u32;
-                words[ID] = id;
-                words[META] = TOKEN | u32::from(vocab.whole_piece() || vocab.unit() == Unit::Piece);
-                memory.insert(Slot { key, words });
-            }
-        }
-        memory
-    }
-
     #[inline]
     fn place(&self, key: &Key) -> usize {
         let mask = self.slots.len() - 1;
@@ -146,55 +164,77 @@ impl Memory {
         }
     }
 
-    #[inline]
-    fn find(&self, key: &Key) -> Option<&Slot> {
-        let slot = &self.slots[self.place(key)];
-        (!slot.is_empty()).then_some(slot)
-    }
-
-    fn insert(&mut self, slot: Slot) {
-        let at = self.place(&slot.key);
-        self.used += usize::from(self.slots[at].is_empty());
-        self.slots[at] = slot;
-    }
-
-    /// Remembers the ids of a piece, if they fit.
-    fn learn(&mut self, key: Key, ids: &[u32]) {
-        let at = self.place(&key);
-        let slot = &mut self.slots[at];
-        let token = slot.words[META] & TOKEN;
-        if ids.len() > if token == 0 { MOST_IDS } else { MOST_IDS_OF_TOKEN } {
+    /// Remembers the ids of a piece; `merged` says that merging gave them.
+    fn learn(&mut self, key: Key, ids: &[u32], merged: bool) {
+        if self.used * 10 > self.slots.len() * 6 && !self.grow() {
             return;
         }
-        if slot.is_empty() {
-            if self.used * 10 > self.slots.len() * 7 && !self.grow() {
-                return;
-            }
-            return self.insert(Slot { key, words: words(ids, MERGED) });
+        let mut words = [0; 8];
+        if let Some(room) = words[..META].get_mut(..ids.len()) {
+            room.copy_from_slice(ids);
+            words[META] = ids.len() as u32;
+        } else {
+            let (start, end) = self.keep_ids(ids);
+            words = [start, end, self.round, 0, 0, 0, 0, SPILT];
         }
-        slot.words[..ids.len()].copy_from_slice(ids);
-        slot.words[META] = token | MERGED | ids.len() as u32;
+        words[META] |= if merged { MERGED } else { 0 };
+        let at = self.place(&key);
+        self.used += usize::from(self.slots[at].is_empty());
+        self.slots[at] = Slot { key, words };
     }
 
     fn grow(&mut self) -> bool {
         if self.slots.len() >= MOST_SLOTS {
             return false;
         }
-        let slots = vec![Slot::default(); self.slots.len() * 2].into();
+        let slots = vec![Slot::default(); self.slots.len() * 4].into();
         let old = std::mem::replace(&mut self.slots, slots);
-        self.used = 0;
         for slot in old.iter().filter(|slot| !slot.is_empty()) {
-            self.insert(*slot);
+            let at = self.place(&slot.key);
+            self.slots[at] = *slot;
         }
         true
     }
-}
 
-fn words(ids: &[u32], flags: u32) -> [u32; 8] {
-    let mut words = [0; 8];
-    words[..ids.len()].copy_from_slice(ids);
-    words[META] = flags | ids.len() as u32;
-    words
+    /// The ids of a slot that is full, if they are known.
+    #[inline]
+    fn ids_of<'s>(&'s self, slot: &'s Slot) -> Option<&'s [u32]> {
+        if slot.words[META] & SPILT == 0 {
+            return (!slot.is_empty()).then(|| slot.ids());
+        }
+        let [start, end, round, ..] = slot.words;
+        (round == self.round).then(|| &self.ids[start as usize..end as usize])
+    }
+
+    fn keep_ids(&mut self, ids: &[u32]) -> (u32, u32) {
+        if self.ids.len() * 4 + self.bytes.len() > MOST_SPILT {
+            self.long.clear();
+            self.bytes.clear();
+            self.ids.clear();
+            self.round += 1;
+        }
+        let start = self.ids.len() as u32;
+        self.ids.extend_from_slice(ids);
+        (start, self.ids.len() as u32)
+    }
+
+    fn find_long(&self, hash: u64, piece: &[u8]) -> Option<&[u32]> {
+        let same = |long: &LongPiece| long.hash == hash && self.bytes[long.bytes.0 as usize..long.bytes.1 as usize] == *piece;
+        let found = self.long.find(hash, same)?;
+        Some(&self.ids[found.ids.0 as usize..found.ids.1 as usize])
+    }
+
+    /// Remembers a long piece when it comes for the second time: most never do.
+    fn learn_long(&mut self, hash: u64, piece: &[u8], ids: &[u32]) {
+        let seen = &mut self.seen[hash as usize % SEEN];
+        if std::mem::replace(seen, hash) == hash && piece.len() <= LONGEST_REMEMBERED {
+            let ids = self.keep_ids(ids);
+            let start = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(piece);
+            let bytes = (start, self.bytes.len() as u32);
+            self.long.insert_unique(hash, LongPiece { hash, bytes, ids }, |long| long.hash);
+        }
+    }
 }
 
 const ROOM: usize = 1024;
@@ -224,9 +264,18 @@ impl<'o> Out<'o> {
         }
     }
 
+    #[inline]
     fn slice(&mut self, ids: &[u32]) {
-        self.flush();
-        self.ids.extend_from_slice(ids);
+        if let Some(room) = self.buffer[self.len..].get_mut(..ids.len()) {
+            room.copy_from_slice(ids);
+            self.len += ids.len();
+            if self.len > ROOM {
+                self.flush();
+            }
+        } else {
+            self.flush();
+            self.ids.extend_from_slice(ids);
+        }
     }
 
     /// Hands over what the buffer holds.
@@ -321,80 +370,97 @@ impl<'e, 't> Engine<'e, 't> {
     #[inline(never)]
     fn far_piece(&mut self, key: Key, start: usize, len: usize) -> Result<()> {
         let slot = &self.memory.slots[self.memory.place(&key)];
-        if slot.words[META] & COUNT != 0 {
-            self.out.slot(&slot.words);
+        if let Some(ids) = self.memory.ids_of(slot) {
+            self.out.slice(ids);
             return Ok(());
         }
-        self.new_piece(start, len, key)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn new_piece(&mut self, start: usize, len: usize, key: Key) -> Result<()> {
-        let mut ids = Small::default();
-        if self.vocab.unit() == Unit::Byte {
-            let mut at = start;
-            while at < start + len {
-                let end = self.vocab.cut_after(self.window.text, at, start + len);
-                self.segment(at, end - at, &mut ids);
-                at = end;
-            }
-        } else {
-            merge_symbols(self.vocab, &self.window.text[start..start + len], self.stop, self.scratch)?;
-            ids.extend(&self.scratch.ids);
-        }
-        self.memory.learn(key, ids.as_slice());
-        self.out.slice(ids.as_slice());
-        Ok(())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn long_piece(&mut self, start: usize, len: usize) -> Result<()> {
         let piece = &self.window.text[start..start + len];
         if (self.vocab.whole_piece() || self.vocab.unit() == Unit::Piece)
             && let Some(id) = self.vocab.id(piece)
         {
+            self.memory.learn(key, &[id], false);
             self.out.slice(&[id]);
             return Ok(());
         }
-        if self.vocab.unit() != Unit::Byte {
+        let mut ids = Small::default();
+        if self.vocab.unit() == Unit::Byte {
+            let mut at = start;
+            while at < start + len {
+                let end = self.vocab.crossings().next_cut(self.window.text, at, start + len);
+                if at == start && end == start + len {
+                    self.merge_small(at, len, &mut ids);
+                } else {
+                    self.segment(at, end - at, &mut ids);
+                }
+                at = end;
+            }
+        } else {
             merge_symbols(self.vocab, piece, self.stop, self.scratch)?;
-            self.out.slice(&self.scratch.ids);
+            ids.extend(&self.scratch.ids);
+        }
+        self.memory.learn(key, ids.as_slice(), true);
+        self.out.slice(ids.as_slice());
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn long_piece(&mut self, start: usize, len: usize) -> Result<()> {
+        let piece = &self.window.text[start..start + len];
+        let hash = FxBuildHasher.hash_one(piece);
+        if let Some(ids) = self.memory.find_long(hash, piece) {
+            self.out.slice(ids);
             return Ok(());
         }
-        let mut at = start;
-        while at < start + len {
-            let end = self.vocab.cut_after(self.window.text, at, start + len);
-            if end - at <= LONGEST {
-                let mut ids = Small::default();
-                self.segment(at, end - at, &mut ids);
-                self.out.slice(ids.as_slice());
-            } else {
-                merge_symbols(self.vocab, &self.window.text[at..end], self.stop, self.scratch)?;
-                self.out.slice(&self.scratch.ids);
-            }
-            at = end;
+        if (self.vocab.whole_piece() || self.vocab.unit() == Unit::Piece)
+            && let Some(id) = self.vocab.id(piece)
+        {
+            self.memory.learn_long(hash, piece, &[id]);
+            self.out.slice(&[id]);
+            return Ok(());
         }
+        self.out.flush();
+        let before = self.out.ids.len();
+        if self.vocab.unit() == Unit::Byte {
+            let mut at = start;
+            while at < start + len {
+                let end = self.vocab.crossings().next_cut(self.window.text, at, start + len);
+                if end - at <= LONGEST {
+                    let mut ids = Small::default();
+                    self.segment(at, end - at, &mut ids);
+                    self.out.ids.extend_from_slice(ids.as_slice());
+                } else {
+                    merge_symbols(self.vocab, &self.window.text[at..end], self.stop, self.scratch)?;
+                    self.out.ids.extend_from_slice(&self.scratch.ids);
+                }
+                at = end;
+            }
+        } else {
+            merge_symbols(self.vocab, piece, self.stop, self.scratch)?;
+            self.out.ids.extend_from_slice(&self.scratch.ids);
+        }
+        self.memory.learn_long(hash, piece, &self.out.ids[before..]);
         Ok(())
     }
 
     /// The ids that merging gives for a stretch between two cuts.
     fn segment(&mut self, start: usize, len: usize, ids: &mut Small) {
-        let key = self.window.key(start, len);
-        if let Some(slot) = self.memory.find(&key)
-            && slot.words[META] & MERGED != 0
-        {
-            ids.extend(slot.ids());
-            return;
+        if len == 1 {
+            return ids.push(self.vocab.byte_id(self.window.text[start]));
         }
+        let key = self.window.key(start, len);
+        let slot = &self.memory.slots[self.memory.place(&key)];
+        if slot.words[META] & MERGED != 0
+            && let Some(known) = self.memory.ids_of(slot)
+        {
+            return ids.extend(known);
+        }
+        // What only the whole-piece lookup makes one token is merged anew each time: its slot has the other answer.
+        let other = if slot.is_empty() { None } else { Some(slot.words[0]) };
         let before = ids.len;
         self.merge_small(start, len, ids);
         let merged = &ids.as_slice()[before..];
-        // A token that only the whole-piece lookup reaches is merged anew each time: its slot has the other answer.
-        let other_answer = self.memory.find(&key).is_some_and(|slot| slot.ids() != merged && !slot.ids().is_empty());
-        if !other_answer {
-            self.memory.learn(key, merged);
+        if other.is_none_or(|id| merged == [id]) {
+            self.memory.learn(key, merged, true);
         }
     }
 
@@ -464,13 +530,11 @@ impl<'e, 't> Engine<'e, 't> {
 
     #[inline]
     fn join(&self, start: usize, len: usize, left: u32, right: u32) -> Option<(u32, u32)> {
-        match self.vocab.merge_rule() {
-            MergeRule::Bytes => {
-                let slot = self.memory.find(&self.window.key(start, len))?;
-                (slot.words[META] & TOKEN != 0).then(|| (slot.words[RANK], slot.words[ID]))
-            }
-            MergeRule::Pair => self.vocab.merge(left, right, &[]).map(|merge| (merge.rank, merge.id)),
-        }
+        let merge = match self.vocab.merge_rule() {
+            MergeRule::Bytes if len <= SHORT => self.vocab.short_merge(self.window.short_key(start, len)),
+            _ => self.vocab.merge(left, right, &self.window.text[start..start + len]),
+        };
+        merge.map(|merge| (merge.rank, merge.id))
     }
 }
 

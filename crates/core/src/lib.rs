@@ -12,6 +12,7 @@
 
 pub mod cache;
 pub mod count;
+pub mod crossing;
 pub mod decode;
 pub mod encode;
 pub mod error;

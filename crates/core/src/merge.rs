@@ -112,7 +112,11 @@ fn rescan(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, least: usize) {
         vocab.merge(ids[at], ids[at + 1], joined).unwrap_or(NONE)
     };
     merges.clear();
-    merges.extend((1..ids.len()).map(|right| look(ids, starts, right - 1)));
+    if vocab.unit() == Unit::Byte {
+        merges.extend(piece.windows(2).map(|pair| vocab.byte_pair(pair[0], pair[1])));
+    } else {
+        merges.extend((1..ids.len()).map(|right| look(ids, starts, right - 1)));
+    }
     while ids.len() > least {
         // `min_by_key` gives the first of equals, which is the leftmost.
         let Some((at, &best)) = merges.iter().enumerate().min_by_key(|(_, merge)| merge.rank) else { return };

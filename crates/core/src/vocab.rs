@@ -10,6 +10,7 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
+use crate::crossing::Crossings;
 use crate::error::{Error, Result};
 
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
@@ -70,18 +71,79 @@ pub struct Vocab {
     ids: Box<[u32]>,
     /// By id: the token's place; [`HOLE`] for none.
     places: Box<[u32]>,
-    /// Places, found by the bytes of their tokens.
-    by_bytes: HashTable<u32>,
+    /// Places of short tokens, found by their bytes.
+    short: ShortIndex,
+    /// Places of the others.
+    long: HashTable<u32>,
     byte_ids: Box<[u32; 256]>,
     /// By first and second byte: their merge. Only for [`Unit::Byte`].
     byte_pairs: Box<[Merge]>,
-    /// By first byte, a bit for each second byte that follows it in some token.
-    inside: Box<[[u64; 4]; 256]>,
+    crossings: Crossings,
     pairs: HashMap<(u32, u32), Merge, FxBuildHasher>,
     merges: Box<[[u32; 3]]>,
 }
 
 const HOLE: u32 = u32::MAX;
+
+/// Tokens of up to this many bytes are their own keys.
+pub const SHORT: usize = 12;
+
+/// The bytes of a short token, zeros after them, and the length in the highest bits.
+pub type ShortKey = u128;
+
+/// The key of up to [`SHORT`] bytes.
+#[inline]
+#[must_use]
+pub fn short_key(token: &[u8]) -> ShortKey {
+    let mut bytes = [0; 16];
+    bytes[..token.len()].copy_from_slice(token);
+    u128::from_le_bytes(bytes) | (token.len() as u128) << 124
+}
+
+/// Places by short key: one word a token, which holds the key and, in the bits that the key leaves free, the place.
+#[derive(Debug)]
+struct ShortIndex {
+    words: Box<[u128]>,
+}
+
+impl ShortIndex {
+    const PLACE: u128 = (ID_LIMIT as u128 - 1) << 96;
+
+    fn new(tokens: usize) -> Self {
+        Self { words: vec![0; (tokens * 2 + 2).next_power_of_two()].into() }
+    }
+
+    /// Where the key is, or the free word where it belongs.
+    #[inline]
+    fn at(&self, key: ShortKey) -> usize {
+        let product = u128::from(key as u64 ^ 0x9E37_79B9_7F4A_7C15) * u128::from((key >> 64) as u64 ^ 0xD1B5_4A32_D192_ED03);
+        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & (self.words.len() - 1);
+        loop {
+            let word = self.words[at];
+            if word & !Self::PLACE == key || word == 0 {
+                return at;
+            }
+            at = (at + 1) & (self.words.len() - 1);
+        }
+    }
+
+    #[inline]
+    fn find(&self, key: ShortKey) -> Option<u32> {
+        let word = self.words[self.at(key)];
+        (word != 0).then_some(((word & Self::PLACE) >> 96) as u32)
+    }
+
+    /// The place that the key has already, if it has one.
+    fn insert(&mut self, key: ShortKey, place: u32) -> Option<u32> {
+        let at = self.at(key);
+        let found = self.words[at];
+        if found == 0 {
+            self.words[at] = key | u128::from(place) << 96;
+            return None;
+        }
+        Some(((found & Self::PLACE) >> 96) as u32)
+    }
+}
 
 impl Vocab {
     /// The vocabulary of `tables`, checked.
@@ -103,10 +165,11 @@ impl Vocab {
             ends: tables.ends.into(),
             ids: tables.ids.into(),
             places: places_by_id(tables)?,
-            by_bytes: HashTable::with_capacity(tables.ids.len()),
+            short: ShortIndex::new(tables.ids.len()),
+            long: HashTable::new(),
             byte_ids: Box::new([0; 256]),
             byte_pairs: Box::default(),
-            inside: Box::new([[0; 4]; 256]),
+            crossings: Crossings::new(std::iter::empty()),
             pairs: HashMap::default(),
             merges: tables.merges.into(),
         };
@@ -125,15 +188,23 @@ impl Vocab {
         let hash = |token: &[u8]| FxBuildHasher.hash_one(token);
         for place in 0..self.ids.len() as u32 {
             let token = token_at(&self.blob, &self.ends, place);
-            let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
-            let rehash = |&other: &u32| hash(token_at(&self.blob, &self.ends, other));
-            match self.by_bytes.entry(hash(token), same, rehash) {
-                Entry::Vacant(entry) => drop(entry.insert(place)),
-                Entry::Occupied(other) => {
-                    let other = self.ids[*other.get() as usize];
-                    let invariant = format!("the token {} has the id {other} as well", token.escape_ascii());
-                    return Err(Error::model(invariant, Some(self.ids[place as usize])));
+            let other = if token.len() <= SHORT {
+                self.short.insert(short_key(token), place)
+            } else {
+                let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
+                let rehash = |&other: &u32| hash(token_at(&self.blob, &self.ends, other));
+                match self.long.entry(hash(token), same, rehash) {
+                    Entry::Occupied(other) => Some(*other.get()),
+                    Entry::Vacant(entry) => {
+                        entry.insert(place);
+                        None
+                    }
                 }
+            };
+            if let Some(other) = other {
+                let other = self.ids[other as usize];
+                let invariant = format!("the token {} has the id {other} as well", token.escape_ascii());
+                return Err(Error::model(invariant, Some(self.ids[place as usize])));
             }
         }
         Ok(())
@@ -151,19 +222,11 @@ impl Vocab {
 
     fn fill_byte_pairs(&mut self) {
         let never = Merge { rank: u32::MAX, id: u32::MAX };
-        let mut start = 0;
-        for &end in &self.ends {
-            for pair in self.blob[start as usize..end as usize].windows(2) {
-                self.inside[usize::from(pair[0])][usize::from(pair[1] >> 6)] |= 1 << (pair[1] & 63);
-            }
-            start = end;
-        }
+        self.crossings = Crossings::new(self.tokens().map(|(token, _)| token));
         self.byte_pairs = vec![never; 1 << 16].into();
         for first in 0..=255u8 {
             for second in 0..=255u8 {
-                if self.inside(first, second)
-                    && let Some(merge) = self.merge(self.byte_id(first), self.byte_id(second), &[first, second])
-                {
+                if let Some(merge) = self.merge(self.byte_id(first), self.byte_id(second), &[first, second]) {
                     self.byte_pairs[usize::from(first) << 8 | usize::from(second)] = merge;
                 }
             }
@@ -252,8 +315,11 @@ impl Vocab {
     /// The place of the token with these bytes.
     #[inline]
     fn place(&self, token: &[u8]) -> Option<u32> {
+        if token.len() <= SHORT {
+            return self.short.find(short_key(token));
+        }
         let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
-        self.by_bytes.find(FxBuildHasher.hash_one(token), same).copied()
+        self.long.find(FxBuildHasher.hash_one(token), same).copied()
     }
 
     /// The id of a single byte. Only for [`Unit::Byte`].
@@ -270,20 +336,18 @@ impl Vocab {
         self.byte_pairs[usize::from(first) << 8 | usize::from(second)]
     }
 
-    /// Whether some token holds these two bytes side by side.
+    /// Where pieces may be cut without changing an id.
     #[inline]
     #[must_use]
-    pub fn inside(&self, first: u8, second: u8) -> bool {
-        self.inside[usize::from(first)][usize::from(second >> 6)] >> (second & 63) & 1 != 0
+    pub fn crossings(&self) -> &Crossings {
+        &self.crossings
     }
 
-    /// The first place after `start` (and `end` at the latest) where `text` may be cut without changing an id: no
-    /// token holds the bytes on both sides, so that no merge can cross it.
+    /// The merge that makes a token with this key. Only for [`MergeRule::Bytes`].
     #[inline]
     #[must_use]
-    pub fn cut_after(&self, text: &[u8], start: usize, end: usize) -> usize {
-        let pairs = text[start..end].windows(2);
-        pairs.into_iter().position(|pair| !self.inside(pair[0], pair[1])).map_or(end, |at| start + at + 1)
+    pub fn short_merge(&self, key: ShortKey) -> Option<Merge> {
+        self.short.find(key).map(|place| Merge { rank: place, id: self.ids[place as usize] })
     }
 
     /// The merge of two neighbours, if they may merge. `joined` are the bytes of both.
