@@ -31,6 +31,9 @@ impl Crossings {
         for token in tokens {
             for at in 1..token.len() {
                 pairs[usize::from(token[at - 1])][usize::from(token[at] >> 6)] |= 1u64 << (token[at] & 63);
+                if !between_characters(token[at - 1], token[at]) {
+                    continue;
+                }
                 let (left, right) = (at.min(DEPTH), (token.len() - at).min(DEPTH));
                 found[left][right] = true;
                 let bit = context(&token[at - left..at], &token[at..at + right]);
@@ -50,8 +53,7 @@ impl Crossings {
         while at < end {
             let (left, right) = (text[at - 1], text[at]);
             let pair = self.pairs[usize::from(left)][usize::from(right >> 6)] >> (right & 63) & 1 != 0;
-            // Inside a character the contexts hardly ever allow a cut, and asking them would cost more than it gives.
-            if !pair || (right & 0xC0 != 0x80 && left >= 0x80 && !self.fits(&text[start..at], &text[at..end])) {
+            if !pair || (between_characters(left, right) && !self.fits(&text[start..at], &text[at..end])) {
                 return at;
             }
             at += 1;
@@ -69,6 +71,13 @@ impl Crossings {
             self.contexts[bit / 64] >> (bit % 64) & 1 != 0
         })
     }
+}
+
+/// Whether contexts are kept for a place between these two bytes: where a character that is not ASCII ends. Elsewhere
+/// they hardly ever allow a cut, and asking them would cost more than it gives.
+#[inline]
+fn between_characters(left: u8, right: u8) -> bool {
+    left >= 0x80 && right & 0xC0 != 0x80
 }
 
 /// The bit of a context.

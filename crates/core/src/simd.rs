@@ -30,6 +30,8 @@ pub struct Masks {
     pub slash: u64,
     /// 0x80 and above.
     pub not_ascii: u64,
+    /// 0x80 to 0xBF: bytes of a character after its first.
+    pub inner: u64,
 }
 
 /// The kinds of 64 bytes.
@@ -65,6 +67,7 @@ fn masks_plain(block: &[u8; BLOCK]) -> Masks {
         apostrophe: of(|byte| byte == b'\''),
         slash: of(|byte| byte == b'/'),
         not_ascii: of(|byte| byte >= 0x80),
+        inner: of(|byte| byte & 0xC0 == 0x80),
     }
 }
 
@@ -91,6 +94,7 @@ unsafe fn masks_avx512(block: &[u8; BLOCK]) -> Masks {
         apostrophe: equal(b'\''),
         slash: equal(b'/'),
         not_ascii: _mm512_movepi8_mask(bytes),
+        inner: range(0x80, 0x40),
     }
 }
 
@@ -128,6 +132,7 @@ unsafe fn masks_avx2(block: &[u8; BLOCK]) -> Masks {
         apostrophe: equal(b'\''),
         slash: equal(b'/'),
         not_ascii: join(halves),
+        inner: range(0x80, 0x40),
     }
 }
 

@@ -52,10 +52,8 @@ fn pieces<'t, E>(
     let view = Text { text, classes: class::classes() };
     let mut at = 0;
     while at < text.len() {
-        if let Some(block) = text.as_bytes()[at..].first_chunk()
-            && (block[0] | block[1]) < 0x80
-        {
-            let mut starts = block::starts(scanner, block);
+        if let Some(block) = text.as_bytes()[at..].first_chunk() {
+            let mut starts = block::starts(scanner, block, view.classes);
             if starts != 0 {
                 let block_at = at;
                 while starts != 0 {

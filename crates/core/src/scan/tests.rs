@@ -24,12 +24,17 @@ fn pieces(splitter: &Splitter, text: &str) -> Vec<usize> {
     ends
 }
 
+/// What follows a text under test, so that it stands in a block, and what a block may have before its end.
+const AFTER: &str = "tail Tail tail Tail tail Tail tail Tail tail Tail tail Tail tail Tail tail";
+
 fn each_row(check: impl Fn(&Pattern, &dyn Fn(&str))) {
     for row in PATTERNS {
         let fast = Splitter::new(row.regexes).unwrap();
         let slow = Splitter::without_scanners(row.regexes).unwrap();
         check(row, &|text| {
             assert_eq!(pieces(&fast, text), pieces(&slow, text), "{} on {text:?}", row.name);
+            let longer = format!("{text}{AFTER}");
+            assert_eq!(pieces(&fast, &longer), pieces(&slow, &longer), "{} on {longer:?}", row.name);
         });
     }
 }
@@ -88,7 +93,8 @@ fn drawn_texts_longer_than_a_block() {
     let words = [
         "a", "B", "word", "Word", "HTTP", "camelCase", "'s", "'ll", "'LL", "'re", "'x", "'", "''", "don't", "it'ſ", "1", "12",
         "123", "1234", "1234567", " ", "  ", "   ", "\t", "\t\t", "\n", "\n\n", "\r\n", " \n", "!", "?!", "/", "//", "!\n", "!\n/",
-        "é", "中文", "\u{300}", "\u{a0}", "😀", "_", "\u{b}",
+        "é", "É", "中文", "\u{300}", "\u{a0}", "\u{3000}", "😀", "_", "\u{b}", "слово", "Слово", "ДА", "हिन्दी", "한국어", "٣", "½", "…",
+        "’", "。", "ぁ", "ſ", "ǅ", "ʰ", "𐐀", "𝟙",
     ];
     let rounds = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
     each_row(|_, check| {
