@@ -17,9 +17,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
 HOMES = ("HOME", "USERPROFILE")
 CACHES = ("XDG_CACHE_HOME", "LOCALAPPDATA", "TOKSMITH_CACHE", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "HF_HOME")
-CLOSED = "http://127.0.0.1:9"  # the discard port: child processes that ask for the network find this proxy closed
+CLOSED_PORT = 9  # the discard port: who asks for the network is sent to a proxy there, which is closed
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True)
@@ -40,8 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
         place.mkdir(exist_ok=True)
         patch.setenv(name, str(place))
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        patch.setenv(name, CLOSED)
-        patch.setenv(name.lower(), CLOSED)
+        patch.setenv(name, f"http://127.0.0.1:{CLOSED_PORT}")
+        patch.setenv(name.lower(), f"http://127.0.0.1:{CLOSED_PORT}")
     for name in ("NO_PROXY", "no_proxy"):
         patch.setenv(name, "127.0.0.1,localhost,::1")
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "PYTHONWARNINGS"):
@@ -54,22 +55,23 @@ def guard_network(patch: pytest.MonkeyPatch) -> None:
     """Makes any connection that leaves this machine a failed test, not an error that the code may catch."""
     connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
-    def check(host: object) -> None:
+    def check(host: object, port: object) -> None:
         name = host.decode() if isinstance(host, bytes) else host
-        if name not in (None, "", "localhost") and not is_loopback(str(name)):
-            pytest.fail(f"a test asked for the network: {name}")
+        near = name in (None, "", "localhost") or is_loopback(str(name))
+        if not near or port == CLOSED_PORT:
+            pytest.fail(f"a test asked for the network: {name}, port {port}")
 
     def guarded(call: Any) -> Any:
         def wrapper(self: socket.socket, address: Any) -> Any:
             if self.family in (socket.AF_INET, socket.AF_INET6):
-                check(address[0])
+                check(address[0], address[1])
             return call(self, address)
 
         return wrapper
 
-    def guarded_getaddrinfo(host: Any, *args: Any, **options: Any) -> Any:
-        check(host)
-        return getaddrinfo(host, *args, **options)
+    def guarded_getaddrinfo(host: Any, port: Any, *args: Any, **options: Any) -> Any:
+        check(host, port)
+        return getaddrinfo(host, port, *args, **options)
 
     patch.setattr(socket.socket, "connect", guarded(connect))
     patch.setattr(socket.socket, "connect_ex", guarded(connect_ex))
@@ -87,8 +89,7 @@ def is_loopback(host: str) -> bool:
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of shared test data."""
-    folder = Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
-    return existing_or_skip(folder)
+    return existing_or_skip(DATA)
 
 
 @pytest.fixture(scope="session")

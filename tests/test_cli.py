@@ -35,7 +35,9 @@ def run(*arguments: str | Path, stdin: bytes | str | None = None) -> Result:
 def process(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     """The command line as a process of its own."""
     command = [sys.executable, "-m", "toksmith", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, env=os.environ | environment, timeout=60)
+    return subprocess.run(
+        command, input=stdin, capture_output=True, check=False, env=os.environ | environment, timeout=60
+    )
 
 
 def refused(result: Result | subprocess.CompletedProcess[bytes], said: str) -> None:
@@ -99,8 +101,9 @@ def test_version() -> None:
         (["trian"], "No such command"),
         (["encode", "x.txt"], "--tokenizer"),
         (["encode", "-t", "gpt2", "--frobnicate"], "No such option"),
-        (["train", "--vocab-size", "many"], "many"),
+        (["train", "--vocab-size", "many"], "--vocab-size"),
         (["train", "x.txt"], "where to save"),
+        (["show", "x.txt", "-t", "gpt2", "--text", "y"], "not both"),
         (["encode", "-t", "x.tiktoken", "--special-token", "<|end|>"], "TOKEN=ID"),
         (["encode", "-t", "x.tiktoken", "--special-token", "<|end|>=-1"], "TOKEN=ID"),
     ],
@@ -187,6 +190,7 @@ def test_train_refuses_with_one_line(text: Path, tmp_path: Path) -> None:
     refused(run("train", tmp_path / "missing.txt", "-o", out, "--merges", "5"), "missing.txt")
     refused(run("train", text, "-o", tmp_path, "--merges", "5"), f"{tmp_path}: Is a directory")
     refused(run("train", text, "-o", tmp_path / "no" / "x.toksmith", "--merges", "5"), "No such file or directory")
+    refused(run("train", text, "-o", tmp_path / "x.zip", "--merges", "5"), "expected one of .toksmith")
     assert os.listdir(tmp_path) == ["text.txt"]
 
 
@@ -207,7 +211,7 @@ def test_an_interrupted_training_is_saved_beside(
 
     result = run("train", text, "--show-merges", "--merges", "500")
     assert result.exit_code == 130
-    assert "20 merges were learned" in result.stderr
+    assert "the 20 merges learned so far are lost, as -o was not given" in result.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="lacks SIGINT for one process")
@@ -328,7 +332,7 @@ def test_decode_json_is_exact(saved: str) -> None:
         ("277", "277"),
         ("-1", "-1"),
         ("999999999999999999", "999999999999999999"),
-        ("[99999999999999999999999]", "99999999999999999999999"),
+        ("[99999999999999999999999]", "out of range"),
     ],
 )
 def test_decode_refuses_what_is_no_id(given: str, said: str, saved: str) -> None:
@@ -398,9 +402,9 @@ def test_a_tiktoken_file_is_given_what_it_does_not_hold(tmp_path: Path) -> None:
     tok.save(path, allow_loss=("splitters",))
     refused(run("encode", "-t", path, stdin="in"), "pattern")
     options = ["--pattern", "gpt2", "--special-token", "<|=|>=300"]
-    assert run("encode", "-t", path, *options, "--special", "allow", stdin="in<|=|>").stdout == "256 300\n"
+    assert run("encode", "-t", path, *options, "--special", "allow", stdin="in<|=|>").stdout == "257 300\n"
     raw = run("encode", "-t", path, "--pattern", "none", stdin="in").stdout
-    assert raw == "256\n"
+    assert raw == "257\n"
 
 
 def test_refusals_are_one_line_and_tracebacks_are_asked_for(saved: str, tmp_path: Path) -> None:
@@ -433,6 +437,7 @@ def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
         assert child.stdin is not None
         child.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: the child reads, so it has started
         child.stdin.flush()
+        time.sleep(0.5)  # a signal between two reads of the same call is seen only after the second
         child.send_signal(signal.SIGINT)
         assert child.wait(timeout=30) == 130
         assert child.stderr is not None
@@ -442,7 +447,7 @@ def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="lacks a pipe that closes")
 def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
-    big.write_bytes(b"hello " * 200_000)
+    big.write_bytes(b"hello\n" * 50_000)
     for command in (["encode", str(big)], ["show", str(big)]):
         arguments = [sys.executable, "-m", "toksmith", *command, "-t", saved]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:

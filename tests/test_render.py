@@ -31,7 +31,9 @@ def views(*tokens: bytes, special: bytes = b"\0") -> list[TokenView]:
 
 def drawn(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **options: object) -> str:
     out = io.StringIO()
-    Console(file=out, width=width, highlight=False, **options).print(draw_tokens(tokens, ids=ids))  # type: ignore[arg-type]
+    console = Console(file=out, width=width, highlight=False, **options)  # type: ignore[arg-type]
+    for line in draw_tokens(tokens, ids=ids):
+        console.print(line)
     return out.getvalue()
 
 
@@ -63,7 +65,7 @@ def drawn(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **opti
     ],
 )
 def test_without_colour(tokens: list[bytes], picture: str, why: str) -> None:
-    assert drawn(views(*tokens)) == picture + "\n", why
+    assert drawn(views(*tokens)) == (picture and picture + "\n"), why
 
 
 def test_ids_stand_under_the_line_where_their_tokens_begin() -> None:

@@ -4,7 +4,13 @@ A document is run from top to bottom in a folder of its own. A `python` block wi
 executed; all blocks of a document share their names. In a `console` or `bash` block, a line that starts with `$ ` is a
 command (`> ` continues it), and the lines below are what it prints, where the block shows them; `...` stands for any
 text. Commands that set up the checkout itself are left out. `.venv` in a command is the environment of the tests.
+
+A block under the line `<!-- needs: corpora/a.txt vocab/b.tiktoken -->` finds these files of the shared test data in its
+folder, which is also the cache of published encodings. Where one is missing the block is left out, and the test, after
+all other blocks ran, is a skipped one that names what it lacks.
 """
+
+from __future__ import annotations
 
 import doctest
 import inspect
@@ -20,12 +26,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from conftest import DATA, ROOT
 
 import toksmith
 
-ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^([ ]*)```(python|console|bash)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+NEEDS = r"(?:^<!-- needs: ([^\n]*?) -->\n)?"
+BLOCK = re.compile(NEEDS + r"^([ ]*)```(python|console|bash)\n(.*?)^\2```$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r"(make|git clone|cd)\b")
 SECTIONS = ("Attributes", "Args", "Returns", "Raises", "Cost", "Source", ">>>")
 
@@ -42,7 +49,8 @@ def public_things() -> Iterator[tuple[str, Any]]:
 
 def test_all_is_sorted_and_complete() -> None:
     assert list(toksmith.__all__) == sorted(set(toksmith.__all__))
-    bound = {name for name, value in vars(toksmith).items() if not isinstance(value, types.ModuleType)}
+    kinds = (types.ModuleType, type(annotations))
+    bound = {name for name, value in vars(toksmith).items() if not isinstance(value, kinds)}
     assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__)
 
 
@@ -116,27 +124,43 @@ def run_python(code: str, names: dict[str, Any], where: str, line: int) -> None:
     if ">>>" not in code:
         exec(compile("\n" * line + code, where, "exec"), names)
         return
-    test = doctest.DocTestParser().get_doctest(code, names, where, where, line)
+    test = doctest.DocTestParser().get_doctest(code, {}, where, where, line)
+    test.globs = names  # the very dictionary, so that a function of one block sees what a later one binds
     report = io.StringIO()
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     runner.run(test, out=report.write, clear_globs=False)
-    names.update(test.globs)
     assert not runner.failures, report.getvalue()
+
+
+def provide(needs: str, folder: Path) -> list[str]:
+    """Puts the named files of the shared test data into `folder`, and gives the names of those that are missing."""
+    present = [name for name in needs.split() if (DATA / name).is_file()]
+    for name in present:
+        link = folder / Path(name).name
+        if not link.exists():
+            link.symlink_to(DATA / name)
+    return [name for name in needs.split() if name not in present]
 
 
 def run_document(text: str, folder: Path, where: str) -> int:
     """Runs the blocks of a document from top to bottom and gives their number."""
     names: dict[str, Any] = {"__name__": "__main__"}
     blocks = list(BLOCK.finditer(text))
+    lacking: dict[str, None] = {}
     for block in blocks:
-        indent, kind, body = block.groups()
-        line = text.count("\n", 0, block.start()) + 1
+        needs, indent, kind, body = block.groups()
+        if missing := provide(needs or "", folder):
+            lacking.update(dict.fromkeys(missing))
+            continue
+        line = text.count("\n", 0, block.start(3)) + 1
         body = re.sub(rf"^{indent}", "", body, flags=re.MULTILINE)
         if kind == "python":
             run_python(body, names, where, line)
         else:
             for command in commands(body, line + 1):
                 run_command(command, folder, where)
+    if lacking:
+        pytest.skip(f"lacks {', '.join(lacking)} in {DATA}; all blocks that need none of these ran")
     return len(blocks)
 
 
@@ -144,6 +168,7 @@ def run_document(text: str, folder: Path, where: str) -> int:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory where `.venv` is the environment of the tests."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKSMITH_CACHE", str(tmp_path))
     (tmp_path / ".venv").symlink_to(sys.prefix, target_is_directory=True)
     return tmp_path
 
@@ -151,7 +176,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_documents_run(document: Path, folder: Path) -> None:
     blocks = run_document(document.read_text(encoding="utf-8"), folder, document.name)
-    assert blocks or document.name != "README.md"
+    assert blocks or document != ROOT / "README.md"
 
 
 WRONG = {
@@ -172,11 +197,14 @@ def test_a_wrong_document_fails(text: str, folder: Path) -> None:
 
 RIGHT = r"""
 ```python
-x = 1
+x = 0
+def seen():
+    return x
 ```
 - A block may stand in a list.
   ```python
-  >>> x
+  >>> x = 1
+  >>> seen()
   1
   >>> from pathlib import Path
   >>> Path("f").write_text("é", encoding="utf-8")
@@ -200,3 +228,15 @@ $ test -x .venv/bin/python
 
 def test_a_right_document_runs(folder: Path) -> None:
     assert run_document(RIGHT, folder, "right.md") == 3
+
+
+def test_a_block_finds_what_it_needs_or_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "shared").mkdir()
+    (folder / "shared" / "a.txt").write_text("a", encoding="utf-8")
+    monkeypatch.setattr(sys.modules[__name__], "DATA", folder / "shared")
+    assert run_document("<!-- needs: a.txt -->\n```console\n$ cat a.txt\na\n```", folder, "needs.md") == 1
+    left_out = "<!-- needs: a.txt b.txt -->\n```python\nassert False\n```\n```python\nx = 1\n```"
+    with pytest.raises(pytest.skip.Exception, match=r"lacks b\.txt"):
+        run_document(left_out, folder, "needs.md")
+    with pytest.raises(AssertionError):
+        run_document(left_out + "\n```python\nassert False\n```", folder, "needs.md")

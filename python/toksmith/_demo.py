@@ -17,8 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 
 import toksmith
 from toksmith import _render
@@ -49,7 +47,8 @@ class Demo:
 
     def check(self, claim: str, holds: bool) -> None:
         """Print a claim with its verdict, and remember a failure."""
-        self.console.print(f"  [green]ok[/]  {claim}" if holds else f"  [bold red]NO[/]  {claim}")
+        self.console.print("  [green]ok[/]  " if holds else "  [bold red]NO[/]  ", end="")
+        self.console.print(claim, markup=False)
         self.well = self.well and holds
 
     @contextmanager
@@ -84,9 +83,9 @@ def train_and_reload(demo: Demo, sources: list[Path]) -> toksmith.Tokenizer:
 
 
 def show_merges(demo: Demo, tok: toksmith.Tokenizer) -> None:
-    demo.console.rule("Ten of its merges", align="left")
+    demo.console.rule("Ten of its merges, from the first to the last", align="left")
     views = merge_views(tok)
-    picked = [*views[:4], *(views[place] for place in (9, 99, 499, 999, 4999) if place < len(views)), views[-1]]
+    picked = [views[round(len(views) ** (step / 9)) - 1] for step in range(10)]
     for line in _render.merge_lines(picked, width=20):
         demo.console.print(f"  {line}", markup=False)
 
@@ -102,27 +101,26 @@ def encode_and_decode(demo: Demo, tok: toksmith.Tokenizer, sources: list[Path]) 
     demo.console.rule("Encoding and decoding the whole library", align="left")
     texts = [path.read_bytes() for path in sources]
     with demo.timed("encode"):
-        rows = tok.encode_ragged(texts)
+        rows = tok.encode_ragged(texts, special="text")
     with demo.timed("decode"):
         back = [tok.decode_bytes(rows[place]) for place in range(len(texts))]
     demo.check(f"all {len(texts):,} files come back byte for byte", back == texts)
     size = sum(map(len, texts))
-    table = Table("step", "seconds", "MB/s", box=None, padding=(0, 4, 0, 0), header_style="")
-    for step, seconds in demo.seconds.items():
-        table.add_row(step, f"{seconds:.2f}", "" if step == "load" else f"{size / 1e6 / seconds:.1f}")
     tokens = len(rows.ids)
     demo.console.print(f"  {size:,} bytes are {tokens:,} tokens: {size / tokens:.2f} bytes per token")
     demo.console.print("  one run on this machine; training and encoding on all processors, decoding on one:")
-    demo.console.print(Padding(table, (0, 2)))
+    for step, seconds in demo.seconds.items():
+        speed = "" if step == "load" else f"{size / 1e6 / seconds:10.1f} MB/s"
+        demo.console.print(f"    {step:<8}{seconds:6.2f} s{speed}")
 
 
 def show_tokens(demo: Demo, tok: toksmith.Tokenizer) -> None:
     """A few lines of code, and characters that the library has hardly ever seen, as tokens."""
     demo.console.rule("What it makes of code, and of text unlike its own", align="left")
-    code = inspect.getsource(library_sources).rstrip("\n")
+    code = inspect.getsource(show_merges).rstrip("\n")
     for text in (code, "नमस्ते, 👋! naïve café<|endoftext|>"):
         views = _render.token_views(tok.encode(text, special="allow"), tok.token_bytes, tok.special_tokens.values())
-        demo.console.print(_render.draw_tokens(views))
+        demo.console.print(*_render.draw_tokens(views), sep="\n")
         demo.console.print(f"  {_render.summary(views)}", end="\n\n")
 
 

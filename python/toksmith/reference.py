@@ -21,17 +21,15 @@ b'slow low<|end|>'
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import regex
 
+Text = str | bytes
 Pair = tuple[int, int]
-
-Merge = tuple[int, int, int, int, int]
-"""One step of training: left id, right id, new id, how often the pair stood in the corpus, symbols left after it."""
-
-ALPHABET = {"byte": 256, "char": 128}
-"""How many base tokens training starts from, by unit; their ids are the bytes, or the ASCII code points."""
+Merge = tuple[int, int, int, int, int]  # left id, right id, new id, count of the pair, symbols left in the corpus
+ALPHABET = {"byte": 256, "char": 128}  # tokens before the first merge; their ids are the bytes, or the ASCII characters
 
 
 class Model(NamedTuple):
@@ -70,7 +68,7 @@ def pair_counts(ids: Sequence[int]) -> dict[Pair, int]:
     {(7, 7): 2}
     """
     counts: dict[Pair, int] = {}
-    for pair in zip(ids, ids[1:]):
+    for pair in pairwise(ids):
         counts[pair] = counts.get(pair, 0) + 1
     return counts
 
@@ -78,8 +76,7 @@ def pair_counts(ids: Sequence[int]) -> dict[Pair, int]:
 def replace_pair(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
     """The ids with each occurrence of `pair` replaced by `new`, from left to right, without overlap.
 
-    What is replaced cannot be part of a second occurrence: of three equal ids the first two merge. (The tutorials call
-    this `merge`.)
+    Of three equal ids the first two are replaced. (The tutorials call this `merge`.)
 
     >>> replace_pair([5, 6, 6, 7, 9, 1], (6, 7), 99)
     [5, 6, 99, 9, 1]
@@ -94,7 +91,7 @@ def replace_pair(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
     return replaced
 
 
-def utf8(text: str | bytes) -> bytes:
+def utf8(text: Text) -> bytes:
     r"""The bytes that a text stands for: bytes as they are, a `str` in UTF-8.
 
     A `str` may hold surrogates, which have no UTF-8: a high one followed by a low one is the character that both encode
@@ -109,10 +106,7 @@ def utf8(text: str | bytes) -> bytes:
 
 
 def cut(
-    text: str | bytes,
-    specials: Mapping[str, int],
-    allow: str | Collection[str] = "raise",
-    added: Mapping[str, int] = {},
+    text: Text, specials: Mapping[str, int], allow: str | Collection[str] = "raise", added: Mapping[str, int] = {}
 ) -> list[tuple[bytes, int | None]]:
     """The text as segments: stretches of ordinary text with None, special and added tokens with their ids.
 
@@ -123,7 +117,8 @@ def cut(
         allow: "raise" allows no special token, "allow" all of them, a collection those in it; "text" does not look for
             any, so that they are ordinary text. Added tokens are always looked for.
     Returns: segments in order, none empty, whose bytes joined are the text.
-    Raises: `ValueError` for a special token that is not allowed (the core: `SpecialTokenInText`).
+    Raises: `ValueError` for a special token that is not allowed (the core: `SpecialTokenInText`); `LookupError` for a
+        collection that names what is no special token (the core: `UnknownName`).
 
     At byte 1 both tokens match and the longer wins; at byte 5 only the shorter does:
 
@@ -137,8 +132,10 @@ def cut(
     """
     if isinstance(allow, str) and allow not in ("raise", "allow", "text"):
         raise ValueError(f"allow={allow!r} is none of 'raise', 'allow', 'text' and no collection")
-    data = utf8(text)
     allowed = specials if allow == "allow" else () if isinstance(allow, str) else allow
+    if unknown := sorted({*allowed} - {*specials, *added}):
+        raise LookupError(f"there is no special token named {unknown[0]!r}")
+    data = utf8(text)
     wanted = {content.encode(): id for content, id in {**({} if allow == "text" else specials), **added}.items()}
     longest_first = sorted(wanted, key=len, reverse=True)
     segments: list[tuple[bytes, int | None]] = []
@@ -149,11 +146,10 @@ def cut(
             raise ValueError(f"the text holds the special token {content!r} at byte {found.start()}")
         segments += [(data[end : found.start()], None), (found.group(), wanted[found.group()])]
         end = found.end()
-    segments.append((data[end:], None))
-    return [(segment, id) for segment, id in segments if segment]
+    return [(segment, id) for segment, id in [*segments, (data[end:], None)] if segment]
 
 
-def split(text: str | bytes, patterns: Sequence[str]) -> list[bytes]:
+def split(text: Text, patterns: Sequence[str]) -> list[bytes]:
     r"""The pieces of a text: no merge ever crosses from one into the next.
 
     A piece is a non-empty match of the regex, or a stretch between two matches, so that no byte is lost. Several
@@ -161,9 +157,8 @@ def split(text: str | bytes, patterns: Sequence[str]) -> list[bytes]:
     see nothing. Bytes that belong to no well-formed UTF-8 character end the text before them; each maximal run of them
     is one piece, whatever the regexes.
 
-    The dialect is that of Rust's `regex`, which `regex` in Python follows under V1 with simple case folding. What is
-    left: `$` also matches before a final line feed, `(?i:i)` also matches U+0130, and `[[:alpha:]]` is not ASCII.
-    No row of the pattern table can tell the difference.
+    The dialect is that of Rust's `regex`, which `regex` in Python follows under V1 with simple case folding; but
+    `$` matches before a final line feed too, `(?i:i)` matches U+0130, and `[[:alpha:]]` is not ASCII. No row can tell.
 
     Returns: the pieces in order, none empty, whose bytes joined are the text.
 
@@ -191,21 +186,20 @@ def split(text: str | bytes, patterns: Sequence[str]) -> list[bytes]:
 def isolate(text: str, pattern: regex.Pattern[str]) -> list[str]:
     """The non-empty matches of `pattern` and the non-empty stretches between them, in order.
 
-    After an empty match the search goes on one character further: of `x*|b` only `x*` is ever tried where it matches.
+    Where a match could be empty, the engine goes on to look for one that is not, at the same place first:
 
     >>> isolate("abxb", regex.compile("x*|b"))
-    ['ab', 'x', 'b']
+    ['a', 'b', 'x', 'b']
     """
-    parts, end, place = [], 0, 0
-    while place <= len(text) and (found := pattern.search(text, place)):
+    parts, end = [], 0
+    for found in pattern.finditer(text):
         if found.group():
             parts += [text[end : found.start()], found.group()]
             end = found.end()
-        place = max(found.end(), found.start() + 1)
     return [part for part in [*parts, text[end:]] if part]
 
 
-def count(documents: Iterable[str | bytes], patterns: Sequence[str]) -> dict[bytes, int]:
+def count(documents: Iterable[Text], patterns: Sequence[str]) -> dict[bytes, int]:
     """How often each piece occurs in the documents, keys in the order in which they are first seen.
 
     Special tokens are ordinary text here, and no piece reaches from one document into the next.
@@ -260,6 +254,7 @@ def train(
         raise ValueError(f"ties={ties!r} is neither 'lowest_ids' nor 'first_seen'")
     pieces = [(list(piece) if unit == "byte" else list(map(ord, piece.decode())), n) for piece, n in counts.items()]
     length = dict.fromkeys(range(ALPHABET[unit]), 1)
+    longest = float("inf") if max_token_bytes is None else max_token_bytes
     if strange := {id for ids, _ in pieces for id in ids} - length.keys():
         raise ValueError(f"the character {chr(min(strange))!r} is not in the alphabet")
     learned: list[Merge] = []
@@ -268,14 +263,13 @@ def train(
         for ids, n in pieces:
             for pair, times in pair_counts(ids).items():
                 totals[pair] = totals.get(pair, 0) + times * n
-        for left, right in list(totals):
-            too_long = max_token_bytes is not None and length[left] + length[right] > max_token_bytes
-            if too_long or totals[left, right] < min_count:
-                del totals[left, right]
-        if not totals:
+        enough = [pair for pair, total in totals.items() if total >= min_count]
+        candidates = [(left, right) for left, right in enough if length[left] + length[right] <= longest]
+        if not candidates:
             break
-        candidates = sorted(totals) if ties == "lowest_ids" else totals
-        best = max(candidates, key=lambda pair: totals[pair])  # the first of those with the highest count
+        if ties == "lowest_ids":
+            candidates.sort()
+        best = max(candidates, key=totals.__getitem__)  # the first of those with the highest count
         new = ALPHABET[unit] + len(learned)
         length[new] = length[best[0]] + length[best[1]]
         pieces = [(replace_pair(ids, best, new), n) for ids, n in pieces]
@@ -313,8 +307,7 @@ def model_of(
 ) -> Model:
     """The model that training ends with: each token is its two parts joined, special tokens get the last ids.
 
-    Args:
-        merges: From `train`, or only the pairs (left, right).
+    Of each merge only the pair is read, so that it may come from `train` or be (left id, right id).
 
     >>> model = model_of([(97, 98), (256, 99)], specials=["<|end|>"])
     >>> model.tokens[b"ab"], model.tokens[b"abc"], model.specials
@@ -333,8 +326,8 @@ def model_of(
 def merge(ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]) -> list[int]:
     """The ids of a piece after merging: one pair at a time, the lowest rank first and the leftmost of equals.
 
-    Let a + b = ab, and ab + a = aba. Of a b a b only a + b can merge at first, so that ab a b is next whatever the ranks.
-    Then, if a + b ranks first, it is ab ab, where nothing merges; if ab + a ranks first, it is aba b:
+    Let a + b = ab and ab + a = aba. Of a b a b only a + b can merge at first, so that ab a b is next, whatever ranks
+    first. Then, if a + b does, ab ab is next, where nothing merges; if ab + a does, aba b:
 
     >>> merge([97, 98, 97, 98], {(97, 98): (0, 256), (256, 97): (1, 257)})
     [256, 256]
@@ -343,7 +336,7 @@ def merge(ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]) -> list[int
     """
     ids = list(ids)
     while True:
-        ranked = [(ranks[pair][0], place) for place, pair in enumerate(zip(ids, ids[1:])) if pair in ranks]
+        ranked = [(ranks[pair][0], place) for place, pair in enumerate(pairwise(ids)) if pair in ranks]
         if not ranked:
             return ids
         place = min(ranked)[1]
@@ -361,13 +354,12 @@ def symbols(piece: bytes, unit: str) -> list[bytes]:
     return [char.encode() for char in piece.decode()] if unit == "char" else [piece]
 
 
-def encode(text: str | bytes, model: Model, special: str | Collection[str] = "raise") -> list[int]:
+def encode(text: Text, model: Model, special: str | Collection[str] = "raise") -> list[int]:
     """The ids of a text: special tokens are cut out, the rest is split, each piece is merged.
 
     Args:
         special: What to do with special tokens in the text: the `allow` of `cut`.
-    Raises: `ValueError` for a special token that is not allowed, and for a symbol that is no token (the core:
-        `SpecialTokenInText`, `NotInVocabulary`).
+    Raises: as `cut`; `ValueError` for a symbol that is no token (the core: `NotInVocabulary`).
 
     With a, b, c and abc as tokens nothing joins two letters, so that abc exists only as a whole piece:
 
@@ -388,7 +380,7 @@ def encode(text: str | bytes, model: Model, special: str | Collection[str] = "ra
     return ids
 
 
-def decode(ids: Iterable[int], model: Model) -> bytes:
+def decode(ids: Sequence[int], model: Model) -> bytes:
     r"""The bytes of the tokens, one after another; special tokens give their content.
 
     A cut may fall inside a character, so only the joined bytes are text: decode them with `errors="replace"`.
@@ -399,13 +391,9 @@ def decode(ids: Iterable[int], model: Model) -> bytes:
     >>> decode([195, 169], model).decode(), decode([195], model).decode(errors="replace")
     ('é', '\ufffd')
     """
-    token_of: dict[int, bytes] = {}
-    contents = {content.encode(): id for content, id in {**model.specials, **model.added}.items()}
-    for token, id in [*model.tokens.items(), *contents.items()]:
-        token_of.setdefault(id, token)  # of several that share an id the first
-    joined = []
-    for id in ids:
-        if id not in token_of:
-            raise ValueError(f"no token has the id {id}")
-        joined.append(token_of[id])
-    return b"".join(joined)
+    contents = [(content.encode(), id) for content, id in {**model.specials, **model.added}.items()]
+    # Of several tokens that share an id the first is meant: it comes last here, and stays.
+    token_of = {id: token for token, id in reversed([*model.tokens.items(), *contents])}
+    if unknown := [id for id in ids if id not in token_of]:
+        raise ValueError(f"no token has the id {unknown[0]}")
+    return b"".join(token_of[id] for id in ids)

@@ -216,22 +216,25 @@ fn token_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), Strin
     let expected = || format!("expected an id, a space and a token, not {}", shown(line));
     let space = line.iter().position(|&byte| byte == b' ').ok_or_else(expected)?;
     let id = id(&line[..space]).ok_or_else(expected)?;
-    let mut rest = &line[space + 1..];
-    while let Some(&byte) = rest.first() {
-        let mut length = 1;
-        let byte = match (byte, rest) {
-            (b'\\', [_, b'x', high, low, ..]) => {
-                length = 4;
-                hex(*high).zip(hex(*low)).map(|(high, low)| high << 4 | low)
-            }
-            (b'\\' | 0..=b' ' | 0x7f, _) => None,
-            _ => Some(byte),
-        };
-        let problem = || format!("the token holds {}, which must be written as \\xNN", shown(&rest[..1]));
-        tokens.blob.push(byte.ok_or_else(problem)?);
-        rest = &rest[length..];
-    }
+    unescape(&line[space + 1..], &mut tokens.blob)?;
     tokens.close(id)
+}
+
+/// Appends the bytes that an escaped token stands for.
+fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), String> {
+    let escaped = |&byte: &u8| byte <= b' ' || byte == b'\\' || byte == 0x7f;
+    while let Some(plain) = rest.iter().position(escaped) {
+        let byte = match rest[plain..] {
+            [b'\\', b'x', high, low, ..] => hex(high).zip(hex(low)).map(|(high, low)| high << 4 | low),
+            _ => None,
+        };
+        let problem = || format!("the token holds {}, which must be written as \\xNN", shown(&rest[plain..=plain]));
+        out.extend_from_slice(&rest[..plain]);
+        out.push(byte.ok_or_else(problem)?);
+        rest = &rest[plain + r"\xNN".len()..];
+    }
+    out.extend_from_slice(rest);
+    Ok(())
 }
 
 fn hex(digit: u8) -> Option<u8> {

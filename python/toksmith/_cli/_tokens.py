@@ -113,6 +113,8 @@ def show(
 
     A space is ·, a tab →, a newline ↵. <E2> is a byte of a character that is cut: it is drawn whole where it ends.
     """
+    if text is not None and file != STDIN:
+        raise typer.BadParameter("give a file or the text itself, not both", param_hint="--text")
     tok = loaded(tokenizer, pattern, special_token)
     data = next(inputs([file]))[1] if text is None else os.fsencode(text)
     special_ids = frozenset(tok.special_tokens.values())
@@ -121,7 +123,10 @@ def show(
         print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
         return
     console = Console(file=sys.stdout, highlight=False)
-    console.print(_render.draw_tokens(views, ids=ids), soft_wrap=not console.is_terminal)
+    for line in _render.draw_tokens(views, ids=ids):
+        with console.capture() as drawn:
+            console.print(line, soft_wrap=not console.is_terminal)
+        print(drawn.get(), end="")  # not written by rich, which has an exit code of its own for a reader that leaves
     print(_render.summary(views))
 
 
@@ -146,7 +151,7 @@ def parsed_ids(data: bytes, name: str) -> list[int]:
     for number, line in enumerate(text.splitlines(), 1):
         for word in re.findall(r"[^\s,]+", line):
             if not re.fullmatch(r"-?[0-9]{1,18}", word):
-                raise toksmith.FormatError(name, number, f"{word!r} is not an id; expected integers, or a JSON list")
+                raise toksmith.FormatError(name, number, f"{word[:40]!r} is not an id; expected integers or JSON")
             ids.append(int(word))
     return ids
 

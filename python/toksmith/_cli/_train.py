@@ -43,7 +43,7 @@ def train(
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no closing line.")] = False,
 ) -> None:
-    """Train a tokenizer on text files (each one document; .jsonl, Parquet: one for each row), or on stdin."""
+    """Train a tokenizer on text files (each one document; .jsonl: one for each row), or on stdin."""
     if output is None and not (show_merges or as_json):
         raise typer.BadParameter("say where to save the tokenizer, or ask for --show-merges or --json", param_hint="-o")
     check_target(output)
@@ -65,11 +65,17 @@ def train(
 
 
 def check_target(output: Path | None) -> None:
-    """Refuse, before any work, a file that cannot be written because of where it is."""
-    if output is not None and output.is_dir():
+    """Refuse, before any work, a file that cannot be written because of its name or of where it is."""
+    if output is None:
+        return
+    if output.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(output))
-    if output is not None and not output.parent.is_dir():
+    if not output.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
+    formats = toksmith.formats().values()
+    if not any(row.fits(str(output)) for row in formats):
+        names = ", ".join(suffix for row in formats for suffix in row.suffixes)
+        raise toksmith.FormatError(str(output), None, f"the name does not say the format; expected one of {names}")
 
 
 def trained(files: Sequence[str] | None, output: Path | None, options: dict[str, Any]) -> toksmith.Tokenizer:
@@ -78,12 +84,15 @@ def trained(files: Sequence[str] | None, output: Path | None, options: dict[str,
     try:
         tok = toksmith.train(corpus, **options)
     except toksmith.TrainingInterrupted as stopped:
-        if stopped.tokenizer is None or output is None:
+        if stopped.tokenizer is None:
             raise
-        beside = output.with_name(f"{output.stem}.interrupted{output.suffix}")
-        stopped.tokenizer.save(beside)
+        where = "lost, as -o was not given"
+        if output is not None:
+            beside = output.with_name(f"{output.stem}.interrupted.toksmith")  # the format that can hold any tokenizer
+            stopped.tokenizer.save(beside)
+            where = f"saved in {beside}"
         learned = len(stopped.tokenizer.model.merges)
-        tell(f"interrupted while {stopped.phase}; the {learned:,} merges learned so far are saved in {beside}")
+        tell(f"interrupted while {stopped.phase}; the {learned:,} merges learned so far are {where}")
         raise typer.Exit(130) from None
     if output is not None:
         tok.save(output)

@@ -25,28 +25,29 @@ SPECIAL = Style(color="bright_white", bgcolor="#444444", bold=True)
 KINDS = {"text": Style(), "mark": Style(color="#555555"), "bytes": Style(color="#8b0000", italic=True)}
 
 
-def draw_tokens(tokens: Sequence[TokenView], *, ids: bool = False) -> Text:
-    """The tokens of one text, coloured and ticked, on the text's own lines.
+def draw_tokens(tokens: Sequence[TokenView], *, ids: bool = False) -> Iterator[Text]:
+    """The tokens of one text, coloured and ticked, line by line of the text.
 
     Args:
         tokens: In order.
         ids: Put under each line the ids of the tokens that begin on it, ticked and coloured like them.
     """
-    rows, id_rows = [Text()], [Text()]
+    line, id_line = Text(overflow="fold"), Text(overflow="fold")
     parts_of = token_parts([view.token for view in tokens])
     for place, (view, parts) in enumerate(zip(tokens, parts_of, strict=True)):
         style = SPECIAL if view.special else PALETTE[place % len(PALETTE)]
-        rows[-1].append(TICK, style)
-        id_rows[-1].append(f"{TICK}{view.id}", style)
+        line.append(TICK, style)
+        id_line.append(f"{TICK}{view.id}", style)
         for part in parts:
             kind = style if view.special else style + KINDS[part.kind]
-            for place_in_part, line in enumerate(part.text.split("\n")):
-                if place_in_part:
-                    rows.append(Text())
-                    id_rows.append(Text())
-                rows[-1].append(line, kind)
-    shown = [row for pair in zip(rows, id_rows, strict=True) for row in pair[: 1 + ids] if row]
-    return Text("\n", overflow="fold").join(shown)
+            for text in part.text.splitlines(keepends=True):
+                line.append(text.rstrip("\n"), kind)
+                if text.endswith("\n"):
+                    yield line
+                    if ids and id_line:
+                        yield id_line
+                    line, id_line = Text(overflow="fold"), Text(overflow="fold")
+    yield from (rest for rest in (line, id_line if ids else None) if rest)
 
 
 def summary(tokens: Sequence[TokenView]) -> str:

@@ -1,0 +1,131 @@
+"""`python -m bench`: chooses cells, runs them, prints the tables and keeps the record."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from .adapters import ENGINES, OURS
+from .definitions import Question, file_question, questions
+from .expected import NoAnswer
+from .places import RECORDS, data
+from .records import Row, record, rows, save
+from .report import report
+from .runner import Settings, run
+from .texts import MB, Missing
+from .vocabularies import FALLBACK, MissingVocabulary
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the chosen cells. Returns the exit code: 1 if nothing could be measured."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_args(given)
+    if options.show:
+        print(report(json.loads(options.show.read_text(encoding="utf-8"))))
+        return 0
+    settings = chosen_settings(options)
+    asked = list(chosen(options))
+    if options.list:
+        print("\n".join(dict.fromkeys(cell.group for question in asked for cell in question.cells)))
+        return 0
+    measured: list[Row] = []
+    missing: dict[str, None] = {}
+    for place, question in enumerate(asked, 1):
+        say(f"[{place}/{len(asked)}] {question.measure} {question.first} {question.encoding} {question.text}")
+        try:
+            measured += rows(question, run(question, settings))
+        except (Missing, MissingVocabulary, NoAnswer) as reason:
+            missing[str(reason)] = None
+    for reason_text in missing:
+        say(f"left out: {reason_text}")
+    if not measured:
+        say("nothing was measured")
+        return 1
+    result = record(measured, settings, given)
+    print(report(result))
+    if not options.no_record:
+        say(f"record: {save(result, options.record)}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(prog="python -m bench", description="toksmith beside its peers")
+    made.add_argument("--only", type=words, default=(), help="groups of cells, by the beginning of their names")
+    made.add_argument("--encodings", type=words, default=(), help="vocabularies, such as cl100k,o200k")
+    made.add_argument("--corpora", type=words, default=(), help="texts, such as english,chinese")
+    made.add_argument("--peers", type=words, default=ENGINES, help="engines that take part; toksmith always does")
+    made.add_argument("--file", action="append", default=[], help="a file of your own: .txt or .jsonl, also .gz")
+    made.add_argument("--runs", type=int, help="timed processes per engine (5; with --quick 3)")
+    made.add_argument("--limit", type=float, help="megabytes of a text (20; with --quick 5)")
+    made.add_argument("--timeout", type=float, help="seconds of one process (120; with --quick 30)")
+    made.add_argument("--threads", type=int, default=2, help="threads of the batch cells (2)")
+    made.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: for a machine that is not idle")
+    made.add_argument("--show", type=Path, help="print the tables of a record and stop")
+    made.add_argument("--quick", action="store_true", help="shorter texts and fewer runs")
+    made.add_argument("--list", action="store_true", help="name the groups and stop")
+    made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
+    made.add_argument("--no-record", action="store_true", help="print the tables only")
+    return made
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of an option that holds several, separated by commas."""
+    return tuple(word for word in text.split(",") if word)
+
+
+def chosen_settings(options: argparse.Namespace) -> Settings:
+    """How the run is done."""
+    quick = options.quick
+    return Settings(
+        runs=options.runs or (3 if quick else 5),
+        limit=int((options.limit or (5 if quick else 20)) * MB),
+        most=(30 if quick else 100) * MB,
+        timeout=options.timeout or (30 if quick else 120),
+        peers=tuple(dict.fromkeys((*options.peers, OURS))),
+        clock=options.clock,
+    )
+
+
+def chosen(options: argparse.Namespace) -> Iterator[Question]:
+    """The questions that the filters leave, each with the cells that they leave."""
+    for question in available(options):
+        cells = tuple(cell for cell in question.cells if not options.only or cell.group.startswith(options.only))
+        if cells and wanted(question.encoding, options.encodings) and wanted(question.text, options.corpora):
+            figures = {cell.figure for cell in cells}
+            again = tuple(name for name in question.again if name in figures or "again" in figures)
+            yield replace(question, cells=cells, again=again)
+
+
+def available(options: argparse.Namespace) -> Iterable[Question]:
+    """All questions, or those about the user's files."""
+    vocabularies = (data() / "vocab").is_dir()
+    if options.file:
+        encodings = options.encodings or (("cl100k", "o200k") if vocabularies else (FALLBACK,))
+        return [file_question(encoding, path) for encoding in encodings for path in options.file]
+    if not vocabularies:
+        say(f"no {data() / 'vocab'}: a vocabulary trained on Python's library stands in for the published ones")
+        return [
+            replace(question, encoding=FALLBACK)
+            for question in questions(options.threads)
+            if question.encoding == "cl100k"
+        ]
+    return questions(options.threads)
+
+
+def wanted(name: str, names: Sequence[str]) -> bool:
+    """Whether a filter leaves a name."""
+    return not names or name in names
+
+
+def say(message: str) -> None:
+    """Tells the user what goes on."""
+    print(message, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

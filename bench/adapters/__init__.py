@@ -1,0 +1,52 @@
+"""The engines by name: one module each, with `load(encoding) -> Engine`.
+
+A module is imported only in the process that measures it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+
+from ._engine import Encoding, Engine, Ids, Unsupported, as_ids
+
+__all__ = ["ENGINES", "OURS", "Encoding", "Engine", "Ids", "Unsupported", "as_ids", "load", "module", "versions"]
+
+OURS = "toksmith"
+
+DISTRIBUTIONS = {
+    "toksmith": "toksmith",
+    "gigatoken": "gigatoken",
+    "fastokens": "fastokens",
+    "tiktoken": "tiktoken",
+    "tokenizers": "tokenizers",
+    "tokie": "tokie",
+    "wordchipper": "wordchipper",
+    "rs_bpe": "rs_bpe",
+    "sentencepiece": "sentencepiece",
+}
+ENGINES = tuple(DISTRIBUTIONS)
+NEED_TOKENIZER_JSON = frozenset({"gigatoken", "fastokens", "tokenizers", "tokie"})
+
+
+def module(name: str) -> ModuleType:
+    """The adapter of an engine. Imports the engine."""
+    return importlib.import_module(f"._{name}", __package__)
+
+
+def load(name: str, encoding: Encoding) -> Engine:
+    """An engine with an encoding loaded into it."""
+    engine: Engine = module(name).load(encoding)
+    return engine
+
+
+def versions() -> dict[str, str]:
+    """The installed version of every engine that is installed."""
+    found = {}
+    for name, distribution in DISTRIBUTIONS.items():
+        try:
+            found[name] = version(distribution)
+        except PackageNotFoundError:
+            continue
+    return found

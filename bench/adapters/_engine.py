@@ -1,0 +1,122 @@
+"""What an adapter gives: a loaded engine with the few operations that are measured.
+
+The timed operations take many texts and loop themselves, so that no engine pays for a wrapper of ours at each call.
+They drop each result and return its size; `ids` gives the results for the check, which is not timed. An operation that
+a peer does not have stays as it is here, and its cells are shown as missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.uint32]
+
+
+class Unsupported(Exception):
+    """The peer cannot do this, cannot load this encoding, or is not installed."""
+
+
+def installed(name: str) -> Any:
+    """A peer's module. By name, so that the checks of this project need no peer."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as problem:
+        raise Unsupported(f"not installed ({problem})") from problem
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A vocabulary in each of the files that some engine wants.
+
+    Attributes:
+        kind: "ranks" (byte-level, with a split regex) or "sentencepiece".
+        source: The published file: `.tiktoken` ranks, or a SentencePiece `.model`.
+        pattern: The split pattern's name in toksmith's table; "" without a split.
+        regex: The split regex as its publisher spells it; "" without a split.
+        tokenizer_json: The same vocabulary in Hugging Face's format, if it was made.
+        native: The same vocabulary in toksmith's own format, if it was made.
+    """
+
+    name: str
+    kind: str
+    source: str
+    pattern: str
+    regex: str
+    tokenizer_json: str = ""
+    native: str = ""
+
+    def ranks(self) -> Path:
+        """The `.tiktoken` file, for engines that know only that kind."""
+        if self.kind != "ranks":
+            raise Unsupported(f"{self.name} is no rank vocabulary")
+        return Path(self.source)
+
+    def json(self) -> str:
+        """The `tokenizer.json` file."""
+        if not self.tokenizer_json:
+            raise Unsupported(f"{self.name} has no tokenizer.json")
+        return self.tokenizer_json
+
+
+class Engine:
+    """One peer's tokenizer, loaded. Every text is ordinary text: nothing in it is a special token."""
+
+    def ids(self, text: str) -> Ids:
+        """The ids of one text, for the check."""
+        raise Unsupported
+
+    def arrays(self, texts: Sequence[str]) -> list[int]:
+        """Encodes each text into an array, or into what the engine has nearest to one; returns the sizes."""
+        raise Unsupported
+
+    def lists(self, texts: Sequence[str]) -> list[int]:
+        """Encodes each text into a list of int; returns the sizes."""
+        raise Unsupported
+
+    def calls(self, texts: Sequence[str]) -> list[int]:
+        """As `lists`, by the call that a user makes for one short string."""
+        return self.lists(texts)
+
+    def batch_arrays(self, texts: list[str], threads: int) -> Any:
+        """Encodes a batch at once into arrays of any form that `flatten` understands."""
+        raise Unsupported
+
+    def batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
+        """Encodes a batch at once into lists of int."""
+        raise Unsupported
+
+    def flatten(self, batch: Any) -> Ids:
+        """The ids of a result of `batch_arrays`, one text after another."""
+        raise Unsupported
+
+    def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
+        """Decodes each list into a str; returns the sizes."""
+        raise Unsupported
+
+    def text(self, ids: list[int]) -> str:
+        """The text of one list, by the call of `decode_lists`, for the check."""
+        raise Unsupported
+
+    def decode_arrays(self, batch: Sequence[Ids]) -> list[int]:
+        """Decodes each array into bytes; returns the sizes."""
+        raise Unsupported
+
+    def data(self, ids: Ids) -> bytes:
+        """The bytes of one array, by the call of `decode_arrays`, for the check."""
+        raise Unsupported
+
+    def piece(self, text: str) -> Ids:
+        """The ids of a text that the pattern keeps in one piece; asked of a reference whose split gives up on it."""
+        raise Unsupported
+
+
+def as_ids(ids: Any) -> Ids:
+    """Anything with ids in it as an array."""
+    return np.asarray(ids, dtype=np.uint32)

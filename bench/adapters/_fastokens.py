@@ -1,0 +1,62 @@
+"""fastokens: its result is an object of its own, which knows its length and makes a list when asked for `ids`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._engine import Encoding, Engine, Ids, as_ids, installed
+
+fastokens = installed("fastokens._native")
+
+# Its own names of the vocabularies: only by name does it take its fast path. Every other one is loaded from a
+# `tokenizer.json`; it refuses ranks with tokens that no merge makes, as Llama 3 has.
+NAMES = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
+
+
+def load(encoding: Encoding) -> Engine:
+    """From ranks under their name where it has one, else from the converted file."""
+    if encoding.name in NAMES:
+        return Fastokens(fastokens.Tokenizer.from_tiktoken(str(encoding.ranks()), encoding=NAMES[encoding.name]))
+    return Fastokens(fastokens.Tokenizer.from_file(encoding.json()))
+
+
+class Fastokens(Engine):
+    """Calls of the native tokenizer, without the Python layer that makes it look like another library's.
+
+    The second argument adds no special tokens around the text, the third takes those in it as ordinary text.
+    """
+
+    def __init__(self, tok: Any) -> None:
+        self.tok = tok
+
+    def ids(self, text: str) -> Ids:
+        return as_ids(self.tok.encode(text, False, True).ids)
+
+    def arrays(self, texts: Sequence[str]) -> list[int]:
+        encode = self.tok.encode
+        return [len(encode(text, False, True)) for text in texts]
+
+    def lists(self, texts: Sequence[str]) -> list[int]:
+        encode = self.tok.encode
+        return [len(encode(text, False, True).ids) for text in texts]
+
+    def batch_arrays(self, texts: list[str], threads: int) -> Any:
+        ids, ends = self.tok.encode_batch_flat(texts, False, True)
+        return np.frombuffer(ids, np.uint32), np.frombuffer(ends, np.uint64)
+
+    def batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
+        return [encoding.ids for encoding in self.tok.encode_batch(texts, False, True)]
+
+    def flatten(self, batch: Any) -> Ids:
+        return as_ids(batch[0])
+
+    def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
+        decode = self.tok.decode
+        return [len(decode(ids)) for ids in batch]
+
+    def text(self, ids: list[int]) -> str:
+        text: str = self.tok.decode(ids)
+        return text

@@ -1,0 +1,66 @@
+"""toksmith itself, through its public calls only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import toksmith
+
+from ._engine import Encoding, Engine, Ids, Unsupported, as_ids
+
+
+def load(encoding: Encoding) -> Engine:
+    """The tokenizer of a published file, or of one in toksmith's own format."""
+    if encoding.native:
+        return Toksmith(toksmith.load(encoding.native))
+    if encoding.kind == "ranks":
+        return Toksmith(toksmith.load(encoding.source, pattern=encoding.pattern))
+    try:
+        return Toksmith(toksmith.load(encoding.source))
+    except (toksmith.FormatError, toksmith.ModelError, toksmith.UnknownName) as refusal:
+        raise Unsupported("SentencePiece models cannot be loaded or run yet") from refusal
+
+
+class Toksmith(Engine):
+    """Calls of `toksmith.Tokenizer`."""
+
+    def __init__(self, tok: toksmith.Tokenizer) -> None:
+        self.tok = tok
+
+    def ids(self, text: str) -> Ids:
+        return self.tok.encode_array(text, special="text")
+
+    def arrays(self, texts: Sequence[str]) -> list[int]:
+        encode = self.tok.encode_array
+        return [len(encode(text, special="text")) for text in texts]
+
+    def lists(self, texts: Sequence[str]) -> list[int]:
+        encode = self.tok.encode
+        return [len(encode(text, special="text")) for text in texts]
+
+    def calls(self, texts: Sequence[str]) -> list[int]:
+        encode = self.tok.encode
+        return [len(encode(text)) for text in texts]
+
+    def batch_arrays(self, texts: list[str], threads: int) -> toksmith.Ragged:
+        return self.tok.encode_ragged(texts, special="text", threads=threads)
+
+    def batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
+        return self.tok.encode_batch(texts, special="text", threads=threads)
+
+    def flatten(self, batch: toksmith.Ragged) -> Ids:
+        return as_ids(batch.ids)
+
+    def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
+        decode = self.tok.decode
+        return [len(decode(ids)) for ids in batch]
+
+    def text(self, ids: list[int]) -> str:
+        return self.tok.decode(ids)
+
+    def decode_arrays(self, batch: Sequence[Ids]) -> list[int]:
+        decode = self.tok.decode_bytes
+        return [len(decode(ids)) for ids in batch]
+
+    def data(self, ids: Ids) -> bytes:
+        return self.tok.decode_bytes(ids)

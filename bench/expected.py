@@ -1,0 +1,64 @@
+"""The expected answers: what the reference engine of a vocabulary returns, computed once per text and kept.
+
+tiktoken is the reference for ranks and sentencepiece for its own models. Where tiktoken's regex engine gives up on a
+run that the pattern keeps in one piece, its merge engine is asked for that piece directly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from .adapters import Encoding
+from .places import scratch, write_whole
+from .process import ask
+from .request import Request
+from .texts import Laid
+
+REFERENCE = {"ranks": "tiktoken", "sentencepiece": "sentencepiece"}
+SLOWEST = 900
+
+
+class NoAnswer(Exception):
+    """The reference engine gave none."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What every engine must return for a text.
+
+    Attributes:
+        proof: The digests of `request.Reply.proof`, by name.
+        ids: The file with the ids themselves.
+    """
+
+    proof: dict[str, str | int]
+    ids: str
+
+    @property
+    def tokens(self) -> int:
+        """The number of ids."""
+        return int(self.proof["tokens"])
+
+
+def answer(text: Laid, encoding: Encoding) -> Answer:
+    """The expected answer, from the scratch folder if it was computed before."""
+    engine = REFERENCE[encoding.kind]
+    question = f"{engine} {version(engine)} {encoding.regex} {digest(encoding.source)} {digest(text.path)}"
+    name = hashlib.sha256(question.encode("utf-8")).hexdigest()[:16]
+    path, ids = scratch("answers") / f"{name}.json", scratch("answers") / f"{name}.npz"
+    if not path.is_file():
+        reply = ask(Request("answer", engine, encoding, text, ids=str(ids)), timeout=SLOWEST)
+        if reply.problem:
+            raise NoAnswer(f"{engine} on {text.name}: {reply.problem}")
+        proof = reply.proof | {"text": digest(text.path)}
+        write_whole(path, json.dumps(proof).encode("utf-8"))
+    return Answer(json.loads(path.read_text(encoding="utf-8")), str(ids))
+
+
+def digest(path: str) -> str:
+    """The sha256 of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

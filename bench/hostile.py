@@ -1,0 +1,71 @@
+"""Texts that are hard on an engine: long runs of one character, random letters, encoded data, minified JSON.
+
+A name is a kind with a size in bytes or characters behind it: "equal_a-1000000". Equal names give equal texts.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import string
+from collections.abc import Callable
+
+SEED = 20261120
+
+EQUAL = {
+    "equal_a": "a",
+    "equal_space": " ",
+    "equal_newline": "\n",
+    "equal_digit": "7",
+    "equal_dot": ".",
+    "equal_underscore": "_",
+    "equal_han": "的",
+    "equal_mark": "\u0301",
+    "equal_emoji": "\U0001f600",
+}
+
+
+def letters(size: int) -> str:
+    """Random small letters without a space: one word."""
+    return "".join(random.Random(SEED).choices(string.ascii_lowercase, k=size))
+
+
+def encoded(size: int) -> str:
+    """One line of base64."""
+    return base64.b64encode(random.Random(SEED).randbytes(size * 3 // 4)).decode("ascii")[:size]
+
+
+def minified(size: int) -> str:
+    """JSON without a space in it, cut at `size`."""
+    draw = random.Random(SEED)
+    rows = []
+    total = 0
+    while total < size:
+        row = json.dumps(
+            {
+                "id": draw.randrange(10**9),
+                "uuid": draw.randbytes(16).hex(),
+                "score": draw.random(),
+                "tags": draw.choices(("alpha", "beta", "gamma", "delta"), k=3),
+                "active": draw.random() < 0.5,
+                "parent": None,
+            },
+            separators=(",", ":"),
+        )
+        rows.append(row)
+        total += len(row) + 1
+    return ("[" + ",".join(rows) + "]")[:size]
+
+
+DRAWN: dict[str, Callable[[int], str]] = {"random_letters": letters, "base64_line": encoded, "minified_json": minified}
+KINDS = (*EQUAL, *DRAWN)
+
+# The kinds that every pattern of the benchmark keeps in one piece; tiktoken's regex engine gives up on some of them.
+ONE_PIECE = frozenset({"equal_a", "equal_space", "equal_newline", "equal_dot", "equal_han", "random_letters"})
+
+
+def text(name: str) -> str:
+    """The text of a name."""
+    kind, _, size = name.rpartition("-")
+    return EQUAL[kind] * int(size) if kind in EQUAL else DRAWN[kind](int(size))

@@ -1,0 +1,19 @@
+"""What can be measured, by name: functions of a request that run in the fresh process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..request import Reply, Request
+from . import batches, decoding, documents, loading, memory
+
+__all__ = ["MEASURES"]
+
+MEASURES: dict[str, Callable[[Request], Reply]] = {
+    "answer": documents.answer,
+    "documents": documents.measure,
+    "batch": batches.measure,
+    "decode": decoding.measure,
+    "load": loading.measure,
+    "memory": memory.measure,
+}

@@ -1,0 +1,55 @@
+"""How time is taken, and how results become digests."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import statistics
+import time
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from ..adapters import Ids, as_ids
+
+T = TypeVar("T")
+
+
+def settle() -> None:
+    """Collects garbage and takes what lives on out of later collections: an engine must not pay for another's objects."""
+    gc.collect()
+    gc.freeze()
+
+
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def timed(clock: str, call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
+    """The seconds that a call takes, and its result.
+
+    Args:
+        clock: "wall", or "cpu" for the processor time of all threads, which other processes disturb less.
+    """
+    now = CLOCKS[clock]
+    start = now()
+    result = call(*arguments)
+    return now() - start, result
+
+
+def middle(seconds: Iterable[float]) -> float:
+    """The median."""
+    return statistics.median(list(seconds))
+
+
+def sizes_proof(sizes: Iterable[int]) -> str:
+    """A digest of how many ids each document has."""
+    return hashlib.sha256(array("Q", sizes).tobytes()).hexdigest()
+
+
+def ids_proof(parts: Iterable[Ids]) -> tuple[str, list[int]]:
+    """A digest of the ids of all documents, and how many each has."""
+    digest, sizes = hashlib.sha256(), []
+    for ids in parts:
+        digest.update(as_ids(ids).tobytes())
+        sizes.append(len(ids))
+    return digest.hexdigest(), sizes

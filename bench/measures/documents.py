@@ -1,0 +1,59 @@
+"""Documents one by one, in one thread: the first time, and again.
+
+The timed passes drop each result and keep only its size. That the ids are right is checked twice: a process of its own
+compares all ids of a first pass, and every timed process compares the sizes of all its passes and all ids of one pass
+after the first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import adapters, hostile
+from ..adapters import Engine, Ids
+from ..request import Reply, Request
+from .clock import ids_proof, middle, settle, sizes_proof, timed
+
+
+def measure(request: Request) -> Reply:
+    """The seconds of one pass over all documents: `first`, and the median of `passes` for each of `again`."""
+    texts = request.text.load()
+    engine = adapters.load(request.engine, request.encoding)
+    if request.warm:
+        engine.arrays(["word"])
+    settle()
+    figures: dict[str, float] = {}
+    sizes: set[str] = set()
+    if not request.check_only:
+        figures["first"], counted = timed(request.clock, getattr(engine, request.first), texts)
+        sizes.add(sizes_proof(counted))
+    digest, counted = ids_proof(engine.ids(text) for text in texts)
+    sizes.add(sizes_proof(counted))
+    for name in () if request.check_only else request.again:
+        try:
+            runs = [timed(request.clock, getattr(engine, name), texts) for _ in range(request.passes)]
+        except adapters.Unsupported:
+            continue
+        figures[name] = middle(seconds for seconds, _ in runs)
+        sizes.update(sizes_proof(counted) for _, counted in runs)
+    return Reply(figures, {"ids": digest, "sizes": " ".join(sorted(sizes)), "tokens": sum(counted)})
+
+
+def answer(request: Request) -> Reply:
+    """What the reference engine returns for the documents; the ids go to the file `request.ids`, if one is named."""
+    engine = adapters.load(request.engine, request.encoding)
+    parts = [asked(engine, request.text.name, text) for text in request.text.load()]
+    digest, sizes = ids_proof(parts)
+    if request.ids:
+        np.savez(request.ids, ids=np.concatenate(parts), sizes=np.array(sizes, np.uint64))
+    return Reply({}, {"ids": digest, "sizes": sizes_proof(sizes), "tokens": sum(sizes)})
+
+
+def asked(engine: Engine, name: str, text: str) -> Ids:
+    """The ids of a text; a run on which the engine's split gives up goes to its merges as the one piece that it is."""
+    try:
+        return engine.ids(text)
+    except BaseException:  # a panic that crosses into Python is no Exception
+        if name.rpartition("-")[0] not in hostile.ONE_PIECE:
+            raise
+        return engine.piece(text)

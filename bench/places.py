@@ -1,0 +1,28 @@
+"""Where the benchmark finds its data and keeps what it derives from it. Nothing in these folders is part of the project."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS = Path(__file__).resolve().parent / "records"
+
+
+def data() -> Path:
+    """The folder with `corpora/` and `vocab/`; it need not exist."""
+    return Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
+
+
+def scratch(kind: str) -> Path:
+    """A folder for derived files: laid-out texts, converted vocabularies, reference answers."""
+    folder = Path(os.environ.get("TOKSMITH_BENCH_CACHE") or ROOT / "build" / "bench") / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all, so that an interrupted run leaves nothing half-made behind."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial.write_bytes(content)
+    partial.replace(path)

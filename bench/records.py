@@ -1,0 +1,169 @@
+"""The record of a run: what was measured, on what, with what; JSON that the tables and the README are made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .adapters import OURS, versions
+from .definitions import COST, Cell, Question, Target
+from .places import ROOT, write_whole
+from .runner import Outcome, Settings
+from .texts import MB
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One engine's figure in one row: the median, and everything that it was taken from."""
+
+    median: float | None
+    runs: list[float]
+    bytes: int
+    floor: bool
+    problem: str
+    wrong: str
+
+
+def rows(question: Question, outcomes: dict[str, Outcome]) -> list[Row]:
+    """One row per cell of the question."""
+    return [row(question, cell, outcomes) for cell in question.cells]
+
+
+def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
+    """A row: the engines' figures in the cell's unit, the ratio to the peer of the target, and whether it is reached."""
+    engines = {name: shown(question, cell, name, outcome) for name, outcome in outcomes.items()}
+    found = judged(cell.target, engines) if cell.target else {"ratio": None, "peer": None, "reached": None}
+    return {
+        "group": cell.group,
+        "encoding": question.encoding,
+        "text": question.text,
+        "threads": question.threads,
+        "unit": cell.unit,
+        "target": asdict(cell.target) if cell.target else None,
+        "engines": {name: asdict(figure) for name, figure in engines.items()},
+        **found,
+    }
+
+
+def shown(question: Question, cell: Cell, name: str, outcome: Outcome) -> Shown:
+    """An engine's figure; without one, the problem says why."""
+    runs = [in_unit(cell.unit, figure, outcome) for figure in outcome.figures.get(cell.figure, [])]
+    problem = outcome.problem or ("" if runs else "unsupported")
+    middle = statistics.median(runs) if runs and not outcome.problem else None
+    return Shown(middle, runs, outcome.text.bytes, name in question.floor, problem, outcome.wrong)
+
+
+def in_unit(unit: str, figure: float, outcome: Outcome) -> float:
+    """Seconds (or bytes, for memory) in the unit of a cell."""
+    if unit == "MB":
+        return figure / MB
+    if unit == "ms":
+        return figure * 1e3
+    if unit == "ns/call":
+        return figure * 1e9 / outcome.text.documents
+    return (outcome.tokens if unit == "Mtok/s" else outcome.text.bytes) / MB / figure
+
+
+def judged(target: Target, engines: dict[str, Shown]) -> Row:
+    """The ratio of toksmith's figure to the peer of the target: only right answers count."""
+    right = {name: value for name, shown in engines.items() if (value := right_figure(shown)) is not None}
+    ours = right.pop(OURS, None)
+    if target.than == "best":
+        choose = min if target.sense == COST else max
+        peer = choose(right, key=lambda name: right[name], default=None)
+    else:
+        peer = target.than if target.than in right else None
+    if ours is None or (peer is None and target.than):
+        return {"ratio": None, "peer": peer, "reached": None}
+    ratio = ours / right[peer] if peer else ours
+    return {
+        "ratio": ratio,
+        "peer": peer,
+        "reached": ratio <= target.factor if target.sense == COST else ratio >= target.factor,
+    }
+
+
+def right_figure(shown: Shown) -> float | None:
+    """The median, if the engine's answers are right and it was measured on the whole text."""
+    return None if shown.wrong or shown.floor else shown.median
+
+
+def record(rows: Sequence[Row], settings: Settings, arguments: Sequence[str]) -> Row:
+    """Everything about a run."""
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "command": " ".join(["python -m bench", *arguments]),
+        "commit": git("rev-parse", "HEAD"),
+        "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "machine": machine(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
+        "versions": versions(),
+        "settings": asdict(settings),
+        "rows": list(rows),
+    }
+
+
+def machine() -> Row:
+    """What the run was done on."""
+    return {
+        "cpu": cpu_name(),
+        "cpus": os.cpu_count(),
+        "memory_gb": round(memory_bytes() / 1e9, 1),
+        "system": platform.platform(),
+        "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+
+
+def read(path: str) -> str:
+    """A file of the system; "" where there is none."""
+    return Path(path).read_text(encoding="ascii").strip() if Path(path).is_file() else ""
+
+
+def cpu_name() -> str:
+    """The processor's name with its family and model, as far as the system tells."""
+    path = Path("/proc/cpuinfo")
+    if not path.is_file():
+        return platform.processor() or platform.machine()
+    lines = (line.partition(":") for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
+    facts = {name.strip(): value.strip() for name, _, value in reversed(list(lines))}
+    return (
+        f"{facts.get('model name', platform.machine())} (family {facts.get('cpu family')}, model {facts.get('model')})"
+    )
+
+
+def memory_bytes() -> int:
+    """The machine's memory; 0 if the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return 0
+
+
+def git(*arguments: str) -> str:
+    """What git says; "" without git."""
+    try:
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True, encoding="utf-8"
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def save(record: Row, folder: Path) -> Path:
+    """Writes a record under its date."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = record["date"][:19].replace(":", "")
+    path = folder / f"{stamp}.json"
+    write_whole(path, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    return path

@@ -1,0 +1,69 @@
+"""What the runner asks of one fresh process, and what that process answers; both travel as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .adapters import Encoding
+from .texts import Laid
+
+
+@dataclass(frozen=True)
+class Request:
+    """One measurement of one engine.
+
+    Attributes:
+        measure: A name of `measures.MEASURES`.
+        first: The engine's operation that is timed on texts it has not seen.
+        again: Operations that are timed on the same texts afterwards.
+        passes: How often each operation of `again` is timed.
+        threads: How many threads the engine may use.
+        cpus: The processors that the process is pinned to; empty for any.
+        clock: "wall" or "cpu".
+        warm: Whether the engine encodes one word before the clock starts, so that what it sets up lazily is not timed.
+        check_only: Whether the first pass is checked id by id instead of being timed.
+        ids: The file with the ids to decode, or where to write those of the answer.
+    """
+
+    measure: str
+    engine: str
+    encoding: Encoding
+    text: Laid
+    first: str = ""
+    again: tuple[str, ...] = ()
+    passes: int = 3
+    threads: int = 1
+    cpus: tuple[int, ...] = ()
+    clock: str = "wall"
+    warm: bool = False
+    check_only: bool = False
+    ids: str = ""
+
+    def dump(self) -> str:
+        """The request as JSON."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def parse(line: str) -> Request:
+        """The request of a line of JSON."""
+        fields: dict[str, Any] = json.loads(line)
+        fields |= {"encoding": Encoding(**fields["encoding"]), "text": Laid(**fields["text"])}
+        fields |= {name: tuple(fields[name]) for name in ("again", "cpus")}
+        return Request(**fields)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of a request.
+
+    Attributes:
+        figures: Seconds (or bytes, of `memory`) by the name of the figure: "first", and one for each of `again`.
+        proof: Digests of what the engine returned, to be compared with the expected answer.
+        problem: Why there are no figures; "" if there are. "unsupported: …", "failed: …", "crashed …", "timeout".
+    """
+
+    figures: dict[str, float] = field(default_factory=dict)
+    proof: dict[str, str | int] = field(default_factory=dict)
+    problem: str = ""

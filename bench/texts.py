@@ -1,0 +1,182 @@
+"""The texts that are asked about, laid out in the scratch folder: all documents in one UTF-8 file, their ends beside it.
+
+A worker reads them back without decompressing or parsing, so that nothing but the engine is left to measure. `limit`
+caps a text in bytes of whole documents; every engine of a cell gets the same documents.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import sysconfig
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from . import hostile
+from .places import data, scratch, write_whole
+
+CORPORA = ("english", "code", "chinese", "japanese", "korean", "russian", "hindi", "arabic", "european")
+FALLBACK = "stdlib"
+STREAM = "stream"
+GREETING = "hello"
+SHORT = {"short20": 20, "short200": 200}
+SHORT_STRINGS = 20_000
+MB = 1_000_000
+
+
+class Missing(Exception):
+    """A text cannot be had on this machine; the message says what is lacking."""
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A text as it lies in the scratch folder."""
+
+    name: str
+    path: str
+    documents: int
+    bytes: int
+
+    def load(self) -> list[str]:
+        """The documents."""
+        content = Path(self.path).read_bytes()
+        ends = self.ends()
+        return [content[start:end].decode("utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def stream(self) -> Iterator[str]:
+        """The documents one by one, without holding the others."""
+        start = 0
+        with Path(self.path).open("rb") as file:
+            for end in self.ends():
+                yield file.read(end - start).decode("utf-8")
+                start = end
+
+    def ends(self) -> array[int]:
+        """The end of each document in bytes."""
+        ends = array("Q")
+        ends.frombytes(Path(self.path).with_suffix(".ends").read_bytes())
+        return ends
+
+
+def lay(name: str, limit: int) -> Laid:
+    """A text by name, made if it is not there yet.
+
+    Args:
+        name: A corpus, "stream", "short20", "short200", "stdlib", "file:PATH", or a name of `hostile`.
+        limit: The most bytes, in whole documents, but at least one document; no meaning for hostile and short texts.
+    """
+    stamp = hashlib.sha256(f"{name} {limit} {source_stamp(name)}".encode()).hexdigest()[:12]
+    path = scratch("texts") / f"{Path(name).name.replace(':', '-')}-{stamp}.utf8"
+    about = path.with_suffix(".json")
+    if not about.is_file():
+        write_whole(about, json.dumps(asdict(write(name, path, capped(documents(name), limit)))).encode())
+    return Laid(**json.loads(about.read_text(encoding="utf-8")))
+
+
+def write(name: str, path: Path, texts: Iterable[str]) -> Laid:
+    """Writes the documents and their ends."""
+    parts = [text.encode("utf-8", "replace") for text in texts]
+    ends, total = array("Q"), 0
+    for part in parts:
+        total += len(part)
+        ends.append(total)
+    write_whole(path, b"".join(parts))
+    write_whole(path.with_suffix(".ends"), ends.tobytes())
+    return Laid(name, str(path), len(parts), total)
+
+
+def capped(texts: Iterable[str], limit: int) -> Iterator[str]:
+    """Documents until the next one would go beyond the limit."""
+    total = 0
+    for text in texts:
+        size = len(text.encode("utf-8", "replace"))
+        if total and total + size > limit:
+            return
+        total += size
+        yield text
+
+
+def source_stamp(name: str) -> str:
+    """What changes when the file behind a text changes."""
+    if name.startswith("file:"):
+        paths = [Path(name.removeprefix("file:"))]
+    else:
+        corpora = ["english", "code"] if name == STREAM else ["english"] if name in SHORT else [name]
+        paths = [corpus_path(corpus) for corpus in corpora]
+    return " ".join(f"{path.stat().st_size} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
+
+
+def documents(name: str) -> Iterable[str]:
+    """The documents of a text, from where they come."""
+    if name.startswith("file:"):
+        return file_documents(Path(name.removeprefix("file:")))
+    if name == FALLBACK:
+        return stdlib_documents()
+    if name == STREAM:
+        return alternating(corpus_documents("english"), corpus_documents("code"))
+    if name in SHORT:
+        return short_strings(SHORT[name])
+    if name == GREETING:
+        return ["hello world"]
+    if name.rpartition("-")[0] in hostile.KINDS:
+        return [hostile.text(name)]
+    return corpus_documents(name)
+
+
+def corpus_path(name: str) -> Path:
+    """The file of a corpus."""
+    return data() / "corpora" / f"{name}.jsonl.gz"
+
+
+def corpus_documents(name: str) -> Iterable[str]:
+    """The documents of a corpus. English falls back on the sources of Python's library, so that there is always one."""
+    path = corpus_path(name)
+    if path.is_file():
+        return file_documents(path)
+    if name == "english":
+        return stdlib_documents()
+    raise Missing(f"no {path}; name a folder with corpora/ and vocab/ in TOKSMITH_TEST_DATA")
+
+
+def file_documents(path: Path) -> Iterator[str]:
+    """The documents of a file: the rows' `text` of JSON lines, anything else is one document; `.gz` is opened."""
+    if not path.is_file():
+        raise Missing(f"no file {path}")
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        if ".jsonl" in path.suffixes:
+            for line in file:
+                yield json.loads(line)["text"]
+        else:
+            yield file.read().decode("utf-8", "replace")
+
+
+def stdlib_documents() -> Iterator[str]:
+    """The sources of Python's own library, in the order of their paths."""
+    folder = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(folder.rglob("*.py")):
+        if "site-packages" not in path.parts:
+            yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def alternating(first: Iterable[str], second: Iterable[str]) -> Iterator[str]:
+    """Documents of two corpora in turn, and the rest of the longer one."""
+    for pair in zip_longest(first, second):
+        yield from (text for text in pair if text is not None)
+
+
+def short_strings(size: int) -> Iterator[str]:
+    """Consecutive strings of English of about `size` characters, cut at spaces."""
+    left = SHORT_STRINGS
+    for document in corpus_documents("english"):
+        start = 0
+        while (end := document.find(" ", start + size)) > 0 and left:
+            if end - start < 2 * size:
+                yield document[start:end]
+                left -= 1
+            start = end
+        if not left:
+            return

@@ -1,0 +1,125 @@
+"""What `load()` and `save()` take as arguments because a file does not hold it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import CannotRepresent, InvalidOption
+from .._model import AddedToken, Model, Step, TokenTable
+from .._special import check_special_tokens
+
+__all__ = ["UNSET", "PatternArgument", "Unset", "added_tokens", "check_losses", "refuse_arguments", "refuse_losses"]
+
+ID_LIMIT = 1 << 24
+
+
+class Unset(enum.Enum):
+    """The type of `UNSET`: "this argument was not given", where None has a meaning of its own."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+PatternArgument = str | Sequence[str] | None | Unset
+
+
+def refuse_arguments(
+    where: str, pattern: PatternArgument, special_tokens: Mapping[str, int] | None, format: str | None = None
+) -> None:
+    """Raises InvalidOption for an argument that would contradict what `where` itself says."""
+    if pattern is not UNSET:
+        raise InvalidOption("pattern", pattern, f"no value: {where} says how it splits")
+    if special_tokens is not None:
+        raise InvalidOption("special_tokens", special_tokens, f"no value: {where} says what its special tokens are")
+    if format is not None:
+        raise InvalidOption("format", format, f"no value: {where} has its own")
+
+
+def added_tokens(
+    special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: NDArray[np.uint32]
+) -> tuple[AddedToken, ...]:
+    """The added tokens that the argument `special_tokens` asks for beside the tokens of a table.
+
+    Raises:
+        InvalidOption: Contents that cannot stand beside each other, or an id that is taken or out of range.
+    """
+    if not special_tokens:
+        return ()
+    check_special_tokens(list(special_tokens))
+    contents: dict[int, str] = {}
+    for content, id in special_tokens.items():
+        if type(id) is not int:
+            raise TypeError(f"the id of the special token {content!r} must be an int, not {type(id).__name__}")
+        if not 0 <= id < ID_LIMIT:
+            raise InvalidOption("special_tokens", (content, id), f"ids from 0 to {ID_LIMIT - 1}")
+        if id in contents:
+            raise InvalidOption("special_tokens", (contents[id], content), f"one content for the id {id}")
+        contents[id] = content
+    for place in np.flatnonzero(np.isin(ids, list(contents))).tolist():
+        id, own = int(ids[place]), tokens[place]
+        if own != contents[id].encode():
+            raise InvalidOption("special_tokens", (contents[id], id), f"an id that is not taken; {own!r} has this one")
+    return tuple(AddedToken(content, id) for content, id in special_tokens.items())
+
+
+def is_argument(step: Step) -> bool:
+    """Whether `load(pattern=…)` can say this splitter."""
+    options = dict(step.options)
+    options.pop("pattern", None)
+    return step.kind == "regex" and options == {"dialect": "rust", "behavior": "isolated", "invert": False}
+
+
+# The fields that may be left out with the caller's leave, and when a file without room for them would lose them.
+LOSABLE: dict[str, Callable[[Model], bool]] = {
+    "added_tokens": lambda model: any(token != AddedToken(token.content, token.id) for token in model.added_tokens),
+    "decoders": lambda model: bool(model.decoders),
+    "metadata": lambda model: bool(model.metadata),
+    "normalizers": lambda model: bool(model.normalizers),
+    "post": lambda model: bool(model.post),
+    "splitters": lambda model: not all(map(is_argument, model.splitters)),
+}
+# Those that decide ids whatever the caller says.
+NEEDED: dict[str, Callable[[Model], bool]] = {
+    "kind": lambda model: model.kind != "bpe",
+    "scores": lambda model: model.scores is not None,
+    "unknown_id": lambda model: model.unknown_id is not None,
+    "byte_fallback": lambda model: model.byte_fallback,
+}
+REASONS = {
+    "added_tokens": "load(special_tokens=…) gives contents and ids of special tokens, and no other flags",
+    "kind": "it holds byte-pair encodings only",
+    "splitters": "load(pattern=…) gives regexes in the Rust dialect whose matches are pieces, and nothing else",
+}
+
+
+def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
+    """The fields that may be lost, as a set.
+
+    Raises:
+        InvalidOption: A name is no field that can be lost.
+    """
+    names = frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss)
+    for name in sorted(names - LOSABLE.keys()):
+        raise InvalidOption("allow_loss", name, f"names of {', '.join(LOSABLE)}")
+    return names
+
+
+def refuse_losses(model: Model, format: str, allow_loss: Collection[str], holds: Collection[str] = ()) -> None:
+    """Raises CannotRepresent for the first field beside the tables that a format for byte-pair encodings would lose.
+
+    `holds` names the fields that it has room for. The training record is no loss, and neither is what `load()` takes
+    as arguments.
+    """
+    for name, would_lose in (NEEDED | LOSABLE).items():
+        if name not in allow_loss and name not in holds and would_lose(model):
+            reason = REASONS.get(name, "there is no place for it")
+            leave = f"; allow_loss=[{name!r}] leaves it out" if name in LOSABLE else ""
+            raise CannotRepresent(format, name, reason + leave)

@@ -1,0 +1,326 @@
+"""The native format: one readable text file that holds a whole model. docs/format.md is its contract.
+
+A first line with the version, then sections, each one line or a line with a count and that many lines; the last line
+is the checksum. Short things are JSON; token lines and number lines are read and written by the core.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, NoReturn, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._model import AddedToken, Kind, MergeRule, Model, Step, TokenTable, TrainingRecord
+from ._arguments import PatternArgument, refuse_arguments
+from ._json import dump_json, parse_json
+
+__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
+
+NAME = "native"
+SUFFIXES = (".toksmith",)
+DOC = "toksmith's own: one readable text file that holds everything"
+
+VERSION = 1
+HEADER_LINE = 2
+LINE_LIMIT = (1 << 24) + 64
+TOKEN_LIMIT = 1 << 20
+ID_LIMIT = 1 << 24
+RECORD_FIELDS = ("bytes", "digest", "documents", "options", "stopped_because", "symbols")
+SCORE = re.compile(rb"-?\d+(\.\d+)?(e[+-]\d+)?")
+
+
+def sniff(data: bytes, path: str) -> bool:
+    """Whether the first word is the format's."""
+    return data.startswith(b"toksmith ")
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
+    """The file that holds `model`; nothing is lost."""
+    tokens = model.tokens
+    longest = int(np.diff(tokens.ends, prepend=np.uint32(0)).max(initial=0))
+    if longest > TOKEN_LIMIT:
+        raise CannotRepresent(NAME, "tokens", f"one has {longest} bytes; at most {TOKEN_LIMIT} are allowed")
+    scores = [] if model.scores is None else model.scores.tolist()
+    if model.scores is not None and (len(scores) != len(tokens) or not all(map(math.isfinite, scores))):
+        raise CannotRepresent(NAME, "scores", "each token must have one, and it must be finite")
+    parts = [
+        f"toksmith {VERSION}\n".encode(),
+        json_line("model", model.fields()),
+        f"tokens {len(tokens)}\n".encode(),
+        _core.dump_token_lines(tokens.blob, tokens.ends, model.ids),
+        f"merges {len(model.merges)}\n".encode(),
+        _core.dump_number_lines(model.merges.astype(np.uint64)),
+    ]
+    if model.scores is not None:
+        # A float32 written as the float64 of the same value comes back exactly, by any correct reader.
+        parts.append(f"scores {len(scores)}\n".encode() + "".join(f"{score!r}\n" for score in scores).encode())
+    if model.training is not None:
+        record = model.training
+        table = np.column_stack([record.counts, record.left]).astype(np.uint64)
+        parts.append(json_line("training", {name: getattr(record, name) for name in RECORD_FIELDS}))
+        parts += [f"counts {len(table)}\n".encode(), _core.dump_number_lines(table)]
+    if model.metadata:
+        parts.append(json_line("metadata", dict(model.metadata)))
+    body = b"".join(parts)
+    return body + f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode()
+
+
+def json_line(name: str, value: Mapping[str, Any]) -> bytes:
+    """The line of a section that is one JSON object."""
+    try:
+        line = f"{name} {dump_json(value)}\n".encode()
+        parse_json(line[len(name) + 1 : -1])
+    except (TypeError, ValueError) as error:
+        raise CannotRepresent(NAME, name, str(error)) from error
+    return line
+
+
+def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
+    """The model that the file holds."""
+    refuse_arguments("a native file", pattern, special_tokens)
+    reader = Reader(data, path)
+    reader.version()
+    fields = checked_header(reader, reader.json("model"))
+    tokens, ids = reader.tokens()
+    tokens_line = reader.line_number()
+    merges = reader.merges()
+    merges_line = reader.line_number()
+    scores = reader.scores(len(ids))
+    training = reader.training()
+    metadata = reader.metadata()
+    reader.checksum()
+    try:
+        return Model(tokens, ids, merges=merges, scores=scores, training=training, metadata=metadata, **fields)
+    except (ModelError, InvalidOption) as error:
+        if (row := faulty_token(tokens, ids)) is not None:
+            line = tokens_line + 1 + row
+        elif (row := faulty_merge(tokens, ids, merges)) is not None:
+            line = merges_line + 1 + row
+        else:
+            line = HEADER_LINE
+        raise FormatError(path, line, str(error)) from error
+
+
+class Reader:
+    """Walks over the sections of a file; errors carry the line."""
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self.data, self.path = data, path
+        self.at = self.start = 0
+
+    def line_number(self) -> int:
+        """The number of the line that was read last, counted from 1."""
+        return self.data.count(b"\n", 0, self.start) + 1
+
+    def fail(self, problem: str, error: Exception | None = None) -> NoReturn:
+        """Raises the error of the line that was read last."""
+        raise FormatError(self.path, self.line_number(), problem) from error
+
+    def line(self) -> bytes:
+        """The next line, without its line feed."""
+        self.start = self.at
+        end = self.data.find(b"\n", self.at, self.at + LINE_LIMIT)
+        if end < 0 and len(self.data) - self.at >= LINE_LIMIT:
+            self.fail(f"the line is longer than {LINE_LIMIT} bytes")
+        if end < 0:
+            self.fail("the file ends here, before its checksum")
+        self.at = end + 1
+        return self.data[self.start : end]
+
+    def version(self) -> None:
+        """Passes the first line."""
+        line = self.line()
+        if not re.fullmatch(rb"toksmith [1-9][0-9]{0,8}", line):
+            self.fail(f"expected 'toksmith {VERSION}', not {line[:40]!r}")
+        if line != f"toksmith {VERSION}".encode():
+            self.fail(f"this is version {line[9:].decode()} of the format; this toksmith reads version {VERSION}")
+
+    def section(self, name: str) -> bytes:
+        """What follows the name of the section that must come next."""
+        line = self.line()
+        if not line.startswith(name.encode() + b" "):
+            self.fail(f"expected the section {name!r}, not {line[:40]!r}")
+        return line[len(name) + 1 :]
+
+    def follows(self, name: str) -> bool:
+        """Whether this section comes next."""
+        return self.data.startswith(name.encode() + b" ", self.at)
+
+    def json(self, name: str) -> dict[str, Any]:
+        """The JSON object of a section."""
+        text = self.section(name)
+        try:
+            value = parse_json(text)
+        except ValueError as error:
+            self.fail(str(error), error)
+        if not isinstance(value, dict):
+            self.fail(f"expected a JSON object, not {type(value).__name__}")
+        return value
+
+    def count(self, name: str) -> int:
+        """The number of lines that a section announces."""
+        digits = self.section(name)
+        if not re.fullmatch(rb"0|[1-9][0-9]{0,9}", digits):
+            self.fail(f"expected a number of lines, not {digits[:40]!r}")
+        return int(digits)
+
+    def tokens(self) -> tuple[TokenTable, NDArray[np.uint32]]:
+        """The tokens and their ids."""
+        count = self.count("tokens")
+        blob, ends, ids, self.at = _core.parse_token_lines(self.data, self.at, count, self.path)
+        return TokenTable(blob, ends), ids
+
+    def numbers(self, name: str, columns: int) -> NDArray[np.uint64]:
+        """A table of numbers."""
+        count = self.count(name)
+        table, self.at = _core.parse_number_lines(self.data, self.at, count, columns, self.path)
+        return table
+
+    def merges(self) -> NDArray[np.uint32]:
+        """The merges, whose ids fit into 32 bits."""
+        table = self.numbers("merges", 3)
+        large = np.flatnonzero((table >= ID_LIMIT).any(axis=1))
+        if len(large):
+            place = self.line_number() + 1 + int(large[0])
+            raise FormatError(self.path, place, f"an id is not below {ID_LIMIT}")
+        return table.astype(np.uint32)
+
+    def scores(self, tokens: int) -> NDArray[np.float32] | None:
+        """The scores, one for each token, where there is a section of them."""
+        if not self.follows("scores"):
+            return None
+        count = self.count("scores")
+        if count != tokens:
+            self.fail(f"there are {tokens} tokens and {count} scores; each token has one")
+        scores = np.empty(tokens, np.float32)
+        for place in range(tokens):
+            line = self.line()
+            value = float(line) if SCORE.fullmatch(line) else math.nan
+            if not abs(value) <= float(np.finfo(np.float32).max):
+                self.fail(f"expected a finite decimal number, not {line[:40]!r}")
+            scores[place] = value
+        return scores
+
+    def training(self) -> TrainingRecord | None:
+        """The training record, where there is one."""
+        if not self.follows("training"):
+            return None
+        record = self.json("training")
+        self.names("training", record, RECORD_FIELDS)
+        for name in ("bytes", "documents", "symbols"):
+            self.check(f"training.{name}", record[name], type(record[name]) is int and record[name] >= 0, "a count")
+        for name in ("digest", "stopped_because"):
+            self.check(f"training.{name}", record[name], isinstance(record[name], str), "a text")
+        self.check("training.options", record["options"], isinstance(record["options"], dict), "an object")
+        table = self.numbers("counts", 2)
+        return TrainingRecord(counts=table[:, 0].copy(), left=table[:, 1].copy(), **record)
+
+    def metadata(self) -> dict[str, str]:
+        """The free texts by name; none where there is no section of them."""
+        if not self.follows("metadata"):
+            return {}
+        value = self.json("metadata")
+        for name, text in value.items():
+            self.check(f"metadata.{name}", text, isinstance(text, str), "a text")
+        return value
+
+    def checksum(self) -> None:
+        """Compares the checksum, which must be the last line."""
+        expected = self.section("sha256")
+        digest = hashlib.sha256(memoryview(self.data)[: self.start]).hexdigest()
+        if expected != digest.encode():
+            self.fail(f"the checksum of the lines above is {digest}, not {expected[:64]!r}: the file was changed")
+        if self.at != len(self.data):
+            self.start = self.at
+            self.fail("expected the end of the file after the checksum")
+
+    def names(self, where: str, value: Mapping[str, Any], expected: Collection[str]) -> None:
+        """Refuses an object whose names are not exactly the expected ones."""
+        for name in sorted(value.keys() ^ set(expected)):
+            problem = "is missing" if name in expected else f"is no field of version {VERSION}"
+            self.fail(f"{where}.{name} {problem}")
+
+    def check(self, where: str, value: object, holds: bool, expected: str) -> None:
+        """Refuses a value that does not hold."""
+        if not holds:
+            self.fail(f"{where} must be {expected}, not {str(value)[:40]!r}")
+
+
+# What the header's plain fields may be.
+CHOICES: dict[str, tuple[str | bool, ...]] = {
+    "byte_fallback": (False, True),
+    "kind": get_args(Kind),
+    "merge_rule": get_args(MergeRule),
+    "unit": ("byte", "char"),
+    "whole_piece": (False, True),
+}
+STEPS = ("decoders", "normalizers", "post", "splitters")
+ADDED_TOKEN = {
+    "content": str, "id": int, "special": bool, "lstrip": bool, "rstrip": bool, "single_word": bool, "normalized": bool
+}  # fmt: skip
+
+
+def checked_header(reader: Reader, header: dict[str, Any]) -> dict[str, Any]:
+    """The header as arguments of `Model`; every value has its type."""
+    reader.names("model", header, (*CHOICES, *STEPS, "added_tokens", "unknown_id"))
+    for name, choices in CHOICES.items():
+        value = header[name]
+        holds = type(value) is type(choices[0]) and value in choices
+        reader.check(f"model.{name}", value, holds, " or ".join(map(dump_json, choices)))
+    unknown = header["unknown_id"]
+    holds = unknown is None or (type(unknown) is int and 0 <= unknown < ID_LIMIT)
+    reader.check("model.unknown_id", unknown, holds, f"null or an id below {ID_LIMIT}")
+    for name in (*STEPS, "added_tokens"):
+        holds = isinstance(header[name], list) and all(isinstance(item, dict) for item in header[name])
+        reader.check(f"model.{name}", header[name], holds, "a list of objects")
+    steps = {name: tuple(checked_step(reader, name, item) for item in header[name]) for name in STEPS}
+    added = tuple(checked_added_token(reader, item) for item in header["added_tokens"])
+    return {**header, **steps, "added_tokens": added}
+
+
+def checked_step(reader: Reader, name: str, item: dict[str, Any]) -> Step:
+    """The step of a JSON object."""
+    kind = item.get("kind")
+    reader.check(f"model.{name}.kind", kind, isinstance(kind, str), "a text")
+    options = sorted((option, value) for option, value in item.items() if option != "kind")
+    return Step(str(kind), tuple(options))
+
+
+def checked_added_token(reader: Reader, item: dict[str, Any]) -> AddedToken:
+    """The added token of a JSON object."""
+    reader.names("model.added_tokens", item, ADDED_TOKEN)
+    for name, kind in ADDED_TOKEN.items():
+        reader.check(f"model.added_tokens.{name}", item[name], type(item[name]) is kind, f"of type {kind.__name__}")
+    return AddedToken(**item)
+
+
+def faulty_token(tokens: TokenTable, ids: NDArray[np.uint32]) -> int | None:
+    """The first row of the tokens that has too large an id or repeats one, or repeats a token."""
+    if len(ids) and ids.max() >= ID_LIMIT:
+        return int(ids.argmax())
+    for column in (ids.tolist(), tokens):
+        seen: set[object] = set()
+        for row, value in enumerate(column):
+            if value in seen:
+                return row
+            seen.add(value)
+    return None
+
+
+def faulty_merge(tokens: TokenTable, ids: NDArray[np.uint32], merges: NDArray[np.uint32]) -> int | None:
+    """The first row of the merges that does not join two tokens into a third, or joins a pair again."""
+    by_id = dict(zip(ids.tolist(), tokens, strict=True))
+    seen: set[tuple[int, int]] = set()
+    for row, (left, right, result) in enumerate(merges.tolist()):
+        parts = by_id.get(left), by_id.get(right)
+        if None in parts or b"".join(filter(None, parts)) != by_id.get(result) or (left, right) in seen:
+            return row
+        seen.add((left, right))
+    return None

@@ -1,0 +1,56 @@
+"""load: a published name or a file to a tokenizer."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+
+from . import _formats
+from ._encodings import encodings, published
+from ._errors import UnknownName
+from ._formats import UNSET, PatternArgument, refuse_arguments
+from ._tokenizer import Tokenizer
+
+__all__ = ["load"]
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    pattern: PatternArgument = UNSET,
+    special_tokens: Mapping[str, int] | None = None,
+) -> Tokenizer:
+    """The tokenizer of a published encoding or of a file.
+
+    A `str` that is one of `toksmith.encodings()` is that encoding (`./gpt2` or a `pathlib.Path` names a file of that
+    name); everything else is a path. What the file holds decides its format, not its name.
+
+    Args:
+        source: A published name, or a path.
+        format: A name of `toksmith.formats()`; None to look at the content.
+        pattern: For files that do not say how they split (`.tiktoken`, which needs it, and `merge_dict.json`): a name
+            of `toksmith.patterns()`, a regex in the Rust dialect, a list applied in order, or None for no split.
+        special_tokens: For the same files: ids by content. None may contain or overlap another.
+    Raises:
+        FormatError: The file cannot be read, or does not hold what its format asks for; it names the place.
+        InvalidOption: An argument that the file needs is missing, or one that contradicts it is given.
+        UnknownName: There is neither such an encoding nor such a file, or no such format or pattern.
+        DownloadError: The encoding's file is not cached and cannot be downloaded; it says which file to put where.
+    Cost: time and memory grow with the file.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tok.save(f"{folder}/low.toksmith")
+    ...     toksmith.load(f"{folder}/low.toksmith") == tok
+    True
+    """
+    if isinstance(source, str):
+        if source in encodings():
+            refuse_arguments(f"the published encoding {source!r}", pattern, special_tokens, format)
+            return Tokenizer(published(source))
+        if not os.path.lexists(source):
+            raise UnknownName("encoding or file", source, difflib.get_close_matches(source, encodings()))
+    return Tokenizer(_formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens))

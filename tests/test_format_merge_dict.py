@@ -1,0 +1,127 @@
+"""`merge_dict.json`: the tutorials' merges."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn_models import BYTES, models
+from hypothesis import given, settings
+
+import toksmith
+from toksmith import CannotRepresent, Model, TokenTable, Tokenizer, _formats
+
+ROW = _formats.FORMATS["merge_dict"]
+PLAIN: dict[str, Any] = {"pattern": _formats.UNSET, "special_tokens": None}
+# The twenty merges that the tutorial on characters prints.
+CHARACTER_MERGES = [
+    *((115, 32), (101, 32), (104, 129), (97, 114), (110, 32), (116, 32), (105, 103), (134, 104), (101, 114), (114, 101)),
+    *((97, 132), (66, 97), (84, 130), (68, 131), (141, 107), (142, 32), (143, 75), (144, 110), (145, 135), (105, 115)),
+]  # fmt: skip
+
+
+def dumped(merges: list[tuple[int, int]], first: int) -> bytes:
+    return json.dumps({str(first + place): pair for place, pair in enumerate(merges)}).encode()
+
+
+def test_ids_from_256_on_are_merges_of_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "merge_dict.json"
+    path.write_bytes(dumped([(97, 97), (256, 98), (0xC3, 0xA9)], 256))
+    tok = toksmith.load(path)
+    assert tok.encode("aab é aaa") == [257, 32, 258, 32, 256, 97]
+    assert tok.model.splitters == ()
+    assert tok.model.unit == "byte"
+    tok.save(path)
+    assert path.read_bytes() == dumped([(97, 97), (256, 98), (0xC3, 0xA9)], 256)
+
+
+def test_ids_from_128_on_are_merges_of_characters(tmp_path: Path) -> None:
+    path = tmp_path / "merge_dict.json"
+    path.write_bytes(dumped(CHARACTER_MERGES, 128))
+    tok = toksmith.load(path)
+    text = (
+        "The Dark Knight Rises is a superhero movie released in 2012. "
+        "It is the final part of Christopher Nolan Da"
+    )  # fmt: skip
+    ids = tok.encode(text)
+    assert len(ids) == 74
+    assert ids[:12] == [140, 146, 133, 82, 147, 101, 128, 105, 128, 97, 32, 115]
+    assert ids[12:24] == [117, 112, 136, 104, 136, 111, 32, 109, 111, 118, 105, 129]
+    assert tok.decode(ids) == text
+    with pytest.raises(toksmith.NotInVocabulary):
+        tok.encode("é")
+    tok.save(path)
+    assert path.read_bytes() == dumped(CHARACTER_MERGES, 128)
+
+
+def test_entries_may_stand_in_any_order() -> None:
+    model = ROW.load(b' {"257":[256,98],\n"256": [97, 97] }\n', "merge_dict.json", **PLAIN)
+    assert model.merges.tolist() == [[97, 97, 256], [256, 98, 257]]
+
+
+def test_no_merges_are_bytes() -> None:
+    assert list(ROW.load(b"{}", "merge_dict.json", **PLAIN).tokens) == BYTES
+    assert ROW.save(Model(TokenTable.of(BYTES), np.arange(256))) == b"{}"
+
+
+def test_arguments_of_load(tmp_path: Path) -> None:
+    path = tmp_path / "merge_dict.json"
+    tok = toksmith.train("low lower lowest", merges=5, pattern="gpt2", special_tokens=["<|end|>"])
+    tok.save(path)
+    assert list(json.loads(path.read_text(encoding="utf-8"))) == ["256", "257", "258", "259", "260"]
+    assert toksmith.load(path, pattern="gpt2", special_tokens=tok.special_tokens) == tok
+
+
+def test_the_tutorials_training_is_saved_as_it_saves_it(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
+    merges = json.loads((vocab_dir / "seed_taylorswift_merges_1000.json").read_text(encoding="utf-8"))
+    text = (corpora_dir / "taylorswift.txt").read_text(encoding="utf-8")
+    tok = toksmith.train(text, 1000, pattern=None, ties="first_seen")
+    tok.save(tmp_path / "merge_dict.json")
+    assert (tmp_path / "merge_dict.json").read_bytes() == dumped(merges, 256)
+    loaded = toksmith.load(tmp_path / "merge_dict.json")
+    sample = "Hi there, how are you? नमस्ते, आप कैसे हैं"
+    assert len(loaded.encode(sample)) == 61
+    assert loaded.decode(loaded.encode(sample)) == sample
+
+
+def model(tokens: list[bytes], **fields: Any) -> Model:
+    return Model(TokenTable.of(tokens), np.arange(len(tokens), dtype=np.uint32), **fields)
+
+
+REFUSED: dict[str, tuple[Model, str]] = {
+    "words": (model([b"a"], kind="words"), "kind"),
+    "the rule by bytes": (model([*BYTES, b"ab"], merge_rule="bytes"), "merge_rule"),
+    "whole pieces": (model(BYTES, whole_piece=True), "whole_piece"),
+    "permuted bytes": (model(BYTES[::-1]), "ids"),
+    "a token without a merge": (model([*BYTES, b"ab"]), "ids"),
+    "a token with two merges": (
+        model([*BYTES, b"ab", b"bc", b"abc"], merges=[[97, 98, 256], [98, 99, 257], [256, 99, 258], [97, 257, 258]]),
+        "ids",
+    ),
+    "merges in another order than ids": (model([*BYTES, b"ab", b"cd"], merges=[[99, 100, 257], [97, 98, 256]]), "ids"),
+    "a hole": (Model(TokenTable.of([*BYTES, b"ab"]), np.array([*range(256), 300]), merges=[[97, 98, 300]]), "ids"),
+    "another alphabet": (model([b"a", b"b"], unit="char"), "ids"),
+    "characters without a merge": (model(BYTES[:128], unit="char"), "unit"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused_by_its_field(name: str) -> None:
+    refused, field = REFUSED[name]
+    with pytest.raises(CannotRepresent) as caught:
+        ROW.save(refused)
+    assert (caught.value.format, caught.value.field) == ("merge_dict", field), str(caught.value)
+
+
+@given(models())
+@settings(max_examples=100)
+def test_any_model_is_saved_exactly_or_refused(drawn: Model) -> None:
+    try:
+        data = ROW.save(drawn, allow_loss=_formats.check_losses(["added_tokens", "splitters", "metadata"]))
+    except CannotRepresent:
+        return
+    loaded = ROW.load(data, "merge_dict.json", **PLAIN)
+    assert ROW.save(loaded) == data
+    assert np.array_equal(loaded.merges, drawn.merges)
+    assert Tokenizer(loaded).encode("abcé€ ab") is not None
