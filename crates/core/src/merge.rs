@@ -156,7 +156,12 @@ fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Resu
     let entry = |merge: Merge, left: u32| Reverse((merge.rank, left, merge.id));
     let mut entries = std::mem::take(heap).into_vec();
     entries.clear();
-    entries.extend((0..count).filter_map(|left| Some(entry(look(ids, links, left)?, left))));
+    for left in 0..count {
+        if (left as usize).is_multiple_of(MERGES_PER_LOOK) {
+            stop.check()?;
+        }
+        entries.extend(look(ids, links, left).map(|merge| entry(merge, left)));
+    }
     *heap = BinaryHeap::from(entries);
     let mut merges_until_look = MERGES_PER_LOOK;
     while let Some(Reverse((rank, at, id))) = heap.pop() {
@@ -172,7 +177,9 @@ fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Resu
             links[after as usize].before = at;
         }
         for left in [before, at] {
-            if left != u32::MAX && let Some(merge) = look(ids, links, left) {
+            if left != u32::MAX
+                && let Some(merge) = look(ids, links, left)
+            {
                 heap.push(entry(merge, left));
             }
         }

@@ -54,9 +54,8 @@ pub fn masks(block: &[u8; BLOCK]) -> Masks {
 
 /// The twin of the others.
 fn masks_plain(block: &[u8; BLOCK]) -> Masks {
-    let of = |is: fn(u8) -> bool| {
-        block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(is(byte)) << at)
-    };
+    let of =
+        |is: fn(u8) -> bool| block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(is(byte)) << at);
     Masks {
         upper: of(|byte| byte.is_ascii_uppercase()),
         lower: of(|byte| byte.is_ascii_lowercase()),
@@ -106,9 +105,8 @@ unsafe fn masks_avx2(block: &[u8; BLOCK]) -> Masks {
         _mm256_sub_epi8,
     };
     // SAFETY: the block is 64 readable bytes, and the loads need no alignment.
-    let halves = unsafe {
-        [_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block.as_ptr().add(32).cast())]
-    };
+    let halves =
+        unsafe { [_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block.as_ptr().add(32).cast())] };
     let splat = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
     let join = |mask: [__m256i; 2]| {
         let [low, high] = mask.map(|half| u64::from(_mm256_movemask_epi8(half).cast_unsigned()));

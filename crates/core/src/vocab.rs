@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
 pub const ID_LIMIT: u32 = 1 << 24;
 
+/// The most merges that a vocabulary may hold, so that a rank and a position fit one word.
+pub const MERGE_LIMIT: usize = 1 << 26;
+
 /// What a piece is made of before the first merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -116,7 +119,8 @@ impl ShortIndex {
     /// Where the key is, or the free word where it belongs.
     #[inline]
     fn at(&self, key: ShortKey) -> usize {
-        let product = u128::from(key as u64 ^ 0x9E37_79B9_7F4A_7C15) * u128::from((key >> 64) as u64 ^ 0xD1B5_4A32_D192_ED03);
+        let product =
+            u128::from(key as u64 ^ 0x9E37_79B9_7F4A_7C15) * u128::from((key >> 64) as u64 ^ 0xD1B5_4A32_D192_ED03);
         let mut at = (product as u64 ^ (product >> 64) as u64) as usize & (self.words.len() - 1);
         loop {
             let word = self.words[at];
@@ -156,6 +160,9 @@ impl Vocab {
         }
         if merge_rule == MergeRule::Bytes && !tables.merges.is_empty() {
             return Err(Error::model("merge_rule 'bytes' takes its merges from the tokens; list none", None));
+        }
+        if tables.merges.len() > MERGE_LIMIT {
+            return Err(Error::model(format!("a vocabulary has at most {MERGE_LIMIT} merges"), None));
         }
         let mut vocab = Self {
             unit,
@@ -241,7 +248,10 @@ impl Vocab {
             joined.clear();
             for part in [left, right] {
                 let Some(bytes) = self.token(part) else {
-                    return Err(Error::model(format!("merge {rank} joins the id {part}, which no token has"), Some(part)));
+                    return Err(Error::model(
+                        format!("merge {rank} joins the id {part}, which no token has"),
+                        Some(part),
+                    ));
                 };
                 joined.extend_from_slice(bytes);
             }
@@ -301,6 +311,7 @@ impl Vocab {
     }
 
     /// The bytes and ids of all tokens by place, which is their rank under [`MergeRule::Bytes`].
+    #[must_use]
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
         (0..self.ids.len() as u32).map(|place| (token_at(&self.blob, &self.ends, place), self.ids[place as usize]))
     }

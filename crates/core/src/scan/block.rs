@@ -27,7 +27,10 @@ pub fn starts(scanner: Scanner, text: &[u8; READ], classes: &Classes) -> u64 {
         Scanner::Qwen2 => (kinds.cl100k(text) | kinds.number, kinds.odd_space()),
         Scanner::O200k => {
             let slash = kinds.slash & kinds.newline << 1;
-            (kinds.o200k(text) | kinds.threes(), kinds.odd_space() | kinds.number & kinds.not_ascii | kinds.odd_word() | slash)
+            (
+                kinds.o200k(text) | kinds.threes(),
+                kinds.odd_space() | kinds.number & kinds.not_ascii | kinds.odd_word() | slash,
+            )
         }
     };
     starts & kinds.certain(odd | unseen) & !(kinds.inner | 1)
@@ -228,7 +231,9 @@ impl Kinds {
         while apostrophes != 0 {
             let at = apostrophes.trailing_zeros() as usize;
             apostrophes &= apostrophes - 1;
-            if at != after_last && let Some(len) = contraction(text, at, true) {
+            if at != after_last
+                && let Some(len) = contraction(text, at, true)
+            {
                 after_last = at + len;
                 let inside = bit(at) | bit(at + 1) | bit(after_last - 1);
                 starts = starts & !inside | self.letter & bit(after_last);

@@ -85,7 +85,6 @@ impl Text<'_> {
     fn look(self, at: usize) -> (u8, usize) {
         let low = |byte: u8| u32::from(byte & 0x3F);
         match self.text.as_bytes()[at..] {
-            [] => (class::END, 0),
             [byte @ ..0x80, ..] => (self.classes.of(u32::from(byte)), 1),
             [first @ ..0xE0, second, ..] => (self.classes.of(u32::from(first & 0x1F) << 6 | low(second)), 2),
             [first @ ..0xF0, second, third, ..] => {
@@ -95,7 +94,7 @@ impl Text<'_> {
                 let low = low(second) << 12 | low(third) << 6 | low(fourth);
                 (self.classes.of(u32::from(first & 0x07) << 18 | low), 4)
             }
-            // No text ends inside a character.
+            // The end of the text; none ends inside a character.
             _ => (class::END, 0),
         }
     }
@@ -150,7 +149,9 @@ impl Text<'_> {
         }
         match (self.byte(at + 1).map(|byte| byte | 0x20), self.byte(at + 2).map(|byte| byte | 0x20)) {
             (Some(b's' | b't' | b'd' | b'm'), _) if self.letter(at + 1) => at + 2,
-            (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) if self.letter(at + 1) && self.letter(at + 2) => {
+            (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e'))
+                if self.letter(at + 1) && self.letter(at + 2) =>
+            {
                 at + 3
             }
             _ if self.text.as_bytes()[at + 1..].starts_with("ſ".as_bytes()) => at + 1 + "ſ".len(),

@@ -5,8 +5,40 @@ use crate::split::Splitter;
 
 /// One character of every class that some pattern tells apart, in each length of UTF-8 that has it.
 const REPRESENTATIVES: &[&str] = &[
-    "a", "s", "l", "E", "'", "1", " ", "\t", "\n", "\r", "/", "!", "é", "É", "ſ", "ª", "²", "\u{85}", "\u{a0}", "\u{300}", "ǅ",
-    "ʰ", "א", "٣", "中", "\u{2003}", "…", "ᾨ", "𐐀", "𐐨", "𝟙", "😀", "𑀀", "\u{1f3fb}",
+    "a",
+    "s",
+    "l",
+    "E",
+    "'",
+    "1",
+    " ",
+    "\t",
+    "\n",
+    "\r",
+    "/",
+    "!",
+    "é",
+    "É",
+    "ſ",
+    "ª",
+    "²",
+    "\u{85}",
+    "\u{a0}",
+    "\u{300}",
+    "ǅ",
+    "ʰ",
+    "א",
+    "٣",
+    "中",
+    "\u{2003}",
+    "…",
+    "ᾨ",
+    "𐐀",
+    "𐐨",
+    "𝟙",
+    "😀",
+    "𑀀",
+    "\u{1f3fb}",
 ];
 
 /// One character for each way in which the patterns can go on.
@@ -87,15 +119,73 @@ fn every_code_point_alone_and_between_letters() {
     });
 }
 
+/// What texts are drawn from; the first 33 more often.
+const WORDS: &[&str] = &[
+    "a",
+    "B",
+    "word",
+    "Word",
+    "HTTP",
+    "camelCase",
+    "'s",
+    "'ll",
+    "'LL",
+    "'re",
+    "'x",
+    "'",
+    "''",
+    "don't",
+    "it'ſ",
+    "1",
+    "12",
+    "123",
+    "1234",
+    "1234567",
+    " ",
+    "  ",
+    "   ",
+    "\t",
+    "\t\t",
+    "\n",
+    "\n\n",
+    "\r\n",
+    " \n",
+    "!",
+    "?!",
+    "/",
+    "//",
+    "!\n",
+    "!\n/",
+    "é",
+    "É",
+    "中文",
+    "\u{300}",
+    "\u{a0}",
+    "\u{3000}",
+    "😀",
+    "_",
+    "\u{b}",
+    "слово",
+    "Слово",
+    "ДА",
+    "हिन्दी",
+    "한국어",
+    "٣",
+    "½",
+    "…",
+    "’",
+    "。",
+    "ぁ",
+    "ſ",
+    "ǅ",
+    "ʰ",
+    "𐐀",
+    "𝟙",
+];
+
 /// Texts of ASCII and a little else, long enough for blocks, with every run and edge at every offset sooner or later.
 #[test]
 fn drawn_texts_longer_than_a_block() {
-    let words = [
-        "a", "B", "word", "Word", "HTTP", "camelCase", "'s", "'ll", "'LL", "'re", "'x", "'", "''", "don't", "it'ſ", "1", "12",
-        "123", "1234", "1234567", " ", "  ", "   ", "\t", "\t\t", "\n", "\n\n", "\r\n", " \n", "!", "?!", "/", "//", "!\n", "!\n/",
-        "é", "É", "中文", "\u{300}", "\u{a0}", "\u{3000}", "😀", "_", "\u{b}", "слово", "Слово", "ДА", "हिन्दी", "한국어", "٣", "½", "…",
-        "’", "。", "ぁ", "ſ", "ǅ", "ʰ", "𐐀", "𝟙",
-    ];
     let rounds = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
     each_row(|_, check| {
         let mut state = 7u64;
@@ -104,7 +194,7 @@ fn drawn_texts_longer_than_a_block() {
             while text.len() < 150 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let pick = (state >> 33) as usize;
-                text.push_str(words[if pick % 3 == 0 { pick / 3 % words.len() } else { pick / 3 % 33 }]);
+                text.push_str(WORDS[if pick.is_multiple_of(3) { pick / 3 % WORDS.len() } else { pick / 3 % 33 }]);
             }
             check(&text);
         }
