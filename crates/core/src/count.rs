@@ -1,6 +1,6 @@
 //! Documents to piece counts: how often each distinct piece stands in the corpus, and where it stands first.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Result;
 use crate::parallel::{Stop, map};
-use crate::split::Splitter;
+use crate::split::{Splitter, Text};
 
 /// How often a piece occurs and where it occurs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,26 +41,25 @@ impl PieceCounts {
     ///
     /// # Errors
     /// [`crate::Error::Pattern`] and [`crate::Error::Interrupted`]; none of these documents is then counted.
-    pub fn add<T: AsRef<[u8]> + Sync>(&mut self, documents: &[T], threads: usize, stop: &Stop) -> Result<()> {
-        let next = AtomicUsize::new(0);
-        let tables = map(threads.clamp(1, documents.len().max(1)), threads, || (), |(), _| {
+    pub fn add(&mut self, documents: &[Text<'_>], threads: usize, stop: &Stop) -> Result<()> {
+        let tables = Mutex::new(Vec::new());
+        map(documents.len(), threads, |items| {
             let mut table = Table::default();
-            loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(document) = documents.get(place) else { return Ok(table) };
+            items.each(|place| {
                 stop.check()?;
-                self.count(document.as_ref(), self.documents + place as u64, stop, &mut table)?;
-            }
+                self.count(documents[place], self.documents + place as u64, stop, &mut table)
+            });
+            tables.lock().unwrap_or_else(PoisonError::into_inner).push(table);
         })?;
-        for table in tables {
+        for table in tables.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.merge(table);
         }
         self.documents += documents.len() as u64;
-        self.bytes += documents.iter().map(|document| document.as_ref().len() as u64).sum::<u64>();
+        self.bytes += documents.iter().map(|document| document.as_bytes().len() as u64).sum::<u64>();
         Ok(())
     }
 
-    fn count(&self, document: &[u8], number: u64, stop: &Stop, table: &mut Table) -> Result<()> {
+    fn count(&self, document: Text<'_>, number: u64, stop: &Stop, table: &mut Table) -> Result<()> {
         let mut at = 0;
         let mut looked = 0;
         self.splitter.split(document, |piece| {
@@ -136,6 +135,7 @@ mod tests {
     fn threads_and_batches_change_nothing() {
         let documents: Vec<String> = (0..500).map(|n| format!("b{} a{} b{}", n % 7, n, n % 3)).collect();
         let mut serial = PieceCounts::new(Splitter::new(&["b+|[0-9]"]).unwrap());
+        let documents: Vec<Text<'_>> = documents.iter().map(|text| Text::Str(text)).collect();
         serial.add(&documents, 1, &Stop::default()).unwrap();
         let mut parallel = PieceCounts::new(Splitter::new(&["b+|[0-9]"]).unwrap());
         parallel.add(&documents[..123], 3, &Stop::default()).unwrap();

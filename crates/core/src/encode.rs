@@ -1,65 +1,109 @@
 //! The conductor: cuts added tokens out of a text, splits the rest into pieces, and merges each piece to ids.
 
-use crate::error::{Error, Result};
+use std::sync::{Arc, Mutex};
+
+use crate::error::Result;
 use crate::merge::{Scratch, merge};
 use crate::parallel::{Stop, map};
+use crate::pieces::{Pieces, Session};
 use crate::special::{AddedTokens, Allow, Segment};
-use crate::split::Splitter;
+use crate::split::{Splitter, Text, slow};
 use crate::vocab::Vocab;
 
 /// How many pieces are encoded between two looks at the stop flag.
 const PIECES_PER_LOOK: usize = 1 << 12;
 
-/// Everything that encoding needs, immutable.
+/// Everything that encoding needs. Immutable but for the sessions that wait for the next call.
 #[derive(Debug)]
 pub struct Encoder {
-    /// The tokens and merges.
-    pub vocab: std::sync::Arc<Vocab>,
-    /// The tokens that are cut out first.
-    pub added: AddedTokens,
-    /// Text to pieces.
-    pub splitter: Splitter,
+    vocab: Arc<Vocab>,
+    added: AddedTokens,
+    splitter: Splitter,
+    slow: bool,
+    waiting: Mutex<Vec<Session>>,
 }
 
 impl Encoder {
+    /// The encoder of a vocabulary. `TOKSMITH_SLOW=1` makes it merge every piece anew.
+    #[must_use]
+    pub fn new(vocab: Arc<Vocab>, added: AddedTokens, splitter: Splitter) -> Self {
+        Self { vocab, added, splitter, slow: slow(), waiting: Mutex::default() }
+    }
+
+    /// The tokens that are cut out first.
+    #[must_use]
+    pub fn added(&self) -> &AddedTokens {
+        &self.added
+    }
+
+    /// Text to pieces.
+    #[must_use]
+    pub fn splitter(&self) -> &Splitter {
+        &self.splitter
+    }
+
+    /// Runs `work` with a session of an earlier call, or a new one. A lock that is held elsewhere, as it may be for ever
+    /// in a forked child, is no reason to wait.
+    pub fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
+        let kept = self.waiting.try_lock().ok().and_then(|mut waiting| waiting.pop());
+        let mut session = kept.unwrap_or_default();
+        let result = work(&mut session);
+        if let Ok(mut waiting) = self.waiting.try_lock() {
+            waiting.push(session);
+        }
+        result
+    }
+
     /// Appends the ids of `text` to `out`.
     ///
     /// # Errors
-    /// [`Error::SpecialTokenInText`], [`Error::NotInVocabulary`], [`Error::Pattern`], [`Error::Interrupted`].
+    /// `SpecialTokenInText`, `NotInVocabulary`, `Pattern` and `Interrupted` of [`crate::Error`].
     pub fn encode(
         &self,
-        text: &[u8],
+        text: Text<'_>,
         allow: &Allow,
         stop: &Stop,
-        scratch: &mut Scratch,
+        session: &mut Session,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        self.added.cut(text, allow, |segment| match segment {
+        self.added.cut(text.as_bytes(), allow, |segment| match segment {
             Segment::Token(id) => {
                 out.push(id);
                 Ok(())
             }
-            Segment::Text(text, start) => self.encode_ordinary(text, start, stop, scratch, out),
+            Segment::Text(start, end) if self.slow => self
+                .encode_slowly(text.part(start, end), stop, &mut session.scratch, out)
+                .map_err(|error| error.shifted(start)),
+            Segment::Text(start, end) => {
+                self.encode_ordinary(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
+            }
         })
     }
 
-    fn encode_ordinary(
-        &self,
-        text: &[u8],
-        mut start: usize,
-        stop: &Stop,
-        scratch: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
+    fn encode_ordinary(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+        let mut pieces = Pieces::new(&self.vocab, session, stop, text.as_bytes(), out);
+        let mut at = 0;
         let mut pieces_until_look = PIECES_PER_LOOK;
         self.splitter.split(text, |piece| {
-            merge(&self.vocab, piece, stop, scratch, out).map_err(|error| error.shifted(start))?;
-            start += piece.len();
+            pieces.push(at, piece.len())?;
+            at += piece.len();
             pieces_until_look -= 1;
             if pieces_until_look == 0 {
                 stop.check()?;
                 pieces_until_look = PIECES_PER_LOOK;
             }
+            Ok(())
+        })?;
+        pieces.finish()
+    }
+
+    /// The twin of [`Self::encode_ordinary`] without a memory: every piece is merged.
+    fn encode_slowly(&self, text: Text<'_>, stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+        let mut at = 0;
+        self.splitter.split(text, |piece| {
+            stop.check()?;
+            merge(&self.vocab, piece, stop, scratch, out).map_err(|error| error.shifted(at))?;
+            at += piece.len();
             Ok(())
         })
     }
@@ -67,19 +111,17 @@ impl Encoder {
     /// The ids of each text, in order.
     ///
     /// # Errors
-    /// Those of [`Self::encode`], of the first text that has one, as [`Error::InBatch`].
-    pub fn encode_batch<T: AsRef<[u8]> + Sync>(
+    /// Those of [`Self::encode`], of the first text that has one, as [`crate::Error::InBatch`].
+    pub fn encode_batch(
         &self,
-        texts: &[T],
+        texts: &[Text<'_>],
         allow: &Allow,
         threads: usize,
         stop: &Stop,
     ) -> Result<Vec<Vec<u32>>> {
-        map(texts.len(), threads, Scratch::default, |scratch, place| {
+        self.each(texts, threads, stop, |text, session| {
             let mut ids = Vec::new();
-            stop.check()?;
-            self.encode(texts[place].as_ref(), allow, stop, scratch, &mut ids)
-                .map_err(|error: Error| error.in_batch(place))?;
+            self.encode(text, allow, stop, session, &mut ids)?;
             Ok(ids)
         })
     }
@@ -88,19 +130,91 @@ impl Encoder {
     ///
     /// # Errors
     /// Those of [`Self::encode_batch`].
-    pub fn count_batch<T: AsRef<[u8]> + Sync>(
-        &self,
-        texts: &[T],
-        allow: &Allow,
-        threads: usize,
-        stop: &Stop,
-    ) -> Result<Vec<u64>> {
-        let state = || (Scratch::default(), Vec::new());
-        map(texts.len(), threads, state, |(scratch, ids), place| {
-            ids.clear();
-            stop.check()?;
-            self.encode(texts[place].as_ref(), allow, stop, scratch, ids).map_err(|error| error.in_batch(place))?;
+    pub fn count_batch(&self, texts: &[Text<'_>], allow: &Allow, threads: usize, stop: &Stop) -> Result<Vec<u64>> {
+        self.each(texts, threads, stop, |text, session| {
+            let mut ids = Vec::new();
+            self.encode(text, allow, stop, session, &mut ids)?;
             Ok(ids.len() as u64)
         })
+    }
+
+    fn each<T: Send>(
+        &self,
+        texts: &[Text<'_>],
+        threads: usize,
+        stop: &Stop,
+        work: impl Fn(Text<'_>, &mut Session) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        map(texts.len(), threads, |next| {
+            self.with_session(|session| {
+                next.each(|place| {
+                    stop.check()?;
+                    work(texts[place], session).map_err(|error| error.in_batch(place))
+                });
+            });
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::tests::bytes_vocab;
+
+    /// The ids of a text with and without a memory, the memory new and filled.
+    fn encoded(encoder: &Encoder, text: Text<'_>) -> Vec<u32> {
+        let (mut slow, mut new, mut filled) = (Vec::new(), Vec::new(), Vec::new());
+        let stop = Stop::default();
+        encoder.encode_slowly(text, &stop, &mut Scratch::default(), &mut slow).unwrap();
+        let mut session = Session::default();
+        encoder.encode_ordinary(text, &stop, &mut session, &mut new).unwrap();
+        encoder.encode_ordinary(text, &stop, &mut session, &mut filled).unwrap();
+        assert_eq!(slow, new);
+        assert_eq!(slow, filled);
+        slow
+    }
+
+    #[test]
+    fn a_memory_changes_no_id() {
+        let tokens = [
+            "aa",
+            "ab",
+            "abab",
+            "ba",
+            "日",
+            "日本",
+            "本日",
+            "aaaaaaaa",
+            "x1",
+            "abababababababababababababababab",
+            "zzz",
+        ];
+        let encoder = |pattern: &[&str]| {
+            let added = AddedTokens::new(Vec::new()).unwrap();
+            Encoder::new(Arc::new(bytes_vocab(&tokens)), added, Splitter::new(pattern).unwrap())
+        };
+        let encoders = [encoder(&[]), encoder(&["[a-z]+|x"]), encoder(crate::pattern::PATTERNS[0].regexes)];
+        let words = ["a", "b", "ab", "日本", "本", " ", "x1", "zzz", "\n", "\u{FF}"];
+        let mut state = 1u64;
+        for length in 0..600 {
+            let mut text = String::new();
+            for _ in 0..length % 90 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                text.push_str(words[(state >> 33) as usize % words.len()]);
+            }
+            for encoder in &encoders {
+                encoded(encoder, Text::Str(&text));
+                encoded(encoder, Text::Bytes(&[text.as_bytes(), b"\xFF\xE6\x97"].concat()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_memory_still_knows_every_piece() {
+        let added = AddedTokens::new(Vec::new()).unwrap();
+        let splitter = Splitter::new(&["[0-9]+"]).unwrap();
+        let encoder = Encoder::new(Arc::new(bytes_vocab(&["12", "34", "1234"])), added, splitter);
+        let text = (0..60_000).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+        assert!(encoded(&encoder, Text::Str(&text)).len() > 60_000);
     }
 }

@@ -10,16 +10,22 @@
 //!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
+pub mod cache;
 pub mod count;
+pub mod crossing;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod key;
 pub mod merge;
 pub mod parallel;
 pub mod pattern;
+pub mod pieces;
 pub mod scan;
+pub mod simd;
 pub mod special;
 pub mod split;
+pub mod stretch;
 pub mod table;
 pub mod train;
 pub mod vocab;

@@ -21,7 +21,9 @@ const NONE: Merge = Merge { rank: u32::MAX, id: u32::MAX };
 /// Buffers that are kept from piece to piece.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    ids: Vec<u32>,
+    pub(crate) ids: Vec<u32>,
+    /// Where each symbol starts in the piece; one more for the piece's end.
+    starts: Vec<u32>,
     merges: Vec<Merge>,
     links: Vec<Link>,
     heap: BinaryHeap<Reverse<(u32, u32, u32)>>,
@@ -46,39 +48,50 @@ pub fn merge(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, ou
         out.push(id);
         return Ok(());
     }
-    scratch.ids.clear();
-    symbols(vocab, piece, &mut scratch.ids)?;
-    if scratch.ids.len() <= RESCAN_LIMIT {
-        rescan(vocab, scratch, 1);
-    } else {
-        heap(vocab, stop, scratch)?;
-    }
+    merge_symbols(vocab, piece, stop, scratch)?;
     out.extend_from_slice(&scratch.ids);
     Ok(())
 }
 
-/// The two ids that are left of `token` before its last merge, if merging makes them one.
+pub(crate) fn merge_symbols(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    symbols(vocab, piece, scratch)?;
+    if scratch.ids.len() <= RESCAN_LIMIT {
+        rescan(vocab, piece, scratch, 1);
+        Ok(())
+    } else {
+        heap(vocab, piece, stop, scratch)
+    }
+}
+
+/// The two ids that are left of `token` before the merge that makes it one, if merging gets there.
 pub(crate) fn last_pair(vocab: &Vocab, token: &[u8]) -> Option<(u32, u32)> {
     let mut scratch = Scratch::default();
-    symbols(vocab, token, &mut scratch.ids).ok()?;
-    rescan(vocab, &mut scratch, 2);
+    symbols(vocab, token, &mut scratch).ok()?;
+    rescan(vocab, token, &mut scratch, 2);
     match scratch.ids[..] {
-        [left, right] => Some((left, right)),
+        [left, right] => vocab.merge(left, right, token).map(|_| (left, right)),
         _ => None,
     }
 }
 
-/// The ids of a piece before the first merge.
-fn symbols(vocab: &Vocab, piece: &[u8], ids: &mut Vec<u32>) -> Result<()> {
+/// The ids of a piece before the first merge, and where each starts.
+fn symbols(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch) -> Result<()> {
+    let Scratch { ids, starts, .. } = scratch;
+    ids.clear();
+    starts.clear();
     let missing = |content: &[u8], offset| Error::NotInVocabulary { content: content.to_vec(), offset };
     match vocab.unit() {
-        Unit::Byte => ids.extend(piece.iter().map(|&byte| vocab.byte_id(byte))),
+        Unit::Byte => {
+            ids.extend(piece.iter().map(|&byte| vocab.byte_id(byte)));
+            starts.extend(0..piece.len() as u32);
+        }
         Unit::Piece => return Err(missing(piece, 0)),
         Unit::Char => {
             let mut offset = 0;
             for chunk in piece.utf8_chunks() {
                 for char in chunk.valid().split_inclusive(|_| true) {
                     ids.push(vocab.id(char.as_bytes()).ok_or_else(|| missing(char.as_bytes(), offset))?);
+                    starts.push(offset as u32);
                     offset += char.len();
                 }
                 if !chunk.invalid().is_empty() {
@@ -87,14 +100,23 @@ fn symbols(vocab: &Vocab, piece: &[u8], ids: &mut Vec<u32>) -> Result<()> {
             }
         }
     }
+    starts.push(piece.len() as u32);
     Ok(())
 }
 
 /// Merges `scratch.ids` in place until no pair merges or `least` ids are left: finds the best pair by looking at all.
-fn rescan(vocab: &Vocab, scratch: &mut Scratch, least: usize) {
-    let Scratch { ids, merges, .. } = scratch;
+fn rescan(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, least: usize) {
+    let Scratch { ids, starts, merges, .. } = scratch;
+    let look = |ids: &[u32], starts: &[u32], at: usize| {
+        let joined = &piece[starts[at] as usize..starts[at + 2] as usize];
+        vocab.merge(ids[at], ids[at + 1], joined).unwrap_or(NONE)
+    };
     merges.clear();
-    merges.extend(ids.windows(2).map(|pair| vocab.merge(pair[0], pair[1]).unwrap_or(NONE)));
+    if vocab.unit() == Unit::Byte {
+        merges.extend(piece.windows(2).map(|pair| vocab.byte_pair(pair[0], pair[1])));
+    } else {
+        merges.extend((1..ids.len()).map(|right| look(ids, starts, right - 1)));
+    }
     while ids.len() > least {
         // `min_by_key` gives the first of equals, which is the leftmost.
         let Some((at, &best)) = merges.iter().enumerate().min_by_key(|(_, merge)| merge.rank) else { return };
@@ -103,12 +125,13 @@ fn rescan(vocab: &Vocab, scratch: &mut Scratch, least: usize) {
         }
         ids[at] = best.id;
         ids.remove(at + 1);
+        starts.remove(at + 1);
         merges.remove(at);
         if at > 0 {
-            merges[at - 1] = vocab.merge(ids[at - 1], ids[at]).unwrap_or(NONE);
+            merges[at - 1] = look(ids, starts, at - 1);
         }
         if at < merges.len() {
-            merges[at] = vocab.merge(ids[at], ids[at + 1]).unwrap_or(NONE);
+            merges[at] = look(ids, starts, at);
         }
     }
 }
@@ -116,40 +139,49 @@ fn rescan(vocab: &Vocab, scratch: &mut Scratch, least: usize) {
 /// The same for a long piece: pairs wait in a heap by (rank, position), and symbols are linked to their neighbours.
 ///
 /// An entry is out of date when its left symbol is gone or its pair has another merge by now; it is then passed over.
-fn heap(vocab: &Vocab, stop: &Stop, scratch: &mut Scratch) -> Result<()> {
-    let Scratch { ids, links, heap, .. } = scratch;
+fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    let Scratch { ids, starts, links, heap, .. } = scratch;
     let count = ids.len() as u32;
     links.clear();
     links.extend((0..count).map(|at| Link { before: at.wrapping_sub(1), after: at + 1 }));
-    let entry = |ids: &[u32], left: u32, right: u32| {
-        let merge = vocab.merge(ids[left as usize], ids[right as usize])?;
-        Some(Reverse((merge.rank, left, merge.id)))
+    let look = |ids: &[u32], links: &[Link], left: u32| {
+        let right = links[left as usize].after;
+        if ids[left as usize] == GONE || right == count {
+            return None;
+        }
+        let end = starts[links[right as usize].after as usize];
+        let joined = &piece[starts[left as usize] as usize..end as usize];
+        vocab.merge(ids[left as usize], ids[right as usize], joined)
     };
+    let entry = |merge: Merge, left: u32| Reverse((merge.rank, left, merge.id));
     let mut entries = std::mem::take(heap).into_vec();
     entries.clear();
-    entries.extend((1..count).filter_map(|right| entry(ids, right - 1, right)));
+    for left in 0..count {
+        if (left as usize).is_multiple_of(MERGES_PER_LOOK) {
+            stop.check()?;
+        }
+        entries.extend(look(ids, links, left).map(|merge| entry(merge, left)));
+    }
     *heap = BinaryHeap::from(entries);
     let mut merges_until_look = MERGES_PER_LOOK;
     while let Some(Reverse((rank, at, id))) = heap.pop() {
-        let after = links[at as usize].after;
-        if ids[at as usize] == GONE || after == count {
+        if look(ids, links, at) != Some(Merge { rank, id }) {
             continue;
         }
-        let current = vocab.merge(ids[at as usize], ids[after as usize]);
-        if current != Some(Merge { rank, id }) {
-            continue;
-        }
+        let Link { before, after } = links[at as usize];
         ids[at as usize] = id;
         ids[after as usize] = GONE;
-        let Link { before, .. } = links[at as usize];
         let after = links[after as usize].after;
         links[at as usize].after = after;
         if after < count {
             links[after as usize].before = at;
-            heap.extend(entry(ids, at, after));
         }
-        if before != u32::MAX {
-            heap.extend(entry(ids, before, at));
+        for left in [before, at] {
+            if left != u32::MAX
+                && let Some(merge) = look(ids, links, left)
+            {
+                heap.push(entry(merge, left));
+            }
         }
         merges_until_look -= 1;
         if merges_until_look == 0 {
@@ -209,11 +241,11 @@ pub(crate) mod tests {
                 .collect();
             let run = |long: bool| {
                 let mut scratch = Scratch::default();
-                symbols(&vocab, &piece, &mut scratch.ids).unwrap();
+                symbols(&vocab, &piece, &mut scratch).unwrap();
                 if long {
-                    heap(&vocab, &Stop::default(), &mut scratch).unwrap();
+                    heap(&vocab, &piece, &Stop::default(), &mut scratch).unwrap();
                 } else {
-                    rescan(&vocab, &mut scratch, 1);
+                    rescan(&vocab, &piece, &mut scratch, 1);
                 }
                 scratch.ids
             };

@@ -24,47 +24,54 @@ impl Stop {
     }
 }
 
-/// The results of `work` for every item in `0..count`, in order. Each thread has one state, made by `state`.
-///
-/// # Errors
-/// That of the first item (by number) for which `work` fails; items after it may not be tried.
-pub fn map<S, T: Send>(
+/// Items that a thread takes, a few at a time, until none is left.
+#[derive(Debug)]
+pub struct Items<'a, T> {
     count: usize,
-    threads: usize,
-    state: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, usize) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let threads = threads.clamp(1, count.max(1));
-    if threads == 1 {
-        let mut state = state();
-        return (0..count).map(|item| work(&mut state, item)).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let failed = AtomicBool::new(false);
-    // Large enough that the counter is no bottleneck, small enough that the last chunks even out.
-    let chunk = (count / (threads * 64)).clamp(1, 1024);
-    let run = || {
-        let mut state = state();
-        let mut done = Vec::new();
-        while !failed.load(Ordering::Relaxed) {
-            let start = next.fetch_add(chunk, Ordering::Relaxed);
-            if start >= count {
-                break;
+    chunk: usize,
+    next: &'a AtomicUsize,
+    failed: &'a AtomicBool,
+    done: Vec<(usize, Result<T>)>,
+}
+
+impl<T> Items<'_, T> {
+    /// Does `work` for every item that this thread gets.
+    pub fn each(&mut self, mut work: impl FnMut(usize) -> Result<T>) {
+        while !self.failed.load(Ordering::Relaxed) {
+            let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+            if start >= self.count {
+                return;
             }
-            for item in start..count.min(start + chunk) {
-                let result = work(&mut state, item);
-                let stop = result.is_err();
-                done.push((item, result));
-                if stop {
-                    failed.store(true, Ordering::Relaxed);
-                    return done;
+            for item in start..self.count.min(start + self.chunk) {
+                let result = work(item);
+                let failed = result.is_err();
+                self.done.push((item, result));
+                if failed {
+                    return self.failed.store(true, Ordering::Relaxed);
                 }
             }
         }
-        done
+    }
+}
+
+/// The results for every item in `0..count`, in order. Each thread runs `work` once, which goes through its items. A
+/// thread that the system refuses is done without.
+///
+/// # Errors
+/// That of the first item (by number) that has one; items after it may not be tried.
+pub fn map<T: Send>(count: usize, threads: usize, work: impl Fn(&mut Items<'_, T>) + Sync) -> Result<Vec<T>> {
+    let threads = threads.clamp(1, count.max(1));
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    // Large enough that the counter is no bottleneck, small enough that the last chunks even out.
+    let chunk = (count / (threads * 64)).clamp(1, 1024);
+    let run = || {
+        let mut items = Items { count, chunk, next: &next, failed: &failed, done: Vec::new() };
+        work(&mut items);
+        items.done
     };
-    let mut done: Vec<(usize, Result<T>)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+    let mut done = std::thread::scope(|scope| {
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, run).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
         let mut done = run();
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -82,13 +89,12 @@ mod tests {
     #[test]
     fn results_keep_their_order_and_the_first_error_wins() {
         for threads in [1, 2, 7] {
-            let squares = map(1000, threads, || (), |(), item| Ok(item * item)).unwrap();
+            let squares = map(1000, threads, |items| items.each(|item| Ok(item * item))).unwrap();
             assert!(squares.iter().enumerate().all(|(item, &square)| square == item * item));
-            let failing = |(): &mut (), item: usize| {
-                if item % 300 == 299 { Err(Error::model(item.to_string(), None)) } else { Ok(()) }
-            };
-            assert_eq!(map(1000, threads, || (), failing).unwrap_err(), Error::model("299", None));
-            assert!(map(0, threads, || (), failing).unwrap().is_empty());
+            let fail = |item: usize| if item % 300 == 299 { Err(Error::model(item.to_string(), None)) } else { Ok(()) };
+            let failing = |items: &mut Items<'_, ()>| items.each(fail);
+            assert_eq!(map(1000, threads, failing).unwrap_err(), Error::model("299", None));
+            assert!(map(0, threads, failing).unwrap().is_empty());
         }
     }
 }

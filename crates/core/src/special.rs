@@ -37,9 +37,9 @@ pub enum Allow {
 
 /// A part of a text: ordinary, or one added token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Segment<'t> {
-    /// Text to split, and where it starts.
-    Text(&'t [u8], usize),
+pub enum Segment {
+    /// Text to split: where it starts and ends.
+    Text(usize, usize),
     /// An added token's id.
     Token(u32),
 }
@@ -97,12 +97,7 @@ impl AddedTokens {
     /// # Errors
     /// [`Error::SpecialTokenInText`] for one that `allow` does not allow, before anything after it is looked at, and
     /// whatever `each` returns.
-    pub fn cut<'t>(
-        &self,
-        text: &'t [u8],
-        allow: &Allow,
-        mut each: impl FnMut(Segment<'t>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn cut(&self, text: &[u8], allow: &Allow, mut each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
         let finder = if *allow == Allow::Text { &self.ordinary } else { &self.all };
         let mut start = 0;
         if let Some(finder) = finder {
@@ -114,13 +109,13 @@ impl AddedTokens {
                     return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
                 }
                 if start < found.start() {
-                    each(Segment::Text(&text[start..found.start()], start))?;
+                    each(Segment::Text(start, found.start()))?;
                 }
                 each(Segment::Token(token.id))?;
                 start = found.end();
             }
         }
-        if start < text.len() { each(Segment::Text(&text[start..], start)) } else { Ok(()) }
+        if start < text.len() { each(Segment::Text(start, text.len())) } else { Ok(()) }
     }
 }
 
@@ -156,7 +151,7 @@ mod tests {
         let mut parts = Vec::new();
         tokens().cut(text.as_bytes(), allow, |segment| {
             parts.push(match segment {
-                Segment::Text(bytes, start) => format!("{}@{start}", String::from_utf8_lossy(bytes)),
+                Segment::Text(start, end) => format!("{}@{start}", &text[start..end]),
                 Segment::Token(id) => id.to_string(),
             });
             Ok(())

@@ -14,6 +14,47 @@ use crate::scan::Scanner;
 /// runs of white space; a pattern that needs more than this would take minutes.
 const BACKTRACK_LIMIT: usize = 100_000_000;
 
+/// A text, known to be UTF-8 or not.
+#[derive(Debug, Clone, Copy)]
+pub enum Text<'t> {
+    /// UTF-8.
+    Str(&'t str),
+    /// Any bytes.
+    Bytes(&'t [u8]),
+}
+
+impl<'t> Text<'t> {
+    /// The bytes of the text.
+    #[must_use]
+    pub fn as_bytes(self) -> &'t [u8] {
+        match self {
+            Self::Str(text) => text.as_bytes(),
+            Self::Bytes(text) => text,
+        }
+    }
+
+    /// The part of the text from `start` to `end`, which stand between characters.
+    #[must_use]
+    pub fn part(self, start: usize, end: usize) -> Self {
+        match self {
+            Self::Str(text) => Self::Str(&text[start..end]),
+            Self::Bytes(text) => Self::Bytes(&text[start..end]),
+        }
+    }
+}
+
+impl<'t> From<&'t str> for Text<'t> {
+    fn from(text: &'t str) -> Self {
+        Self::Str(text)
+    }
+}
+
+impl<'t> From<&'t [u8]> for Text<'t> {
+    fn from(text: &'t [u8]) -> Self {
+        Self::Bytes(text)
+    }
+}
+
 /// The regexes of a tokenizer, compiled, or the scanners that have their matches.
 #[derive(Debug)]
 pub struct Splitter {
@@ -33,7 +74,7 @@ impl Splitter {
     /// # Errors
     /// [`Error::Option`] for a regex that does not compile, with the engine's reason.
     pub fn new(patterns: &[impl AsRef<str>]) -> Result<Self> {
-        if std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1") {
+        if slow() {
             return Self::without_scanners(patterns);
         }
         let step = |pattern: &str| scanner(pattern).map_or_else(|| compile(pattern), |scanner| Ok(Step::Scan(scanner)));
@@ -54,7 +95,14 @@ impl Splitter {
     ///
     /// # Errors
     /// [`Error::Pattern`] when the engine gives up, and whatever `each` returns.
-    pub fn split<'t>(&self, text: &'t [u8], mut each: impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
+    pub fn split<'t>(&self, text: impl Into<Text<'t>>, mut each: impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
+        let text = match text.into() {
+            Text::Str(text) => return apply_to_text(&self.steps, text, &mut each),
+            Text::Bytes(text) => text,
+        };
+        if let Ok(text) = std::str::from_utf8(text) {
+            return apply_to_text(&self.steps, text, &mut each);
+        }
         for (part, is_text) in utf8_parts(text) {
             match std::str::from_utf8(part) {
                 Ok(valid) if is_text => apply(&self.steps, valid, &mut each)?,
@@ -63,6 +111,16 @@ impl Splitter {
         }
         Ok(())
     }
+}
+
+/// Whether `TOKSMITH_SLOW=1` asks for the slow twin of everything that has one.
+#[must_use]
+pub fn slow() -> bool {
+    std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1")
+}
+
+fn apply_to_text<'t>(steps: &[Step], text: &'t str, each: &mut impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
+    if text.is_empty() { Ok(()) } else { apply(steps, text, each) }
 }
 
 fn scanner(pattern: &str) -> Option<Scanner> {
@@ -93,10 +151,8 @@ fn apply<'t>(steps: &[Step], text: &'t str, each: &mut impl FnMut(&'t [u8]) -> R
 fn matches<'t>(regex: &Regex, text: &'t str, mut each: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
     let mut end = 0;
     for found in regex.find_iter(text) {
-        let found = found.map_err(|error| Error::Pattern {
-            pattern: regex.as_str().to_owned(),
-            problem: error.to_string(),
-        })?;
+        let found =
+            found.map_err(|error| Error::Pattern { pattern: regex.as_str().to_owned(), problem: error.to_string() })?;
         if end < found.start() {
             each(&text[end..found.start()])?;
         }
@@ -131,10 +187,12 @@ mod tests {
     fn pieces(patterns: &[&str], text: &[u8]) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         let splitter = Splitter::new(patterns).unwrap();
-        splitter.split(text, |piece| {
-            pieces.push(piece.to_vec());
-            Ok(())
-        }).unwrap();
+        splitter
+            .split(text, |piece| {
+                pieces.push(piece.to_vec());
+                Ok(())
+            })
+            .unwrap();
         assert_eq!(pieces.concat(), text);
         pieces
     }

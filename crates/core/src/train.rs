@@ -87,6 +87,8 @@ const SEPARATOR: u32 = u32::MAX;
 const GONE: u32 = u32::MAX - 1;
 /// The longest array of symbols, so that positions are u32.
 const MOST_SYMBOLS: usize = (u32::MAX - 16) as usize;
+/// How many places are visited between two looks at the clock.
+const PLACES_PER_LOOK: usize = 1 << 16;
 /// How long training runs between two reports.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
@@ -112,35 +114,53 @@ pub fn train(
     report: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Trained> {
     let mut text = Text::new(counts, options.alphabet)?;
-    let mut pairs = Pairs::new(&text, options);
     let mut trained =
         Trained { pairs: vec![], counts: vec![], left: vec![], symbols: text.symbols, stopped: Stopped::Limit };
+    let mut watch = Watch { merges: 0, reported: Instant::now(), report };
+    trained.stopped = match Pairs::new(&text, options, &mut watch) {
+        Some(mut pairs) => learn(&mut text, &mut pairs, &mut watch, &mut trained),
+        None => Stopped::Interrupted,
+    };
+    Ok(trained)
+}
+
+/// Merges until a limit is reached, and says which.
+fn learn(text: &mut Text, pairs: &mut Pairs, watch: &mut Watch<'_>, trained: &mut Trained) -> Stopped {
     let mut left = text.symbols;
-    let mut reported = Instant::now();
-    while trained.pairs.len() < options.limit {
-        if reported.elapsed() > REPORT_EVERY {
-            if report(trained.pairs.len()).is_break() {
-                trained.stopped = Stopped::Interrupted;
-                return Ok(trained);
-            }
-            reported = Instant::now();
-        }
-        let Some(best) = pairs.pop_best(&text) else {
-            trained.stopped = Stopped::NoPairs;
-            return Ok(trained);
-        };
+    while trained.pairs.len() < pairs.options.limit {
+        let Some(best) = pairs.pop_best(text) else { return Stopped::NoPairs };
         let Pair { key, count, .. } = pairs.table[best];
-        if count < options.min_count {
-            trained.stopped = Stopped::MinCount;
-            return Ok(trained);
+        if count < pairs.options.min_count {
+            return Stopped::MinCount;
         }
-        let id = options.alphabet.size() + trained.pairs.len() as u32;
-        left -= pairs.apply(&mut text, best, id);
+        let id = pairs.options.alphabet.size() + trained.pairs.len() as u32;
+        // A merge that was interrupted half-way is not learned; the text is not used any more.
+        let Some(gone) = pairs.apply(text, best, id, watch) else { return Stopped::Interrupted };
+        left -= gone;
         trained.pairs.push(key);
         trained.counts.push(count);
         trained.left.push(left);
+        watch.merges = trained.pairs.len();
     }
-    Ok(trained)
+    Stopped::Limit
+}
+
+/// Reports how far training is, and hears whether to go on.
+struct Watch<'w> {
+    merges: usize,
+    reported: Instant,
+    report: &'w mut dyn FnMut(usize) -> ControlFlow<()>,
+}
+
+impl Watch<'_> {
+    /// Whether to go on; costs next to nothing until a report is due.
+    fn go_on(&mut self) -> bool {
+        if self.reported.elapsed() < REPORT_EVERY {
+            return true;
+        }
+        self.reported = Instant::now();
+        (self.report)(self.merges).is_continue()
+    }
 }
 
 /// The distinct pieces as one array of symbols.
@@ -267,7 +287,8 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new(text: &Text, options: Options) -> Self {
+    /// The pairs of the text, or nothing if the caller asks to stop.
+    fn new(text: &Text, options: Options, watch: &mut Watch<'_>) -> Option<Self> {
         let mut pairs = Self {
             options,
             table: Vec::new(),
@@ -276,6 +297,9 @@ impl Pairs {
             token_bytes: vec![1; options.alphabet.size() as usize],
         };
         for at in 1..text.ids.len() {
+            if at.is_multiple_of(PLACES_PER_LOOK) && !watch.go_on() {
+                return None;
+            }
             let key = (text.ids[at - 1], text.ids[at]);
             if key.0 != SEPARATOR && key.1 != SEPARATOR {
                 pairs.gain(key, at - 1, text.weight(at));
@@ -284,7 +308,7 @@ impl Pairs {
         for number in 0..pairs.table.len() {
             pairs.push(number);
         }
-        pairs
+        Some(pairs)
     }
 
     fn gain(&mut self, key: (u32, u32), at: usize, weight: u64) {
@@ -343,8 +367,8 @@ impl Pairs {
         None
     }
 
-    /// Merges a pair everywhere, and gives the number of symbols that went.
-    fn apply(&mut self, text: &mut Text, number: usize, id: u32) -> u64 {
+    /// Merges a pair everywhere, and gives the number of symbols that went; nothing if the caller asks to stop.
+    fn apply(&mut self, text: &mut Text, number: usize, id: u32, watch: &mut Watch<'_>) -> Option<u64> {
         let pair = &mut self.table[number];
         let key = pair.key;
         let places = std::mem::take(&mut pair.places);
@@ -353,7 +377,10 @@ impl Pairs {
         self.token_bytes.push(self.token_bytes[key.0 as usize] + self.token_bytes[key.1 as usize]);
         let first_new = self.table.len();
         let mut gone = 0;
-        for at in places {
+        for (looked, at) in places.into_iter().enumerate() {
+            if looked.is_multiple_of(PLACES_PER_LOOK) && !watch.go_on() {
+                return None;
+            }
             let at = at as usize;
             if !text.stands(key, at) {
                 continue;
@@ -375,7 +402,7 @@ impl Pairs {
         for number in first_new..self.table.len() {
             self.push(number);
         }
-        gone
+        Some(gone)
     }
 }
 
@@ -387,17 +414,13 @@ mod tests {
 
     fn trained(documents: &[&str], options: Options) -> Trained {
         let mut counts = PieceCounts::new(Splitter::new(&[""; 0]).unwrap());
-        counts.add(documents, 1, &Stop::default()).unwrap();
+        let documents: Vec<_> = documents.iter().map(|&text| text.into()).collect();
+        counts.add(&documents, 1, &Stop::default()).unwrap();
         train(&counts, options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 
-    const OPTIONS: Options = Options {
-        alphabet: Alphabet::Bytes,
-        limit: 100,
-        min_count: 2,
-        ties: Ties::LowestIds,
-        max_token_bytes: None,
-    };
+    const OPTIONS: Options =
+        Options { alphabet: Alphabet::Bytes, limit: 100, min_count: 2, ties: Ties::LowestIds, max_token_bytes: None };
 
     #[test]
     fn the_textbook_example() {

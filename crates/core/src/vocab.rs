@@ -4,13 +4,20 @@
 //! assumed equal to an id. [`Vocab::new`] checks every invariant once, so that encoding and decoding may rely on them:
 //! ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
 
-use hashbrown::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
+use crate::crossing::Crossings;
 use crate::error::{Error, Result};
 
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
 pub const ID_LIMIT: u32 = 1 << 24;
+
+/// The most merges that a vocabulary may hold, so that a rank and a position fit one word.
+pub const MERGE_LIMIT: usize = 1 << 26;
 
 /// What a piece is made of before the first merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +61,6 @@ pub struct Merge {
     pub id: u32,
 }
 
-type FxMap<K, V> = HashMap<K, V, FxBuildHasher>;
-
 /// See the module.
 #[derive(Debug)]
 pub struct Vocab {
@@ -63,13 +68,85 @@ pub struct Vocab {
     merge_rule: MergeRule,
     whole_piece: bool,
     blob: Box<[u8]>,
-    /// By id: where the token starts and ends in `blob`; an empty span is a hole.
-    spans: Box<[(u32, u32)]>,
-    by_bytes: FxMap<Box<[u8]>, u32>,
+    /// By place: where the token ends in `blob`.
+    ends: Box<[u32]>,
+    /// By place: the token's id.
+    ids: Box<[u32]>,
+    /// By id: the token's place; [`HOLE`] for none.
+    places: Box<[u32]>,
+    /// Places of short tokens, found by their bytes.
+    short: ShortIndex,
+    /// Places of the others.
+    long: HashTable<u32>,
     byte_ids: Box<[u32; 256]>,
-    pairs: FxMap<(u32, u32), Merge>,
+    /// By first and second byte: their merge. Only for [`Unit::Byte`].
+    byte_pairs: Box<[Merge]>,
+    crossings: Crossings,
+    pairs: HashMap<(u32, u32), Merge, FxBuildHasher>,
     merges: Box<[[u32; 3]]>,
-    len: usize,
+}
+
+const HOLE: u32 = u32::MAX;
+
+/// Tokens of up to this many bytes are their own keys.
+pub const SHORT: usize = 12;
+
+/// The bytes of a short token, zeros after them, and the length in the highest bits.
+pub type ShortKey = u128;
+
+/// The key of up to [`SHORT`] bytes.
+#[inline]
+#[must_use]
+pub fn short_key(token: &[u8]) -> ShortKey {
+    let mut bytes = [0; 16];
+    bytes[..token.len()].copy_from_slice(token);
+    u128::from_le_bytes(bytes) | (token.len() as u128) << 124
+}
+
+/// Places by short key: one word a token, which holds the key and, in the bits that the key leaves free, the place.
+#[derive(Debug)]
+struct ShortIndex {
+    words: Box<[u128]>,
+}
+
+impl ShortIndex {
+    const PLACE: u128 = (ID_LIMIT as u128 - 1) << 96;
+
+    fn new(tokens: usize) -> Self {
+        Self { words: vec![0; (tokens * 2 + 2).next_power_of_two()].into() }
+    }
+
+    /// Where the key is, or the free word where it belongs.
+    #[inline]
+    fn at(&self, key: ShortKey) -> usize {
+        let product =
+            u128::from(key as u64 ^ 0x9E37_79B9_7F4A_7C15) * u128::from((key >> 64) as u64 ^ 0xD1B5_4A32_D192_ED03);
+        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & (self.words.len() - 1);
+        loop {
+            let word = self.words[at];
+            if word & !Self::PLACE == key || word == 0 {
+                return at;
+            }
+            at = (at + 1) & (self.words.len() - 1);
+        }
+    }
+
+    #[inline]
+    fn find(&self, key: ShortKey) -> Option<u32> {
+        let word = self.words[self.at(key)];
+        (word != 0).then_some(((word & Self::PLACE) >> 96) as u32)
+    }
+
+    /// The place that the key has already, if it has one.
+    fn insert(&mut self, key: ShortKey, place: u32) -> Option<u32> {
+        let at = self.at(key);
+        let found = self.words[at];
+        if found == 0 {
+            self.words[at] = key | u128::from(place) << 96;
+            return None;
+        }
+        Some(((found & Self::PLACE) >> 96) as u32)
+    }
 }
 
 impl Vocab {
@@ -81,35 +158,68 @@ impl Vocab {
         if unit == Unit::Piece && !tables.merges.is_empty() {
             return Err(Error::model("whole pieces do not merge; list no merges", None));
         }
-        let spans = spans_by_id(tables)?;
+        if merge_rule == MergeRule::Bytes && !tables.merges.is_empty() {
+            return Err(Error::model("merge_rule 'bytes' takes its merges from the tokens; list none", None));
+        }
+        if tables.merges.len() > MERGE_LIMIT {
+            return Err(Error::model(format!("a vocabulary has at most {MERGE_LIMIT} merges"), None));
+        }
         let mut vocab = Self {
             unit,
             merge_rule,
             whole_piece,
             blob: tables.blob.into(),
-            by_bytes: by_bytes(tables)?,
-            spans,
+            ends: tables.ends.into(),
+            ids: tables.ids.into(),
+            places: places_by_id(tables)?,
+            short: ShortIndex::new(tables.ids.len()),
+            long: HashTable::new(),
             byte_ids: Box::new([0; 256]),
-            pairs: FxMap::default(),
+            byte_pairs: Box::default(),
+            crossings: Crossings::new(std::iter::empty()),
+            pairs: HashMap::default(),
             merges: tables.merges.into(),
-            len: tables.ids.len(),
         };
+        vocab.fill_by_bytes()?;
         if unit == Unit::Byte {
             vocab.fill_byte_ids()?;
         }
-        vocab.pairs = match merge_rule {
-            MergeRule::Pair => vocab.listed_pairs()?,
-            MergeRule::Bytes if tables.merges.is_empty() => vocab.pairs_by_bytes(tables),
-            MergeRule::Bytes => {
-                return Err(Error::model("merge_rule 'bytes' takes its merges from the tokens; list none", None));
-            }
-        };
+        vocab.fill_pairs()?;
+        if unit == Unit::Byte {
+            vocab.fill_byte_pairs();
+        }
         Ok(vocab)
+    }
+
+    fn fill_by_bytes(&mut self) -> Result<()> {
+        let hash = |token: &[u8]| FxBuildHasher.hash_one(token);
+        for place in 0..self.ids.len() as u32 {
+            let token = token_at(&self.blob, &self.ends, place);
+            let other = if token.len() <= SHORT {
+                self.short.insert(short_key(token), place)
+            } else {
+                let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
+                let rehash = |&other: &u32| hash(token_at(&self.blob, &self.ends, other));
+                match self.long.entry(hash(token), same, rehash) {
+                    Entry::Occupied(other) => Some(*other.get()),
+                    Entry::Vacant(entry) => {
+                        entry.insert(place);
+                        None
+                    }
+                }
+            };
+            if let Some(other) = other {
+                let other = self.ids[other as usize];
+                let invariant = format!("the token {} has the id {other} as well", token.escape_ascii());
+                return Err(Error::model(invariant, Some(self.ids[place as usize])));
+            }
+        }
+        Ok(())
     }
 
     fn fill_byte_ids(&mut self) -> Result<()> {
         for byte in 0..=255u8 {
-            let Some(&id) = self.by_bytes.get(&[byte][..]) else {
+            let Some(id) = self.id(&[byte]) else {
                 return Err(Error::model(format!("the byte 0x{byte:02X} is no token; all 256 must be"), None));
             };
             self.byte_ids[usize::from(byte)] = id;
@@ -117,14 +227,31 @@ impl Vocab {
         Ok(())
     }
 
-    fn listed_pairs(&self) -> Result<FxMap<(u32, u32), Merge>> {
-        let mut pairs = FxMap::with_capacity_and_hasher(self.merges.len(), FxBuildHasher);
+    fn fill_byte_pairs(&mut self) {
+        let never = Merge { rank: u32::MAX, id: u32::MAX };
+        self.crossings = Crossings::new(self.tokens().map(|(token, _)| token));
+        self.byte_pairs = vec![never; 1 << 16].into();
+        for first in 0..=255u8 {
+            for second in 0..=255u8 {
+                if let Some(merge) = self.merge(self.byte_id(first), self.byte_id(second), &[first, second]) {
+                    self.byte_pairs[usize::from(first) << 8 | usize::from(second)] = merge;
+                }
+            }
+        }
+    }
+
+    fn fill_pairs(&mut self) -> Result<()> {
+        self.pairs.reserve(self.merges.len());
         let mut joined = Vec::new();
-        for (rank, &[left, right, id]) in self.merges.iter().enumerate() {
+        for rank in 0..self.merges.len() {
+            let [left, right, id] = self.merges[rank];
             joined.clear();
             for part in [left, right] {
                 let Some(bytes) = self.token(part) else {
-                    return Err(Error::model(format!("merge {rank} joins the id {part}, which no token has"), Some(part)));
+                    return Err(Error::model(
+                        format!("merge {rank} joins the id {part}, which no token has"),
+                        Some(part),
+                    ));
                 };
                 joined.extend_from_slice(bytes);
             }
@@ -132,25 +259,11 @@ impl Vocab {
                 let joined = joined.escape_ascii();
                 return Err(Error::model(format!("merge {rank} must make the token {joined}, but does not"), Some(id)));
             }
-            if pairs.insert((left, right), Merge { rank: rank as u32, id }).is_some() {
+            if self.pairs.insert((left, right), Merge { rank: rank as u32, id }).is_some() {
                 return Err(Error::model(format!("merge {rank} joins the pair ({left}, {right}) a second time"), None));
             }
         }
-        Ok(pairs)
-    }
-
-    /// Every way to cut a token into two tokens, by the token's place in the table.
-    fn pairs_by_bytes(&self, tables: Tables<'_>) -> FxMap<(u32, u32), Merge> {
-        let mut pairs = FxMap::with_capacity_and_hasher(tables.ids.len() * 2, FxBuildHasher);
-        for (rank, &id) in tables.ids.iter().enumerate() {
-            let token = self.token(id).unwrap_or_default();
-            for at in 1..token.len() {
-                if let (Some(left), Some(right)) = (self.id(&token[..at]), self.id(&token[at..])) {
-                    pairs.insert((left, right), Merge { rank: rank as u32, id });
-                }
-            }
-        }
-        pairs
+        Ok(())
     }
 
     /// What a piece is made of before the first merge.
@@ -165,37 +278,59 @@ impl Vocab {
         self.whole_piece
     }
 
+    /// Which neighbours may merge.
+    #[must_use]
+    pub fn merge_rule(&self) -> MergeRule {
+        self.merge_rule
+    }
+
     /// The number of tokens.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.len
+        self.ids.len()
     }
 
     /// Whether there is no token at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.ids.is_empty()
     }
 
     /// The largest id + 1.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.spans.len()
+        self.places.len()
     }
 
     /// The bytes of the token with this id.
     #[inline]
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
-        let &(start, end) = self.spans.get(id as usize)?;
-        (start < end).then(|| &self.blob[start as usize..end as usize])
+        let &place = self.places.get(id as usize)?;
+        (place != HOLE).then(|| token_at(&self.blob, &self.ends, place))
+    }
+
+    /// The bytes and ids of all tokens by place, which is their rank under [`MergeRule::Bytes`].
+    #[must_use]
+    pub fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
+        (0..self.ids.len() as u32).map(|place| (token_at(&self.blob, &self.ends, place), self.ids[place as usize]))
     }
 
     /// The id of the token with these bytes.
     #[inline]
     #[must_use]
     pub fn id(&self, token: &[u8]) -> Option<u32> {
-        self.by_bytes.get(token).copied()
+        self.place(token).map(|place| self.ids[place as usize])
+    }
+
+    /// The place of the token with these bytes.
+    #[inline]
+    fn place(&self, token: &[u8]) -> Option<u32> {
+        if token.len() <= SHORT {
+            return self.short.find(short_key(token));
+        }
+        let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
+        self.long.find(FxBuildHasher.hash_one(token), same).copied()
     }
 
     /// The id of a single byte. Only for [`Unit::Byte`].
@@ -205,11 +340,35 @@ impl Vocab {
         self.byte_ids[usize::from(byte)]
     }
 
-    /// The merge of two neighbours, if they may merge.
+    /// The merge of two bytes; its rank is `u32::MAX` if they do not merge. Only for [`Unit::Byte`].
     #[inline]
     #[must_use]
-    pub fn merge(&self, left: u32, right: u32) -> Option<Merge> {
-        self.pairs.get(&(left, right)).copied()
+    pub fn byte_pair(&self, first: u8, second: u8) -> Merge {
+        self.byte_pairs[usize::from(first) << 8 | usize::from(second)]
+    }
+
+    /// Where pieces may be cut without changing an id.
+    #[inline]
+    #[must_use]
+    pub fn crossings(&self) -> &Crossings {
+        &self.crossings
+    }
+
+    /// The merge that makes a token with this key. Only for [`MergeRule::Bytes`].
+    #[inline]
+    #[must_use]
+    pub fn short_merge(&self, key: ShortKey) -> Option<Merge> {
+        self.short.find(key).map(|place| Merge { rank: place, id: self.ids[place as usize] })
+    }
+
+    /// The merge of two neighbours, if they may merge. `joined` are the bytes of both.
+    #[inline]
+    #[must_use]
+    pub fn merge(&self, left: u32, right: u32, joined: &[u8]) -> Option<Merge> {
+        match self.merge_rule {
+            MergeRule::Pair => self.pairs.get(&(left, right)).copied(),
+            MergeRule::Bytes => self.place(joined).map(|place| Merge { rank: place, id: self.ids[place as usize] }),
+        }
     }
 
     /// The merges as a list of left, right and result id, in rank order.
@@ -223,21 +382,18 @@ impl Vocab {
         if self.merge_rule == MergeRule::Pair {
             return self.merges.to_vec();
         }
-        let mut found: Vec<(u32, [u32; 3])> = Vec::with_capacity(self.len);
-        for id in 0..self.size() as u32 {
-            if let Some(last) = self.token(id).and_then(|token| crate::merge::last_pair(self, token))
-                && let Some(merge) = self.merge(last.0, last.1)
-                && merge.id == id
-            {
-                found.push((merge.rank, [last.0, last.1, id]));
-            }
-        }
-        found.sort_unstable();
-        found.into_iter().map(|(_, merge)| merge).collect()
+        let pairs = self.tokens().filter_map(|(token, id)| crate::merge::last_pair(self, token).map(|pair| (pair, id)));
+        pairs.map(|((left, right), id)| [left, right, id]).collect()
     }
 }
 
-fn spans_by_id(tables: Tables<'_>) -> Result<Box<[(u32, u32)]>> {
+#[inline]
+fn token_at<'a>(blob: &'a [u8], ends: &[u32], place: u32) -> &'a [u8] {
+    let start = if place == 0 { 0 } else { ends[place as usize - 1] };
+    &blob[start as usize..ends[place as usize] as usize]
+}
+
+fn places_by_id(tables: Tables<'_>) -> Result<Box<[u32]>> {
     let Tables { blob, ends, ids, .. } = tables;
     if ends.len() != ids.len() || ends.last().map_or(0, |&end| end as usize) != blob.len() {
         return Err(Error::model("tokens, ends and ids differ in length", None));
@@ -246,34 +402,19 @@ fn spans_by_id(tables: Tables<'_>) -> Result<Box<[(u32, u32)]>> {
     if size > ID_LIMIT {
         return Err(Error::model(format!("ids must lie below {ID_LIMIT}"), Some(size - 1)));
     }
-    let mut spans = vec![(0, 0); size as usize].into_boxed_slice();
+    let mut places = vec![HOLE; size as usize].into_boxed_slice();
     let mut start = 0;
-    for (&end, &id) in ends.iter().zip(ids) {
+    for (place, (&end, &id)) in ends.iter().zip(ids).enumerate() {
         if start >= end {
             return Err(Error::model("a token has no bytes", Some(id)));
         }
-        let span = &mut spans[id as usize];
-        if *span != (0, 0) {
+        if places[id as usize] != HOLE {
             return Err(Error::model("two tokens have this id", Some(id)));
         }
-        *span = (start, end);
+        places[id as usize] = place as u32;
         start = end;
     }
-    Ok(spans)
-}
-
-fn by_bytes(tables: Tables<'_>) -> Result<FxMap<Box<[u8]>, u32>> {
-    let mut map = FxMap::with_capacity_and_hasher(tables.ids.len(), FxBuildHasher);
-    let mut start = 0;
-    for (&end, &id) in tables.ends.iter().zip(tables.ids) {
-        let token = &tables.blob[start as usize..end as usize];
-        if let Some(other) = map.insert(token.into(), id) {
-            let token = token.escape_ascii();
-            return Err(Error::model(format!("the token {token} has the id {other} as well"), Some(id)));
-        }
-        start = end;
-    }
-    Ok(map)
+    Ok(places)
 }
 
 #[cfg(test)]

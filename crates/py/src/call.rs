@@ -52,7 +52,10 @@ fn watched<T: Send>(py: Python<'_>, stop: &Stop, work: impl FnOnce() -> T + Send
             });
             let mut signal = Ok(());
             while signal.is_ok() && wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                #[allow(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough in its lifetime")]
+                #[allow(
+                    clippy::redundant_closure_for_method_calls,
+                    reason = "the method is not general enough in its lifetime"
+                )]
                 let checked = Python::attach(|py| py.check_signals());
                 signal = checked;
             }

@@ -7,13 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
-use toksmith_core::merge::Scratch;
 use toksmith_core::parallel::map;
 use toksmith_core::special::{AddedToken, AddedTokens, Allow};
-use toksmith_core::split::Splitter;
+use toksmith_core::split::{Splitter, Text as CoreText};
 
 use crate::call::call;
-use crate::text::{Errors, Text, slices, texts};
+use crate::text::{Errors, Text, as_texts, texts};
 use crate::vocab::Vocab;
 use crate::{errors, ids};
 
@@ -42,7 +41,7 @@ impl Engine {
             let added = added.into_iter().map(|(content, id, special)| AddedToken { content, id, special });
             let added = AddedTokens::new(added.collect())?;
             let decoder = Decoder::new(&vocab, added.tokens());
-            Ok(Self { encoder: Encoder { vocab, added, splitter }, decoder })
+            Ok(Self { encoder: Encoder::new(vocab, added, splitter), decoder })
         })
     }
 
@@ -103,8 +102,8 @@ impl Engine {
         errors: &str,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let counts = self.with_batch(batch, special, errors, |encoder, slices, allow, stop| {
-            encoder.count_batch(slices, allow, threads, stop)
+        let counts = self.with_batch(batch, special, errors, |encoder, texts, allow, stop| {
+            encoder.count_batch(texts, allow, threads, stop)
         })?;
         Ok(counts.into_pyarray(batch.py()))
     }
@@ -112,10 +111,10 @@ impl Engine {
     fn split<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let py = text.py();
         let text = Text::new(text, Errors::Replace, None)?;
-        let bytes = text.as_bytes()?;
-        let pieces = call(py, bytes.len(), |_| {
+        let text = text.as_text()?;
+        let pieces = call(py, text.as_bytes().len(), |_| {
             let mut pieces = Vec::new();
-            self.encoder.splitter.split(bytes, |piece| {
+            self.encoder.splitter().split(text, |piece| {
                 pieces.push(piece);
                 Ok(())
             })?;
@@ -129,7 +128,7 @@ impl Engine {
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let ids_in = ids::from_py(ids, self.decoder.size())?;
+        let ids_in = ids::from_py(ids, self.decoder.size(), None)?;
         let bytes = call(ids.py(), ids_in.len() * 4, |_| {
             let mut bytes = Vec::with_capacity(ids_in.len() * 5);
             self.decoder.decode(&ids_in, &mut bytes)?;
@@ -140,13 +139,16 @@ impl Engine {
 
     fn decode_batch<'py>(&self, batch: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let size = self.decoder.size();
-        let lists = batch.try_iter()?.map(|ids| ids::from_py(&ids?, size)).collect::<PyResult<Vec<_>>>()?;
+        let each = batch.try_iter()?.enumerate();
+        let lists = each.map(|(index, ids)| ids::from_py(&ids?, size, Some(index))).collect::<PyResult<Vec<_>>>()?;
         let total: usize = lists.iter().map(Vec::len).sum();
         let texts = call(batch.py(), total * 4, |_| {
-            map(lists.len(), threads, || (), |(), place| {
-                let mut bytes = Vec::new();
-                self.decoder.decode(&lists[place], &mut bytes).map_err(|error| error.in_batch(place))?;
-                Ok(bytes)
+            map(lists.len(), threads, |items| {
+                items.each(|place| {
+                    let mut bytes = Vec::new();
+                    self.decoder.decode(&lists[place], &mut bytes).map_err(|error| error.in_batch(place))?;
+                    Ok(bytes)
+                });
             })
         })?;
         Ok(texts.iter().map(|bytes| PyBytes::new(batch.py(), bytes)).collect())
@@ -158,10 +160,11 @@ impl Engine {
         let py = text.py();
         let allow = self.allow(special)?;
         let text = Text::new(text, Errors::from_name(py, errors)?, None)?;
-        let bytes = text.as_bytes()?;
-        let result = call(py, bytes.len(), |stop| {
-            let mut ids = Vec::with_capacity(bytes.len() / 4);
-            self.encoder.encode(bytes, &allow, stop, &mut Scratch::default(), &mut ids)?;
+        let core_text = text.as_text()?;
+        let size = core_text.as_bytes().len();
+        let result = call(py, size, |stop| {
+            let mut ids = Vec::with_capacity(size / 4);
+            self.encoder.with_session(|session| self.encoder.encode(core_text, &allow, stop, session, &mut ids))?;
             Ok(ids)
         });
         result.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
@@ -174,8 +177,8 @@ impl Engine {
         errors: &str,
         threads: usize,
     ) -> PyResult<Vec<Vec<u32>>> {
-        self.with_batch(batch, special, errors, |encoder, slices, allow, stop| {
-            encoder.encode_batch(slices, allow, threads, stop)
+        self.with_batch(batch, special, errors, |encoder, texts, allow, stop| {
+            encoder.encode_batch(texts, allow, threads, stop)
         })
     }
 
@@ -184,14 +187,15 @@ impl Engine {
         batch: &Bound<'_, PyAny>,
         special: &Bound<'_, PyAny>,
         errors: &str,
-        work: impl FnOnce(&Encoder, &[&[u8]], &Allow, &toksmith_core::parallel::Stop) -> toksmith_core::Result<T> + Send,
+        work: impl FnOnce(&Encoder, &[CoreText<'_>], &Allow, &toksmith_core::parallel::Stop) -> toksmith_core::Result<T>
+        + Send,
     ) -> PyResult<T> {
         let py = batch.py();
         let allow = self.allow(special)?;
         let texts = texts(batch, Errors::from_name(py, errors)?)?;
-        let slices = slices(&texts)?;
-        let size = slices.iter().map(|text| text.len() + 64).sum();
-        let result = call(py, size, |stop| work(&self.encoder, &slices, &allow, stop));
+        let core_texts = as_texts(&texts)?;
+        let size = core_texts.iter().map(|text| text.as_bytes().len() + 64).sum();
+        let result = call(py, size, |stop| work(&self.encoder, &core_texts, &allow, stop));
         result.map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {
                 index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
@@ -215,7 +219,7 @@ impl Engine {
         let mut places = Vec::new();
         for content in special.try_iter()? {
             let content = content?.extract::<String>()?;
-            let Some(place) = self.encoder.added.place(&content) else {
+            let Some(place) = self.encoder.added().place(&content) else {
                 return Err(errors::new(py, "UnknownName", ("special token", content, ()))?);
             };
             places.push(place);

@@ -16,7 +16,7 @@ fn raise(py: Python<'_>, error: Error, index: Option<usize>) -> PyResult<PyErr> 
         Error::Option { argument, value, allowed } => new(py, "InvalidOption", (argument, value, allowed)),
         Error::Pattern { pattern, problem } => new(py, "PatternError", (pattern, problem)),
         Error::SpecialTokenInText { token, offset } => new(py, "SpecialTokenInText", (token, offset, index)),
-        Error::UnknownId { id, position, vocab_size } => new(py, "UnknownId", (id, position, vocab_size)),
+        Error::UnknownId { id, position, vocab_size } => new(py, "UnknownId", (id, position, vocab_size, index)),
         Error::NotInVocabulary { content, offset } => match std::str::from_utf8(&content) {
             Ok(content) => new(py, "NotInVocabulary", (content, offset)),
             Err(_) => new(py, "NotInVocabulary", (PyBytes::new(py, &content), offset)),

@@ -7,8 +7,8 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::errors;
 
-/// The ids of a list, array or iterable of integers.
-pub fn from_py(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<u32>> {
+/// The ids of a list, array or iterable of integers; `index` is its place in a batch.
+pub fn from_py(ids: &Bound<'_, PyAny>, vocab_size: usize, index: Option<usize>) -> PyResult<Vec<u32>> {
     if let Ok(array) = ids.extract::<PyReadonlyArray1<'_, u32>>() {
         return Ok(array.as_array().to_vec());
     }
@@ -25,7 +25,7 @@ pub fn from_py(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<u32>> 
                 return Err(PyTypeError::new_err(format!("position {position}: expected an integer id, not {kind}")));
             }
             Err(_) => {
-                return Err(errors::new(ids.py(), "UnknownId", (id, position, vocab_size))?);
+                return Err(errors::new(ids.py(), "UnknownId", (id, position, vocab_size, index))?);
             }
         }
     }

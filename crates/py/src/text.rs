@@ -3,6 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use toksmith_core::split::Text as CoreText;
 
 /// What to do with lone surrogates.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Errors {
 /// A text whose bytes can be borrowed.
 pub enum Text<'py> {
     Str(Bound<'py, PyString>),
+    /// What the caller's text, the second, was repaired to.
+    Repaired(Bound<'py, PyString>, Bound<'py, PyString>),
     Bytes(Bound<'py, PyBytes>),
 }
 
@@ -34,10 +37,12 @@ impl<'py> Text<'py> {
         if let Ok(text) = value.cast::<PyString>() {
             return match text.to_str() {
                 Ok(_) => Ok(Self::Str(text.clone())),
-                Err(problem) if errors == Errors::Strict || !problem.is_instance_of::<PyUnicodeEncodeError>(text.py()) => {
+                Err(problem)
+                    if errors == Errors::Strict || !problem.is_instance_of::<PyUnicodeEncodeError>(text.py()) =>
+                {
                     Err(problem)
                 }
-                Err(_) => repaired(text).map(Self::Str),
+                Err(_) => Ok(Self::Repaired(repaired(text)?, text.clone())),
             };
         }
         if let Ok(bytes) = value.cast::<PyBytes>() {
@@ -48,20 +53,38 @@ impl<'py> Text<'py> {
         Err(PyTypeError::new_err(format!("{place}expected str or bytes, not {kind}")))
     }
 
-    pub fn as_bytes(&self) -> PyResult<&[u8]> {
+    pub fn as_text(&self) -> PyResult<CoreText<'_>> {
         match self {
-            Self::Str(text) => text.to_str().map(str::as_bytes),
-            Self::Bytes(bytes) => Ok(bytes.as_bytes()),
+            Self::Str(text) | Self::Repaired(text, _) => text.to_str().map(CoreText::Str),
+            Self::Bytes(bytes) => Ok(CoreText::Bytes(bytes.as_bytes())),
         }
     }
 
     /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`.
     pub fn offset(&self, bytes: usize) -> usize {
+        let before = |text: &Bound<'py, PyString>| text.to_str().map_or(String::new(), |text| text[..bytes].to_owned());
         match self {
-            Self::Str(text) => text.to_str().map_or(bytes, |text| text[..bytes].chars().count()),
             Self::Bytes(_) => bytes,
+            Self::Str(text) => before(text).chars().count(),
+            Self::Repaired(repaired, original) => {
+                characters_of_units(original, before(repaired).encode_utf16().count()).unwrap_or(bytes)
+            }
         }
     }
+}
+
+/// How many characters of `text` make the first `units` units of UTF-16, where a lone surrogate is one character.
+fn characters_of_units(text: &Bound<'_, PyString>, units: usize) -> PyResult<usize> {
+    let utf32 = text.call_method1("encode", ("utf-32-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
+    let (characters, _) = utf32.as_bytes().as_chunks::<4>();
+    let mut left = units;
+    let fits = |character: &&[u8; 4]| {
+        let size = if u32::from_le_bytes(**character) > 0xFFFF { 2 } else { 1 };
+        let fits = size <= left;
+        left = left.saturating_sub(size);
+        fits
+    };
+    Ok(characters.iter().take_while(fits).count())
 }
 
 fn repaired<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
@@ -77,7 +100,7 @@ pub fn texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<Tex
     batch.try_iter()?.enumerate().map(|(index, item)| Text::new(&item?, errors, Some(index))).collect()
 }
 
-/// The bytes of each text.
-pub fn slices<'a>(texts: &'a [Text<'_>]) -> PyResult<Vec<&'a [u8]>> {
-    texts.iter().map(Text::as_bytes).collect()
+/// Each text as the core takes it.
+pub fn as_texts<'a>(texts: &'a [Text<'_>]) -> PyResult<Vec<CoreText<'a>>> {
+    texts.iter().map(Text::as_text).collect()
 }

@@ -13,7 +13,7 @@ use toksmith_core::train::{Alphabet, Options, Stopped, Ties, Trained};
 
 use crate::call::call;
 use crate::errors;
-use crate::text::{Errors, slices, texts};
+use crate::text::{Errors, as_texts, texts};
 
 /// The distinct pieces of a corpus with their counts.
 #[pyclass(frozen, module = "toksmith._core")]
@@ -36,9 +36,9 @@ impl PieceCounts {
 
     fn add(&self, documents: &Bound<'_, PyAny>, threads: usize) -> PyResult<()> {
         let texts = texts(documents, Errors::Replace)?;
-        let slices = slices(&texts)?;
-        let size = slices.iter().map(|text| text.len()).sum();
-        call(documents.py(), size, |stop| self.lock().add(&slices, threads, stop))
+        let core_texts = as_texts(&texts)?;
+        let size = core_texts.iter().map(|text| text.as_bytes().len()).sum();
+        call(documents.py(), size, |stop| self.lock().add(&core_texts, threads, stop))
     }
 
     fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {

@@ -47,7 +47,8 @@ impl Vocab {
         let tables =
             Tables { blob: blob.as_bytes(), ends: ends.as_slice()?, ids: ids.as_slice()?, merges: merge_numbers };
         let size = tables.blob.len() + merge_numbers.len();
-        call(py, size, move |_| CoreVocab::new(unit, merge_rule, whole_piece, tables)).map(|vocab| Self(Arc::new(vocab)))
+        call(py, size, move |_| CoreVocab::new(unit, merge_rule, whole_piece, tables))
+            .map(|vocab| Self(Arc::new(vocab)))
     }
 
     fn __len__(&self) -> usize {

@@ -3,6 +3,7 @@
 //! Each gives exactly the matches of its regex, on every text and in linear time; tests hold the two equal. They can be
 //! left out (`TOKSMITH_SLOW=1`) without changing one piece.
 
+mod block;
 mod cl100k;
 mod class;
 mod gpt2;
@@ -32,16 +33,18 @@ impl Scanner {
     /// Whatever `each` returns.
     pub fn split<'t, E>(self, text: &'t str, each: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
         match self {
-            Self::Gpt2 => pieces(text, gpt2::end, each),
-            Self::Cl100k => pieces(text, cl100k::end::<3, true>, each),
-            Self::Llama3 => pieces(text, cl100k::end::<3, false>, each),
-            Self::Qwen2 => pieces(text, cl100k::end::<1, false>, each),
-            Self::O200k => pieces(text, o200k::end, each),
+            Self::Gpt2 => pieces(self, text, gpt2::end, each),
+            Self::Cl100k => pieces(self, text, cl100k::end::<3, true>, each),
+            Self::Llama3 => pieces(self, text, cl100k::end::<3, false>, each),
+            Self::Qwen2 => pieces(self, text, cl100k::end::<1, false>, each),
+            Self::O200k => pieces(self, text, o200k::end, each),
         }
     }
 }
 
+#[inline]
 fn pieces<'t, E>(
+    scanner: Scanner,
     text: &'t str,
     end: impl Fn(Text<'t>, usize) -> usize,
     mut each: impl FnMut(&'t str) -> Result<(), E>,
@@ -49,6 +52,19 @@ fn pieces<'t, E>(
     let view = Text { text, classes: class::classes() };
     let mut at = 0;
     while at < text.len() {
+        if let Some(block) = text.as_bytes()[at..].first_chunk() {
+            let mut starts = block::starts(scanner, block, view.classes);
+            if starts != 0 {
+                let block_at = at;
+                while starts != 0 {
+                    let next = block_at + starts.trailing_zeros() as usize;
+                    each(&text[at..next])?;
+                    at = next;
+                    starts &= starts - 1;
+                }
+                continue;
+            }
+        }
         let next = end(view, at);
         each(&text[at..next])?;
         at = next;
@@ -65,15 +81,21 @@ struct Text<'t> {
 
 impl Text<'_> {
     /// The class bits and length of the character at `at`; no bits and length 0 at the end of the text.
-    #[inline]
+    #[inline(always)]
     fn look(self, at: usize) -> (u8, usize) {
-        match self.text.as_bytes().get(at) {
-            None => (class::END, 0),
-            Some(&byte) if byte < 0x80 => (self.classes.of(u32::from(byte)), 1),
-            Some(_) => match self.text[at..].chars().next() {
-                Some(char) => (self.classes.of(char.into()), char.len_utf8()),
-                None => (class::END, 0),
-            },
+        let low = |byte: u8| u32::from(byte & 0x3F);
+        match self.text.as_bytes()[at..] {
+            [byte @ ..0x80, ..] => (self.classes.of(u32::from(byte)), 1),
+            [first @ ..0xE0, second, ..] => (self.classes.of(u32::from(first & 0x1F) << 6 | low(second)), 2),
+            [first @ ..0xF0, second, third, ..] => {
+                (self.classes.of(u32::from(first & 0x0F) << 12 | low(second) << 6 | low(third)), 3)
+            }
+            [first, second, third, fourth, ..] => {
+                let low = low(second) << 12 | low(third) << 6 | low(fourth);
+                (self.classes.of(u32::from(first & 0x07) << 18 | low), 4)
+            }
+            // The end of the text; none ends inside a character.
+            _ => (class::END, 0),
         }
     }
 
@@ -83,7 +105,7 @@ impl Text<'_> {
     }
 
     /// The end of the run of characters from `at` on whose class has one of `bits`.
-    #[inline]
+    #[inline(always)]
     fn run(self, mut at: usize, bits: u8) -> usize {
         loop {
             let (class, len) = self.look(at);
@@ -95,7 +117,7 @@ impl Text<'_> {
     }
 
     /// The end of the run of letters, digits, or anything else that is no white space.
-    #[inline]
+    #[inline(always)]
     fn run_without(self, mut at: usize, bits: u8) -> usize {
         loop {
             let (class, len) = self.look(at);
@@ -127,7 +149,9 @@ impl Text<'_> {
         }
         match (self.byte(at + 1).map(|byte| byte | 0x20), self.byte(at + 2).map(|byte| byte | 0x20)) {
             (Some(b's' | b't' | b'd' | b'm'), _) if self.letter(at + 1) => at + 2,
-            (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) if self.letter(at + 1) && self.letter(at + 2) => {
+            (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e'))
+                if self.letter(at + 1) && self.letter(at + 2) =>
+            {
                 at + 3
             }
             _ if self.text.as_bytes()[at + 1..].starts_with("ſ".as_bytes()) => at + 1 + "ſ".len(),

@@ -1,0 +1,286 @@
+//! Piece starts in a block of text, by bit algebra instead of a walk.
+//!
+//! A block starts where a piece starts. As no pattern looks behind, where the pieces of the block start depends on its
+//! own bytes only; what depends on bytes after it is left out, as is everything from the first place on that needs a
+//! closer look, and the next block starts at the last start found. Every byte has the kind of its character, so that
+//! "the character before" is the byte before. A start bit is set for every byte whose piece does not hold the byte
+//! before.
+
+use super::Scanner;
+use super::class::{CASELESS, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
+use crate::simd::{BLOCK, masks};
+
+/// The bytes that a block is read from: its own, and those that the last character may reach into.
+pub const READ: usize = BLOCK + 3;
+
+/// The starts of pieces in the block, the first byte's left out; 0 if nothing is certain.
+#[inline]
+pub fn starts(scanner: Scanner, text: &[u8; READ], classes: &Classes) -> u64 {
+    let kinds = Kinds::new(text, classes, scanner == Scanner::O200k);
+    // Where an apostrophe is too near to the end to see whether it begins a contraction, or the long s may follow.
+    let unseen = kinds.apostrophe & (0b11 << 62 | kinds.not_ascii >> 1);
+    let (starts, odd) = match scanner {
+        Scanner::Gpt2 => (kinds.gpt2(text), kinds.wide_space),
+        Scanner::Cl100k | Scanner::Llama3 => {
+            (kinds.cl100k(text) | kinds.threes(), kinds.odd_space() | kinds.number & kinds.not_ascii)
+        }
+        Scanner::Qwen2 => (kinds.cl100k(text) | kinds.number, kinds.odd_space()),
+        Scanner::O200k => {
+            let slash = kinds.slash & kinds.newline << 1;
+            (
+                kinds.o200k(text) | kinds.threes(),
+                kinds.odd_space() | kinds.number & kinds.not_ascii | kinds.odd_word() | slash,
+            )
+        }
+    };
+    starts & kinds.certain(odd | unseen) & !(kinds.inner | 1)
+}
+
+/// What the bytes of a block are. Every byte before `end` is of exactly one of `letter`, `number`, `blank`, `newline` and
+/// `other`.
+struct Kinds {
+    /// For o200k marks too: what words are made of.
+    letter: u64,
+    upper: u64,
+    lower: u64,
+    /// Letters without case and, for o200k, marks.
+    caseless: u64,
+    /// For o200k: marks.
+    mark: u64,
+    number: u64,
+    /// U+0020.
+    space: u64,
+    /// White space but newlines.
+    blank: u64,
+    /// Blanks that are not ASCII.
+    wide_space: u64,
+    newline: u64,
+    white: u64,
+    other: u64,
+    apostrophe: u64,
+    slash: u64,
+    not_ascii: u64,
+    inner: u64,
+    /// The bytes of whole characters.
+    whole: u64,
+}
+
+impl Kinds {
+    #[inline]
+    fn new(text: &[u8; READ], classes: &Classes, marks: bool) -> Self {
+        let block = text.first_chunk().unwrap_or(&[0; BLOCK]);
+        let ascii = masks(block);
+        let mut kinds = Self {
+            letter: ascii.upper | ascii.lower,
+            upper: ascii.upper,
+            lower: ascii.lower,
+            caseless: 0,
+            mark: 0,
+            number: ascii.digit,
+            space: ascii.space,
+            blank: ascii.space | ascii.tab,
+            wide_space: 0,
+            newline: ascii.newline,
+            white: 0,
+            other: 0,
+            apostrophe: ascii.apostrophe,
+            slash: ascii.slash,
+            not_ascii: ascii.not_ascii,
+            inner: ascii.inner,
+            whole: u64::MAX,
+        };
+        if ascii.not_ascii != 0 {
+            kinds.add_wide(text, classes, marks);
+        }
+        kinds.white = kinds.blank | kinds.newline;
+        kinds.other = !(kinds.letter | kinds.number | kinds.white) & kinds.whole;
+        kinds
+    }
+
+    /// Adds the characters that are not ASCII.
+    #[inline]
+    fn add_wide(&mut self, text: &[u8; READ], classes: &Classes, marks: bool) {
+        let (mut upper, mut lower, mut caseless, mut letter) = (0, 0, 0, 0);
+        let mut firsts = self.not_ascii & !self.inner;
+        while firsts != 0 {
+            let at = firsts.trailing_zeros() as usize;
+            firsts &= firsts - 1;
+            let (class, len) = wide(&text[at..], classes);
+            if at + len > BLOCK {
+                self.whole = (1 << at) - 1;
+            }
+            let span = ((1u64 << len) - 1) << at;
+            let when = |bit: u8| if class & bit != 0 { span } else { 0 };
+            letter |= when(LETTER);
+            upper |= when(UPPER);
+            lower |= when(LOWER);
+            caseless |= when(CASELESS);
+            self.number |= when(NUMBER);
+            self.wide_space |= when(SPACE);
+        }
+        self.mark = caseless & !letter;
+        self.letter |= if marks { letter | caseless } else { letter };
+        self.upper |= upper;
+        self.lower |= lower;
+        self.caseless = caseless;
+        self.blank |= self.wide_space;
+    }
+
+    /// The bytes whose start bits do not depend on what comes after the whole characters of the block, nor on anything
+    /// from the white space before the first bit of `odd` on.
+    #[inline]
+    fn certain(&self, odd: u64) -> u64 {
+        let before_odd = (odd & odd.wrapping_neg()).wrapping_sub(1);
+        let solid = !self.white & self.whole & before_odd;
+        // From the last byte that is no white space downwards; it may itself be a start.
+        u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0)
+    }
+
+    /// Newlines after blanks, where a run of white space is cut elsewhere, and blanks of several bytes.
+    #[inline]
+    fn odd_space(&self) -> u64 {
+        self.newline & self.blank << 1 | self.wide_space
+    }
+
+    /// Upper case after letters without case, where a word may have to give some back, and marks that no word has
+    /// before them, which may belong to others.
+    #[inline]
+    fn odd_word(&self) -> u64 {
+        self.upper & self.caseless << 1 | self.mark & !self.inner & !(self.letter << 1)
+    }
+
+    /// Every third digit of a run.
+    #[inline]
+    fn threes(&self) -> u64 {
+        let digit = self.number;
+        let fourth = digit & digit << 1 & digit << 2 & digit << 3;
+        let mut starts = 0;
+        if fourth != 0 {
+            let mut next = (digit & !(digit << 1)) << 3 & fourth;
+            while next != 0 {
+                starts |= next;
+                next = next << 3 & fourth;
+            }
+        }
+        starts
+    }
+
+    /// Starts of others: runs of them, which take one space before.
+    #[inline]
+    fn other_starts(&self) -> u64 {
+        self.other & !(self.other << 1) & !(self.space << 1)
+    }
+
+    /// All bytes of the characters whose first byte is in `firsts`.
+    #[inline]
+    fn characters(&self, firsts: u64) -> u64 {
+        let second = firsts | firsts << 1 & self.inner;
+        let third = second | second << 1 & self.inner;
+        third | third << 1 & self.inner
+    }
+
+    /// Starts of words: letters after neither a letter, nor a blank, nor an other that starts a piece.
+    #[inline]
+    fn word_starts(&self, other_starts: u64) -> u64 {
+        self.letter & !((self.letter | self.blank | self.characters(other_starts)) << 1)
+    }
+
+    #[inline]
+    fn gpt2(&self, text: &[u8; READ]) -> u64 {
+        let space = self.space << 1;
+        let other = self.other_starts();
+        let words = self.letter & !(self.letter << 1) & !space;
+        let numbers = self.number & !(self.number << 1) & !space;
+        let white = self.white & !(self.white << 1 & self.white >> 1);
+        let mut starts = words | numbers | other | white;
+        let mut apostrophes = self.apostrophe & other & self.letter >> 1;
+        while apostrophes != 0 {
+            let at = apostrophes.trailing_zeros() as usize;
+            apostrophes &= apostrophes - 1;
+            if let Some(len) = contraction(text, at, false) {
+                starts = starts & !(1 << (at + 1)) | self.letter & bit(at + len);
+            }
+        }
+        starts
+    }
+
+    #[inline]
+    fn cl100k(&self, text: &[u8; READ]) -> u64 {
+        let other = self.other_starts();
+        let mut starts = self.word_starts(other) | self.number & !(self.number << 1) | other | self.white_starts();
+        let mut apostrophes = self.apostrophe & other & self.letter >> 1;
+        while apostrophes != 0 {
+            let at = apostrophes.trailing_zeros() as usize;
+            apostrophes &= apostrophes - 1;
+            if let Some(len) = contraction(text, at, true) {
+                starts |= self.letter & bit(at + len);
+            }
+        }
+        starts
+    }
+
+    #[inline]
+    fn o200k(&self, text: &[u8; READ]) -> u64 {
+        let other = self.other_starts();
+        let humps = self.upper & self.lower << 1;
+        let numbers = self.number & !(self.number << 1);
+        let mut starts = self.word_starts(other) | humps | numbers | other | self.white_starts();
+        // A contraction belongs to the word before it; what follows one is no such word.
+        let mut apostrophes = self.apostrophe & self.letter << 1 & self.letter >> 1;
+        let mut after_last = 0;
+        while apostrophes != 0 {
+            let at = apostrophes.trailing_zeros() as usize;
+            apostrophes &= apostrophes - 1;
+            if at != after_last
+                && let Some(len) = contraction(text, at, true)
+            {
+                after_last = at + len;
+                let inside = bit(at) | bit(at + 1) | bit(after_last - 1);
+                starts = starts & !inside | self.letter & bit(after_last);
+            }
+        }
+        starts
+    }
+
+    /// Starts in white space, where no newline comes after a blank: the run itself if it is not the newlines of others,
+    /// what follows its newlines, and its last blank, which belongs to what comes after.
+    #[inline]
+    fn white_starts(&self) -> u64 {
+        let newlines = self.newline & !(self.newline << 1) & !(self.other << 1);
+        let blanks = self.blank & !(self.blank << 1 & self.white >> 1);
+        newlines | blanks
+    }
+}
+
+/// The class and length of a character that is not ASCII.
+#[inline]
+fn wide(bytes: &[u8], classes: &Classes) -> (u8, usize) {
+    let low = |byte: u8| u32::from(byte & 0x3F);
+    match *bytes {
+        [first @ 0xE0..0xF0, second, third, ..] => {
+            (classes.of(u32::from(first & 0x0F) << 12 | low(second) << 6 | low(third)), 3)
+        }
+        [first @ ..0xE0, second, ..] => (classes.of(u32::from(first & 0x1F) << 6 | low(second)), 2),
+        [first, second, third, fourth, ..] => {
+            (classes.of(u32::from(first & 0x07) << 18 | low(second) << 12 | low(third) << 6 | low(fourth)), 4)
+        }
+        // A block is read together with what its last character reaches into.
+        _ => (0, 1),
+    }
+}
+
+#[inline]
+fn bit(at: usize) -> u64 {
+    if at < BLOCK { 1 << at } else { 0 }
+}
+
+/// The length of the contraction at `at`, if there is one.
+#[inline]
+fn contraction(text: &[u8; READ], at: usize, any_case: bool) -> Option<usize> {
+    let fold = |byte: u8| if any_case { byte.to_ascii_lowercase() } else { byte };
+    match (fold(text[at + 1]), fold(text[at + 2])) {
+        (b's' | b't' | b'd' | b'm', _) => Some(2),
+        (b'l', b'l') | (b'v' | b'r', b'e') => Some(3),
+        _ => None,
+    }
+}
