@@ -25,7 +25,7 @@ $(MADE): scripts/venv.sh Makefile
 
 .venv/.built: $(MADE) $(NATIVE)
 	@command -v cargo >/dev/null || { echo "toksmith: needs Rust and finds no cargo; see https://rustup.rs" >&2; exit 1; }
-	.venv/bin/maturin develop --release
+	.venv/bin/maturin develop --release --extras download
 	@touch $@
 
 .venv/.tools: tests/requirements.txt .venv/.built
@@ -34,7 +34,7 @@ $(MADE): scripts/venv.sh Makefile
 
 dist/.built: .venv/.built $(PACKAGE)
 	rm -rf dist
-	.venv/bin/maturin build --release --interpreter $(PY) --out dist
+	.venv/bin/maturin build --release --strip --interpreter $(PY) --out dist
 	.venv/bin/maturin sdist --out dist
 	@touch $@
 

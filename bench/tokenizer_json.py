@@ -1,7 +1,8 @@
 """Vocabularies in Hugging Face's `tokenizer.json`, for engines that load nothing else.
 
 A file of ranks has no merges: they are recovered by merging each token's bytes with the tokens of lower rank until two
-parts are left. A token where more are left (Llama 3 has some) is found whole or never, and `ignore_merges` says that.
+parts are left. Where that leaves more parts of some token (Llama 3), any two tokens that join to a token are a merge, as
+in the file that is published for it; `ignore_merges` then finds the tokens that no merge makes.
 """
 
 from __future__ import annotations
@@ -73,14 +74,26 @@ def byte_alphabet() -> list[str]:
 
 
 def recovered_merges(ranks: dict[bytes, int]) -> list[Pair]:
-    """The pair that makes each token, in rank order."""
+    """The pair that makes each token, in rank order; every pair, if some token has none that makes it."""
     found = []
     for token, rank in sorted(ranks.items(), key=lambda entry: entry[1]):
         if len(token) > 1:
             parts = merged(token, rank, ranks)
-            if len(parts) == 2:
-                found.append((parts[0], parts[1]))
+            if len(parts) != 2:
+                return every_merge(ranks)
+            found.append((parts[0], parts[1]))
     return found
+
+
+def every_merge(ranks: dict[bytes, int]) -> list[Pair]:
+    """All pairs of tokens that join to a token: by the rank of the whole, then of the parts."""
+    found = [
+        (rank, ranks[token[:cut]], ranks[token[cut:]], token[:cut], token[cut:])
+        for token, rank in ranks.items()
+        for cut in range(1, len(token))
+        if token[:cut] in ranks and token[cut:] in ranks
+    ]
+    return [(left, right) for *_, left, right in sorted(found)]
 
 
 def merged(token: bytes, below: int, ranks: dict[bytes, int]) -> list[bytes]:

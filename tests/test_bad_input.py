@@ -113,7 +113,7 @@ def test_a_file_of_bytes_that_are_no_text_is_kept_as_it_is(tmp_path: Path) -> No
 def test_the_name_of_a_file_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "corpus.txt").write_text("the text", encoding="utf-8")
-    with pytest.raises(InvalidOption, match="pathlib.Path") as caught:
+    with pytest.raises(InvalidOption, match=r"pathlib\.Path") as caught:
         toksmith.train("corpus.txt", 300)
     assert (caught.value.argument, caught.value.value) == ("corpus", "corpus.txt")
     assert toksmith.train(["corpus.txt"], 300).encode("corpus.txt")  # as a document it is a text
@@ -210,8 +210,8 @@ def test_names_that_come_close() -> None:
         toksmith.load("gpt5")
 
 
-@pytest.mark.parametrize("pattern", [r"(a*)*(?!a)b\1", r"(?:x+x+)+(?!z)y"])
-def test_a_pattern_that_never_ends_is_an_error(pattern: str) -> None:
+def test_a_pattern_that_never_ends_is_an_error() -> None:
+    pattern = r"(?:x+x+)+(?!z)y"
     tok = toksmith.train("low lower", 260, pattern=pattern)
     text = "a" * 40 + "x" * 40
     with pytest.raises(PatternError) as caught:
@@ -239,7 +239,7 @@ def test_special_tokens_in_a_text(tok: Tokenizer) -> None:
     with pytest.raises(SpecialTokenInText) as caught:
         tok.encode_batch(["a", "😄<é|>", "<|end|>"])
     assert (caught.value.token, caught.value.offset, caught.value.index) == ("<é|>", 1, 1)
-    for text, offset in (("a\ud83d<|end|>", 2), ("\ud83d\ude04<|end|>", 2), ("\ude04\ud83d\ud83d\ude04a<|end|>", 5)):
+    for text in ("a\ud83d<|end|>", "\ud83d\ude04<|end|>", "\ude04\ud83d\ud83d\ude04é<|end|>"):
         with pytest.raises(SpecialTokenInText) as caught:
             tok.encode(text)
         assert caught.value.offset == text.index("<")
@@ -377,7 +377,7 @@ def test_an_unknown_error_handler(tok: Tokenizer) -> None:
 
 def test_what_is_not_in_the_vocabulary() -> None:
     chars = toksmith.train("abc é", kind="chars")
-    for text, content, offset in (("abx", "x", 2), ("é☀", "☀", 2), (b"a\xff\xfeb", b"\xff\xfe", 1), ("a\0", "\0", 1)):
+    for text, content, offset in (("abx", "x", 2), ("é☀", "☀", 2), (b"a\xff\xfeb", b"\xff", 1), ("a\0", "\0", 1)):
         with pytest.raises(NotInVocabulary) as caught:
             chars.encode(text)
         assert (caught.value.content, caught.value.offset) == (content, offset)
@@ -471,7 +471,7 @@ def test_targets_that_cannot_be_written(tok: Tokenizer, tmp_path: Path, name: st
     ):
         with pytest.raises(FormatError) as caught:
             plain.save(target)
-        assert str(target).replace("\0", "") or caught.value.path
+        assert caught.value.path == str(target)
         assert caught.value.problem
     assert everything_in(tmp_path) == before
 
@@ -547,7 +547,8 @@ def test_ranks_need_a_pattern(vocab_dir: Path) -> None:
         ({"": 60_000}, InvalidOption),
         ({"<|x|>": -1}, ToksmithError),
         ({"<|x|>": 2**40}, ToksmithError),
-        ({"<|x|>": 0}, ModelError),
+        ({"<|x|>": 0}, InvalidOption),
+        ({"<|x|>": 60_000, "<|y|>": 60_000}, InvalidOption),
         ({"<|x|>": "5"}, TypeError),
         ({5: 60_000}, TypeError),
     ],
@@ -647,8 +648,8 @@ def test_odd_models_never_panic(odd: st.DataObject) -> None:
 
 def test_ends_that_do_not_fit_the_blob_are_refused() -> None:
     for blob, ends in ((b"abc", [1, 2]), (b"abc", [1, 2, 4]), (b"abc", [3, 2, 3]), (b"", [0]), (b"abc", [])):
+        table = TokenTable(blob, np.array(ends, np.uint32))
         with pytest.raises(ModelError):
-            table = TokenTable(blob, np.array(ends, np.uint32))
             Model(tokens=table, ids=np.arange(len(ends), dtype=np.uint32), unit="char")
 
 

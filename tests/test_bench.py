@@ -152,8 +152,13 @@ def test_hostile_texts_have_their_size_and_are_the_same_each_time(kind: str) -> 
 
 
 def test_merges_come_back_from_ranks() -> None:
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"abc": 257, b"xyz": 258}
-    assert tokenizer_json.recovered_merges(ranks) == [(b"a", b"b"), (b"ab", b"c")]  # nothing merges to xyz
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
+    assert tokenizer_json.recovered_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c")]
+
+
+def test_a_token_that_nothing_merges_to_asks_for_every_merge() -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258, b"xyz": 259}
+    assert tokenizer_json.recovered_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c")]
 
 
 def test_a_record_can_be_shown_again(tmp_path: Path) -> None:
@@ -173,3 +178,10 @@ def test_threads_are_held_to_one_thread() -> None:
         records.row(ask, ask.cells[0], {OURS: outcome(took)}) for ask, took in zip(pair, (0.5, 0.9), strict=True)
     )
     assert report.scaling(two, [two, one]) == "1.80 ✓ (≥ 1.7)"
+
+
+def test_quick_takes_fewer_corpora_unless_they_are_named() -> None:
+    quick = {ask.text for ask in chosen(parser().parse_args(["--quick", "--only", "cold"]))}
+    named = {ask.text for ask in chosen(parser().parse_args(["--quick", "--only", "cold", "--corpora", "code"]))}
+    assert "code" not in quick
+    assert named <= {"code"}

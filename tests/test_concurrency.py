@@ -121,7 +121,7 @@ def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
     expected = [tok.encode(text, special="text") for text in BATCH]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert list(pool.map(tok.encode, BATCH, chunksize=200)) == expected
-        assert pool.submit(pickle.dumps, tok.model).result() == pickle.dumps(tok.model)
+        assert pool.submit(Tokenizer, tok.model).result() == tok
 
 
 def test_errors_come_back_from_other_processes(tok: Tokenizer) -> None:
@@ -170,7 +170,7 @@ INTERRUPTED = """
         "count_batch": lambda: tok.count_batch([text] * 60_000, threads=1),
         "encode": lambda: tok.encode_array(text * 10_000),
         "one piece": lambda: [raw.encode_array("ab" * 4_000_000) for _ in range(100)],
-        "short texts": lambda: tok.count_batch(["hello world"] * 30_000_000),
+        "short texts": lambda: tok.count_batch(["hello world"] * 15_000_000),
     }
     call = calls[sys.argv[1]]
     print("ready", flush=True)

@@ -9,7 +9,7 @@ import random
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -29,7 +29,9 @@ ENCODINGS = 2_500
 
 def examples(count: int) -> Any:
     """Settings of a differential test; the thorough profile draws more."""
-    return settings(max_examples=max(count, settings.default.max_examples), suppress_health_check=list(HealthCheck))
+    default = settings.default
+    drawn = max(count, default.max_examples if default else 0)
+    return settings(max_examples=drawn, suppress_health_check=list(HealthCheck))
 
 
 def rows(name: str) -> list[str]:
@@ -166,8 +168,20 @@ def test_pieces_are_counted_in_first_seen_order_by_many_threads() -> None:
 # Merging, with models that training would not make
 
 
+class Twins(NamedTuple):
+    """One model in the core and in the reference."""
+
+    tok: Tokenizer
+    model: reference.Model
+
+    def __repr__(self) -> str:
+        longer = {token: id for token, id in self.model.tokens.items() if len(token) > 1}
+        fields = (self.model.unit, self.model.whole_piece, self.model.patterns, self.tok.model.merge_rule)
+        return f"<{', '.join(map(str, fields))}, tokens {longer}, ranks {self.model.ranks}>"
+
+
 @st.composite
-def models(draw: st.DrawFn) -> tuple[Tokenizer, reference.Model]:
+def models(draw: st.DrawFn) -> Twins:
     """A model of few letters: any tokens in any order, ids permuted with holes, either merge rule."""
     unit = draw(st.sampled_from(["byte", "byte", "char"]))
     letters = draw(st.sampled_from(["ab", "abc", "a", "aé☀"]))
@@ -204,12 +218,12 @@ def models(draw: st.DrawFn) -> tuple[Tokenizer, reference.Model]:
         splitters=tuple(map(regex_split, patterns)),
     )
     ranks = reference.bytes_rule(by_token) if rule == "bytes" else reference.pair_rule(merges)
-    return Tokenizer(model), reference.Model(by_token, ranks, whole_piece, patterns, unit=unit)
+    return Twins(Tokenizer(model), reference.Model(by_token, ranks, whole_piece, patterns, unit=unit))
 
 
 @examples(ENCODINGS)
 @given(pair=models(), letters=st.sampled_from(["ab", "abc", "aé☀", "a", "abé \n"]), draws=st.data())
-def test_encoding_with_any_model(pair: tuple[Tokenizer, reference.Model], letters: str, draws: st.DataObject) -> None:
+def test_encoding_with_any_model(pair: Twins, letters: str, draws: st.DataObject) -> None:
     tok, model = pair
     batch: list[str | bytes] = draws.draw(st.lists(small_texts(letters, 40), min_size=1, max_size=5))
     if model.unit == "byte":
@@ -237,9 +251,27 @@ def test_encoding_with_any_model(pair: tuple[Tokenizer, reference.Model], letter
     assert tok.decode_batch(expected) == [text.decode(errors="replace") for text in decoded]
 
 
+@examples(300)
+@given(pair=models(), draws=st.data())
+def test_what_was_encoded_before_changes_nothing(pair: Twins, draws: st.DataObject) -> None:
+    """The core remembers pieces and parts of pieces; here the same ones come alone, inside others, and again."""
+    tok, model = pair
+    letters = "ab" if model.unit == "byte" else "a"
+    known = [token.decode() for token in model.tokens if len(token) > 1 and token not in BYTES and is_text(token)]
+    words = st.sampled_from([*known, "x", " ", "xx", "é", *letters]) if model.unit == "byte" else small_texts("a", 9)
+    for text in draws.draw(st.lists(st.lists(words, max_size=9).map("".join), min_size=10, max_size=30)):
+        if model.unit == "byte" or b"a" in model.tokens:
+            assert tok.encode(text) == reference.encode(text, model)
+
+
+def is_text(token: bytes) -> bool:
+    """Whether it is UTF-8."""
+    return token.decode(errors="ignore").encode() == token
+
+
 @examples(150)
 @given(pair=models(), text=st.lists(runs.map(lambda run: run[:9]), min_size=20, max_size=60).map("".join))
-def test_long_pieces(pair: tuple[Tokenizer, reference.Model], text: str) -> None:
+def test_long_pieces(pair: Twins, text: str) -> None:
     # More than 64 symbols go to the heap; here there are up to 540 in a piece.
     tok, model = pair
     text = text.translate(str.maketrans(" \n\t\r1'!é中", "abaabbbab"))
@@ -250,7 +282,7 @@ def test_long_pieces(pair: tuple[Tokenizer, reference.Model], text: str) -> None
 
 @examples(400)
 @given(pair=models())
-def test_recovered_merges_give_the_same_ids(pair: tuple[Tokenizer, reference.Model]) -> None:
+def test_recovered_merges_give_the_same_ids(pair: Twins) -> None:
     tok, model = pair
     if tok.model.merge_rule == "pair":
         assert tok.model.vocab.recover_merges().tolist() == tok.model.merges.tolist()

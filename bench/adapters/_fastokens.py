@@ -26,22 +26,23 @@ def load(encoding: Encoding) -> Engine:
 class Fastokens(Engine):
     """Calls of the native tokenizer, without the Python layer that makes it look like another library's.
 
-    The second argument adds no special tokens around the text, the third takes those in it as ordinary text.
+    Batches have no call for ordinary text: the second argument adds no special tokens around each text, the third takes
+    those in it as text.
     """
 
     def __init__(self, tok: Any) -> None:
         self.tok = tok
 
     def ids(self, text: str) -> Ids:
-        return as_ids(self.tok.encode(text, False, True).ids)
+        return as_ids(self.tok.encode_ordinary(text).ids)
 
     def arrays(self, texts: Sequence[str]) -> list[int]:
-        encode = self.tok.encode
-        return [len(encode(text, False, True)) for text in texts]
+        encode = self.tok.encode_ordinary
+        return [len(encode(text)) for text in texts]
 
     def lists(self, texts: Sequence[str]) -> list[int]:
-        encode = self.tok.encode
-        return [len(encode(text, False, True).ids) for text in texts]
+        encode = self.tok.encode_ordinary
+        return [len(encode(text).ids) for text in texts]
 
     def batch_arrays(self, texts: list[str], threads: int) -> Any:
         ids, ends = self.tok.encode_batch_flat(texts, False, True)

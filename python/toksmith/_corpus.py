@@ -98,7 +98,7 @@ def refuse_file_name(text: str) -> None:
 
 def in_path(path: Path, field: str) -> Iterator[str | bytes]:
     """The documents of a file, or of the text files below a folder in the order of their names."""
-    if not path.is_dir():
+    if not os.path.isdir(path):
         yield from in_file(path, field)
         return
     inside = sorted(item for item in path.rglob("*") if item.name.endswith(SUFFIXES_IN_FOLDERS) and item.is_file())
@@ -121,7 +121,9 @@ def in_file(path: Path, field: str) -> Iterator[str | bytes]:
             for number, line in enumerate(stream):
                 if line.strip():
                     yield row_text(line, path, number, field)
-    except (OSError, EOFError, zlib.error) as problem:
+    except CorpusError:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as problem:
         raise CorpusError(str(path), None, f"cannot be read: {problem}") from problem
 
 

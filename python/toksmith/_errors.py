@@ -220,8 +220,12 @@ class DownloadError(ToksmithError, OSError):
     """
 
     def __init__(self, url: str, expected: str, target: str, problem: str) -> None:
-        super().__init__(url, expected, target, problem)
+        super().__init__(problem)
         self.url, self.expected, self.target, self.problem = url, expected, target, problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OSError keeps no more than two arguments, and takes the first of two for an error number.
+        return DownloadError, (self.url, self.expected, self.target, self.problem)
 
     def __str__(self) -> str:
         return (

@@ -30,6 +30,7 @@ def patterns() -> Mapping[str, Pattern]:
 
     Returns: a read-only mapping of names to `Pattern`, sorted by name.
 
+    >>> import toksmith
     >>> sorted(toksmith.patterns())[:3]
     ['cl100k', 'cl100k_minbpe', 'gpt2']
     """

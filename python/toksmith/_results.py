@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ._errors import InvalidOption
+
 __all__ = ["Ragged", "StreamDecoder"]
 
 
@@ -44,6 +46,10 @@ class StreamDecoder:
     """
 
     def __init__(self, decode_bytes: Callable[[Iterable[int]], bytes], errors: str) -> None:
+        try:
+            codecs.lookup_error(errors)
+        except LookupError:
+            raise InvalidOption("errors", errors, "a name that bytes.decode knows: 'replace', 'strict', …") from None
         self._decode_bytes = decode_bytes
         self._characters = codecs.getincrementaldecoder("utf-8")(errors)
 

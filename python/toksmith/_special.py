@@ -1,8 +1,8 @@
 """What special tokens may be: contents that can never be found in two ways.
 
 A text is cut at its special tokens before anything else happens to it. If one content stood inside another, or the end
-of one were the start of another, the cut would depend on an order that nobody wrote down; such sets are refused here,
-for training and for loading alike. Ids are the caller's affair.
+of one were the start of another, the cut would depend on an order that nobody wrote down; such sets are refused here as
+arguments of `train` and `load`. A file may hold them, and then the longest of the leftmost is meant.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def count(counts: _core.PieceCounts, corpus: Corpus, threads: int, reporter: Rep
         raise TrainingInterrupted(None, "counting") from None
     reporter.report("counting", counts.bytes, counts.bytes)
     if counts.bytes == 0:
-        raise CorpusError(None, None, f"the corpus is empty: {counts.documents} documents, 0 bytes")
+        raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
 
 
 def built(

@@ -2,7 +2,7 @@
 //!
 //! A merge makes a token, so that a token that holds the bytes on both sides of a place is needed to merge across it.
 //! Where no token of the vocabulary fits around a place, no merge can ever cross it, and the two sides may be merged
-//! apart. What fits is asked of up to [`DEPTH`] bytes on each side, through a table of bits that may say yes too often
+//! apart. What fits is asked of up to `DEPTH` bytes on each side, through a table of bits that may say yes too often
 //! but never no: a place too few costs time and no exactness.
 
 /// Bytes on each side that are looked at.

@@ -13,6 +13,9 @@ use crate::vocab::Vocab;
 /// How many pieces are encoded between two looks at the stop flag.
 const PIECES_PER_LOOK: usize = 1 << 12;
 
+/// How many sessions are kept for the next calls.
+const MOST_WAITING: usize = 64;
+
 /// Everything that encoding needs. Immutable but for the sessions that wait for the next call.
 #[derive(Debug)]
 pub struct Encoder {
@@ -48,7 +51,9 @@ impl Encoder {
         let kept = self.waiting.try_lock().ok().and_then(|mut waiting| waiting.pop());
         let mut session = kept.unwrap_or_default();
         let result = work(&mut session);
-        if let Ok(mut waiting) = self.waiting.try_lock() {
+        if let Ok(mut waiting) = self.waiting.try_lock()
+            && waiting.len() < MOST_WAITING
+        {
             waiting.push(session);
         }
         result
@@ -207,6 +212,17 @@ mod tests {
                 encoded(encoder, Text::Bytes(&[text.as_bytes(), b"\xFF\xE6\x97"].concat()));
             }
         }
+    }
+
+    #[test]
+    fn a_token_that_only_the_whole_piece_lookup_reaches_keeps_both_answers() {
+        let whole = |pattern: &str| {
+            let added = AddedTokens::new(Vec::new()).unwrap();
+            let vocab = crate::merge::tests::vocab_of(&["bc", "abcd"], true);
+            Encoder::new(Arc::new(vocab), added, Splitter::new(&[pattern]).unwrap())
+        };
+        // `x` is in no token, so that `abcd` is a stretch of its own, which merges to `a bc d`.
+        assert_eq!(encoded(&whole("[a-z]+"), Text::Str("xabcdx abcd xabcdx")).len(), 5 + 1 + 1 + 1 + 5);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) fn merge_symbols(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &
         rescan(vocab, piece, scratch, 1);
         Ok(())
     } else {
-        heap(vocab, piece, stop, scratch)
+        heap(vocab, piece, stop, scratch, 1)
     }
 }
 
@@ -67,7 +67,11 @@ pub(crate) fn merge_symbols(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &
 pub(crate) fn last_pair(vocab: &Vocab, token: &[u8]) -> Option<(u32, u32)> {
     let mut scratch = Scratch::default();
     symbols(vocab, token, &mut scratch).ok()?;
-    rescan(vocab, token, &mut scratch, 2);
+    if scratch.ids.len() <= RESCAN_LIMIT {
+        rescan(vocab, token, &mut scratch, 2);
+    } else {
+        heap(vocab, token, &Stop::default(), &mut scratch, 2).ok()?;
+    }
     match scratch.ids[..] {
         [left, right] => vocab.merge(left, right, token).map(|_| (left, right)),
         _ => None,
@@ -139,8 +143,9 @@ fn rescan(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, least: usize) {
 /// The same for a long piece: pairs wait in a heap by (rank, position), and symbols are linked to their neighbours.
 ///
 /// An entry is out of date when its left symbol is gone or its pair has another merge by now; it is then passed over.
-fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, least: usize) -> Result<()> {
     let Scratch { ids, starts, links, heap, .. } = scratch;
+    let mut left_over = ids.len();
     let count = ids.len() as u32;
     links.clear();
     links.extend((0..count).map(|at| Link { before: at.wrapping_sub(1), after: at + 1 }));
@@ -164,11 +169,14 @@ fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Resu
     }
     *heap = BinaryHeap::from(entries);
     let mut merges_until_look = MERGES_PER_LOOK;
-    while let Some(Reverse((rank, at, id))) = heap.pop() {
+    while left_over > least
+        && let Some(Reverse((rank, at, id))) = heap.pop()
+    {
         if look(ids, links, at) != Some(Merge { rank, id }) {
             continue;
         }
         let Link { before, after } = links[at as usize];
+        left_over -= 1;
         ids[at as usize] = id;
         ids[after as usize] = GONE;
         let after = links[after as usize].after;
@@ -203,6 +211,11 @@ pub(crate) mod tests {
 
     /// The 256 bytes and `tokens` after them, ids in order.
     pub(crate) fn bytes_vocab(tokens: &[&str]) -> Vocab {
+        vocab_of(tokens, false)
+    }
+
+    /// The same, with or without the whole-piece lookup.
+    pub(crate) fn vocab_of(tokens: &[&str], whole_piece: bool) -> Vocab {
         let mut blob: Vec<u8> = (0..=255).collect();
         let mut ends: Vec<u32> = (1..=256).collect();
         for token in tokens {
@@ -211,7 +224,7 @@ pub(crate) mod tests {
         }
         let ids: Vec<u32> = (0..ends.len() as u32).collect();
         let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
-        Vocab::new(Unit::Byte, MergeRule::Bytes, false, tables).unwrap()
+        Vocab::new(Unit::Byte, MergeRule::Bytes, whole_piece, tables).unwrap()
     }
 
     fn merged(vocab: &Vocab, piece: &[u8]) -> Vec<u32> {
@@ -239,17 +252,18 @@ pub(crate) mod tests {
                     b"aab"[(state >> 33) as usize % 3]
                 })
                 .collect();
-            let run = |long: bool| {
+            let run = |long: bool, least: usize| {
                 let mut scratch = Scratch::default();
                 symbols(&vocab, &piece, &mut scratch).unwrap();
                 if long {
-                    heap(&vocab, &piece, &Stop::default(), &mut scratch).unwrap();
+                    heap(&vocab, &piece, &Stop::default(), &mut scratch, least).unwrap();
                 } else {
-                    rescan(&vocab, &piece, &mut scratch, 1);
+                    rescan(&vocab, &piece, &mut scratch, least);
                 }
                 scratch.ids
             };
-            assert_eq!(run(true), run(false));
+            assert_eq!(run(true, 1), run(false, 1));
+            assert_eq!(run(true, 2), run(false, 2));
         }
     }
 }

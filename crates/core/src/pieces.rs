@@ -179,16 +179,15 @@ impl<'e, 't> Pieces<'e, 't> {
             return ids.push(self.vocab.byte_id(self.window.text[start]));
         }
         let key = self.window.key(start, len);
-        let known = self.session.memory.find(&key);
-        if let Some((known, true)) = known {
+        if let Some((known, true)) = self.session.memory.find(&key) {
             return ids.extend(known);
         }
-        // What only the whole-piece lookup makes one token is merged anew each time: its slot has the other answer.
-        let other = known.map(|(known, _)| known[0]);
         let before = ids.as_slice().len();
         merge_stretch(self.vocab, &self.window, start, len, ids);
         let merged = &ids.as_slice()[before..];
-        if other.is_none_or(|id| merged == [id]) {
+        // What only the whole-piece lookup makes one token has another answer as a piece, and is merged anew each time.
+        let whole = self.vocab.whole_piece().then(|| self.vocab.id(&self.window.text[start..start + len])).flatten();
+        if whole.is_none_or(|id| merged == [id]) {
             self.session.memory.learn(key, merged, true);
         }
     }

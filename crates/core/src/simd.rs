@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn every_byte_at_every_place_is_what_it_is() {
         for first in 0..=255u8 {
-            let block = std::array::from_fn(|at| first.wrapping_add(at as u8 * 37));
+            let block = std::array::from_fn(|at| first.wrapping_add((at as u8).wrapping_mul(37)));
             let plain = masks_plain(&block);
             assert_eq!(masks(&block), plain);
             #[cfg(target_arch = "x86_64")]

@@ -47,7 +47,7 @@ struct Symbols<'s> {
     ends: [u8; ROOM],
     /// Where the symbol before starts.
     before: [u8; ROOM],
-    /// The merge of the symbol and the next one, as rank and position; [`NEVER`] for none.
+    /// The merge of the symbol and the next one, as rank and position; `NEVER` for none.
     waiting: [u32; ROOM],
     /// The id which that merge makes.
     made: [u32; ROOM],

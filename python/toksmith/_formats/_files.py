@@ -21,6 +21,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     Raises:
         FormatError: There is no such file, it is a folder, it is too large, or it cannot be read.
     """
+    path = os.fspath(path)  # an int would be taken for an open file, and closed
     data = bytearray()
     try:
         with open(path, "rb") as file:

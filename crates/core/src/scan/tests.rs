@@ -1,4 +1,4 @@
-//! Every scanner against its regex.
+//! Every scanner against its regex. `TOKSMITH_EXHAUSTIVE=1` goes to the full depth, which takes an hour.
 
 use crate::pattern::{PATTERNS, Pattern};
 use crate::split::Splitter;
@@ -43,6 +43,10 @@ const REPRESENTATIVES: &[&str] = &[
 
 /// One character for each way in which the patterns can go on.
 const REDUCED: &[&str] = &["a", "A", "1", " ", "\n", "'", "!", "中", "\u{300}"];
+
+fn depth(usual: usize, full: usize) -> usize {
+    if std::env::var_os("TOKSMITH_EXHAUSTIVE").is_some() { full } else { usual }
+}
 
 fn pieces(splitter: &Splitter, text: &str) -> Vec<usize> {
     let (mut ends, mut end) = (Vec::new(), 0);
@@ -92,25 +96,25 @@ fn every_row_has_a_scanner() {
 
 #[test]
 fn all_short_tuples_of_representatives() {
-    let length = if cfg!(debug_assertions) { 2 } else { 3 };
+    let length = depth(2, 4);
     each_row(|_, check| tuples(REPRESENTATIVES, length, &mut String::new(), check));
 }
 
 #[test]
 fn all_longer_tuples_of_the_reduced_classes() {
-    let length = if cfg!(debug_assertions) { 4 } else { 5 };
+    let length = depth(4, 7);
     each_row(|_, check| tuples(REDUCED, length, &mut String::new(), check));
 }
 
 #[test]
 fn contractions_in_every_case() {
     let symbols = ["'", "s", "T", "l", "L", "v", "E", "r", "ſ", "K", "x", " "];
-    each_row(|_, check| tuples(&symbols, 4, &mut String::new(), check));
+    each_row(|_, check| tuples(&symbols, depth(3, 4), &mut String::new(), check));
 }
 
 #[test]
 fn every_code_point_alone_and_between_letters() {
-    let step = if cfg!(debug_assertions) { 7 } else { 1 };
+    let step = depth(11, 1);
     each_row(|_, check| {
         for char in ('\0'..=char::MAX).step_by(step) {
             check(&format!("{char}"));
@@ -186,7 +190,7 @@ const WORDS: &[&str] = &[
 /// Texts of ASCII and a little else, long enough for blocks, with every run and edge at every offset sooner or later.
 #[test]
 fn drawn_texts_longer_than_a_block() {
-    let rounds = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
+    let rounds = depth(20_000, 1_000_000);
     each_row(|_, check| {
         let mut state = 7u64;
         for _ in 0..rounds {
