@@ -6,10 +6,9 @@
 
 use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::key::{Key, hash};
+use crate::key::{Key, Seeds};
 use crate::simd::prefetch;
 
 /// The longest piece, in bytes, that is remembered at all.
@@ -39,12 +38,6 @@ pub fn count(words: &Words) -> usize {
     (words[META] & COUNT) as usize
 }
 
-/// The hash of a piece without a key.
-#[must_use]
-pub fn hash_long(piece: &[u8]) -> u64 {
-    FxBuildHasher.hash_one(piece)
-}
-
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct Slot {
@@ -63,6 +56,8 @@ impl Slot {
 pub struct Memory {
     slots: Box<[Slot]>,
     used: usize,
+    seeds: Seeds,
+    hasher: DefaultHashBuilder,
     long: HashTable<LongPiece>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
@@ -86,6 +81,8 @@ impl Default for Memory {
         Self {
             slots,
             used: 0,
+            seeds: Seeds::default(),
+            hasher: DefaultHashBuilder::default(),
             long: HashTable::new(),
             bytes: Vec::new(),
             ids: Vec::new(),
@@ -99,7 +96,7 @@ impl Memory {
     #[inline]
     fn place(&self, key: &Key) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = hash(key) as usize & mask;
+        let mut at = self.seeds.hash(key) as usize & mask;
         loop {
             let slot = &self.slots[at];
             if slot.key == *key || slot.is_empty() {
@@ -147,7 +144,7 @@ impl Memory {
     #[inline]
     #[must_use]
     pub fn expect(&self, key: &Key) -> usize {
-        let at = hash(key) as usize & (self.slots.len() - 1);
+        let at = self.seeds.hash(key) as usize & (self.slots.len() - 1);
         prefetch(&self.slots[at]);
         at
     }
@@ -183,6 +180,12 @@ impl Memory {
         let start = self.ids.len() as u32;
         self.ids.extend_from_slice(ids);
         (start, self.ids.len() as u32)
+    }
+
+    /// The hash of a piece without a key.
+    #[must_use]
+    pub fn hash_long(&self, piece: &[u8]) -> u64 {
+        self.hasher.hash_one(piece)
     }
 
     /// The ids of a long piece.

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 use sha2::{Digest, Sha256};
 
 use crate::error::Result;
@@ -19,7 +18,7 @@ pub struct Tally {
     pub first: (u64, u64),
 }
 
-type Table = HashMap<Vec<u8>, Tally, FxBuildHasher>;
+type Table = HashMap<Vec<u8>, Tally>;
 
 /// The pieces of a corpus with their counts. The order of documents matters for first positions only.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Short stretches of a text as keys: their bytes in a few machine words, so that two are compared at once.
 
-use crate::vocab::{SHORT, ShortKey};
+use std::hash::{BuildHasher, RandomState};
 
 /// The longest stretch, in bytes, that has a key.
 pub const LONGEST: usize = 31;
@@ -53,6 +53,21 @@ impl<'t> Window<'t> {
     }
 }
 
+/// The longest stretch, in bytes, that has a short key.
+pub const SHORT: usize = 12;
+
+/// The bytes of a short stretch, zeros after them, and the length in the highest bits.
+pub type ShortKey = u128;
+
+/// The key of up to [`SHORT`] bytes.
+#[inline]
+#[must_use]
+pub fn short_key(stretch: &[u8]) -> ShortKey {
+    let mut bytes = [0; 16];
+    bytes[..stretch.len()].copy_from_slice(stretch);
+    u128::from_le_bytes(bytes) | (stretch.len() as u128) << 124
+}
+
 /// By length: the bits of a key that belong to the piece.
 static MASKS: [Key; LONGEST + 1] = {
     let mut masks = [[0; 4]; LONGEST + 1];
@@ -68,23 +83,43 @@ static MASKS: [Key; LONGEST + 1] = {
     masks
 };
 
-/// A well mixed hash.
+/// Random numbers that hashes are mixed with, so that nobody can write a text or a vocabulary whose keys all collide.
+#[derive(Debug, Clone, Copy)]
+pub struct Seeds([u64; 4]);
+
+impl Default for Seeds {
+    fn default() -> Self {
+        let random = RandomState::new();
+        Self(std::array::from_fn(|at| random.hash_one(at)))
+    }
+}
+
+impl Seeds {
+    /// The hash of a key.
+    #[inline]
+    #[must_use]
+    pub fn hash(&self, key: &Key) -> u64 {
+        fold(key[0] ^ self.0[0], key[1] ^ self.0[1]) ^ fold(key[2] ^ self.0[2], key[3] ^ self.0[3])
+    }
+
+    /// The hash of a short key.
+    #[inline]
+    #[must_use]
+    pub fn hash_short(&self, key: ShortKey) -> u64 {
+        fold(key as u64 ^ self.0[0], (key >> 64) as u64 ^ self.0[1])
+    }
+}
+
+/// Both halves of a product in one word.
 #[inline]
-#[must_use]
-pub fn hash(key: &Key) -> u64 {
-    let fold = |left: u64, right: u64| {
-        let product = u128::from(left) * u128::from(right);
-        (product as u64) ^ (product >> 64) as u64
-    };
-    let head = fold(key[0] ^ 0x9E37_79B9_7F4A_7C15, key[1] ^ 0xD1B5_4A32_D192_ED03);
-    let tail = fold(key[2] ^ 0x8CB9_2BA7_2F3D_8DD7, key[3] ^ 0xA24B_AED4_963E_E407);
-    head ^ tail
+fn fold(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    (product as u64) ^ (product >> 64) as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocab::short_key;
 
     #[test]
     fn keys_hold_the_stretch_and_nothing_after_it() {

@@ -4,7 +4,7 @@
 //! between two cuts, which is likely to have been met before, is looked up or merged.
 
 use crate::Result;
-use crate::cache::{Memory, Words, count, hash_long};
+use crate::cache::{Memory, Words, count};
 use crate::key::{Key, LONGEST, Window};
 use crate::merge::{Scratch, merge_symbols};
 use crate::parallel::Stop;
@@ -136,7 +136,7 @@ impl<'e, 't> Pieces<'e, 't> {
     #[inline(never)]
     fn long_piece(&mut self, start: usize, len: usize) -> Result<()> {
         let piece = &self.window.text[start..start + len];
-        let hash = hash_long(piece);
+        let hash = self.session.memory.hash_long(piece);
         if let Some(ids) = self.session.memory.find_long(hash, piece) {
             self.out.slice(ids);
             return Ok(());

@@ -6,7 +6,6 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 
 use crate::error::{Error, Result};
 use crate::vocab::ID_LIMIT;
@@ -48,7 +47,7 @@ pub enum Segment {
 #[derive(Debug)]
 pub struct AddedTokens {
     tokens: Vec<AddedToken>,
-    places: HashMap<String, usize, FxBuildHasher>,
+    places: HashMap<String, usize>,
     all: Option<AhoCorasick>,
     /// Finds only the tokens that are not special, whose places are in `plain`.
     ordinary: Option<AhoCorasick>,
@@ -61,7 +60,7 @@ impl AddedTokens {
     /// # Errors
     /// [`Error::Model`] for an empty content or one listed twice.
     pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
-        let mut places = HashMap::with_capacity_and_hasher(tokens.len(), FxBuildHasher);
+        let mut places = HashMap::with_capacity(tokens.len());
         for (place, token) in tokens.iter().enumerate() {
             if token.content.is_empty() {
                 return Err(Error::model("an added token has no content", Some(token.id)));

@@ -3,8 +3,8 @@
 //! Pairs wait beside their positions in one word each, the rank in the higher bits, so that the smallest word is the
 //! lowest rank and the leftmost of equals.
 
-use crate::key::{LONGEST, Window};
-use crate::vocab::{Merge, MergeRule, SHORT, Vocab};
+use crate::key::{LONGEST, SHORT, Window};
+use crate::vocab::{Merge, MergeRule, Vocab};
 
 const ROOM: usize = LONGEST + 1;
 const NEVER: u32 = u32::MAX;

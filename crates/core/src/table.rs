@@ -10,7 +10,6 @@ use std::hash::Hash;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 
 use crate::error::{Error, Result};
 
@@ -175,7 +174,7 @@ fn refuse_repeats(data: &[u8], tokens: &Tokens, starts: &[usize]) -> Result<()> 
 
 /// The places of the first item that occurs a second time.
 fn first_repeat<T: Hash + Eq>(items: impl ExactSizeIterator<Item = T>) -> Option<(usize, usize)> {
-    let mut places = HashMap::with_capacity_and_hasher(items.len(), FxBuildHasher);
+    let mut places = HashMap::with_capacity(items.len());
     items.enumerate().find_map(|(again, item)| places.insert(item, again).map(|first| (first, again)))
 }
 

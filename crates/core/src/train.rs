@@ -15,7 +15,6 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 
 use crate::count::PieceCounts;
 use crate::error::{Error, Result};
@@ -281,7 +280,7 @@ type Entry = (u64, Reverse<u64>, usize);
 struct Pairs {
     options: Options,
     table: Vec<Pair>,
-    by_key: HashMap<(u32, u32), usize, FxBuildHasher>,
+    by_key: HashMap<(u32, u32), usize>,
     heap: BinaryHeap<Entry>,
     token_bytes: Vec<u32>,
 }

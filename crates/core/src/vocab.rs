@@ -7,11 +7,11 @@
 use std::hash::BuildHasher;
 
 use hashbrown::hash_table::Entry;
-use hashbrown::{HashMap, HashTable};
-use rustc_hash::FxBuildHasher;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::crossing::Crossings;
 use crate::error::{Error, Result};
+use crate::key::{SHORT, Seeds, ShortKey, short_key};
 
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
 pub const ID_LIMIT: u32 = 1 << 24;
@@ -78,50 +78,35 @@ pub struct Vocab {
     short: ShortIndex,
     /// Places of the others.
     long: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     byte_ids: Box<[u32; 256]>,
     /// By first and second byte: their merge. Only for [`Unit::Byte`].
     byte_pairs: Box<[Merge]>,
     crossings: Crossings,
-    pairs: HashMap<(u32, u32), Merge, FxBuildHasher>,
+    pairs: HashMap<(u32, u32), Merge>,
     merges: Box<[[u32; 3]]>,
 }
 
 const HOLE: u32 = u32::MAX;
 
-/// Tokens of up to this many bytes are their own keys.
-pub const SHORT: usize = 12;
-
-/// The bytes of a short token, zeros after them, and the length in the highest bits.
-pub type ShortKey = u128;
-
-/// The key of up to [`SHORT`] bytes.
-#[inline]
-#[must_use]
-pub fn short_key(token: &[u8]) -> ShortKey {
-    let mut bytes = [0; 16];
-    bytes[..token.len()].copy_from_slice(token);
-    u128::from_le_bytes(bytes) | (token.len() as u128) << 124
-}
-
 /// Places by short key: one word a token, which holds the key and, in the bits that the key leaves free, the place.
 #[derive(Debug)]
 struct ShortIndex {
     words: Box<[u128]>,
+    seeds: Seeds,
 }
 
 impl ShortIndex {
     const PLACE: u128 = (ID_LIMIT as u128 - 1) << 96;
 
     fn new(tokens: usize) -> Self {
-        Self { words: vec![0; (tokens * 2 + 2).next_power_of_two()].into() }
+        Self { words: vec![0; (tokens * 2 + 2).next_power_of_two()].into(), seeds: Seeds::default() }
     }
 
     /// Where the key is, or the free word where it belongs.
     #[inline]
     fn at(&self, key: ShortKey) -> usize {
-        let product =
-            u128::from(key as u64 ^ 0x9E37_79B9_7F4A_7C15) * u128::from((key >> 64) as u64 ^ 0xD1B5_4A32_D192_ED03);
-        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & (self.words.len() - 1);
+        let mut at = self.seeds.hash_short(key) as usize & (self.words.len() - 1);
         loop {
             let word = self.words[at];
             if word & !Self::PLACE == key || word == 0 {
@@ -174,6 +159,7 @@ impl Vocab {
             places: places_by_id(tables)?,
             short: ShortIndex::new(tables.ids.len()),
             long: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             byte_ids: Box::new([0; 256]),
             byte_pairs: Box::default(),
             crossings: Crossings::new(std::iter::empty()),
@@ -192,7 +178,7 @@ impl Vocab {
     }
 
     fn fill_by_bytes(&mut self) -> Result<()> {
-        let hash = |token: &[u8]| FxBuildHasher.hash_one(token);
+        let hash = |token: &[u8]| self.hasher.hash_one(token);
         for place in 0..self.ids.len() as u32 {
             let token = token_at(&self.blob, &self.ends, place);
             let other = if token.len() <= SHORT {
@@ -330,7 +316,7 @@ impl Vocab {
             return self.short.find(short_key(token));
         }
         let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
-        self.long.find(FxBuildHasher.hash_one(token), same).copied()
+        self.long.find(self.hasher.hash_one(token), same).copied()
     }
 
     /// The id of a single byte. Only for [`Unit::Byte`].
