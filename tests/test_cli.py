@@ -1,6 +1,7 @@
 """The command line as its users meet it: what it prints, what it refuses, and its exit codes."""
 
 import ast
+import itertools
 import json
 import os
 import signal
@@ -214,11 +215,19 @@ def test_an_interrupted_training_is_saved_beside(
     assert "the 20 merges learned so far are lost, as -o was not given" in result.stderr
 
 
+def interruptible(command: list[str]) -> subprocess.Popen[bytes]:
+    """A process that hears Ctrl-C also where the tests run in the background, which ignores it for all that it starts."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from toksmith._cli import main; main()"
+    assert command[1:3] == ["-m", "toksmith"]
+    command = [sys.executable, "-c", code, *command[3:]]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="lacks SIGINT for one process")
 def test_ctrl_c_ends_a_training_within_a_second(tmp_path: Path) -> None:
     out = tmp_path / "out.toksmith"
     command = [sys.executable, "-m", "toksmith", "train", "-o", out, "--merges", "4000000", "--pattern", "none"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    with interruptible(command) as child:
         assert child.stdin is not None
         child.stdin.write(noise(6_000_000))  # more than a pipe holds: the child reads, so it has started
         child.stdin.close()
@@ -433,7 +442,7 @@ def test_the_unexpected_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.skipif(os.name == "nt", reason="lacks SIGINT for one process")
 def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
     command = [sys.executable, "-m", "toksmith", "encode", "-t", saved]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    with interruptible(command) as child:
         assert child.stdin is not None
         child.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: the child reads, so it has started
         child.stdin.flush()
@@ -448,9 +457,10 @@ def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
 def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     big.write_bytes(b"hello\n" * 50_000)
-    for command in (["encode", str(big)], ["show", str(big)]):
+    for command, unbuffered in itertools.product((["encode", str(big)], ["show", str(big)]), ("", "1")):
         arguments = [sys.executable, "-m", "toksmith", *command, "-t", saved]
-        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
             assert child.stdout is not None
             assert child.stderr is not None
             child.stdout.read(10)

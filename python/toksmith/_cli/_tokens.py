@@ -5,6 +5,7 @@ Text is read and written as bytes, so that nothing is lost on the way.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -122,11 +123,14 @@ def show(
     if as_json:
         print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
         return
-    console = Console(file=sys.stdout, highlight=False)
+    # Not written by rich, which has an exit code of its own for a reader that leaves.
+    drawn = io.StringIO()
+    console = Console(file=drawn, highlight=False, force_terminal=sys.stdout.isatty() or None)
     for line in _render.draw_tokens(views, ids=ids):
-        with console.capture() as drawn:
-            console.print(line, soft_wrap=not console.is_terminal)
-        print(drawn.get(), end="")  # not written by rich, which has an exit code of its own for a reader that leaves
+        console.print(line, soft_wrap=not console.is_terminal)
+        print(drawn.getvalue(), end="")
+        drawn.seek(0)
+        drawn.truncate()
     print(_render.summary(views))
 
 
