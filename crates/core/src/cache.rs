@@ -16,6 +16,7 @@ const LONGEST_REMEMBERED: usize = 1 << 10;
 /// The largest table, in slots of 64 bytes: 64 MiB.
 const MOST_SLOTS: usize = 1 << 20;
 const FEWEST_SLOTS: usize = 1 << 12;
+const SMALL_TABLE: usize = 1 << 15;
 /// The most bytes kept for what slots have no room for; then all of that is forgotten.
 const MOST_SPILT: usize = 16 << 20;
 /// How many long pieces that came once are kept in mind.
@@ -108,7 +109,7 @@ impl Memory {
 
     /// Remembers the ids of a piece; `merged` says that merging gave them.
     pub fn learn(&mut self, key: Key, ids: &[u32], merged: bool) {
-        if self.used * 10 > self.slots.len() * 6 {
+        if self.used * 4 > self.slots.len() * 3 {
             self.grow();
         }
         let mut words = [0; 8];
@@ -132,7 +133,9 @@ impl Memory {
             self.used = 0;
             return;
         }
-        let slots = vec![Slot::default(); self.slots.len() * 4].into();
+        // Small tables grow in large steps, for there are many to come; large ones in small steps, for each costs memory.
+        let factor = if self.slots.len() < SMALL_TABLE { 4 } else { 2 };
+        let slots = vec![Slot::default(); self.slots.len() * factor].into();
         let old = std::mem::replace(&mut self.slots, slots);
         for slot in old.iter().filter(|slot| !slot.is_empty()) {
             let at = self.place(&slot.key);

@@ -93,20 +93,32 @@ const HOLE: u32 = u32::MAX;
 #[derive(Debug)]
 struct ShortIndex {
     words: Box<[u128]>,
+    /// A bit for every key's hash: most keys that are asked for while merging are none, and this small table says so.
+    filter: Box<[u64; FILTER]>,
     seeds: Seeds,
 }
+
+/// Words of the filter.
+const FILTER: usize = 1 << 14;
 
 impl ShortIndex {
     const PLACE: u128 = (ID_LIMIT as u128 - 1) << 96;
 
     fn new(tokens: usize) -> Self {
-        Self { words: vec![0; (tokens * 2 + 2).next_power_of_two()].into(), seeds: Seeds::default() }
+        let words = vec![0; (tokens * 2 + 2).next_power_of_two()].into();
+        Self { words, filter: Box::new([0; FILTER]), seeds: Seeds::default() }
+    }
+
+    /// The word and bit of the filter for a hash.
+    #[inline]
+    fn bit(hash: u64) -> (usize, u32) {
+        ((hash >> 58) as usize | (hash >> 40) as usize % (FILTER / 64) * 64, (hash >> 34) as u32 % 64)
     }
 
     /// Where the key is, or the free word where it belongs.
     #[inline]
-    fn at(&self, key: ShortKey) -> usize {
-        let mut at = self.seeds.hash_short(key) as usize & (self.words.len() - 1);
+    fn at(&self, key: ShortKey, hash: u64) -> usize {
+        let mut at = hash as usize & (self.words.len() - 1);
         loop {
             let word = self.words[at];
             if word & !Self::PLACE == key || word == 0 {
@@ -118,13 +130,21 @@ impl ShortIndex {
 
     #[inline]
     fn find(&self, key: ShortKey) -> Option<u32> {
-        let word = self.words[self.at(key)];
+        let hash = self.seeds.hash_short(key);
+        let (place, bit) = Self::bit(hash);
+        if self.filter[place] >> bit & 1 == 0 {
+            return None;
+        }
+        let word = self.words[self.at(key, hash)];
         (word != 0).then_some(((word & Self::PLACE) >> 96) as u32)
     }
 
     /// The place that the key has already, if it has one.
     fn insert(&mut self, key: ShortKey, place: u32) -> Option<u32> {
-        let at = self.at(key);
+        let hash = self.seeds.hash_short(key);
+        let (word, bit) = Self::bit(hash);
+        self.filter[word] |= 1 << bit;
+        let at = self.at(key, hash);
         let found = self.words[at];
         if found == 0 {
             self.words[at] = key | u128::from(place) << 96;
