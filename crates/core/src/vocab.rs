@@ -94,7 +94,7 @@ const HOLE: u32 = u32::MAX;
 struct ShortIndex {
     words: Box<[u128]>,
     /// A bit for every key's hash: most keys that are asked for while merging are none, and this small table says so.
-    filter: Box<[u64; FILTER]>,
+    filter: Box<[u64]>,
     seeds: Seeds,
 }
 
@@ -106,13 +106,13 @@ impl ShortIndex {
 
     fn new(tokens: usize) -> Self {
         let words = vec![0; (tokens * 2 + 2).next_power_of_two()].into();
-        Self { words, filter: Box::new([0; FILTER]), seeds: Seeds::default() }
+        Self { words, filter: vec![0; FILTER].into(), seeds: Seeds::default() }
     }
 
     /// The word and bit of the filter for a hash.
     #[inline]
     fn bit(hash: u64) -> (usize, u32) {
-        ((hash >> 58) as usize | (hash >> 40) as usize % (FILTER / 64) * 64, (hash >> 34) as u32 % 64)
+        ((hash >> 34) as usize % FILTER, (hash >> 58) as u32)
     }
 
     /// Where the key is, or the free word where it belongs.
