@@ -2,11 +2,15 @@
 //!
 //! 1. [`error`]: the one error type.
 //! 2. [`vocab`]: the immutable vocabulary: tokens, ids, and which pairs merge.
-//! 3. text → ids: [`special`] cuts, [`pattern`] and [`split`] make pieces (with [`scan`]), [`merge`] turns a piece into ids, and
-//!    [`encode`] conducts.
+//! 3. text → ids: [`special`] cuts, [`pattern`] and [`split`] make pieces, [`merge`] turns a piece into ids, and
+//!    [`encode`] conducts, one text or many ([`parallel`]).
 //! 4. ids → bytes: [`decode`].
 //! 5. corpus → merges: [`count`], then [`train`].
 //! 6. [`table`]: the token tables of files.
+//!
+//! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
+//! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`]) and the
+//! instructions of [`simd`].
 //!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
@@ -16,6 +20,7 @@ pub mod crossing;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod index;
 pub mod key;
 pub mod merge;
 pub mod parallel;

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use crate::error::{Error, Result};
 use crate::parallel::Stop;
-use crate::vocab::{Merge, Unit, Vocab};
+use crate::vocab::{Merge, MergeRule, Unit, Vocab};
 
 /// Pieces of more symbols than this go to the heap.
 const RESCAN_LIMIT: usize = 64;
@@ -63,8 +63,23 @@ pub(crate) fn merge_symbols(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &
     }
 }
 
+/// The merges as a list of left, right and result id, in rank order.
+///
+/// For [`MergeRule::Bytes`] a token's merge is the last one that happens when its own bytes are encoded without
+/// the whole-piece lookup; tokens that merging alone does not reach have none. Replacing the rule by this list
+/// changes no id: inside the bytes of a token that was merged from two neighbours no merge crossed an edge, so
+/// that the neighbours are those of the token alone.
+#[must_use]
+pub fn recover_merges(vocab: &Vocab) -> Vec<[u32; 3]> {
+    if vocab.merge_rule() == MergeRule::Pair {
+        return vocab.merges().to_vec();
+    }
+    let pairs = vocab.tokens().filter_map(|(token, id)| last_pair(vocab, token).map(|pair| (pair, id)));
+    pairs.map(|((left, right), id)| [left, right, id]).collect()
+}
+
 /// The two ids that are left of `token` before the merge that makes it one, if merging gets there.
-pub(crate) fn last_pair(vocab: &Vocab, token: &[u8]) -> Option<(u32, u32)> {
+fn last_pair(vocab: &Vocab, token: &[u8]) -> Option<(u32, u32)> {
     let mut scratch = Scratch::default();
     symbols(vocab, token, &mut scratch).ok()?;
     if scratch.ids.len() <= RESCAN_LIMIT {
@@ -207,7 +222,7 @@ const GONE: u32 = u32::MAX;
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::vocab::{MergeRule, Tables};
+    use crate::vocab::Tables;
 
     /// The 256 bytes and `tokens` after them, ids in order.
     pub(crate) fn bytes_vocab(tokens: &[&str]) -> Vocab {
@@ -239,6 +254,19 @@ pub(crate) mod tests {
         assert_eq!(merged(&bytes_vocab(&["aba", "ab"]), b"abab"), [256, 98]);
         assert_eq!(merged(&bytes_vocab(&["ba", "ab"]), b"abab"), [97, 256, 98]);
         assert_eq!(merged(&bytes_vocab(&["aa"]), b"aaa"), [256, 97]);
+    }
+
+    #[test]
+    fn a_bytes_vocabulary_recovers_its_merges() {
+        let vocab = bytes_vocab(&["ab", "abc", "bc"]);
+        let merges = recover_merges(&vocab);
+        assert_eq!(merges, [[97, 98, 256], [256, 99, 257], [98, 99, 258]]);
+    }
+
+    #[test]
+    fn a_token_that_merging_does_not_reach_has_no_merge() {
+        let vocab = bytes_vocab(&["abc"]);
+        assert!(recover_merges(&vocab).is_empty());
     }
 
     #[test]

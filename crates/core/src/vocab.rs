@@ -11,10 +11,11 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::crossing::Crossings;
 use crate::error::{Error, Result};
-use crate::key::{SHORT, Seeds, ShortKey, short_key};
+use crate::index::{PLACE_BITS, ShortIndex};
+use crate::key::{SHORT, ShortKey, short_key};
 
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
-pub const ID_LIMIT: u32 = 1 << 24;
+pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
 
 /// The most merges that a vocabulary may hold, so that a rank and a position fit one word.
 pub const MERGE_LIMIT: usize = 1 << 26;
@@ -88,71 +89,6 @@ pub struct Vocab {
 }
 
 const HOLE: u32 = u32::MAX;
-
-/// Places by short key: one word a token, which holds the key and, in the bits that the key leaves free, the place.
-#[derive(Debug)]
-struct ShortIndex {
-    words: Box<[u128]>,
-    /// A bit for every key's hash: most keys that are asked for while merging are none, and this small table says so.
-    filter: Box<[u64]>,
-    seeds: Seeds,
-}
-
-/// Words of the filter.
-const FILTER: usize = 1 << 14;
-
-impl ShortIndex {
-    const PLACE: u128 = (ID_LIMIT as u128 - 1) << 96;
-
-    fn new(tokens: usize) -> Self {
-        let words = vec![0; (tokens * 2 + 2).next_power_of_two()].into();
-        Self { words, filter: vec![0; FILTER].into(), seeds: Seeds::default() }
-    }
-
-    /// The word and bit of the filter for a hash.
-    #[inline]
-    fn bit(hash: u64) -> (usize, u32) {
-        ((hash >> 34) as usize % FILTER, (hash >> 58) as u32)
-    }
-
-    /// Where the key is, or the free word where it belongs.
-    #[inline]
-    fn at(&self, key: ShortKey, hash: u64) -> usize {
-        let mut at = hash as usize & (self.words.len() - 1);
-        loop {
-            let word = self.words[at];
-            if word & !Self::PLACE == key || word == 0 {
-                return at;
-            }
-            at = (at + 1) & (self.words.len() - 1);
-        }
-    }
-
-    #[inline]
-    fn find(&self, key: ShortKey) -> Option<u32> {
-        let hash = self.seeds.hash_short(key);
-        let (place, bit) = Self::bit(hash);
-        if self.filter[place] >> bit & 1 == 0 {
-            return None;
-        }
-        let word = self.words[self.at(key, hash)];
-        (word != 0).then_some(((word & Self::PLACE) >> 96) as u32)
-    }
-
-    /// The place that the key has already, if it has one.
-    fn insert(&mut self, key: ShortKey, place: u32) -> Option<u32> {
-        let hash = self.seeds.hash_short(key);
-        let (word, bit) = Self::bit(hash);
-        self.filter[word] |= 1 << bit;
-        let at = self.at(key, hash);
-        let found = self.words[at];
-        if found == 0 {
-            self.words[at] = key | u128::from(place) << 96;
-            return None;
-        }
-        Some(((found & Self::PLACE) >> 96) as u32)
-    }
-}
 
 impl Vocab {
     /// The vocabulary of `tables`, checked.
@@ -377,19 +313,10 @@ impl Vocab {
         }
     }
 
-    /// The merges as a list of left, right and result id, in rank order.
-    ///
-    /// For [`MergeRule::Bytes`] a token's merge is the last one that happens when its own bytes are encoded without
-    /// the whole-piece lookup; tokens that merging alone does not reach have none. Replacing the rule by this list
-    /// changes no id: inside the bytes of a token that was merged from two neighbours no merge crossed an edge, so
-    /// that the neighbours are those of the token alone.
+    /// The listed merges: left id, right id and result id, in rank order. None under [`MergeRule::Bytes`].
     #[must_use]
-    pub fn recover_merges(&self) -> Vec<[u32; 3]> {
-        if self.merge_rule == MergeRule::Pair {
-            return self.merges.to_vec();
-        }
-        let pairs = self.tokens().filter_map(|(token, id)| crate::merge::last_pair(self, token).map(|pair| (pair, id)));
-        pairs.map(|((left, right), id)| [left, right, id]).collect()
+    pub fn merges(&self) -> &[[u32; 3]] {
+        &self.merges
     }
 }
 
@@ -426,20 +353,6 @@ fn places_by_id(tables: Tables<'_>) -> Result<Box<[u32]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::tests::bytes_vocab;
-
-    #[test]
-    fn a_bytes_vocabulary_recovers_its_merges() {
-        let vocab = bytes_vocab(&["ab", "abc", "bc"]);
-        let merges = vocab.recover_merges();
-        assert_eq!(merges, [[97, 98, 256], [256, 99, 257], [98, 99, 258]]);
-    }
-
-    #[test]
-    fn a_token_that_merging_does_not_reach_has_no_merge() {
-        let vocab = bytes_vocab(&["abc"]);
-        assert!(vocab.recover_merges().is_empty());
-    }
 
     #[test]
     fn broken_tables_are_refused() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use toksmith_core::merge::recover_merges;
 use toksmith_core::pattern::PATTERNS;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
 
@@ -64,7 +65,7 @@ impl Vocab {
     }
 
     fn recover_merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
-        let merges = call(py, self.0.len() * 8, |_| Ok(self.0.recover_merges()))?;
+        let merges = call(py, self.0.len() * 8, |_| Ok(recover_merges(&self.0)))?;
         let count = merges.len();
         merges.into_flattened().into_pyarray(py).reshape([count, 3])
     }
