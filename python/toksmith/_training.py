@@ -149,23 +149,29 @@ def check(options: Options) -> None:
 
 
 def count(counts: _core.PieceCounts, corpus: Corpus, threads: int, reporter: Reporter) -> None:
-    """Adds every document of the corpus to the counts, in batches."""
-    batch: list[str | bytes] = []
-    size = 0
+    """Adds every document of the corpus to the counts."""
     try:
-        for document in documents(corpus):
-            batch.append(document)
-            size += len(document)
-            if size >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
-                counts.add(batch, threads)
-                reporter.report("counting", counts.bytes, None)
-                batch, size = [], 0
-        counts.add(batch, threads)
+        # A call of its own: CPython 3.13 may raise an interrupt at the jump back of a loop, past a `try` around the loop.
+        count_documents(counts, corpus, threads, reporter)
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "counting") from None
     reporter.report("counting", counts.bytes, counts.bytes)
     if counts.bytes == 0:
         raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
+
+
+def count_documents(counts: _core.PieceCounts, corpus: Corpus, threads: int, reporter: Reporter) -> None:
+    """Adds every document of the corpus to the counts, in batches."""
+    batch: list[str | bytes] = []
+    size = 0
+    for document in documents(corpus):
+        batch.append(document)
+        size += len(document)
+        if size >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+            counts.add(batch, threads)
+            reporter.report("counting", counts.bytes, None)
+            batch, size = [], 0
+    counts.add(batch, threads)
 
 
 def built(
