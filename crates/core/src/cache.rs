@@ -1,8 +1,9 @@
 //! Pieces and their ids, remembered.
 //!
-//! A piece of up to [`crate::key::LONGEST`] bytes is its own key, so that finding it is one comparison, and its ids lie beside the
-//! key. A table that has its largest size and is full forgets everything and begins anew. Nothing here decides an id:
-//! without the table every piece would be merged, with equal results.
+//! A piece of up to [`crate::key::LONGEST`] bytes is its own key, so that finding it is one comparison, and its ids lie
+//! beside the key. There is a table for keys of 16 bytes, which most pieces fit, and one for keys of 32. A table that has
+//! its largest size and is full forgets everything and begins anew. Nothing here decides an id: without the tables every
+//! piece would be merged, with equal results.
 
 use std::hash::BuildHasher;
 
@@ -10,205 +11,280 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::key::{Key, Seeds};
 use crate::simd::prefetch;
+use crate::slots::Slots;
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
-/// The largest table, in slots of 64 bytes: 64 MiB.
-const MOST_SLOTS: usize = 1 << 20;
+/// The most bytes of a table of slots.
+const MOST_BYTES: usize = 32 << 20;
 const FEWEST_SLOTS: usize = 1 << 12;
-const SMALL_TABLE: usize = 1 << 15;
 /// The most bytes kept for what slots have no room for; then all of that is forgotten.
 const MOST_SPILT: usize = 16 << 20;
-/// How many long pieces that came once are kept in mind.
-const SEEN: usize = 1 << 14;
+/// How many pieces that came once are kept in mind.
+const SEEN: usize = 1 << 15;
 
-/// Up to seven ids, and what they are.
-pub type Words = [u32; 8];
-const META: usize = 7;
-/// In `META`: the number of ids; 0 if they are elsewhere.
-const COUNT: u32 = 7;
-/// In `META`: the words say where the ids are.
-const SPILT: u32 = 8;
-/// In `META`: the ids are what merging gives, and not only what the whole-piece lookup gives.
-const MERGED: u32 = 16;
+/// Where the number of ids stands in a slot's first word of ids, above the first of them.
+const COUNT_SHIFT: u32 = 24;
+const COUNT: u64 = 0xFF;
+const FIRST: u64 = (1 << COUNT_SHIFT) - 1;
+/// In place of the number: the words say where the ids are.
+const SPILT: u64 = 0xFF;
 
-/// The number of ids in the words.
-#[inline]
-#[must_use]
-pub fn count(words: &Words) -> usize {
-    (words[META] & COUNT) as usize
+/// What a piece is known by.
+#[derive(Debug, Clone, Copy)]
+pub enum Name<'t> {
+    /// Up to 15 bytes.
+    Short(Key<2>),
+    /// Up to 31 bytes.
+    Wide(Key<4>),
+    /// A stretch of more bytes, between two cuts.
+    Long(&'t [u8]),
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C, align(64))]
-struct Slot {
-    key: Key,
-    words: Words,
+/// A key of `K` words, and as many words with two ids each.
+type Slot<const K: usize> = [[u64; K]; 2];
+
+/// What is looked at while pieces come and go: the slots of a table, and how to find one.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'m, const K: usize> {
+    slots: &'m [Slot<K>],
+    seeds: Seeds,
 }
 
-impl Slot {
-    fn is_empty(&self) -> bool {
-        self.key[3] == 0
+impl<const K: usize> View<'_, K> {
+    /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, key: &Key<K>) -> usize {
+        let at = self.seeds.hash(key) as usize & (self.slots.len() - 1);
+        prefetch(&self.slots[at]);
+        at
+    }
+
+    /// Copies the ids in the slot that was expected at `at` to `room` from `place` on, with something after them, and says
+    /// how many they are. None if they are not what the key asks for, or not all there.
+    #[inline(always)]
+    #[must_use]
+    pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {
+        let [found, words] = &self.slots[at];
+        let count = words[0] >> COUNT_SHIFT & COUNT;
+        if found != key || count == SPILT {
+            return None;
+        }
+        for (pair, word) in room[place..][..2 * K].chunks_exact_mut(2).zip(words) {
+            (pair[0], pair[1]) = (*word as u32, (*word >> 32) as u32);
+        }
+        room[place] &= FIRST as u32;
+        Some(count as usize)
     }
 }
 
-/// The table.
+/// Pieces with keys of `K` words.
 #[derive(Debug)]
-pub struct Memory {
-    slots: Box<[Slot]>,
+pub struct Table<const K: usize> {
+    slots: Slots<Slot<K>>,
     used: usize,
     seeds: Seeds,
-    hasher: DefaultHashBuilder,
-    long: HashTable<LongPiece>,
-    bytes: Vec<u8>,
-    ids: Vec<u32>,
-    /// How often `bytes` and `ids` were emptied.
-    round: u32,
-    /// Hashes of long pieces that came once.
-    seen: Box<[u64]>,
 }
 
-/// A piece that no slot has room for: where its bytes and ids lie.
+impl<const K: usize> Default for Table<K> {
+    fn default() -> Self {
+        Self { slots: Slots::new(FEWEST_SLOTS), used: 0, seeds: Seeds::default() }
+    }
+}
+
+impl<const K: usize> Table<K> {
+    const MOST_SLOTS: usize = MOST_BYTES / size_of::<Slot<K>>();
+
+    /// The table as it is now.
+    #[inline]
+    #[must_use]
+    pub fn view(&self) -> View<'_, K> {
+        View { slots: &self.slots, seeds: self.seeds }
+    }
+
+    /// The slot that has the key, or the free one where it belongs.
+    fn place(slots: &[Slot<K>], seeds: &Seeds, key: &Key<K>) -> usize {
+        let mask = slots.len() - 1;
+        let mut at = seeds.hash(key) as usize & mask;
+        while slots[at][0] != *key && slots[at][0][K - 1] != 0 {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// Appends the ids of the key; false if it is not known.
+    fn recall(&self, key: &Key<K>, spilt: &Spilt, out: &mut Vec<u32>) -> bool {
+        let [found, words] = &self.slots[Self::place(&self.slots, &self.seeds, key)];
+        if found[K - 1] == 0 {
+            return false;
+        }
+        let count = words[0] >> COUNT_SHIFT & COUNT;
+        if count == SPILT {
+            return spilt.recall([words[0] as u32 & FIRST as u32, (words[0] >> 32) as u32, words[1] as u32], out);
+        }
+        let ids = words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]);
+        out.extend(ids.map(|id| id & FIRST as u32).take(count as usize));
+        true
+    }
+
+    fn learn(&mut self, key: &Key<K>, ids: &[u32], spilt: &mut Spilt) {
+        if self.used * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let (count, spilt_to);
+        let ids = if ids.len() <= 2 * K {
+            count = ids.len() as u64;
+            ids
+        } else {
+            count = SPILT;
+            spilt_to = spilt.learn(ids);
+            &spilt_to
+        };
+        let mut words = [0; K];
+        for (at, &id) in ids.iter().enumerate() {
+            words[at / 2] |= u64::from(id) << (at % 2 * 32);
+        }
+        words[0] |= count << COUNT_SHIFT;
+        let at = Self::place(&self.slots, &self.seeds, key);
+        let slot = &mut self.slots[at];
+        self.used += usize::from(slot[0][K - 1] == 0);
+        *slot = [*key, words];
+    }
+
+    /// Makes the table larger; one that has its largest size forgets everything and begins anew.
+    fn grow(&mut self) {
+        let old = self.slots.len();
+        let larger = Slots::new(if old >= Self::MOST_SLOTS { FEWEST_SLOTS } else { old * 2 });
+        let forgets = larger.len() < old;
+        let old = std::mem::replace(&mut self.slots, larger);
+        self.used = 0;
+        if forgets {
+            return;
+        }
+        for slot in old.iter().filter(|slot| slot[0][K - 1] != 0) {
+            self.used += 1;
+            let at = Self::place(&self.slots, &self.seeds, &slot[0]);
+            self.slots[at] = *slot;
+        }
+    }
+}
+
+/// The ids that slots have no room for.
+#[derive(Debug, Default)]
+struct Spilt {
+    ids: Vec<u32>,
+    /// How often they were forgotten.
+    round: u32,
+}
+
+impl Spilt {
+    /// Keeps ids and says where: start, end and round.
+    fn learn(&mut self, ids: &[u32]) -> [u32; 3] {
+        if self.ids.len() * size_of::<u32>() > MOST_SPILT {
+            self.ids.clear();
+            self.round += 1;
+        }
+        let start = self.ids.len() as u32;
+        self.ids.extend_from_slice(ids);
+        [start, self.ids.len() as u32, self.round]
+    }
+
+    /// Appends the ids; false if they were forgotten.
+    fn recall(&self, [start, end, round]: [u32; 3], out: &mut Vec<u32>) -> bool {
+        if round == self.round {
+            out.extend_from_slice(&self.ids[start as usize..end as usize]);
+        }
+        round == self.round
+    }
+}
+
+/// The tables.
+#[derive(Debug)]
+pub struct Memory {
+    /// Pieces of up to 15 bytes.
+    pub short: Table<2>,
+    /// Pieces of up to 31.
+    pub wide: Table<4>,
+    spilt: Spilt,
+    hasher: DefaultHashBuilder,
+    long: HashTable<LongStretch>,
+    /// The round of the ids that `long` names.
+    long_round: u32,
+    bytes: Vec<u8>,
+    /// Hashes of what came once.
+    seen: Box<[u32]>,
+}
+
+/// A stretch without a key: where its bytes and ids lie.
 #[derive(Debug, Clone, Copy)]
-struct LongPiece {
+struct LongStretch {
     hash: u64,
     bytes: (u32, u32),
-    ids: (u32, u32),
+    ids: [u32; 3],
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        let slots = vec![Slot::default(); FEWEST_SLOTS].into();
         Self {
-            slots,
-            used: 0,
-            seeds: Seeds::default(),
+            short: Table::default(),
+            wide: Table::default(),
+            spilt: Spilt::default(),
             hasher: DefaultHashBuilder::default(),
             long: HashTable::new(),
+            long_round: 0,
             bytes: Vec::new(),
-            ids: Vec::new(),
-            round: 0,
             seen: vec![0; SEEN].into(),
         }
     }
 }
 
 impl Memory {
-    #[inline]
-    fn place(&self, key: &Key) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = self.seeds.hash(key) as usize & mask;
-        loop {
-            let slot = &self.slots[at];
-            if slot.key == *key || slot.is_empty() {
-                return at;
+    /// Appends the ids of a piece; false if it is not known.
+    pub fn recall(&self, name: &Name<'_>, out: &mut Vec<u32>) -> bool {
+        match name {
+            Name::Short(key) => self.short.recall(key, &self.spilt, out),
+            Name::Wide(key) => self.wide.recall(key, &self.spilt, out),
+            Name::Long(stretch) => {
+                let same =
+                    |known: &LongStretch| self.bytes[known.bytes.0 as usize..known.bytes.1 as usize] == **stretch;
+                let found = self.long.find(self.hasher.hash_one(stretch), same);
+                found.is_some_and(|found| self.spilt.recall(found.ids, out))
             }
-            at = (at + 1) & mask;
         }
     }
 
-    /// Remembers the ids of a piece; `merged` says that merging gave them.
-    pub fn learn(&mut self, key: Key, ids: &[u32], merged: bool) {
-        if self.used * 4 > self.slots.len() * 3 {
-            self.grow();
-        }
-        let mut words = [0; 8];
-        if let Some(room) = words[..META].get_mut(..ids.len()) {
-            room.copy_from_slice(ids);
-            words[META] = ids.len() as u32;
-        } else {
-            let (start, end) = self.keep_ids(ids);
-            words = [start, end, self.round, 0, 0, 0, 0, SPILT];
-        }
-        words[META] |= if merged { MERGED } else { 0 };
-        let at = self.place(&key);
-        self.used += usize::from(self.slots[at].is_empty());
-        self.slots[at] = Slot { key, words };
-    }
-
-    /// Makes the table larger; one that has its largest size forgets everything and begins anew.
-    fn grow(&mut self) {
-        if self.slots.len() >= MOST_SLOTS {
-            self.slots.fill(Slot::default());
-            self.used = 0;
-            return;
-        }
-        // Small tables grow in large steps, for there are many to come; large ones in small steps, for each costs memory.
-        let factor = if self.slots.len() < SMALL_TABLE { 4 } else { 2 };
-        let slots = vec![Slot::default(); self.slots.len() * factor].into();
-        let old = std::mem::replace(&mut self.slots, slots);
-        for slot in old.iter().filter(|slot| !slot.is_empty()) {
-            let at = self.place(&slot.key);
-            self.slots[at] = *slot;
+    /// Remembers the ids of a piece. A long one is remembered when it comes for the second time: most never do.
+    pub fn learn(&mut self, name: &Name<'_>, ids: &[u32]) {
+        match name {
+            Name::Short(key) => self.short.learn(key, ids, &mut self.spilt),
+            Name::Wide(key) => self.wide.learn(key, ids, &mut self.spilt),
+            Name::Long(stretch) => {
+                let hash = self.hasher.hash_one(stretch);
+                if stretch.len() <= LONGEST_REMEMBERED && self.came_before(hash) {
+                    self.learn_long(stretch, hash, ids);
+                }
+            }
         }
     }
 
-    /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
-    #[inline]
-    #[must_use]
-    pub fn expect(&self, key: &Key) -> usize {
-        let at = self.seeds.hash(key) as usize & (self.slots.len() - 1);
-        prefetch(&self.slots[at]);
-        at
-    }
-
-    /// The words of the slot that was expected at `at`, if they are what the key asks for.
-    #[inline]
-    #[must_use]
-    pub fn at(&self, at: usize, key: &Key) -> Option<&Words> {
-        let slot = &self.slots[at];
-        (slot.key == *key && slot.words[META] & COUNT != 0).then_some(&slot.words)
-    }
-
-    /// The ids of a key's piece, and whether merging gives them.
-    #[inline]
-    #[must_use]
-    pub fn find(&self, key: &Key) -> Option<(&[u32], bool)> {
-        let slot = &self.slots[self.place(key)];
-        let merged = slot.words[META] & MERGED != 0;
-        if slot.words[META] & SPILT == 0 {
-            return (!slot.is_empty()).then(|| (&slot.words[..count(&slot.words)], merged));
-        }
-        let [start, end, round, ..] = slot.words;
-        (round == self.round).then(|| (&self.ids[start as usize..end as usize], merged))
-    }
-
-    fn keep_ids(&mut self, ids: &[u32]) -> (u32, u32) {
-        if self.ids.len() * 4 + self.bytes.len() > MOST_SPILT {
-            self.long.clear();
-            self.bytes.clear();
-            self.ids.clear();
-            self.round += 1;
-        }
-        let start = self.ids.len() as u32;
-        self.ids.extend_from_slice(ids);
-        (start, self.ids.len() as u32)
-    }
-
-    /// The hash of a piece without a key.
-    #[must_use]
-    pub fn hash_long(&self, piece: &[u8]) -> u64 {
-        self.hasher.hash_one(piece)
-    }
-
-    /// The ids of a long piece.
-    #[must_use]
-    pub fn find_long(&self, hash: u64, piece: &[u8]) -> Option<&[u32]> {
-        let same =
-            |long: &LongPiece| long.hash == hash && self.bytes[long.bytes.0 as usize..long.bytes.1 as usize] == *piece;
-        let found = self.long.find(hash, same)?;
-        Some(&self.ids[found.ids.0 as usize..found.ids.1 as usize])
-    }
-
-    /// Remembers a long piece when it comes for the second time: most never do.
-    pub fn learn_long(&mut self, hash: u64, piece: &[u8], ids: &[u32]) {
+    /// Whether something with this hash was asked about before, lately.
+    pub fn came_before(&mut self, hash: u64) -> bool {
         let seen = &mut self.seen[hash as usize % SEEN];
-        if std::mem::replace(seen, hash) == hash && piece.len() <= LONGEST_REMEMBERED {
-            let ids = self.keep_ids(ids);
-            let start = self.bytes.len() as u32;
-            self.bytes.extend_from_slice(piece);
-            let bytes = (start, self.bytes.len() as u32);
-            self.long.insert_unique(hash, LongPiece { hash, bytes, ids }, |long| long.hash);
+        let mark = (hash >> 32) as u32 | 1;
+        std::mem::replace(seen, mark) == mark
+    }
+
+    fn learn_long(&mut self, stretch: &[u8], hash: u64, ids: &[u32]) {
+        let ids = self.spilt.learn(ids);
+        if self.bytes.len() + stretch.len() > MOST_SPILT || self.long_round != self.spilt.round {
+            self.bytes.clear();
+            self.long.clear();
+            self.long_round = self.spilt.round;
         }
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(stretch);
+        let bytes = (start, self.bytes.len() as u32);
+        self.long.insert_unique(hash, LongStretch { hash, bytes, ids }, |known| known.hash);
     }
 }

@@ -6,12 +6,10 @@ use crate::error::Result;
 use crate::merge::{Scratch, merge};
 use crate::parallel::{Stop, map};
 use crate::pieces::{Pieces, Session};
+use crate::scan::Ends;
 use crate::special::{AddedTokens, Allow, Segment};
 use crate::split::{Splitter, Text, slow};
 use crate::vocab::Vocab;
-
-/// How many pieces are encoded between two looks at the stop flag.
-const PIECES_PER_LOOK: usize = 1 << 12;
 
 /// How many sessions are kept for the next calls.
 const MOST_WAITING: usize = 64;
@@ -86,19 +84,9 @@ impl Encoder {
     }
 
     fn encode_ordinary(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+        let mut ends = Ends::default();
         let mut pieces = Pieces::new(&self.vocab, session, stop, text.as_bytes(), out);
-        let mut at = 0;
-        let mut pieces_until_look = PIECES_PER_LOOK;
-        self.splitter.split(text, |piece| {
-            pieces.push(at, piece.len())?;
-            at += piece.len();
-            pieces_until_look -= 1;
-            if pieces_until_look == 0 {
-                stop.check()?;
-                pieces_until_look = PIECES_PER_LOOK;
-            }
-            Ok(())
-        })?;
+        self.splitter.ends(text, &mut ends, |ends| pieces.take(ends))?;
         pieces.finish()
     }
 

@@ -5,8 +5,15 @@ use std::hash::{BuildHasher, RandomState};
 /// The longest stretch, in bytes, that has a key.
 pub const LONGEST: usize = 31;
 
+/// The longest stretch with a key of two words.
+pub const LONGEST_OF_TWO: usize = 15;
+
 /// The bytes of a stretch, zeros after them, and the length in the last byte.
-pub type Key = [u64; 4];
+pub type Key<const K: usize> = [u64; K];
+
+/// Set in the last byte of the key of a stretch between two cuts, whose ids merging alone decides, and which may be others
+/// than those of an equal piece.
+pub const STRETCH: u64 = 0x80 << 56;
 
 /// A text whose pieces can be loaded as keys, wherever they stand.
 pub struct Window<'t> {
@@ -27,17 +34,20 @@ impl<'t> Window<'t> {
         Self { text, tail, tail_start }
     }
 
-    /// The key of `len` bytes (at most [`LONGEST`]) from `start` on.
-    #[inline]
+    /// The key of `len` bytes from `start` on; `K` words hold at most 8 K - 1 of them.
+    #[inline(always)]
     #[must_use]
-    pub fn key(&self, start: usize, len: usize) -> Key {
+    pub fn key<const K: usize>(&self, start: usize, len: usize) -> Key<K> {
         let bytes: &[u8; 32] = match self.text[start..].first_chunk() {
             Some(bytes) => bytes,
             None => self.tail[start - self.tail_start..].first_chunk().unwrap_or(&[0; 32]),
         };
         let mask = &MASKS[len];
-        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte])) & mask[at];
-        [word(0), word(1), word(2), word(3) | (len as u64) << 56]
+        let mut key = std::array::from_fn(|word| {
+            u64::from_le_bytes(std::array::from_fn(|byte| bytes[word * 8 + byte])) & mask[word]
+        });
+        key[K - 1] |= (len as u64) << 56;
+        key
     }
 
     /// The short key of `len` bytes (at most `SHORT`) from `start` on.
@@ -69,7 +79,7 @@ pub fn short_key(stretch: &[u8]) -> ShortKey {
 }
 
 /// By length: the bits of a key that belong to the piece.
-static MASKS: [Key; LONGEST + 1] = {
+static MASKS: [Key<4>; LONGEST + 1] = {
     let mut masks = [[0; 4]; LONGEST + 1];
     let mut len = 0;
     while len <= LONGEST {
@@ -98,8 +108,12 @@ impl Seeds {
     /// The hash of a key.
     #[inline]
     #[must_use]
-    pub fn hash(&self, key: &Key) -> u64 {
-        fold(key[0] ^ self.0[0], key[1] ^ self.0[1]) ^ fold(key[2] ^ self.0[2], key[3] ^ self.0[3])
+    pub fn hash<const K: usize>(&self, key: &Key<K>) -> u64 {
+        let mut hash = 0;
+        for (pair, seeds) in key.chunks_exact(2).zip(self.0.chunks_exact(2)) {
+            hash ^= fold(pair[0] ^ seeds[0], pair[1] ^ seeds[1]);
+        }
+        hash
     }
 
     /// The hash of a short key.
@@ -129,7 +143,10 @@ mod tests {
             for start in 0..size {
                 for len in 1..=LONGEST.min(size - start) {
                     let stretch = &text[start..start + len];
-                    assert_eq!(window.key(start, len), Window::new(stretch).key(0, len));
+                    assert_eq!(window.key::<4>(start, len), Window::new(stretch).key(0, len));
+                    if len <= LONGEST_OF_TWO {
+                        assert_eq!(window.key::<2>(start, len), Window::new(stretch).key(0, len));
+                    }
                     if len <= SHORT {
                         assert_eq!(window.short_key(start, len), short_key(stretch));
                     }

@@ -1,11 +1,12 @@
 //! Pieces to ids, with a memory: what [`crate::merge::merge`] gives, faster.
 //!
 //! A piece that was met before is one look into the memory. A new one is cut where no merge can cross, and each stretch
-//! between two cuts, which is likely to have been met before, is looked up or merged.
+//! between two cuts, which is likely to have been met before, is looked up or merged. Long pieces are cut at once: they
+//! hardly ever come again, and their stretches do.
 
 use crate::Result;
-use crate::cache::{Memory, Words, count};
-use crate::key::{Key, LONGEST, Window};
+use crate::cache::{Memory, Name, View};
+use crate::key::{Key, LONGEST, LONGEST_OF_TWO, STRETCH, Window};
 use crate::merge::{Scratch, merge_symbols};
 use crate::parallel::Stop;
 use crate::stretch::{Ids, merge_stretch};
@@ -18,18 +19,59 @@ pub struct Session {
     pub memory: Memory,
     /// Buffers for long pieces.
     pub scratch: Scratch,
+    waiting: Waiting,
 }
 
-/// How many pieces wait for their slots at a time.
-const WAITING: usize = 32;
+/// How many parts wait for their slots at a time.
+const WAITING: usize = 128;
+/// The most ids that a slot gives.
+const MOST_IDS: usize = 8;
 
-/// A piece whose slot is on its way from memory.
-#[derive(Debug, Clone, Copy, Default)]
+/// Parts whose slots are on their way from memory, and room for their ids.
+#[derive(Debug)]
 struct Waiting {
-    key: Key,
-    slot: usize,
+    parts: [Part; WAITING],
+    count: usize,
+    ids: [u32; (WAITING + 1) * MOST_IDS],
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self { parts: [Part::default(); WAITING], count: 0, ids: [0; (WAITING + 1) * MOST_IDS] }
+    }
+}
+
+/// A piece, or a stretch between two cuts of one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
     start: usize,
-    len: usize,
+    len: u32,
+    slot: u32,
+    /// The key of a short part; of others, only whether it is a stretch.
+    key: Key<2>,
+}
+
+impl Window<'_> {
+    /// The part of the text from `start` on, its slot asked for.
+    #[inline(always)]
+    fn part(&self, (short, wide): (View<'_, 2>, View<'_, 4>), start: usize, len: usize, stretch: u64) -> Part {
+        let mut part = Part { start, len: len as u32, slot: 0, key: [0, stretch] };
+        if len <= LONGEST_OF_TWO {
+            part.key = self.key(start, len);
+            part.key[1] |= stretch;
+            part.slot = short.expect(&part.key) as u32;
+        } else if len <= LONGEST {
+            part.slot = wide.expect(&self.wide_key(&part)) as u32;
+        }
+        part
+    }
+
+    #[inline(always)]
+    fn wide_key(&self, part: &Part) -> Key<4> {
+        let mut key = self.key(part.start, part.len as usize);
+        key[3] |= part.key[1];
+        key
+    }
 }
 
 /// Pieces on their way to ids: each waits a little, so that its slot is there when it is looked at.
@@ -38,9 +80,9 @@ pub struct Pieces<'e, 't> {
     session: &'e mut Session,
     stop: &'e Stop,
     window: Window<'t>,
-    out: Out<'e>,
-    waiting: [Waiting; WAITING],
-    count: usize,
+    out: &'e mut Vec<u32>,
+    /// Where the next piece starts.
+    at: usize,
 }
 
 impl<'e, 't> Pieces<'e, 't> {
@@ -52,191 +94,192 @@ impl<'e, 't> Pieces<'e, 't> {
         text: &'t [u8],
         out: &'e mut Vec<u32>,
     ) -> Self {
-        let waiting = [Waiting::default(); WAITING];
-        Self { vocab, session, stop, window: Window::new(text), out: Out::new(out), waiting, count: 0 }
+        session.waiting.count = 0;
+        Self { vocab, session, stop, window: Window::new(text), out, at: 0 }
     }
 
-    /// Takes the piece at `start` of the text; its ids are appended in time.
+    /// Takes the pieces that end at `ends`; their ids are appended in time.
     ///
     /// # Errors
-    /// Those of [`crate::merge::merge`], of this piece or one before.
-    #[inline(always)]
-    pub fn push(&mut self, start: usize, len: usize) -> Result<()> {
-        if len > LONGEST {
-            self.drain()?;
-            return self.long_piece(start, len);
+    /// Those of [`crate::merge::merge`], of one of these pieces or one before.
+    pub fn take(&mut self, mut ends: &[usize]) -> Result<()> {
+        loop {
+            ends = &ends[self.take_short(ends)..];
+            if self.session.waiting.count == WAITING {
+                self.drain()?;
+            } else if let Some((&end, rest)) = ends.split_first() {
+                let start = std::mem::replace(&mut self.at, end);
+                self.cut(start, end)?;
+                ends = rest;
+            } else {
+                return Ok(());
+            }
         }
-        let key = self.window.key(start, len);
-        let slot = self.session.memory.expect(&key);
-        self.waiting[self.count] = Waiting { key, slot, start, len };
-        self.count += 1;
-        if self.count == WAITING { self.drain() } else { Ok(()) }
+    }
+
+    /// Takes pieces until there is no more room or a long one comes, and says how many.
+    fn take_short(&mut self, ends: &[usize]) -> usize {
+        let Session { memory, waiting, .. } = &mut *self.session;
+        let tables = (memory.short.view(), memory.wide.view());
+        let before = waiting.count;
+        for (part, &end) in waiting.parts[before..].iter_mut().zip(ends) {
+            let len = end - self.at;
+            if len > LONGEST {
+                break;
+            }
+            *part = self.window.part(tables, self.at, len, 0);
+            self.at = end;
+            waiting.count += 1;
+        }
+        waiting.count - before
     }
 
     /// Appends the ids of all pieces taken.
     ///
     /// # Errors
-    /// As [`Self::push`].
-    pub fn finish(&mut self) -> Result<()> {
-        let result = self.drain();
-        self.out.flush();
-        result
+    /// As [`Self::take`].
+    pub fn finish(mut self) -> Result<()> {
+        self.drain()
     }
 
-    #[inline(never)]
+    /// A long piece, which is as many parts as it has stretches.
+    fn cut(&mut self, start: usize, end: usize) -> Result<()> {
+        if self.vocab.unit() != Unit::Byte {
+            return self.wait(start, end, 0);
+        }
+        let mut at = self.vocab.crossings().next_cut(self.window.text, start, end);
+        self.wait(start, at, if at == end { 0 } else { STRETCH })?;
+        while at < end {
+            let next = self.vocab.crossings().next_cut(self.window.text, at, end);
+            self.wait(at, next, STRETCH)?;
+            at = next;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(&mut self, start: usize, end: usize, stretch: u64) -> Result<()> {
+        let Session { memory, waiting, .. } = &mut *self.session;
+        let tables = (memory.short.view(), memory.wide.view());
+        waiting.parts[waiting.count] = self.window.part(tables, start, end - start, stretch);
+        waiting.count += 1;
+        if waiting.count == WAITING { self.drain() } else { Ok(()) }
+    }
+
+    /// Appends the ids of all parts that wait.
     fn drain(&mut self) -> Result<()> {
-        let count = std::mem::take(&mut self.count);
-        for at in 0..count {
-            let Waiting { key, slot, start, len } = self.waiting[at];
-            match self.session.memory.at(slot, &key) {
-                Some(words) => self.out.words(words),
-                None => self.far_piece(key, start, len)?,
+        self.stop.check()?;
+        let count = std::mem::take(&mut self.session.waiting.count);
+        let mut done = 0;
+        while done < count {
+            done += self.drain_known(done, count);
+            if done < count {
+                self.resolve(self.session.waiting.parts[done])?;
+                done += 1;
             }
         }
         Ok(())
     }
 
-    /// A piece that is not where its hash says, or nowhere.
+    /// Appends the ids of parts that wait until one comes that is not in its slot, and says how many.
+    fn drain_known(&mut self, first: usize, count: usize) -> usize {
+        let Session { memory, waiting, .. } = &mut *self.session;
+        let (short, wide) = (memory.short.view(), memory.wide.view());
+        let (mut ready, mut known) = (0, 0);
+        for part in &waiting.parts[first..count] {
+            let (slot, len) = (part.slot as usize, part.len as usize);
+            let ids = if len <= LONGEST_OF_TWO {
+                short.copy(slot, &part.key, &mut waiting.ids, ready)
+            } else if len <= LONGEST {
+                wide.copy(slot, &self.window.wide_key(part), &mut waiting.ids, ready)
+            } else {
+                None
+            };
+            let Some(ids) = ids else { break };
+            ready += ids;
+            known += 1;
+        }
+        self.out.extend_from_slice(&waiting.ids[..ready]);
+        known
+    }
+
+    /// A part that is not where its hash says, or nowhere.
     #[inline(never)]
-    fn far_piece(&mut self, key: Key, start: usize, len: usize) -> Result<()> {
-        if let Some((ids, _)) = self.session.memory.find(&key) {
-            self.out.slice(ids);
+    fn resolve(&mut self, part: Part) -> Result<()> {
+        let (start, end) = (part.start, part.start + part.len as usize);
+        let is_piece = part.key[1] & STRETCH == 0;
+        let name = self.name(&part);
+        let is_long = matches!(name, Name::Long(_));
+        if !is_long && self.session.memory.recall(&name, self.out) {
             return Ok(());
         }
-        let piece = &self.window.text[start..start + len];
-        if (self.vocab.whole_piece() || self.vocab.unit() == Unit::Piece)
-            && let Some(id) = self.vocab.id(piece)
+        if is_piece
+            && (self.vocab.whole_piece() || self.vocab.unit() == Unit::Piece)
+            && let Some(id) = self.vocab.id(&self.window.text[start..end])
         {
-            self.session.memory.learn(key, &[id], false);
-            self.out.slice(&[id]);
+            self.out.push(id);
+            if !is_long {
+                self.session.memory.learn(&name, &[id]);
+            }
             return Ok(());
         }
-        let mut ids = Ids::default();
-        if self.vocab.unit() == Unit::Byte {
-            let mut at = start;
-            while at < start + len {
-                let end = self.vocab.crossings().next_cut(self.window.text, at, start + len);
-                if at == start && end == start + len {
-                    merge_stretch(self.vocab, &self.window, at, len, &mut ids);
-                } else {
-                    self.segment(at, end - at, &mut ids);
-                }
-                at = end;
-            }
-        } else {
-            merge_symbols(self.vocab, piece, self.stop, &mut self.session.scratch)
-                .map_err(|error| error.shifted(start))?;
-            ids.extend(&self.session.scratch.ids);
+        if is_long && self.session.memory.recall(&name, self.out) {
+            return Ok(());
         }
-        self.session.memory.learn(key, ids.as_slice(), true);
-        self.out.slice(ids.as_slice());
+        let before = self.out.len();
+        if is_piece && self.vocab.unit() == Unit::Byte {
+            self.stretches(start, end)?;
+        } else {
+            self.merge(start, end)?;
+        }
+        self.session.memory.learn(&name, &self.out[before..]);
         Ok(())
     }
 
-    #[inline(never)]
-    fn long_piece(&mut self, start: usize, len: usize) -> Result<()> {
-        let piece = &self.window.text[start..start + len];
-        let hash = self.session.memory.hash_long(piece);
-        if let Some(ids) = self.session.memory.find_long(hash, piece) {
-            self.out.slice(ids);
-            return Ok(());
-        }
-        if (self.vocab.whole_piece() || self.vocab.unit() == Unit::Piece)
-            && let Some(id) = self.vocab.id(piece)
-        {
-            self.session.memory.learn_long(hash, piece, &[id]);
-            self.out.slice(&[id]);
-            return Ok(());
-        }
-        self.out.flush();
-        let before = self.out.ids.len();
-        if self.vocab.unit() == Unit::Byte {
-            let mut at = start;
-            while at < start + len {
-                let end = self.vocab.crossings().next_cut(self.window.text, at, start + len);
-                if end - at <= LONGEST {
-                    let mut ids = Ids::default();
-                    self.segment(at, end - at, &mut ids);
-                    self.out.ids.extend_from_slice(ids.as_slice());
-                } else {
-                    merge_symbols(self.vocab, &self.window.text[at..end], self.stop, &mut self.session.scratch)?;
-                    self.out.ids.extend_from_slice(&self.session.scratch.ids);
-                }
-                at = end;
-            }
+    fn name(&self, part: &Part) -> Name<'t> {
+        let (start, len) = (part.start, part.len as usize);
+        if len <= LONGEST_OF_TWO {
+            Name::Short(part.key)
+        } else if len <= LONGEST {
+            Name::Wide(self.window.wide_key(part))
         } else {
-            merge_symbols(self.vocab, piece, self.stop, &mut self.session.scratch)
-                .map_err(|error| error.shifted(start))?;
-            self.out.ids.extend_from_slice(&self.session.scratch.ids);
+            Name::Long(&self.window.text[start..start + len])
         }
-        self.session.memory.learn_long(hash, piece, &self.out.ids[before..]);
+    }
+
+    /// Appends the ids of a new piece, stretch by stretch.
+    fn stretches(&mut self, start: usize, end: usize) -> Result<()> {
+        let mut at = start;
+        while at < end {
+            let next = self.vocab.crossings().next_cut(self.window.text, at, end);
+            if at == start && next == end {
+                return self.merge(start, end);
+            }
+            let key = if next - at <= LONGEST_OF_TWO { self.window.key(at, next - at) } else { [0, 0] };
+            let key = [key[0], key[1] | STRETCH];
+            let name = self.name(&Part { start: at, len: (next - at) as u32, slot: 0, key });
+            if !self.session.memory.recall(&name, self.out) {
+                let before = self.out.len();
+                self.merge(at, next)?;
+                self.session.memory.learn(&name, &self.out[before..]);
+            }
+            at = next;
+        }
         Ok(())
     }
 
-    /// The ids that merging gives for a stretch between two cuts.
-    fn segment(&mut self, start: usize, len: usize, ids: &mut Ids) {
-        if len == 1 {
-            return ids.push(self.vocab.byte_id(self.window.text[start]));
+    /// Appends the ids that merging gives for a stretch.
+    fn merge(&mut self, start: usize, end: usize) -> Result<()> {
+        if end - start <= LONGEST && self.vocab.unit() == Unit::Byte {
+            let mut ids = Ids::default();
+            merge_stretch(self.vocab, &self.window, start, end - start, &mut ids);
+            self.out.extend_from_slice(ids.as_slice());
+            return Ok(());
         }
-        let key = self.window.key(start, len);
-        if let Some((known, true)) = self.session.memory.find(&key) {
-            return ids.extend(known);
-        }
-        let before = ids.as_slice().len();
-        merge_stretch(self.vocab, &self.window, start, len, ids);
-        let merged = &ids.as_slice()[before..];
-        // What only the whole-piece lookup makes one token has another answer as a piece, and is merged anew each time.
-        let whole = self.vocab.whole_piece().then(|| self.vocab.id(&self.window.text[start..start + len])).flatten();
-        if whole.is_none_or(|id| merged == [id]) {
-            self.session.memory.learn(key, merged, true);
-        }
-    }
-}
-
-/// How many ids wait to be appended at a time.
-const ROOM: usize = 1024;
-
-/// Ids on their way out, in a buffer that can always take one more slot.
-struct Out<'o> {
-    buffer: [u32; ROOM + 8],
-    len: usize,
-    ids: &'o mut Vec<u32>,
-}
-
-impl<'o> Out<'o> {
-    /// Appends to `ids`.
-    fn new(ids: &'o mut Vec<u32>) -> Self {
-        Self { buffer: [0; ROOM + 8], len: 0, ids }
-    }
-
-    #[inline]
-    fn words(&mut self, words: &Words) {
-        if let Some(room) = self.buffer[self.len..].first_chunk_mut::<8>() {
-            *room = *words;
-        }
-        self.len += count(words);
-        if self.len > ROOM {
-            self.flush();
-        }
-    }
-
-    #[inline]
-    fn slice(&mut self, ids: &[u32]) {
-        if let Some(room) = self.buffer[self.len..].get_mut(..ids.len()) {
-            room.copy_from_slice(ids);
-            self.len += ids.len();
-            if self.len > ROOM {
-                self.flush();
-            }
-        } else {
-            self.flush();
-            self.ids.extend_from_slice(ids);
-        }
-    }
-
-    /// Hands over what the buffer holds.
-    fn flush(&mut self) {
-        self.ids.extend_from_slice(&self.buffer[..self.len]);
-        self.len = 0;
+        let scratch = &mut self.session.scratch;
+        let stretch = &self.window.text[start..end];
+        merge_symbols(self.vocab, stretch, self.stop, scratch).map_err(|error| error.shifted(start))?;
+        self.out.extend_from_slice(&scratch.ids);
+        Ok(())
     }
 }

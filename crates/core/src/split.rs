@@ -8,7 +8,7 @@ use fancy_regex::{Regex, RegexBuilder};
 
 use crate::error::{Error, Result};
 use crate::pattern::PATTERNS;
-use crate::scan::Scanner;
+use crate::scan::{Ends, Scanner};
 
 /// How often the engine may step back in one search before it gives up. The default of the engine is too low for long
 /// runs of white space; a pattern that needs more than this would take minutes.
@@ -96,16 +96,45 @@ impl Splitter {
     /// # Errors
     /// [`Error::Pattern`] when the engine gives up, and whatever `each` returns.
     pub fn split<'t>(&self, text: impl Into<Text<'t>>, mut each: impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
-        let text = match text.into() {
-            Text::Str(text) => return apply_to_text(&self.steps, text, &mut each),
-            Text::Bytes(text) => text,
+        let text = text.into();
+        let (bytes, mut start) = (text.as_bytes(), 0);
+        self.ends(text, &mut Ends::default(), |ends| {
+            ends.iter().try_for_each(|&end| each(&bytes[std::mem::replace(&mut start, end)..end]))
+        })
+    }
+
+    /// Calls `each` with the ends of the pieces of `text`, in order, some hundreds at a time: each piece starts where the
+    /// one before it ends. `ends` is the buffer for them.
+    ///
+    /// # Errors
+    /// Those of [`Self::split`].
+    pub fn ends(&self, text: Text<'_>, ends: &mut Ends, mut each: impl FnMut(&[usize]) -> Result<()>) -> Result<()> {
+        ends.clear();
+        let well_formed = match text {
+            Text::Str(text) => Some(text),
+            Text::Bytes(text) => std::str::from_utf8(text).ok(),
         };
-        if let Ok(text) = std::str::from_utf8(text) {
-            return apply_to_text(&self.steps, text, &mut each);
+        if let (Some(text), &[Step::Scan(scanner)]) = (well_formed, self.steps.as_slice()) {
+            return scan_ends(scanner, text, ends, each);
         }
+        let mut end = 0;
+        let mut collect = |piece: &[u8]| {
+            end += piece.len();
+            ends.push(end);
+            if ends.is_full() { each(ends.take()) } else { Ok(()) }
+        };
+        match well_formed {
+            Some("") => {}
+            Some(text) => apply(&self.steps, text, &mut collect)?,
+            None => self.apply_to_parts(text.as_bytes(), &mut collect)?,
+        }
+        each(ends.take())
+    }
+
+    fn apply_to_parts<'t>(&self, text: &'t [u8], each: &mut impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
         for (part, is_text) in utf8_parts(text) {
             match std::str::from_utf8(part) {
-                Ok(valid) if is_text => apply(&self.steps, valid, &mut each)?,
+                Ok(valid) if is_text => apply(&self.steps, valid, each)?,
                 _ => each(part)?,
             }
         }
@@ -113,14 +142,26 @@ impl Splitter {
     }
 }
 
+fn scan_ends(
+    scanner: Scanner,
+    text: &str,
+    ends: &mut Ends,
+    mut each: impl FnMut(&[usize]) -> Result<()>,
+) -> Result<()> {
+    let mut at = 0;
+    while at < text.len() {
+        scanner.fill(text, at, ends);
+        let found = ends.take();
+        at = found.last().copied().unwrap_or(text.len());
+        each(found)?;
+    }
+    Ok(())
+}
+
 /// Whether `TOKSMITH_SLOW=1` asks for the slow twin of everything that has one.
 #[must_use]
 pub fn slow() -> bool {
     std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1")
-}
-
-fn apply_to_text<'t>(steps: &[Step], text: &'t str, each: &mut impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
-    if text.is_empty() { Ok(()) } else { apply(steps, text, each) }
 }
 
 fn scanner(pattern: &str) -> Option<Scanner> {
@@ -141,8 +182,12 @@ fn compile(pattern: &str) -> Result<Step> {
 fn apply<'t>(steps: &[Step], text: &'t str, each: &mut impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
     match steps.split_first() {
         None => each(text.as_bytes()),
-        Some((Step::Scan(scanner), [])) => scanner.split(text, |piece| each(piece.as_bytes())),
-        Some((Step::Scan(scanner), rest)) => scanner.split(text, |piece| apply(rest, piece, each)),
+        Some((&Step::Scan(scanner), rest)) => {
+            let mut start = 0;
+            scan_ends(scanner, text, &mut Ends::default(), |ends| {
+                ends.iter().try_for_each(|&end| apply(rest, &text[std::mem::replace(&mut start, end)..end], each))
+            })
+        }
         Some((Step::Match(regex), rest)) => matches(regex, text, |piece| apply(rest, piece, each)),
     }
 }

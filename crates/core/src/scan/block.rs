@@ -8,29 +8,25 @@
 
 use super::Scanner;
 use super::class::{CASELESS, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
-use crate::simd::{BLOCK, masks};
+use crate::simd::{BLOCK, Masks};
 
 /// The bytes that a block is read from: its own, and those that the last character may reach into.
 pub const READ: usize = BLOCK + 3;
 
 /// The starts of pieces in the block, the first byte's left out; 0 if nothing is certain.
-#[inline]
-pub fn starts(scanner: Scanner, text: &[u8; READ], classes: &Classes) -> u64 {
-    let kinds = Kinds::new(text, classes, scanner == Scanner::O200k);
+#[inline(always)]
+pub fn starts(scanner: Scanner, text: &[u8; READ], classes: &Classes, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> u64 {
+    let ascii = masks(text.first_chunk().unwrap_or(&[0; BLOCK]));
+    let kinds = Kinds::new(text, ascii, classes, scanner == Scanner::O200k);
     // Where an apostrophe is too near to the end to see whether it begins a contraction, or the long s may follow.
     let unseen = kinds.apostrophe & (0b11 << 62 | kinds.not_ascii >> 1);
     let (starts, odd) = match scanner {
-        Scanner::Gpt2 => (kinds.gpt2(text), kinds.wide_space),
-        Scanner::Cl100k | Scanner::Llama3 => {
-            (kinds.cl100k(text) | kinds.threes(), kinds.odd_space() | kinds.number & kinds.not_ascii)
-        }
-        Scanner::Qwen2 => (kinds.cl100k(text) | kinds.number, kinds.odd_space()),
+        Scanner::Gpt2 => (kinds.gpt2(text), 0),
+        Scanner::Cl100k | Scanner::Llama3 => (kinds.cl100k(text) | kinds.threes(), kinds.number & kinds.not_ascii),
+        Scanner::Qwen2 => (kinds.cl100k(text) | kinds.number, 0),
         Scanner::O200k => {
             let slash = kinds.slash & kinds.newline << 1;
-            (
-                kinds.o200k(text) | kinds.threes(),
-                kinds.odd_space() | kinds.number & kinds.not_ascii | kinds.odd_word() | slash,
-            )
+            (kinds.o200k(text) | kinds.threes(), kinds.number & kinds.not_ascii | kinds.odd_word() | slash)
         }
     };
     starts & kinds.certain(odd | unseen) & !(kinds.inner | 1)
@@ -52,8 +48,6 @@ struct Kinds {
     space: u64,
     /// White space but newlines.
     blank: u64,
-    /// Blanks that are not ASCII.
-    wide_space: u64,
     newline: u64,
     white: u64,
     other: u64,
@@ -66,10 +60,8 @@ struct Kinds {
 }
 
 impl Kinds {
-    #[inline]
-    fn new(text: &[u8; READ], classes: &Classes, marks: bool) -> Self {
-        let block = text.first_chunk().unwrap_or(&[0; BLOCK]);
-        let ascii = masks(block);
+    #[inline(always)]
+    fn new(text: &[u8; READ], ascii: Masks, classes: &Classes, marks: bool) -> Self {
         let mut kinds = Self {
             letter: ascii.upper | ascii.lower,
             upper: ascii.upper,
@@ -79,7 +71,6 @@ impl Kinds {
             number: ascii.digit,
             space: ascii.space,
             blank: ascii.space | ascii.tab,
-            wide_space: 0,
             newline: ascii.newline,
             white: 0,
             other: 0,
@@ -90,18 +81,30 @@ impl Kinds {
             whole: u64::MAX,
         };
         if ascii.not_ascii != 0 {
-            kinds.add_wide(text, classes, marks);
+            kinds.add_letters(&ascii);
+            let firsts = ascii.not_ascii & !(ascii.inner | ascii.han | ascii.wide_upper | ascii.wide_lower);
+            kinds.add_others(text, firsts, classes, marks);
         }
         kinds.white = kinds.blank | kinds.newline;
         kinds.other = !(kinds.letter | kinds.number | kinds.white) & kinds.whole;
         kinds
     }
 
-    /// Adds the characters that are not ASCII.
-    #[inline]
-    fn add_wide(&mut self, text: &[u8; READ], classes: &Classes, marks: bool) {
-        let (mut upper, mut lower, mut caseless, mut letter) = (0, 0, 0, 0);
-        let mut firsts = self.not_ascii & !self.inner;
+    /// Adds the letters that need no closer look.
+    #[inline(always)]
+    fn add_letters(&mut self, masks: &Masks) {
+        let three = masks.han | masks.han << 1 | masks.han << 2;
+        let (upper, lower) = (masks.wide_upper | masks.wide_upper << 1, masks.wide_lower | masks.wide_lower << 1);
+        self.upper |= upper;
+        self.lower |= lower;
+        self.caseless |= three;
+        self.letter |= three | upper | lower;
+    }
+
+    /// Adds the other characters that are not ASCII.
+    #[inline(always)]
+    fn add_others(&mut self, text: &[u8; READ], mut firsts: u64, classes: &Classes, marks: bool) {
+        let (mut upper, mut lower, mut caseless, mut letter, mut blank) = (0, 0, 0, 0, 0);
         while firsts != 0 {
             let at = firsts.trailing_zeros() as usize;
             firsts &= firsts - 1;
@@ -116,19 +119,19 @@ impl Kinds {
             lower |= when(LOWER);
             caseless |= when(CASELESS);
             self.number |= when(NUMBER);
-            self.wide_space |= when(SPACE);
+            blank |= when(SPACE);
         }
         self.mark = caseless & !letter;
         self.letter |= if marks { letter | caseless } else { letter };
         self.upper |= upper;
         self.lower |= lower;
-        self.caseless = caseless;
-        self.blank |= self.wide_space;
+        self.caseless |= caseless;
+        self.blank |= blank;
     }
 
     /// The bytes whose start bits do not depend on what comes after the whole characters of the block, nor on anything
     /// from the white space before the first bit of `odd` on.
-    #[inline]
+    #[inline(always)]
     fn certain(&self, odd: u64) -> u64 {
         let before_odd = (odd & odd.wrapping_neg()).wrapping_sub(1);
         let solid = !self.white & self.whole & before_odd;
@@ -136,21 +139,15 @@ impl Kinds {
         u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0)
     }
 
-    /// Newlines after blanks, where a run of white space is cut elsewhere, and blanks of several bytes.
-    #[inline]
-    fn odd_space(&self) -> u64 {
-        self.newline & self.blank << 1 | self.wide_space
-    }
-
     /// Upper case after letters without case, where a word may have to give some back, and marks that no word has
     /// before them, which may belong to others.
-    #[inline]
+    #[inline(always)]
     fn odd_word(&self) -> u64 {
         self.upper & self.caseless << 1 | self.mark & !self.inner & !(self.letter << 1)
     }
 
     /// Every third digit of a run.
-    #[inline]
+    #[inline(always)]
     fn threes(&self) -> u64 {
         let digit = self.number;
         let fourth = digit & digit << 1 & digit << 2 & digit << 3;
@@ -166,13 +163,13 @@ impl Kinds {
     }
 
     /// Starts of others: runs of them, which take one space before.
-    #[inline]
+    #[inline(always)]
     fn other_starts(&self) -> u64 {
         self.other & !(self.other << 1) & !(self.space << 1)
     }
 
     /// All bytes of the characters whose first byte is in `firsts`.
-    #[inline]
+    #[inline(always)]
     fn characters(&self, firsts: u64) -> u64 {
         let second = firsts | firsts << 1 & self.inner;
         let third = second | second << 1 & self.inner;
@@ -180,18 +177,18 @@ impl Kinds {
     }
 
     /// Starts of words: letters after neither a letter, nor a blank, nor an other that starts a piece.
-    #[inline]
+    #[inline(always)]
     fn word_starts(&self, other_starts: u64) -> u64 {
         self.letter & !((self.letter | self.blank | self.characters(other_starts)) << 1)
     }
 
-    #[inline]
+    #[inline(always)]
     fn gpt2(&self, text: &[u8; READ]) -> u64 {
         let space = self.space << 1;
         let other = self.other_starts();
         let words = self.letter & !(self.letter << 1) & !space;
         let numbers = self.number & !(self.number << 1) & !space;
-        let white = self.white & !(self.white << 1 & self.white >> 1);
+        let white = self.white & !(self.white << 1) | self.last_of_runs(self.white);
         let mut starts = words | numbers | other | white;
         let mut apostrophes = self.apostrophe & other & self.letter >> 1;
         while apostrophes != 0 {
@@ -204,7 +201,7 @@ impl Kinds {
         starts
     }
 
-    #[inline]
+    #[inline(always)]
     fn cl100k(&self, text: &[u8; READ]) -> u64 {
         let other = self.other_starts();
         let mut starts = self.word_starts(other) | self.number & !(self.number << 1) | other | self.white_starts();
@@ -219,7 +216,7 @@ impl Kinds {
         starts
     }
 
-    #[inline]
+    #[inline(always)]
     fn o200k(&self, text: &[u8; READ]) -> u64 {
         let other = self.other_starts();
         let humps = self.upper & self.lower << 1;
@@ -242,18 +239,38 @@ impl Kinds {
         starts
     }
 
-    /// Starts in white space, where no newline comes after a blank: the run itself if it is not the newlines of others,
-    /// what follows its newlines, and its last blank, which belongs to what comes after.
-    #[inline]
+    /// The first bytes of the last characters of runs of `kind`, of characters of up to three bytes.
+    #[inline(always)]
+    fn last_of_runs(&self, kind: u64) -> u64 {
+        let back = |last: u64| last & !self.inner | (last & self.inner) >> 1;
+        back(back(kind & !(kind >> 1)))
+    }
+
+    /// Starts in white space. Newlines right after others belong to these. Of the rest of a run, all up to the last newline
+    /// is a piece; so are the blanks after it but the last, which belongs to what comes after.
+    #[inline(always)]
     fn white_starts(&self) -> u64 {
         let newlines = self.newline & !(self.newline << 1) & !(self.other << 1);
-        let blanks = self.blank & !(self.blank << 1 & self.white >> 1);
-        newlines | blanks
+        let blanks = self.blank & !(self.blank << 1) | self.last_of_runs(self.white) & self.blank;
+        let mut starts = newlines | blanks;
+        let mut ends = self.newline & self.blank << 1;
+        if ends != 0 {
+            let of_others = self.newline & self.other << 1;
+            let free = self.white & !(self.newline & !self.newline.wrapping_add(of_others));
+            while ends != 0 {
+                let before = (ends & ends.wrapping_neg()) - 1;
+                ends &= ends - 1;
+                // From the second byte of the run to the newline.
+                let first = 64 - (!free & before).leading_zeros();
+                starts &= !((before << 1 | 1) & u64::MAX.checked_shl(first + 1).unwrap_or(0));
+            }
+        }
+        starts
     }
 }
 
 /// The class and length of a character that is not ASCII.
-#[inline]
+#[inline(always)]
 fn wide(bytes: &[u8], classes: &Classes) -> (u8, usize) {
     let low = |byte: u8| u32::from(byte & 0x3F);
     match *bytes {
@@ -269,13 +286,13 @@ fn wide(bytes: &[u8], classes: &Classes) -> (u8, usize) {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn bit(at: usize) -> u64 {
     if at < BLOCK { 1 << at } else { 0 }
 }
 
 /// The length of the contraction at `at`, if there is one.
-#[inline]
+#[inline(always)]
 fn contraction(text: &[u8; READ], at: usize, any_case: bool) -> Option<usize> {
     let fold = |byte: u8| if any_case { byte.to_ascii_lowercase() } else { byte };
     match (fold(text[at + 1]), fold(text[at + 2])) {

@@ -5,7 +5,6 @@ use super::Text;
 use super::class::{END, LETTER, NEWLINE, NUMBER, SPACE};
 
 /// The end of the piece at `at`.
-#[inline]
 pub fn end<const DIGITS: usize, const WHOLE_AT_END: bool>(text: Text<'_>, at: usize) -> usize {
     let (class, len) = text.look(at);
     if class & LETTER != 0 {

@@ -4,7 +4,6 @@ use super::Text;
 use super::class::{END, LETTER, NUMBER, SPACE};
 
 /// The end of the piece at `at`.
-#[inline]
 pub fn end(text: Text<'_>, at: usize) -> usize {
     let after = contraction(text, at);
     if after > at {

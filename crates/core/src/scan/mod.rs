@@ -11,6 +11,8 @@ mod o200k;
 
 use class::{Classes, NEWLINE};
 
+use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+
 /// One scanner of the pattern table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scanner {
@@ -27,49 +29,114 @@ pub enum Scanner {
 }
 
 impl Scanner {
-    /// Calls `each` with every piece of `text`, in order.
-    ///
-    /// # Errors
-    /// Whatever `each` returns.
-    pub fn split<'t, E>(self, text: &'t str, each: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
-        match self {
-            Self::Gpt2 => pieces(self, text, gpt2::end, each),
-            Self::Cl100k => pieces(self, text, cl100k::end::<3, true>, each),
-            Self::Llama3 => pieces(self, text, cl100k::end::<3, false>, each),
-            Self::Qwen2 => pieces(self, text, cl100k::end::<1, false>, each),
-            Self::O200k => pieces(self, text, o200k::end, each),
+    /// Appends the ends of the next pieces of `text`, which go on at `at`, until `ends` is full or the text ends.
+    pub fn fill(self, text: &str, at: usize, ends: &mut Ends) {
+        with_masks(Fill { scanner: self, text, at, ends });
+    }
+}
+
+/// How many ends are written at a time.
+const STRIDE: usize = 8;
+
+/// The ends of some pieces, one after another.
+#[derive(Debug)]
+pub struct Ends {
+    ends: [usize; Self::ROOM],
+    len: usize,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self { ends: [0; Self::ROOM], len: 0 }
+    }
+}
+
+impl Ends {
+    /// There is always room for the ends in one block.
+    const ROOM: usize = 256;
+    const FULL: usize = Self::ROOM - BLOCK - STRIDE;
+
+    /// Leaves none, and gives what there were.
+    pub fn take(&mut self) -> &[usize] {
+        &self.ends[..std::mem::take(&mut self.len)]
+    }
+
+    /// Leaves none.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Whether it is time to take them.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.len >= Self::FULL
+    }
+
+    /// Appends one; only while they are not full.
+    #[inline(always)]
+    pub fn push(&mut self, end: usize) {
+        self.ends[self.len % Self::ROOM] = end;
+        self.len += 1;
+    }
+
+    /// Appends an end for every bit; only while they are not full. Eight are written at a time, so that the processor
+    /// need not guess how many there are.
+    #[inline(always)]
+    fn push_bits(&mut self, base: usize, mut bits: u64) {
+        let room = &mut self.ends[self.len..];
+        self.len += bits.count_ones() as usize;
+        for eight in room.chunks_exact_mut(STRIDE) {
+            for end in eight {
+                *end = base + bits.trailing_zeros() as usize;
+                bits &= bits.wrapping_sub(1);
+            }
+            if bits == 0 {
+                return;
+            }
         }
     }
 }
 
-#[inline]
-fn pieces<'t, E>(
+struct Fill<'t, 'e> {
     scanner: Scanner,
     text: &'t str,
-    end: impl Fn(Text<'t>, usize) -> usize,
-    mut each: impl FnMut(&'t str) -> Result<(), E>,
-) -> Result<(), E> {
-    let view = Text { text, classes: class::classes() };
-    let mut at = 0;
-    while at < text.len() {
-        if let Some(block) = text.as_bytes()[at..].first_chunk() {
-            let mut starts = block::starts(scanner, block, view.classes);
-            if starts != 0 {
-                let block_at = at;
-                while starts != 0 {
-                    let next = block_at + starts.trailing_zeros() as usize;
-                    each(&text[at..next])?;
-                    at = next;
-                    starts &= starts - 1;
-                }
+    at: usize,
+    ends: &'e mut Ends,
+}
+
+impl AsksMasks for Fill<'_, '_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) {
+        match self.scanner {
+            Scanner::Gpt2 => self.fill(Scanner::Gpt2, gpt2::end, masks),
+            Scanner::Cl100k => self.fill(Scanner::Cl100k, cl100k::end::<3, true>, masks),
+            Scanner::Llama3 => self.fill(Scanner::Llama3, cl100k::end::<3, false>, masks),
+            Scanner::Qwen2 => self.fill(Scanner::Qwen2, cl100k::end::<1, false>, masks),
+            Scanner::O200k => self.fill(Scanner::O200k, o200k::end, masks),
+        }
+    }
+}
+
+impl Fill<'_, '_> {
+    #[inline(always)]
+    fn fill(self, scanner: Scanner, end: impl Fn(Text<'_>, usize) -> usize, masks: impl Fn(&[u8; BLOCK]) -> Masks) {
+        let view = Text { text: self.text, classes: class::classes() };
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while at < bytes.len() && !self.ends.is_full() {
+            let block = bytes[at..].first_chunk();
+            let starts = block.map_or(0, |block| block::starts(scanner, block, view.classes, &masks));
+            if starts == 0 {
+                at = end(view, at);
+                self.ends.push(at);
                 continue;
             }
+            self.ends.push_bits(at, starts);
+            at += 63 - starts.leading_zeros() as usize;
         }
-        let next = end(view, at);
-        each(&text[at..next])?;
-        at = next;
     }
-    Ok(())
 }
 
 /// A text with the class table at hand. Positions are bytes and always stand between characters.

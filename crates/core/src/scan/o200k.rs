@@ -6,7 +6,6 @@ use super::Text;
 use super::class::{CASELESS, END, LETTER, LOWER, NEWLINE, NUMBER, SPACE, UPPER};
 
 /// The end of the piece at `at`.
-#[inline]
 pub fn end(text: Text<'_>, at: usize) -> usize {
     let (class, len) = text.look(at);
     if class & NUMBER != 0 {
