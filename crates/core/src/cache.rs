@@ -66,6 +66,8 @@ impl<const K: usize> View<'_, K> {
     #[inline(always)]
     #[must_use]
     pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {
+        // The neighbour is in the same line of memory if two slots fit one.
+        let at = if K == 2 { at ^ usize::from(self.slots[at][0] != *key) } else { at };
         let [found, words] = &self.slots[at];
         let count = words[0] >> COUNT_SHIFT & COUNT;
         if found != key || count == SPILT {
@@ -106,11 +108,15 @@ impl<const K: usize> Table<K> {
     /// The slot that has the key, or the free one where it belongs.
     fn place(slots: &[Slot<K>], seeds: &Seeds, key: &Key<K>) -> usize {
         let mask = slots.len() - 1;
-        let mut at = seeds.hash(key) as usize & mask;
-        while slots[at][0] != *key && slots[at][0][K - 1] != 0 {
-            at = (at + 1) & mask;
+        let mut home = seeds.hash(key) as usize & mask;
+        loop {
+            for at in [home, home ^ 1] {
+                if slots[at][0] == *key || slots[at][0][K - 1] == 0 {
+                    return at;
+                }
+            }
+            home = (home + 2) & mask;
         }
-        at
     }
 
     /// Appends the ids of the key; false if it is not known.

@@ -2,22 +2,27 @@
 //!
 //! A merge makes a token, so that a token that holds the bytes on both sides of a place is needed to merge across it.
 //! Where no token of the vocabulary fits around a place, no merge can ever cross it, and the two sides may be merged
-//! apart. What fits is asked of up to `DEPTH` bytes on each side, through a table of bits that may say yes too often
-//! but never no: a place too few costs time and no exactness.
+//! apart. What fits is asked of up to three bytes on each side, through tables of bits that may say yes too often but
+//! never no; places inside a character are never asked for. A place too few costs time and no exactness.
 
 /// Bytes on each side that are looked at.
 const DEPTH: usize = 3;
-/// Bits in the table of contexts.
+/// Bits in a table of contexts.
 const BITS: usize = 1 << 20;
 
 /// What can be crossed, for one vocabulary.
 #[derive(Debug)]
 pub struct Crossings {
-    /// By first byte, a bit for each second byte that follows it in some token.
-    pairs: Box<[[u64; 4]; 256]>,
-    /// A bit for the hash of every context that a token gives to a place inside it.
-    contexts: Box<[u64]>,
-    /// The lengths, left and right, that contexts have, in the order in which they are asked for.
+    /// The pairs of bytes that stand in some token.
+    pairs: Pairs,
+    /// The contexts of three bytes on both sides that a token gives to a place inside it, where a character that is not
+    /// ASCII ends. Elsewhere contexts hardly ever allow a cut, and asking them would cost more than it gives.
+    whole: Contexts,
+    /// The pairs of bytes around such places of tokens that have fewer bytes on one side.
+    near_ends: Pairs,
+    /// The contexts of these.
+    cut_off: Contexts,
+    /// The lengths, left and right, that these have, in the order in which they are asked for.
     lengths: Vec<(usize, usize)>,
 }
 
@@ -25,88 +30,164 @@ impl Crossings {
     /// What the tokens can cross.
     #[must_use]
     pub fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {
-        let mut pairs = Box::new([[0; 4]; 256]);
-        let mut contexts = vec![0; BITS / 64].into_boxed_slice();
+        let mut crossings = Self {
+            pairs: Pairs::default(),
+            whole: Contexts::default(),
+            near_ends: Pairs::default(),
+            cut_off: Contexts::default(),
+            lengths: Vec::new(),
+        };
         let mut found = [[false; DEPTH + 1]; DEPTH + 1];
         for token in tokens {
             for at in 1..token.len() {
-                pairs[usize::from(token[at - 1])][usize::from(token[at] >> 6)] |= 1u64 << (token[at] & 63);
-                if !between_characters(token[at - 1], token[at]) {
+                crossings.pairs.add(token[at - 1], token[at]);
+                if token[at - 1] < 0x80 || is_inner(token[at]) {
                     continue;
                 }
                 let (left, right) = (at.min(DEPTH), (token.len() - at).min(DEPTH));
-                found[left][right] = true;
-                let bit = context(&token[at - left..at], &token[at..at + right]);
-                contexts[bit / 64] |= 1 << (bit % 64);
+                let context = context(&token[at - left..at], &token[at..at + right]);
+                if left + right == 2 * DEPTH {
+                    crossings.whole.add(context);
+                } else {
+                    crossings.near_ends.add(token[at - 1], token[at]);
+                    crossings.cut_off.add(context);
+                    found[left][right] = true;
+                }
             }
         }
         let all = (1..=DEPTH).rev().flat_map(|left| (1..=DEPTH).rev().map(move |right| (left, right)));
-        let lengths = all.filter(|&(left, right)| found[left][right]).collect();
-        Self { pairs, contexts, lengths }
+        crossings.lengths = all.filter(|&(left, right)| found[left][right]).collect();
+        crossings
     }
 
-    /// The first place after `start` (and `end` at the latest) where `text[start..end]` may be cut.
+    /// The places between `start` and `end` where `text[start..end]` may be cut, in order.
     #[inline]
-    #[must_use]
-    pub fn next_cut(&self, text: &[u8], start: usize, end: usize) -> usize {
-        let mut at = start + 1;
-        while at < end {
-            let (left, right) = (text[at - 1], text[at]);
-            let pair = self.pairs[usize::from(left)][usize::from(right >> 6)] >> (right & 63) & 1 != 0;
-            if !pair || (between_characters(left, right) && !self.fits(&text[start..at], &text[at..end])) {
-                return at;
+    pub fn cuts<'c>(&'c self, text: &'c [u8], start: usize, end: usize) -> impl Iterator<Item = usize> + 'c {
+        let (mut bits, mut base, mut at) = (0u64, start, start + width(text[start]));
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                if at >= end {
+                    return None;
+                }
+                base = at;
+                // Bits instead of a branch for every place: whether it may be cut is hard to guess.
+                while at < end && at < base + 64 {
+                    bits |= u64::from(!self.fits(text, at)) << (at - base);
+                    at += width(text[at]);
+                }
             }
-            at += 1;
-        }
-        end
+            let cut = base + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            Some(cut)
+        })
     }
 
-    #[inline]
-    fn fits(&self, left: &[u8], right: &[u8]) -> bool {
+    /// Whether a token may cross `at`, which is not at an end of the text.
+    #[inline(always)]
+    fn fits(&self, text: &[u8], at: usize) -> bool {
+        let (left, right) = (text[at - 1], text[at]);
+        if left < 0x80 {
+            return self.pairs.has(left, right);
+        }
+        let around = text.get(at.wrapping_sub(DEPTH)..).and_then(|text| text.first_chunk());
+        let Some(&[a, b, c, d, e, f, _, _]) = around else {
+            return self.pairs.has(left, right);
+        };
+        let near_end = self.near_ends.has(left, right);
+        let whole = self.whole.has(context(&[a, b, c], &[d, e, f]));
+        whole || near_end && self.fits_end(&text[..at], &text[at..])
+    }
+
+    #[cold]
+    fn fits_end(&self, left: &[u8], right: &[u8]) -> bool {
         self.lengths.iter().any(|&(before, after)| {
             let (Some(left), Some(right)) = (left.get(left.len().wrapping_sub(before)..), right.get(..after)) else {
                 return false;
             };
-            let bit = context(left, right);
-            self.contexts[bit / 64] >> (bit % 64) & 1 != 0
+            self.cut_off.has(context(left, right))
         })
     }
 }
 
-/// Whether contexts are kept for a place between these two bytes: where a character that is not ASCII ends. Elsewhere
-/// they hardly ever allow a cut, and asking them would cost more than it gives.
-#[inline]
-fn between_characters(left: u8, right: u8) -> bool {
-    left >= 0x80 && right & 0xC0 != 0x80
+/// Pairs of bytes: by the first, a bit for every second.
+#[derive(Debug)]
+struct Pairs(Box<[[u64; 4]; 256]>);
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self(Box::new([[0; 4]; 256]))
+    }
 }
 
-/// The bit of a context.
-#[inline]
-fn context(left: &[u8], right: &[u8]) -> usize {
+impl Pairs {
+    fn add(&mut self, left: u8, right: u8) {
+        self.0[usize::from(left)][usize::from(right >> 6)] |= 1 << (right & 63);
+    }
+
+    #[inline(always)]
+    fn has(&self, left: u8, right: u8) -> bool {
+        self.0[usize::from(left)][usize::from(right >> 6)] >> (right & 63) & 1 != 0
+    }
+}
+
+/// Contexts: a bit for the hash of each.
+#[derive(Debug)]
+struct Contexts(Box<[u64; BITS / 64]>);
+
+impl Default for Contexts {
+    fn default() -> Self {
+        let words: Box<[u64]> = vec![0; BITS / 64].into();
+        words.try_into().map_or_else(|_| unreachable!("as many words as asked for"), Self)
+    }
+}
+
+impl Contexts {
+    fn add(&mut self, context: u64) {
+        self.0[(context >> 6) as usize % (BITS / 64)] |= 1 << (context & 63);
+    }
+
+    #[inline(always)]
+    fn has(&self, context: u64) -> bool {
+        self.0[(context >> 6) as usize % (BITS / 64)] >> (context & 63) & 1 != 0
+    }
+}
+
+/// The hash of a context.
+#[inline(always)]
+fn context(left: &[u8], right: &[u8]) -> u64 {
     let word = |bytes: &[u8]| bytes.iter().fold(1u64, |word, &byte| word << 8 | u64::from(byte));
-    let key = word(left) << 32 | word(right);
-    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44) as usize
+    (word(left) << 32 | word(right)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44
+}
+
+/// Whether a byte is of a character but not its first.
+fn is_inner(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// The bytes of the character that starts with this one, if one does.
+#[inline(always)]
+fn width(first: u8) -> usize {
+    match first {
+        0xF0.. => 4,
+        0xE0.. => 3,
+        0xC0.. => 2,
+        _ => 1,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// All places of `text` that are allowed, one after another.
     fn cuts(crossings: &Crossings, text: &[u8]) -> Vec<usize> {
-        let (mut cuts, mut at) = (Vec::new(), 0);
-        while at < text.len() {
-            at = crossings.next_cut(text, at, text.len());
-            cuts.push(at);
-        }
-        cuts
+        crossings.cuts(text, 0, text.len()).collect()
     }
 
     #[test]
     fn no_cut_is_inside_any_token_of_the_text() {
         let tokens: Vec<&[u8]> = vec![b"ab", "日本".as_bytes(), "本語".as_bytes(), b"\xAC\xE8", b"bc"];
         let crossings = Crossings::new(tokens.iter().copied());
-        assert_eq!(cuts(&crossings, b"abcxab"), [3, 4, 6]);
+        assert_eq!(cuts(&crossings, b"abcxab"), [3, 4]);
         let text = "日本語日語".as_bytes();
         let cuts = cuts(&crossings, text);
         for token in tokens {
@@ -116,6 +197,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(cuts, [9, 12, 15]);
+        assert_eq!(cuts, [9, 12]);
     }
 }

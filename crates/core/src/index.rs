@@ -1,11 +1,13 @@
 //! Short tokens by their bytes.
 
 use crate::key::{Seeds, ShortKey};
+use crate::simd::prefetch;
+use crate::slots::Slots;
 
 /// Places by short key: one word a token, which holds the key and, in the bits that the key leaves free, the place.
 #[derive(Debug)]
 pub struct ShortIndex {
-    words: Box<[u128]>,
+    words: Slots<u128>,
     /// A bit for every key's hash: most keys that are asked for while merging are none, and this small table says so.
     filter: Box<[u64]>,
     seeds: Seeds,
@@ -23,7 +25,7 @@ impl ShortIndex {
     /// Room for so many tokens.
     #[must_use]
     pub fn new(tokens: usize) -> Self {
-        let words = vec![0; (tokens * 2 + 2).next_power_of_two()].into();
+        let words = Slots::new((tokens * 2 + 2).next_power_of_two());
         Self { words, filter: vec![0; FILTER].into(), seeds: Seeds::default() }
     }
 
@@ -50,11 +52,26 @@ impl ShortIndex {
     #[inline]
     #[must_use]
     pub fn find(&self, key: ShortKey) -> Option<u32> {
+        self.find_expected(key, self.expect(key)?)
+    }
+
+    /// The hash of a key that may be there, its word asked for; None if it is not there.
+    #[inline]
+    #[must_use]
+    pub fn expect(&self, key: ShortKey) -> Option<u64> {
         let hash = self.seeds.hash_short(key);
         let (place, bit) = Self::bit(hash);
         if self.filter[place] >> bit & 1 == 0 {
             return None;
         }
+        prefetch(&self.words[hash as usize & (self.words.len() - 1)]);
+        Some(hash)
+    }
+
+    /// The place of the token with this key and hash.
+    #[inline]
+    #[must_use]
+    pub fn find_expected(&self, key: ShortKey, hash: u64) -> Option<u32> {
         let word = self.words[self.at(key, hash)];
         (word != 0).then_some(((word & Self::PLACE) >> 96) as u32)
     }

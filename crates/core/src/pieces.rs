@@ -147,14 +147,13 @@ impl<'e, 't> Pieces<'e, 't> {
         if self.vocab.unit() != Unit::Byte {
             return self.wait(start, end, 0);
         }
-        let mut at = self.vocab.crossings().next_cut(self.window.text, start, end);
-        self.wait(start, at, if at == end { 0 } else { STRETCH })?;
-        while at < end {
-            let next = self.vocab.crossings().next_cut(self.window.text, at, end);
-            self.wait(at, next, STRETCH)?;
-            at = next;
+        let (vocab, text) = (self.vocab, self.window.text);
+        let mut at = start;
+        for cut in vocab.crossings().cuts(text, start, end) {
+            self.wait(at, cut, STRETCH)?;
+            at = cut;
         }
-        Ok(())
+        self.wait(at, end, if at == start { 0 } else { STRETCH })
     }
 
     #[inline]
@@ -249,21 +248,24 @@ impl<'e, 't> Pieces<'e, 't> {
 
     /// Appends the ids of a new piece, stretch by stretch.
     fn stretches(&mut self, start: usize, end: usize) -> Result<()> {
+        let (vocab, text) = (self.vocab, self.window.text);
         let mut at = start;
-        while at < end {
-            let next = self.vocab.crossings().next_cut(self.window.text, at, end);
-            if at == start && next == end {
-                return self.merge(start, end);
-            }
-            let key = if next - at <= LONGEST_OF_TWO { self.window.key(at, next - at) } else { [0, 0] };
-            let key = [key[0], key[1] | STRETCH];
-            let name = self.name(&Part { start: at, len: (next - at) as u32, slot: 0, key });
-            if !self.session.memory.recall(&name, self.out) {
-                let before = self.out.len();
-                self.merge(at, next)?;
-                self.session.memory.learn(&name, &self.out[before..]);
-            }
-            at = next;
+        for cut in vocab.crossings().cuts(text, start, end) {
+            self.stretch(at, cut)?;
+            at = cut;
+        }
+        if at == start { self.merge(start, end) } else { self.stretch(at, end) }
+    }
+
+    /// Appends the ids of a stretch between two cuts.
+    fn stretch(&mut self, start: usize, end: usize) -> Result<()> {
+        let len = end - start;
+        let key = if len <= LONGEST_OF_TWO { self.window.key(start, len) } else { [0, 0] };
+        let name = self.name(&Part { start, len: len as u32, slot: 0, key: [key[0], key[1] | STRETCH] });
+        if !self.session.memory.recall(&name, self.out) {
+            let before = self.out.len();
+            self.merge(start, end)?;
+            self.session.memory.learn(&name, &self.out[before..]);
         }
         Ok(())
     }

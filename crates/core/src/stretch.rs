@@ -3,7 +3,7 @@
 //! Pairs wait beside their positions in one word each, the rank in the higher bits, so that the smallest word is the
 //! lowest rank and the leftmost of equals.
 
-use crate::key::{LONGEST, SHORT, Window};
+use crate::key::{LONGEST, SHORT, ShortKey, Window};
 use crate::vocab::{Merge, MergeRule, Vocab};
 
 const ROOM: usize = LONGEST + 1;
@@ -34,6 +34,12 @@ impl Ids {
     pub fn as_slice(&self) -> &[u32] {
         &self.ids[..self.len]
     }
+}
+
+/// A merge that was asked for: by the key of the joined bytes and its hash, or by the next symbol and all bytes.
+enum Asked {
+    Short(ShortKey, Option<u64>),
+    Long(usize, usize, usize),
 }
 
 /// Symbols by the position of their first byte.
@@ -106,24 +112,39 @@ impl<'s> Symbols<'s> {
         self.ends[at] = after as u8;
         self.waiting[right] = NEVER;
         self.waiting[at] = NEVER;
-        if after < self.len {
+        // Both look-ups are on their way before the first is waited for.
+        let next = (after < self.len).then(|| self.ask(at));
+        let before = (at > 0).then(|| self.ask(usize::from(self.before[at])));
+        if let Some(asked) = next {
             self.before[after] = at as u8;
-            self.look(at);
+            self.look(at, asked);
         }
-        if at > 0 {
-            self.look(usize::from(self.before[at]));
+        if let Some(asked) = before {
+            self.look(usize::from(self.before[at]), asked);
         }
     }
 
-    /// Looks up the merge of the symbol at `at` and the next one.
-    #[inline]
-    fn look(&mut self, at: usize) {
+    /// Asks for the merge of the symbol at `at` and the next one.
+    #[inline(always)]
+    fn ask(&self, at: usize) -> Asked {
         let next = usize::from(self.ends[at]);
         let (start, len) = (self.start + at, usize::from(self.ends[next]) - at);
-        let merge = if self.vocab.merge_rule() == MergeRule::Bytes && len <= SHORT {
-            self.vocab.short_merge(self.window.short_key(start, len))
+        if self.vocab.merge_rule() == MergeRule::Bytes && len <= SHORT {
+            let key = self.window.short_key(start, len);
+            Asked::Short(key, self.vocab.expect_merge(key))
         } else {
-            self.vocab.merge(self.ids[at], self.ids[next], &self.window.text[start..start + len])
+            Asked::Long(next, start, len)
+        }
+    }
+
+    /// Looks up the merge that was asked for.
+    #[inline(always)]
+    fn look(&mut self, at: usize, asked: Asked) {
+        let merge = match asked {
+            Asked::Short(key, hash) => hash.and_then(|hash| self.vocab.short_merge(key, hash)),
+            Asked::Long(next, start, len) => {
+                self.vocab.merge(self.ids[at], self.ids[next], &self.window.text[start..start + len])
+            }
         };
         self.wait(at, merge);
     }

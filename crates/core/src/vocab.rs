@@ -11,6 +11,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::crossing::Crossings;
 use crate::error::{Error, Result};
+use crate::forward::Forward;
 use crate::index::{PLACE_BITS, ShortIndex};
 use crate::key::{SHORT, ShortKey, short_key};
 
@@ -73,6 +74,8 @@ pub struct Vocab {
     ends: Box<[u32]>,
     /// By place: the token's id.
     ids: Box<[u32]>,
+    /// Whether every id is its place.
+    ids_are_places: bool,
     /// By id: the token's place; [`HOLE`] for none.
     places: Box<[u32]>,
     /// Places of short tokens, found by their bytes.
@@ -86,6 +89,7 @@ pub struct Vocab {
     crossings: Crossings,
     pairs: HashMap<(u32, u32), Merge>,
     merges: Box<[[u32; 3]]>,
+    forward: Forward,
 }
 
 const HOLE: u32 = u32::MAX;
@@ -112,6 +116,7 @@ impl Vocab {
             blob: tables.blob.into(),
             ends: tables.ends.into(),
             ids: tables.ids.into(),
+            ids_are_places: tables.ids.iter().zip(0..).all(|(&id, place)| id == place),
             places: places_by_id(tables)?,
             short: ShortIndex::new(tables.ids.len()),
             long: HashTable::new(),
@@ -121,6 +126,7 @@ impl Vocab {
             crossings: Crossings::new(std::iter::empty()),
             pairs: HashMap::default(),
             merges: tables.merges.into(),
+            forward: Forward::default(),
         };
         vocab.fill_by_bytes()?;
         if unit == Unit::Byte {
@@ -252,6 +258,13 @@ impl Vocab {
         (place != HOLE).then(|| token_at(&self.blob, &self.ends, place))
     }
 
+    /// The place of the token with this id, which is the rank of its merge under [`MergeRule::Bytes`].
+    #[inline]
+    #[must_use]
+    pub fn rank(&self, id: u32) -> u32 {
+        self.places[id as usize]
+    }
+
     /// The bytes and ids of all tokens by place, which is their rank under [`MergeRule::Bytes`].
     #[must_use]
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
@@ -262,7 +275,7 @@ impl Vocab {
     #[inline]
     #[must_use]
     pub fn id(&self, token: &[u8]) -> Option<u32> {
-        self.place(token).map(|place| self.ids[place as usize])
+        self.place(token).map(|place| self.id_at(place))
     }
 
     /// The place of the token with these bytes.
@@ -289,6 +302,13 @@ impl Vocab {
         self.byte_pairs[usize::from(first) << 8 | usize::from(second)]
     }
 
+    /// What merging long stretches needs.
+    #[inline]
+    #[must_use]
+    pub fn forward(&self) -> &Forward {
+        &self.forward
+    }
+
     /// Where pieces may be cut without changing an id.
     #[inline]
     #[must_use]
@@ -296,11 +316,23 @@ impl Vocab {
         &self.crossings
     }
 
-    /// The merge that makes a token with this key. Only for [`MergeRule::Bytes`].
+    /// The hash of the key of a token that there may be, which will be looked up soon; None if there is none.
     #[inline]
     #[must_use]
-    pub fn short_merge(&self, key: ShortKey) -> Option<Merge> {
-        self.short.find(key).map(|place| Merge { rank: place, id: self.ids[place as usize] })
+    pub fn expect_merge(&self, key: ShortKey) -> Option<u64> {
+        self.short.expect(key)
+    }
+
+    /// The merge that makes a token with this key and hash. Only for [`MergeRule::Bytes`].
+    #[inline]
+    #[must_use]
+    pub fn short_merge(&self, key: ShortKey, hash: u64) -> Option<Merge> {
+        self.short.find_expected(key, hash).map(|place| Merge { rank: place, id: self.id_at(place) })
+    }
+
+    #[inline]
+    fn id_at(&self, place: u32) -> u32 {
+        if self.ids_are_places { place } else { self.ids[place as usize] }
     }
 
     /// The merge of two neighbours, if they may merge. `joined` are the bytes of both.
@@ -309,7 +341,7 @@ impl Vocab {
     pub fn merge(&self, left: u32, right: u32, joined: &[u8]) -> Option<Merge> {
         match self.merge_rule {
             MergeRule::Pair => self.pairs.get(&(left, right)).copied(),
-            MergeRule::Bytes => self.place(joined).map(|place| Merge { rank: place, id: self.ids[place as usize] }),
+            MergeRule::Bytes => self.place(joined).map(|place| Merge { rank: place, id: self.id_at(place) }),
         }
     }
 
