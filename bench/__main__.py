@@ -8,20 +8,26 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 from .adapters import ENGINES, OURS
 from .definitions import Question, file_question, questions
 from .expected import NoAnswer
 from .places import RECORDS, data
-from .records import Row, record, rows, save
+from .readme import refresh
+from .records import Row, begun, record, rows, save
 from .report import report
-from .runner import Settings, run
-from .texts import CORPORA, MB, STREAM, Missing
+from .runner import LIMIT, MOST, RUNS, Settings, run
+from .texts import CORPORA, GREETING, MB, SHORT, STREAM, Missing
 from .texts import FALLBACK as SOURCES
 from .vocabularies import FALLBACK, MissingVocabulary
 
 QUICK_CORPORA = ("english", "chinese", "russian")
-TIME = "On two quiet processors, everything takes more than an hour, and --quick about a quarter of an hour."
+QUICK_RUNS = ("equal_a", "equal_space", "base64_line", "minified_json")
+QUICK = (*QUICK_CORPORA, *QUICK_RUNS, *SHORT, STREAM, GREETING, SOURCES)
+FILE = "a file of your own, in place of all else: a text, or .jsonl with `text` in each row, also .gz; may be repeated"
+COUNTS = "it is a whole run: python -m bench --readme makes the comparison in README.md of it"
+TIME = "On two quiet processors, everything takes about three quarters of an hour, and --quick about ten minutes."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,28 +37,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.show:
         print(report(json.loads(options.show.read_text(encoding="utf-8"))))
         return 0
-    settings = chosen_settings(options)
+    if options.readme:
+        say(refresh(options.record))
+        return 0
     asked = list(chosen(options))
     if options.list:
         print("\n".join(dict.fromkeys(cell.group for question in asked for cell in question.cells)))
         return 0
+    return measure(asked, options, begun(given))
+
+
+def measure(asked: Sequence[Question], options: argparse.Namespace, start: Row) -> int:
+    """Asks the questions, prints the tables and keeps the record. Returns the exit code."""
+    settings = chosen_settings(options)
     measured: list[Row] = []
     missing: dict[str, None] = {}
+    began = monotonic()
     for place, question in enumerate(asked, 1):
-        say(f"[{place}/{len(asked)}] {question.measure} {question.first} {question.encoding} {question.text}")
+        what = f"{question.cells[0].group}, {question.encoding} {question.text}"
+        say(f"[{place}/{len(asked)}, {(monotonic() - began) / 60:.1f} min] {what}")
         try:
             measured += rows(question, run(question, settings))
         except (Missing, MissingVocabulary, NoAnswer) as reason:
             missing[str(reason)] = None
+        except KeyboardInterrupt:
+            say("stopped; this is what was measured until then")
+            break
     for reason_text in missing:
         say(f"left out: {reason_text}")
     if not measured:
         say("nothing was measured")
         return 1
-    result = record(measured, settings, given)
+    result = record(measured, settings, start)
     print(report(result))
     if not options.no_record:
         say(f"record: {save(result, options.record)}")
+        say(f"for README.md it does not count: {result['partial']}" if result["partial"] else COUNTS)
     return 0
 
 
@@ -63,13 +83,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--encodings", type=words, default=(), help="vocabularies, such as cl100k,o200k")
     made.add_argument("--corpora", type=words, default=(), help="texts, such as english,chinese")
     made.add_argument("--peers", type=words, default=ENGINES, help="engines that take part; toksmith always does")
-    made.add_argument("--file", action="append", default=[], help="a file of your own: .txt or .jsonl, also .gz")
+    made.add_argument("--file", action="append", default=[], help=FILE)
     made.add_argument("--runs", type=int, help="timed processes per engine (5; with --quick 3)")
     made.add_argument("--limit", type=float, help="megabytes of a text (20; with --quick 5)")
     made.add_argument("--timeout", type=float, help="seconds of one process (120; with --quick 30)")
     made.add_argument("--threads", type=int, default=2, help="threads of the batch cells (2)")
     made.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: for a machine that is not idle")
     made.add_argument("--show", type=Path, help="print the tables of a record and stop")
+    made.add_argument("--readme", action="store_true", help="write the comparison in README.md anew and stop")
     made.add_argument("--quick", action="store_true", help="fewer corpora, shorter texts, fewer runs")
     made.add_argument("--list", action="store_true", help="name the groups and stop")
     made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
@@ -86,9 +107,9 @@ def chosen_settings(options: argparse.Namespace) -> Settings:
     """How the run is done."""
     quick = options.quick
     return Settings(
-        runs=options.runs or (3 if quick else 5),
-        limit=int((options.limit or (5 if quick else 20)) * MB),
-        most=(30 if quick else 100) * MB,
+        runs=options.runs or (3 if quick else RUNS),
+        limit=int(options.limit * MB) if options.limit else 5 * MB if quick else LIMIT,
+        most=30 * MB if quick else MOST,
         timeout=options.timeout or (30 if quick else 120),
         peers=tuple(dict.fromkeys((*options.peers, OURS))),
         clock=options.clock,
@@ -97,12 +118,10 @@ def chosen_settings(options: argparse.Namespace) -> Settings:
 
 def chosen(options: argparse.Namespace) -> Iterator[Question]:
     """The questions that the filters leave, each with the cells that they leave."""
-    skipped = {*CORPORA} - {*QUICK_CORPORA} if options.quick and not options.corpora else set()
+    left = () if options.file else options.corpora or (QUICK if options.quick else ())
     for question in available(options):
-        if question.text in skipped:
-            continue
         cells = tuple(cell for cell in question.cells if not options.only or cell.group.startswith(options.only))
-        if cells and wanted(question.encoding, options.encodings) and wanted(question.text, options.corpora):
+        if cells and wanted(question.encoding, options.encodings) and wanted_text(question.text, left):
             figures = {cell.figure for cell in cells}
             again = tuple(name for name in question.again if name in figures or "again" in figures)
             yield replace(question, cells=cells, again=again)
@@ -128,6 +147,11 @@ def available(options: argparse.Namespace) -> Iterable[Question]:
 def wanted(name: str, names: Sequence[str]) -> bool:
     """Whether a filter leaves a name."""
     return not names or name in names
+
+
+def wanted_text(text: str, names: Sequence[str]) -> bool:
+    """Whether a filter leaves a text, by its name or by the kind before its size."""
+    return wanted(text, names) or wanted(text.partition("-")[0], names)
 
 
 def say(message: str) -> None:

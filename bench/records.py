@@ -13,10 +13,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from .adapters import OURS, versions
-from .definitions import COST, SPEED, Cell, Question, Target
+from .adapters import ENGINES, versions
+from .definitions import Cell, Question, questions
 from .places import ROOT, write_whole
-from .runner import Outcome, Settings
+from .runner import LIMIT, MOST, RUNS, Outcome, Settings
+from .targets import COST, SPEED, Target, judged, target_of
 from .texts import MB
 
 Row = dict[str, Any]
@@ -42,9 +43,10 @@ def rows(question: Question, outcomes: dict[str, Outcome]) -> list[Row]:
 def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
     """A row: the engines' figures in the cell's unit, the ratio to the peer of the target, and whether it is reached."""
     engines = {name: shown(question, cell, name, outcome) for name, outcome in outcomes.items()}
-    sense = SPEED if cell.unit.endswith("/s") else COST
-    found = judged(cell.target or Target(0, sense=sense), engines)
-    if not cell.target:
+    target = target_of(cell.group, question.encoding, question.text)
+    right = {name: value for name, figure in engines.items() if (value := right_figure(figure)) is not None}
+    found = judged(target or Target(0, sense=SPEED if cell.unit.endswith("/s") else COST), right)
+    if not target:
         found["reached"] = None
     return {
         "group": cell.group,
@@ -52,7 +54,7 @@ def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
         "text": question.text,
         "threads": question.threads,
         "unit": cell.unit,
-        "target": asdict(cell.target) if cell.target else None,
+        "target": asdict(target) if target else None,
         "engines": {name: asdict(figure) for name, figure in engines.items()},
         **found,
     }
@@ -77,43 +79,57 @@ def in_unit(unit: str, figure: float, outcome: Outcome) -> float:
     return (outcome.tokens if unit == "Mtok/s" else outcome.text.bytes) / MB / figure
 
 
-def judged(target: Target, engines: dict[str, Shown]) -> Row:
-    """The ratio of toksmith's figure to the peer of the target: only right answers count."""
-    right = {name: value for name, shown in engines.items() if (value := right_figure(shown)) is not None}
-    ours = right.pop(OURS, None)
-    if target.than == "best":
-        choose = min if target.sense == COST else max
-        peer = choose(right, key=lambda name: right[name], default=None)
-    else:
-        peer = target.than if target.than in right else None
-    if ours is None or (peer is None and target.than):
-        return {"ratio": None, "peer": peer, "reached": None}
-    ratio = ours / right[peer] if peer else ours
-    return {
-        "ratio": ratio,
-        "peer": peer,
-        "reached": ratio <= target.factor if target.sense == COST else ratio >= target.factor,
-    }
-
-
 def right_figure(shown: Shown) -> float | None:
     """The median, if the engine's answers are right and it was measured on the whole text."""
     return None if shown.wrong or shown.floor else shown.median
 
 
-def record(rows: Sequence[Row], settings: Settings, arguments: Sequence[str]) -> Row:
-    """Everything about a run."""
+def begun(arguments: Sequence[str]) -> Row:
+    """What is known when a run begins: when, from what source, how busy the machine is."""
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "command": " ".join(["python -m bench", *arguments]),
         "commit": git("rev-parse", "HEAD"),
         "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
-        "machine": machine(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
+    }
+
+
+def record(rows: Sequence[Row], settings: Settings, start: Row) -> Row:
+    """Everything about a run.
+
+    Args:
+        start: What `begun` said of it.
+    """
+    took = datetime.now(timezone.utc) - datetime.fromisoformat(start["date"])
+    return {
+        **start,
+        "took_s": round(took.total_seconds()),
+        "partial": partial(rows, settings, start),
+        "machine": machine(),
         "versions": versions(),
         "settings": asdict(settings),
         "rows": list(rows),
     }
+
+
+def partial(rows: Sequence[Row], settings: Settings, start: Row) -> str:
+    """Why a run is less than the whole that the README may be made from; "" if it is not."""
+    due = {(cell.group, ask.encoding, ask.text) for ask in questions(2) for cell in ask.cells}
+    reasons = {
+        "cells are left out": due - {(row["group"], row["encoding"], row["text"]) for row in rows},
+        "engines are left out": {*ENGINES} - {*settings.peers} or {*ENGINES} - {*versions()},
+        f"fewer than {RUNS} runs": settings.runs < RUNS,
+        "shorter texts": settings.limit < LIMIT or settings.most < MOST,
+        "not by the wall clock": settings.clock != "wall",
+        "the source has changes that are not committed": start["changed"],
+    }
+    return ", ".join(reason for reason, applies in reasons.items() if applies)
+
+
+def kept(folder: Path) -> list[Path]:
+    """The records of a folder, newest first: their names begin with their dates."""
+    return sorted(folder.glob("*.json"), reverse=True)
 
 
 def machine() -> Row:

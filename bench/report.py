@@ -7,30 +7,50 @@ from itertools import groupby
 from typing import Any
 
 from .adapters import ENGINES, OURS
-from .definitions import COST
+from .targets import GOALS, OWN, Target, amount, over, said, single, tenth, verdicts
 
 Row = dict[str, Any]
-SCALING = 1.7
-LINEAR = 13  # n log n included
 
 
 def report(record: Row) -> str:
-    """The whole record."""
-    machine, settings = record["machine"], record["settings"]
-    head = [
-        f"# toksmith beside its peers, {record['date'][:10]}",
-        "",
-        f"{machine['cpu']}, {machine['cpus']} processors, {machine['memory_gb']} GB, {machine['python']}.",
-        f"Commit {record['commit'][:12] or 'unknown'}{' with changes' if record['changed'] else ''}, "
-        + f"median of {settings['runs']} processes per engine, engines in turn, {settings['clock']} clock, "
-        + f"load average {record['load']:.1f} at the start; `{record['command']}`.",
-        "",
-        ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
-        "",
-        "Struck out: the ids differ from the reference engine's. ~ in front: a prefix of 1 MB, for comparison.",
-    ]
+    """The whole record: how it was made, the table of targets, and one table per group of cells."""
     tables = (table(name, list(rows), record["rows"]) for name, rows in grouped(record["rows"]))
-    return "\n".join(head) + "\n\n" + "\n\n".join(tables)
+    return "\n\n".join([head(record), goals(record["rows"]), *tables])
+
+
+def head(record: Row) -> str:
+    """How the record was made, and how the tables are to be read."""
+    machine, settings = record["machine"], record["settings"]
+    took = f", {record['took_s'] / 60:.0f} minutes" if "took_s" in record else ""
+    return "\n".join(
+        [
+            f"# toksmith beside its peers, {record['date'][:10]}",
+            "",
+            f"{machine['cpu']}, {machine['cpus']} processors, {machine['memory_gb']} GB, {machine['python']}.",
+            f"Commit {record['commit'][:12] or 'unknown'}{' with changes' if record['changed'] else ''}, "
+            + f"median of {settings['runs']} processes per engine, engines in turn, {settings['clock']} clock, "
+            + f"load average {record['load']:.1f} at the start; `{record['command']}`{took}.",
+            "",
+            ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
+            "",
+            "Struck out: the ids differ from the reference engine's. ~ in front: a prefix of 1 MB, for comparison. "
+            + "¹ behind: timed once, because nothing hangs on it.",
+        ]
+    )
+
+
+def goals(rows: Sequence[Row]) -> str:
+    """The table of targets: what came of each row, by its worst cell; rows without a cell are named below it."""
+    heads = ["what", "target", "cells", "hold", "worst cell", "verdict"]
+    lines = ["## targets", "", joined(heads), joined(["---", "---", "--:", "--:", "---", "---"])]
+    found = verdicts(rows)
+    for verdict in found:
+        if worst := verdict.worst():
+            where = f"{worst.where}{f', beside {worst.peer}' if worst.peer else ''}"
+            counts = [str(len(verdict.cells)), str(verdict.held())]
+            lines.append(joined([verdict.goal.title, verdict.goal.target.said(), *counts, where, verdict.said()]))
+    left_out = [verdict.goal.title for verdict in found if not verdict.cells]
+    return "\n".join([*lines, *(["", f"Not measured: {'; '.join(left_out)}."] if left_out else [])])
 
 
 def grouped(rows: Sequence[Row]) -> Iterable[tuple[str, Iterable[Row]]]:
@@ -44,45 +64,45 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
     if name == "growth":
         return growth_table(name, rows)
     columns = [engine for engine in (*ENGINES[1:], OURS) if any(engine in row["engines"] for row in rows)]
-    scaled = any(alone(row, every) for row in rows)
-    heads = ["encoding", "text", *columns, "ratio", "target", *(["× one thread"] if scaled else [])]
-    lines = [f"## {name} ({rows[0]['unit']})", "", joined(heads), joined(["---", "---", *["--:"] * (len(heads) - 2)])]
+    scaled = any(single(row, every) for row in rows)
+    heads = ["encoding", "text", *columns, "ratio", "verdict", *(["beside one thread"] if scaled else [])]
+    lines = [
+        f"## {name} ({rows[0]['unit']})",
+        "",
+        joined(heads),
+        joined(["---", "---", *["--:"] * (len(columns) + 1), *["---"] * (1 + scaled)]),
+    ]
     for row in rows:
-        cells = [row["encoding"], row["text"], *(figure(row["engines"].get(engine)) for engine in columns)]
-        lines.append(joined([*cells, *verdict(row), *([scaling(row, every)] if scaled else [])]))
-    lines += notes(rows)
-    return "\n".join(lines)
+        cells = [row["encoding"], row["text"], *(figure(row, engine) for engine in columns)]
+        threads = [own_verdict(row, over(row, single(row, every)))] if scaled else []
+        lines.append(joined([*cells, ratio(row), verdict_of(row), *threads]))
+    return "\n".join(lines + notes(rows))
 
 
 def growth_table(name: str, rows: list[Row]) -> str:
-    """Toksmith's time at growing sizes, one kind of text a line, and what the last tenfold costs."""
-    kinds: dict[str, dict[int, Row]] = {}
+    """Toksmith's time at growing sizes, one kind of text a line, and what the dearest tenfold step costs."""
+    kinds: dict[str, list[Row]] = {}
     for row in rows:
-        kind, _, size = row["text"].rpartition("-")
-        kinds.setdefault(kind, {})[int(size)] = row["engines"].get(OURS)
-    sizes = sorted({size for found in kinds.values() for size in found})
-    heads = ["text", *(f"{size:,}" for size in sizes), "last step"]
+        kinds.setdefault(row["text"].rpartition("-")[0], []).append(row)
+    sizes = sorted({int(row["text"].rpartition("-")[2]) for row in rows})
+    heads = ["text", *(f"{size:,}" for size in sizes), "dearest tenfold step"]
     lines = [
         f"## {name} ({rows[0]['unit']}; 10 is linear)",
         "",
         joined(heads),
-        joined(["---", *["--:"] * (len(heads) - 1)]),
+        joined(["---", *["--:"] * len(sizes), "---"]),
     ]
     for kind, found in kinds.items():
-        lines.append(joined([kind, *(figure(found.get(size)) for size in sizes), last_step(found)]))
+        shown = {int(row["text"].rpartition("-")[2]): figure(row, OURS) for row in found}
+        steps = [over(row, before) for row in found if (before := tenth(row, found))]
+        worst = max((step for step in steps if step), default=None) if None not in steps else None
+        lines.append(joined([kind, *(shown.get(size, "") for size in sizes), own_verdict(found[0], worst)]))
     return "\n".join(lines + notes(rows))
 
 
-def last_step(found: dict[int, Row]) -> str:
-    """How much longer the longest text takes than the one before it."""
-    shorter, longest = (found[size]["median"] if found[size] else None for size in sorted(found)[-2:])
-    if not shorter or not longest:
-        return "missing"
-    return f"{longest / shorter:.3g} {'✓' if longest <= LINEAR * shorter else '✗'}"
-
-
-def figure(shown: Row | None) -> str:
-    """One engine's figure."""
+def figure(row: Row, engine: str) -> str:
+    """One engine's figure in a row."""
+    shown, ours = row["engines"].get(engine), row["engines"].get(OURS)
     if shown is None:
         return ""
     if shown["median"] is None:
@@ -90,7 +110,8 @@ def figure(shown: Row | None) -> str:
     value = number(shown["median"])
     if shown["wrong"]:
         return f"~~{value}~~"
-    return f"~{value}" if shown["floor"] else value
+    once = len(shown["runs"]) == 1 and ours and len(ours["runs"]) > 1
+    return f"~{value}" if shown["floor"] else f"{value}{'¹' if once else ''}"
 
 
 def number(value: float) -> str:
@@ -98,32 +119,26 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def verdict(row: Row) -> tuple[str, str]:
-    """The ratio with its sign of success, and the target."""
-    target = row["target"]
-    if target is None:
-        return (f"{row['ratio']:.3g}" if row["ratio"] else ""), ""
-    sense = "≤" if target["sense"] == COST else "≥"
-    due = f"{sense} {target['factor']:g}" + (f" × {target['than']}" if target["than"] else "")
-    if row["ratio"] is None:
-        return "missing", due
-    return f"{row['ratio']:.3g} {'✓' if row['reached'] else '✗'}", due
+def ratio(row: Row) -> str:
+    """Toksmith's figure by that of the peer that it is held against."""
+    return f"{amount(row['ratio'])} × {row['peer']}" if row["ratio"] and row["peer"] else ""
 
 
-def alone(row: Row, every: Sequence[Row]) -> Row | None:
-    """The same cell of toksmith on one thread, if it was measured."""
-    name = f"{row['group']}, one thread"
-    same = (other for other in every if other["group"] == name and other["threads"] < row["threads"])
-    return next((other for other in same if all(other[key] == row[key] for key in ("encoding", "text"))), None)
+def verdict_of(row: Row) -> str:
+    """What came of a cell's target; "" where none is set."""
+    return said(Target(**row["target"]), row["ratio"]) if row["target"] else ""
 
 
-def scaling(row: Row, every: Sequence[Row]) -> str:
-    """What the threads bring to toksmith."""
-    single = alone(row, every)
-    ours = [one["engines"].get(OURS, {}).get("median") for one in (row, single) if one]
-    if len(ours) < 2 or None in ours:
-        return "missing"
-    return f"{ours[0] / ours[1]:.2f} {'✓' if ours[0] / ours[1] >= SCALING else '✗'} (≥ {SCALING})"
+def own_verdict(row: Row, ratio: float | None) -> str:
+    """What came of the target that toksmith's own figures set for a cell; the ratio alone where none is set."""
+    own = (goal.target for goal in GOALS if goal.target.than in OWN and goal.covers(*cell_of(row)))
+    target = next(own, None)
+    return said(target, ratio) if target else amount(ratio) if ratio else ""
+
+
+def cell_of(row: Row) -> tuple[str, str, str]:
+    """The group, vocabulary and text of a row."""
+    return row["group"], row["encoding"], row["text"]
 
 
 def notes(rows: Iterable[Row]) -> list[str]:

@@ -33,7 +33,7 @@ class Request:
     text: Laid
     first: str = ""
     again: tuple[str, ...] = ()
-    passes: int = 3
+    passes: int = 2
     threads: int = 1
     cpus: tuple[int, ...] = ()
     clock: str = "wall"

@@ -1,13 +1,16 @@
 """Asks every engine of a question in turn, round by round, and compares each reply with the expected answer.
 
-Rounds interleave the engines (A B C A B C …), so that what changes on the machine meanwhile meets all of them. The
-first round checks the ids of a cold pass and times nothing; an engine that fails there is not asked again, and one
-with wrong ids is timed once, to be shown struck out.
+Rounds interleave the engines (A B C A B C …), so that what changes on the machine meanwhile meets all of them. Every
+timed process is checked: the size of each result of the first pass, the ids of the one after it. Before them, a process
+of toksmith times nothing and compares the ids of a cold pass. To save time where nothing is to be decided, an engine is
+timed only once if its ids are wrong, if it is measured on a prefix, or if the best peer is more than twice as fast in
+every figure; those that a target names are always timed to the end.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,10 +20,13 @@ from .expected import Answer, answer
 from .native import with_native
 from .process import ask
 from .request import Reply, Request
-from .texts import Laid, lay
+from .targets import named
+from .texts import MB, Laid, lay
 from .vocabularies import encoding, with_tokenizer_json
 
 CHECKED_FIRST = frozenset({"documents"})
+HOPELESS = 2.0
+RUNS, LIMIT, MOST = 5, 20 * MB, 100 * MB
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,12 @@ class Outcome:
         """Whether another process could tell more."""
         return not self.problem and not (self.wrong and self.figures)
 
+    def right(self) -> dict[str, float]:
+        """The median of each figure, if the answers are right."""
+        if self.problem or self.wrong:
+            return {}
+        return {name: statistics.median(figures) for name, figures in self.figures.items()}
+
 
 def run(question: Question, settings: Settings) -> dict[str, Outcome]:
     """The outcome of every engine that takes part, in the order of the question."""
@@ -88,12 +100,35 @@ def run(question: Question, settings: Settings) -> dict[str, Outcome]:
             what = replace(what, clock=settings.clock if question.threads == 1 else "wall")
             asked[engine] = (replace(what, passes=1) if engine in question.floor else what, due)
             outcomes[engine] = Outcome(text, due.tokens)
-    rounds = range(0 if question.measure in CHECKED_FIRST else 1, settings.runs + 1)
-    for place in rounds:
+    if question.measure in CHECKED_FIRST and OURS in asked:
+        what, due = asked[OURS]
+        outcomes[OURS].take(ask(replace(what, check_only=True), settings.timeout), due)
+    for _ in range(settings.runs):
+        done = {name for name in outcomes if decided(name, question, outcomes)}
         for engine, (what, due) in asked.items():
-            if outcomes[engine].goes_on():
-                outcomes[engine].take(ask(replace(what, check_only=place == 0), settings.timeout), due)
+            if engine not in done and outcomes[engine].goes_on():
+                outcomes[engine].take(ask(what, settings.timeout), due)
     return outcomes
+
+
+def decided(engine: str, question: Question, outcomes: dict[str, Outcome]) -> bool:
+    """Whether more processes of an engine could change no verdict."""
+    mine = outcomes[engine].right()
+    if not mine or engine in {OURS, *question.kept, *named([cell.group for cell in question.cells])}:
+        return False
+    if engine in question.floor:
+        return True
+    peers = [outcomes[name].right() for name in question.engines if name in outcomes and name not in (engine, OURS)]
+    return all(
+        any(figure > HOPELESS * peer[name] for peer in peers if name in peer)
+        for name, figure in mine.items()
+        if name in wanted(question)
+    )
+
+
+def wanted(question: Question) -> set[str]:
+    """The figures that the cells of a question show."""
+    return {cell.figure for cell in question.cells}
 
 
 def request(question: Question, engine: str, known: Encoding, text: Laid, due: Answer) -> Request:

@@ -319,6 +319,82 @@ def test_one_text_is_no_batch(tok: Tokenizer, text: Any) -> None:
             tok.encode_batch(wrong)
 
 
+def test_empty_batches(tok: Tokenizer) -> None:
+    for empty in ([], (), iter([]), (text for text in "")):
+        batch = list(empty)
+        assert tok.encode_batch(iter(batch)) == tok.encode_batch(batch) == tok.decode_batch(batch) == []
+    for threads in (1, 2, 100):
+        assert tok.encode_batch([], threads=threads) == []
+        ragged = tok.encode_ragged([], threads=threads)
+        assert (ragged.ids.shape, ragged.ends.shape) == ((0,), (0,)) and (ragged.ids.dtype, len(ragged)) == (
+            np.uint32,
+            0,
+        )
+        assert tok.count_batch([], threads=threads).shape == (0,)
+    assert tok.encode_array("").shape == (0,) and tok.encode_array(b"").dtype == np.uint32
+    assert tok.encode("") == tok.encode(b"") == [] and tok.decode([]) == "" and tok.decode_bytes(()) == b""
+
+
+def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
+    texts = ["low", b"lower", "", "lowest"]
+    expected = [tok.encode(text) for text in texts]
+    kinds: list[Callable[[], Any]] = [lambda: iter(texts), lambda: (text for text in texts), lambda: tuple(texts)]
+    for kind in (*kinds, lambda: dict.fromkeys(texts)):
+        assert tok.encode_batch(kind()) == expected
+        assert [ids.tolist() for ids in tok.encode_ragged(kind())] == expected
+        assert tok.count_batch(kind()).tolist() == list(map(len, expected))
+    assert (
+        tok.decode_batch(iter(expected))
+        == tok.decode_batch(iter(ids) for ids in expected)
+        == ["low", "lower", "", "lowest"]
+    )
+
+    def failing() -> Iterator[str]:
+        yield "low"
+        raise RuntimeError("the source is gone")
+
+    for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
+        with pytest.raises(RuntimeError, match="the source is gone"):
+            call(failing())
+
+
+def test_a_million_empty_strings(tok: Tokenizer) -> None:
+    texts = [""] * 1_000_000
+    assert tok.encode_batch(texts) == [[]] * len(texts)
+    ragged = tok.encode_ragged(texts, threads=3)
+    assert len(ragged.ids) == 0 and ragged.ends.tolist() == [0] * len(texts)
+    assert not tok.count_batch(texts).any()
+    assert tok.decode_batch([[]] * len(texts)) == texts
+
+
+@pytest.mark.parametrize("place", [0, 1, 999, 5000])
+def test_the_first_item_of_another_type_is_named(tok: Tokenizer, place: int) -> None:
+    texts: list[Any] = ["low"] * 6000
+    texts[place] = texts[-1] = None
+    for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
+        for batch in (texts, tuple(texts), iter(texts)):
+            with pytest.raises(TypeError, match=f"item {place}: expected str or bytes"):
+                call(batch, threads=3)
+
+
+@pytest.mark.skipif(not os.environ.get("TOKSMITH_HUGE"), reason="lacks TOKSMITH_HUGE=1 (16 GB of memory, minutes)")
+def test_texts_above_4_gib(tok: Tokenizer) -> None:
+    """Positions and ids beyond 32 bits: a text of equal parts gives the ids of one part, as often."""
+    part = b"low lower lowest caf\xc3\xa9\n" * 50_000
+    ids = tok.encode_array(part)
+    times = (1 << 32) // len(part) + 20
+    text = part * times
+    assert len(text) > 1 << 32
+    assert tok.count_batch([text], threads=2).tolist() == [len(ids) * times]
+    found = tok.encode_array(text)
+    assert len(found) == len(ids) * times
+    assert all(np.array_equal(found[at : at + len(ids)], ids) for at in range(0, len(found), len(ids)))
+    del found
+    with pytest.raises(SpecialTokenInText) as caught:
+        tok.encode_array(text + b"<|end|>")
+    assert caught.value.offset == len(text)
+
+
 # Ids
 
 

@@ -1,20 +1,24 @@
 """The benchmark's own rules: a wrong engine cannot win, equal questions get equal texts, tables say what was measured."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import hostile, records, report, runner, texts, tokenizer_json
+from bench import hostile, readme, records, report, runner, texts, tokenizer_json
 from bench.__main__ import chosen, chosen_settings, parser
-from bench.adapters import OURS, Encoding
-from bench.definitions import COST, SPEED, Cell, Question, Target, questions
+from bench.adapters import ENGINES, OURS, Encoding
+from bench.definitions import Cell, Question, questions
 from bench.expected import Answer
+from bench.places import README, RECORDS
 from bench.request import Reply, Request
-from bench.texts import Laid
+from bench.targets import ALONE, COST, GOALS, OWN, Target, judged, said, target_of, verdicts
+from bench.texts import CORPORA, Laid
+from bench.vocabularies import RANKS
 
 TEXT = Laid("english", "english.utf8", documents=4, bytes=2_000_000)
-CELL = Cell("cold", "first", "MB/s", Target(2.0))
+CELL = Cell("cold", "first", "MB/s")
 QUESTION = Question("documents", "cl100k", "english", "arrays", (CELL,), engines=(OURS, "gigatoken", "fastokens"))
 DUE = Answer({"ids": "right", "sizes": "right", "tokens": 1_000_000}, "")
 
@@ -76,18 +80,94 @@ def test_an_engine_on_a_prefix_is_no_peer() -> None:
 @pytest.mark.parametrize(
     ("target", "ours", "peer", "reached"),
     [
-        (Target(2.0), 1.0, 2.0, True),  # half the time is twice the speed
-        (Target(2.0), 1.0, 1.99, False),
+        (Target(2.0), 2.0, 1.0, True),
+        (Target(2.0), 1.99, 1.0, False),
         (Target(0.6, sense=COST), 0.6, 1.0, True),
         (Target(0.6, sense=COST), 0.61, 1.0, False),
-        (Target(500, "", COST), 0.5, 9.0, True),
-        (Target(500, "", COST), 0.501, 9.0, False),
+        (Target(500, "", COST), 500, 9.0, True),
+        (Target(500, "", COST), 501, 9.0, False),
     ],
 )
 def test_targets(target: Target, ours: float, peer: float, reached: bool) -> None:
-    cell = Cell("x", "first", "MB/s" if target.sense == SPEED else "ms", target)
-    row = records.row(QUESTION, cell, {OURS: outcome(ours), "gigatoken": outcome(peer)})
-    assert row["reached"] is reached
+    assert judged(target, {OURS: ours, "gigatoken": peer})["reached"] is reached
+
+
+def test_the_best_peer_stands_in_for_one_that_is_wrong() -> None:
+    found = judged(Target(1.3, "gigatoken"), {OURS: 3.0, "fastokens": 2.0, "tiktoken": 1.0})
+    assert found == {"ratio": 1.5, "peer": "fastokens", "reached": True}
+
+
+def test_a_cell_knows_its_target() -> None:
+    assert target_of("hot", "o200k", "code") == Target(1.1, "gigatoken")
+    assert target_of("hot", "o200k", "hindi") == Target(1.3, "gigatoken")
+    assert target_of("load", "o200k", "hello") == Target(100, "", COST)
+    assert target_of("load", "cl100k", "hello") is None
+    assert target_of("cold", "o200k", "file:mine.txt") is None
+
+
+def test_every_target_has_cells_and_the_corpora_have_all_of_theirs() -> None:
+    cells = [(cell.group, ask.encoding, ask.text) for ask in questions(2) for cell in ask.cells]
+    for goal in GOALS:
+        assert any(goal.covers(*cell) for cell in cells), goal.title
+    for group in ("cold", "hot", "list"):
+        due = {(group, encoding, corpus) for encoding in RANKS for corpus in CORPORA}
+        assert due <= set(cells)
+        assert all(target_of(*cell) for cell in due)
+
+
+def test_verdicts_are_in_words() -> None:
+    assert said(Target(2.0), 1.4) == "target 2.0, seen 1.40: short"
+    assert said(Target(2.0), 2.0) == "target 2.0, seen 2.00: holds"
+    assert said(Target(100, "", COST), 61.04) == "target 100, seen 61.0: holds"
+    assert said(Target(2.0), None) == "target 2.0: no figure"
+
+
+def verdict_of(title: str, rows: list[dict[str, Any]]) -> str:
+    verdict = next(verdict for verdict in verdicts(rows) if verdict.goal.title.startswith(title))
+    return f"{verdict.held()} of {len(verdict.cells)}; {verdict.said()}"
+
+
+def test_a_row_of_the_table_is_judged_by_its_worst_cell() -> None:
+    fast, slow, wrong = (
+        records.row(replace(QUESTION, encoding=encoding), CELL, {OURS: ours, "gigatoken": outcome(1.0)})
+        for encoding, ours in (("r50k", outcome(0.4)), ("cl100k", outcome(0.8)), ("o200k", outcome(0.1, ids="others")))
+    )
+    assert verdict_of("cold", [fast]) == "1 of 1; target 2.0, seen 2.50: holds"
+    assert verdict_of("cold", [fast, slow]) == "1 of 2; target 2.0, seen 1.25: short"
+    assert verdict_of("cold", [fast, wrong, slow]) == "1 of 3; target 2.0: no figure"
+    assert verdict_of("hot", [fast]) == "0 of 0; target 1.1: not measured"
+    assert "| cl100k english, beside gigatoken | target 2.0, seen 1.25: short |" in report.goals([fast, slow])
+
+
+def test_every_row_of_the_table_is_printed() -> None:
+    printed = report.goals(whole_rows())
+    for goal in GOALS:
+        assert f"| {goal.title} | {goal.target.said()} |" in printed
+        assert goal.title in report.goals([]).partition("Not measured")[2]
+
+
+def growth(kind: str, *seconds: float | None) -> list[dict[str, Any]]:
+    found = []
+    for place, took in enumerate(seconds):
+        ask = replace(QUESTION, text=f"{kind}-{10 ** (4 + place)}", engines=(OURS,))
+        ours = outcome(took) if took else outcome(problem="timeout: more than 1 s")
+        found.append(records.row(ask, Cell("growth", "first", "ms"), {OURS: ours}))
+    return found
+
+
+def test_growth_is_judged_by_its_dearest_tenfold_step() -> None:
+    rows = growth("equal_a", 0.001, 0.01, 0.14, 0.2)
+    assert verdict_of("the same from", rows) == "2 of 3; target 13, seen 14.0: short"
+    table = report.table("growth", rows, rows)
+    assert "| equal_a | 1 | 10 | 140 | 200 | target 13, seen 14.0: short |" in table
+    assert verdict_of("the same from", growth("equal_a", 0.001, 0.01, None)) == "1 of 2; target 13: no figure"
+
+
+def test_what_was_timed_once_beside_more_runs_is_marked() -> None:
+    row = records.row(
+        QUESTION, CELL, {OURS: outcome(1.0, 1.0), "gigatoken": outcome(1.0), "fastokens": outcome(4.0, 4.0)}
+    )
+    assert "| 2¹ | 0.5 | 2 |" in report.table("cold", [row], [row])
 
 
 def test_units() -> None:
@@ -161,23 +241,34 @@ def test_a_token_that_nothing_merges_to_asks_for_every_merge() -> None:
     assert tokenizer_json.recovered_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c")]
 
 
+def made_record(rows: list[dict[str, Any]], *options: str) -> dict[str, Any]:
+    settings = chosen_settings(parser().parse_args([*options]))
+    return records.record(rows, settings, records.begun(options) | {"changed": False})
+
+
 def test_a_record_can_be_shown_again(tmp_path: Path) -> None:
     rows = records.rows(QUESTION, {OURS: outcome(0.5), "fastokens": outcome(1.0)})
-    made: dict[str, Any] = records.record(rows, chosen_settings(parser().parse_args([])), ["--quick"])
+    made = made_record(rows, "--quick")
     path = records.save(made, tmp_path / "records")
     assert report.report(json.loads(path.read_text(encoding="utf-8"))) == report.report(made)
     assert "`python -m bench --quick`" in report.report(made)
 
 
+@pytest.mark.parametrize("path", records.kept(RECORDS), ids=lambda path: path.stem)
+def test_every_record_can_still_be_shown(path: Path) -> None:
+    shown = report.report(json.loads(path.read_text(encoding="utf-8")))
+    assert GOALS[0].title in shown
+
+
 def test_threads_are_held_to_one_thread() -> None:
-    pair = [
-        Question("batch", "cl100k", "english", "batch_arrays", (Cell("batch", "first", "MB/s", None),), threads=2),
-        Question("batch", "cl100k", "english", "batch_arrays", (Cell("batch, one thread", "first", "MB/s", None),)),
+    two = Question("batch", "cl100k", "english", "", (Cell("batch lists hot", "first", "MB/s"),), threads=2)
+    one = Question("batch", "cl100k", "english", "", (Cell("batch lists hot, one thread", "first", "MB/s"),))
+    rows = [
+        records.row(ask, ask.cells[0], {OURS: outcome(took)}) for ask, took in zip((two, one), (0.5, 0.9), strict=True)
     ]
-    two, one = (
-        records.row(ask, ask.cells[0], {OURS: outcome(took)}) for ask, took in zip(pair, (0.5, 0.9), strict=True)
-    )
-    assert report.scaling(two, [two, one]) == "1.80 ✓ (≥ 1.7)"
+    assert verdict_of("batch, list, what threads bring", rows) == "1 of 1; target 1.7, seen 1.80: holds"
+    assert "target 1.7, seen 1.80: holds" in report.table("batch lists hot", rows[:1], rows)
+    assert {goal.target.than for goal in GOALS} >= OWN >= {ALONE}
 
 
 def test_quick_takes_fewer_corpora_unless_they_are_named() -> None:
@@ -185,3 +276,93 @@ def test_quick_takes_fewer_corpora_unless_they_are_named() -> None:
     named = {ask.text for ask in chosen(parser().parse_args(["--quick", "--only", "cold", "--corpora", "code"]))}
     assert "code" not in quick
     assert named <= {"code"}
+
+
+def asked_engines(monkeypatch: pytest.MonkeyPatch, question: Question, took: dict[str, Reply]) -> list[str]:
+    """The engines in the order in which a run of three rounds asks them; a check is marked with a star."""
+    asked: list[str] = []
+
+    def ask(what: Request, timeout: float) -> Reply:
+        asked.append(what.engine + "*" * what.check_only)
+        return took[what.engine]
+
+    monkeypatch.setattr(runner, "ask", ask)
+    monkeypatch.setattr(runner, "lay", lambda name, limit: TEXT)
+    monkeypatch.setattr(runner, "answer", lambda text, known: DUE)
+    monkeypatch.setattr(runner, "encoding", lambda name: Encoding(name, "ranks", "file", "cl100k", ""))
+    monkeypatch.setattr(runner, "with_tokenizer_json", lambda known: known)
+    runner.run(question, chosen_settings(parser().parse_args(["--runs", "3"])))
+    return asked
+
+
+def test_engines_take_turns_and_those_on_which_nothing_hangs_are_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    engines = (OURS, "gigatoken", "fastokens", "tokie", "tokenizers", "wordchipper")
+    question = replace(QUESTION, engines=engines, floor=("tiktoken",))
+    right = {
+        name: Reply({"first": took}, {"ids": "right"}) for name, took in zip(engines, (9, 1, 1.9, 2.1, 1), strict=False)
+    }
+    others = {
+        "tokenizers": Reply({"first": 1.0}, {"ids": "others"}),
+        "wordchipper": Reply(problem="crashed: SIGSEGV"),
+        "tiktoken": Reply({"first": 1.0}, {"ids": "right"}),
+    }
+    asked = asked_engines(monkeypatch, question, right | others)
+    first = [f"{OURS}*", *engines, "tiktoken"]
+    assert asked == [*first, *(OURS, "gigatoken", "fastokens") * 2]
+
+
+def test_an_engine_that_a_target_names_is_timed_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = (Cell("decode list to str", "again", "Mtok/s"),)
+    question = replace(QUESTION, measure="decode", cells=cells, engines=(OURS, "gigatoken", "rs_bpe", "tokie"), kept=())
+    took = {OURS: 1.0, "gigatoken": 0.1, "rs_bpe": 5.0, "tokie": 5.0}
+    asked = asked_engines(monkeypatch, question, {name: Reply({"again": each}, {}) for name, each in took.items()})
+    assert asked == [*question.engines, *(OURS, "gigatoken", "rs_bpe") * 2]
+
+
+def whole_rows() -> list[dict[str, Any]]:
+    """Rows for every cell of the tables: toksmith twice as fast as its one peer."""
+    found: list[dict[str, Any]] = []
+    for ask in questions(2):
+        outcomes = {OURS: runner.Outcome(TEXT, 100), "gigatoken": runner.Outcome(TEXT, 100)}
+        for cell in ask.cells:
+            outcomes[OURS].figures[cell.figure] = [0.5] * 5
+            outcomes["gigatoken"].figures[cell.figure] = [1.0] * 5
+        found += records.rows(ask, outcomes)
+    return found
+
+
+def test_the_comparison_is_made_from_the_newest_whole_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "versions", lambda: dict.fromkeys(ENGINES, "1.0"))
+    assert readme.comparison(tmp_path) == readme.NOTHING
+    whole = made_record(whole_rows())
+    assert whole["partial"] == ""
+    for date, record in (("2001-01-01", whole), ("2001-01-02", whole), ("2001-01-03", whole | {"partial": "why"})):
+        records.save(record | {"date": f"{date}T00:00:00+00:00"}, tmp_path)
+    made = readme.comparison(tmp_path)
+    assert "2001-01-02T000000.json" in made
+    assert "| hindi | **4** | gigatoken 2 | **4** | gigatoken 2 | **4** | gigatoken 2 |" in made
+    assert f"| cold, one thread, array | ≥ 2 × the best peer | 2.00 | {len(RANKS) * len(CORPORA)} of 36 |" in made
+
+
+@pytest.mark.parametrize(
+    "options", [("--runs", "4"), ("--limit", "5"), ("--quick",), ("--clock", "cpu"), ("--peers", "")]
+)
+def test_less_than_a_whole_run_says_what_it_lacks(options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "versions", lambda: dict.fromkeys(ENGINES, "1.0"))
+    assert made_record(whole_rows(), *options)["partial"]
+    assert "cells are left out" in made_record(whole_rows()[1:])["partial"]
+
+
+def test_the_readme_says_what_the_records_say() -> None:
+    page = README.read_text(encoding="utf-8")
+    assert readme.with_comparison(page, RECORDS) == page, "run `python -m bench --readme`"
+
+
+def test_a_readme_without_marks_is_refused() -> None:
+    with pytest.raises(SystemExit, match="lacks one of the marks"):
+        readme.with_comparison("# a page", RECORDS)
+
+
+def test_files_of_the_user_are_asked_whatever_the_filters_of_corpora_say() -> None:
+    asked = list(chosen(parser().parse_args(["--quick", "--file", "a-b.txt", "--encodings", "cl100k"])))
+    assert [ask.text for ask in asked] == ["file:a-b.txt"]

@@ -3,9 +3,11 @@
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import threading
 import time
@@ -157,8 +159,15 @@ def test_every_exception_survives_pickling() -> None:
         assert isinstance(error, toksmith.ToksmithError)
 
 
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="lacks a free-threaded interpreter")
+def test_a_free_threaded_interpreter_is_told_whether_the_gil_is_needed() -> None:
+    script = "import sys, warnings; warnings.simplefilter('ignore'); import toksmith; print(sys._is_gil_enabled())"
+    source = (Path(__file__).parent.parent / "crates" / "py" / "src" / "lib.rs").read_text(encoding="utf-8")
+    assert run(script).strip() == str("#[pymodule(gil_used = true)]" in source)
+
+
 INTERRUPTED = """
-    import signal, sys, time, toksmith
+    import signal, sys, time, numpy as np, toksmith
     from toksmith import reference
     signal.signal(signal.SIGINT, signal.default_int_handler)
     text = open(reference.__file__, encoding="utf-8").read()
@@ -171,6 +180,16 @@ INTERRUPTED = """
         "encode": lambda: tok.encode_array(text * 10_000),
         "one piece": lambda: [raw.encode_array("ab" * 4_000_000) for _ in range(100)],
         "short texts": lambda: tok.count_batch(["hello world"] * 15_000_000),
+        "a list of ids": lambda: [tok.encode(text * 2_000) for _ in range(100)],
+        "bytes": lambda: tok.encode(text.encode() * 10_000),
+        "count": lambda: tok.count(text * 10_000),
+        "a generator": lambda: tok.encode_ragged(text for _ in range(10**9)),
+        "empty strings": lambda: [tok.encode_batch([""] * 20_000_000) for _ in range(100)],
+        "decode an array": lambda: [tok.decode_bytes(np.full(100_000_000, 300)) for _ in range(100)],
+        "decode to text": lambda: [tok.decode(np.full(50_000_000, 300, np.uint32)) for _ in range(100)],
+        "decode a list": lambda: [tok.decode([300] * 50_000_000) for _ in range(100)],
+        "decode a generator": lambda: tok.decode(300 for _ in range(10**9)),
+        "decode_batch": lambda: [tok.decode_batch([[300] * 100] * 1_000_000) for _ in range(100)],
     }
     call = calls[sys.argv[1]]
     print("ready", flush=True)
@@ -197,7 +216,7 @@ def interrupt(call: str) -> float:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="lacks SIGINT to one process")
-@pytest.mark.parametrize("call", ["encode_batch", "encode_ragged", "count_batch", "encode", "one piece", "short texts"])
+@pytest.mark.parametrize("call", re.findall(r'^        "(.+)": lambda', INTERRUPTED, re.MULTILINE))
 def test_ctrl_c_ends_a_call_within_a_second(call: str) -> None:
     for _ in range(3):  # a busy machine may hold a process up; three times in a row it does not
         seconds = interrupt(call)

@@ -5,7 +5,6 @@ tokens in all modes, and the bytes of every id. tiktoken finds its files in a ca
 the shared vocabularies; the rules where the two libraries differ on purpose (docs/spec.md) are left out.
 """
 
-import gzip
 import hashlib
 import json
 import random
@@ -19,6 +18,7 @@ import pytest
 from hard_texts import HARD_TEXTS, texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from peers import CORPORA, LLAMA3, batches, documents
 
 import toksmith
 
@@ -34,10 +34,7 @@ URLS = {
         for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
     },
 }
-# As Meta spells it; not read from our table, which is what is being tested.
-LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 PATTERNS = {"r50k_base": "gpt2", "p50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}
-CORPORA = ["arabic", "chinese", "code", "english", "european", "hindi", "japanese", "korean", "russian"]
 BATCH_CHARS = 4 << 20
 STRINGS_PER_EXAMPLE = 40
 EXAMPLES = 520  # times 40: 20,800 strings
@@ -92,16 +89,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 def batches_of(path: Path) -> Iterator[list[str]]:
     """The documents of a corpus in batches of about 4 million characters."""
-    batch: list[str] = []
-    size = 0
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            batch.append(json.loads(line)["text"])
-            size += len(batch[-1])
-            if size >= BATCH_CHARS:
-                yield batch
-                batch, size = [], 0
-    yield batch
+    return batches(documents(path), BATCH_CHARS)
 
 
 def require_equal_batches(pair: Pair, batch: list[str], pool: ThreadPoolExecutor) -> None:

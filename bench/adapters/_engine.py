@@ -2,7 +2,8 @@
 
 The timed operations take many texts and loop themselves, so that no engine pays for a wrapper of ours at each call.
 They drop each result and return its size; `ids` gives the results for the check, which is not timed. An operation that
-a peer does not have stays as it is here, and its cells are shown as missing.
+a peer does not have stays as it is here, and its cells are shown as missing. What several peers spell alike stands here
+once: decoding (`Engine`), and encoding where the only result is a list (`ListEngine`).
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ class Encoding:
 class Engine:
     """One peer's tokenizer, loaded. Every text is ordinary text: nothing in it is a special token."""
 
+    def __init__(self, tok: Any) -> None:
+        self.tok = tok
+
     def ids(self, text: str) -> Ids:
         """The ids of one text, for the check."""
         raise Unsupported
@@ -98,23 +102,41 @@ class Engine:
 
     def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
         """Decodes each list into a str; returns the sizes."""
-        raise Unsupported
+        decode = self.tok.decode
+        return [len(decode(ids)) for ids in batch]
 
     def text(self, ids: list[int]) -> str:
         """The text of one list, by the call of `decode_lists`, for the check."""
-        raise Unsupported
+        text: str = self.tok.decode(ids)
+        return text
 
     def decode_arrays(self, batch: Sequence[Ids]) -> list[int]:
         """Decodes each array into bytes; returns the sizes."""
-        raise Unsupported
+        decode = self.tok.decode_bytes
+        return [len(decode(ids)) for ids in batch]
 
     def data(self, ids: Ids) -> bytes:
         """The bytes of one array, by the call of `decode_arrays`, for the check."""
-        raise Unsupported
+        data: bytes = self.tok.decode_bytes(ids)
+        return data
 
     def piece(self, text: str) -> Ids:
         """The ids of a text that the pattern keeps in one piece; asked of a reference whose split gives up on it."""
         raise Unsupported
+
+
+class ListEngine(Engine):
+    """A peer whose `encode` takes a text and nothing else, and returns a list."""
+
+    def ids(self, text: str) -> Ids:
+        return as_ids(self.tok.encode(text))
+
+    def arrays(self, texts: Sequence[str]) -> list[int]:
+        return self.lists(texts)
+
+    def lists(self, texts: Sequence[str]) -> list[int]:
+        encode = self.tok.encode
+        return [len(encode(text)) for text in texts]
 
 
 def as_ids(ids: Any) -> Ids:

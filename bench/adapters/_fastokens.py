@@ -30,9 +30,6 @@ class Fastokens(Engine):
     those in it as text.
     """
 
-    def __init__(self, tok: Any) -> None:
-        self.tok = tok
-
     def ids(self, text: str) -> Ids:
         return as_ids(self.tok.encode_ordinary(text).ids)
 
@@ -53,11 +50,3 @@ class Fastokens(Engine):
 
     def flatten(self, batch: Any) -> Ids:
         return as_ids(batch[0])
-
-    def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
-        decode = self.tok.decode
-        return [len(decode(ids)) for ids in batch]
-
-    def text(self, ids: list[int]) -> str:
-        text: str = self.tok.decode(ids)
-        return text

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from ._engine import Encoding, Engine, Ids, Unsupported, as_ids, installed
+from ._engine import Encoding, Engine, ListEngine, Unsupported, installed
 
 sentencepiece = installed("sentencepiece")
 
@@ -17,21 +14,8 @@ def load(encoding: Encoding) -> Engine:
     return Sentencepiece(sentencepiece.SentencePieceProcessor(model_file=encoding.source))
 
 
-class Sentencepiece(Engine):
+class Sentencepiece(ListEngine):
     """Calls of `SentencePieceProcessor`, which returns lists."""
-
-    def __init__(self, tok: Any) -> None:
-        self.tok = tok
-
-    def ids(self, text: str) -> Ids:
-        return as_ids(self.tok.encode(text))
-
-    def arrays(self, texts: Sequence[str]) -> list[int]:
-        return self.lists(texts)
-
-    def lists(self, texts: Sequence[str]) -> list[int]:
-        encode = self.tok.encode
-        return [len(encode(text)) for text in texts]
 
     def batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
         lists: list[list[int]] = self.tok.encode(texts, num_threads=threads)

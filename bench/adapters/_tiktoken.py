@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ._engine import Encoding, Engine, Ids, as_ids, installed
 
@@ -18,9 +17,6 @@ def load(encoding: Encoding) -> Engine:
 
 class Tiktoken(Engine):
     """Calls of `tiktoken.Encoding`."""
-
-    def __init__(self, tok: Any) -> None:
-        self.tok = tok
 
     def ids(self, text: str) -> Ids:
         return as_ids(self.tok.encode_to_numpy(text, disallowed_special=()))
@@ -42,22 +38,6 @@ class Tiktoken(Engine):
 
     def flatten(self, batch: list[list[int]]) -> Ids:
         return as_ids([id for ids in batch for id in ids])
-
-    def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
-        decode = self.tok.decode
-        return [len(decode(ids)) for ids in batch]
-
-    def text(self, ids: list[int]) -> str:
-        text: str = self.tok.decode(ids)
-        return text
-
-    def decode_arrays(self, batch: Sequence[Ids]) -> list[int]:
-        decode = self.tok.decode_bytes
-        return [len(decode(ids)) for ids in batch]
-
-    def data(self, ids: Ids) -> bytes:
-        data: bytes = self.tok.decode_bytes(ids)
-        return data
 
     def piece(self, text: str) -> Ids:
         return as_ids(self.tok._encode_single_piece(text))

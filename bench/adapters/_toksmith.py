@@ -17,15 +17,14 @@ def load(encoding: Encoding) -> Engine:
         return Toksmith(toksmith.load(encoding.source, pattern=encoding.pattern))
     try:
         return Toksmith(toksmith.load(encoding.source))
-    except (toksmith.FormatError, toksmith.ModelError, toksmith.UnknownName) as refusal:
-        raise Unsupported("SentencePiece models cannot be loaded or run yet") from refusal
+    except ImportError as missing:
+        raise Unsupported(str(missing)) from missing
 
 
 class Toksmith(Engine):
     """Calls of `toksmith.Tokenizer`."""
 
-    def __init__(self, tok: toksmith.Tokenizer) -> None:
-        self.tok = tok
+    tok: toksmith.Tokenizer
 
     def ids(self, text: str) -> Ids:
         return self.tok.encode_array(text, special="text")
@@ -50,17 +49,3 @@ class Toksmith(Engine):
 
     def flatten(self, batch: toksmith.Ragged) -> Ids:
         return as_ids(batch.ids)
-
-    def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
-        decode = self.tok.decode
-        return [len(decode(ids)) for ids in batch]
-
-    def text(self, ids: list[int]) -> str:
-        return self.tok.decode(ids)
-
-    def decode_arrays(self, batch: Sequence[Ids]) -> list[int]:
-        decode = self.tok.decode_bytes
-        return [len(decode(ids)) for ids in batch]
-
-    def data(self, ids: Ids) -> bytes:
-        return self.tok.decode_bytes(ids)

@@ -47,11 +47,3 @@ class Wordchipper(Engine):
     def batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
         lists: list[list[int]] = self.tok.encode_batch(texts, self.ordinary)
         return lists
-
-    def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:
-        decode = self.tok.decode
-        return [len(decode(ids)) for ids in batch]
-
-    def text(self, ids: list[int]) -> str:
-        text: str = self.tok.decode(ids)
-        return text

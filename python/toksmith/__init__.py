@@ -40,6 +40,7 @@ else:
     from ._patterns import Pattern, patterns
     from ._progress import Progress
     from ._results import Ragged, StreamDecoder
+    from ._shards import EncodedCorpus, encode_corpus
     from ._tokenizer import Tokenizer
     from ._training import train
 
@@ -50,6 +51,7 @@ else:
         "CannotRepresent",
         "CorpusError",
         "DownloadError",
+        "EncodedCorpus",
         "Files",
         "Format",
         "FormatError",
@@ -71,6 +73,7 @@ else:
         "TrainingRecord",
         "UnknownId",
         "UnknownName",
+        "encode_corpus",
         "encodings",
         "files",
         "formats",

@@ -10,17 +10,50 @@ import glob
 import gzip
 import json
 import os
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from ._errors import CorpusError, InvalidOption
+from ._text_files import readable
 
-__all__ = ["Corpus", "Files", "documents", "files"]
+__all__ = ["Corpus", "Document", "Files", "WholeFile", "documents", "files", "parts"]
 
 SUFFIXES_IN_FOLDERS = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 NOT_READ_YET = (".parquet", ".zst")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text of a corpus.
+
+    Attributes: `text`; `path` the file it is from, or None; `record` its row there, or its place in an iterable.
+    """
+
+    text: str | bytes
+    path: str | None
+    record: int | None
+
+
+@dataclass(frozen=True)
+class WholeFile:
+    """A document that is all of a file, or all that an open file (in binary mode) has left.
+
+    Attributes: `source` the path or the open file.
+    """
+
+    source: Path | BinaryIO
+
+    def read(self) -> bytes:
+        """The text."""
+        if not isinstance(self.source, Path):
+            data = self.source.read()
+            if not isinstance(data, bytes):
+                raise TypeError(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
+            return data
+        with readable(self.source), opened(self.source) as stream:
+            return stream.read()
 
 
 @dataclass(frozen=True)
@@ -43,7 +76,8 @@ class Files:
                     yield Path(name)
 
 
-Corpus = str | bytes | os.PathLike[str] | Files | Iterable[str | bytes | os.PathLike[str]]
+Item = str | bytes | os.PathLike[str] | Files | BinaryIO
+Corpus = Item | Iterable[Item]
 
 
 def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
@@ -63,31 +97,42 @@ def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
 
 
 def documents(corpus: Corpus) -> Iterator[str | bytes]:
-    """The documents of a corpus, in order.
+    """The documents of a corpus, in order; arguments and errors as of `parts`."""
+    for part in parts(corpus):
+        yield part.text if isinstance(part, Document) else part.read()
+
+
+def parts(corpus: Corpus) -> Iterator[Document | WholeFile]:
+    """The documents of a corpus, in order; those that are whole files are not read yet.
 
     Raises:
         CorpusError: A file is missing or cannot be read, or a row has no text.
         InvalidOption: A short `str` names an existing file: it is nearly always meant as a path.
-        TypeError: An item is neither text nor path.
+        TypeError: An item is neither text nor path nor open file.
     """
     if isinstance(corpus, str):
         refuse_file_name(corpus)
-        yield corpus
-    elif isinstance(corpus, bytes):
-        yield corpus
-    elif isinstance(corpus, Files):
-        for path in corpus.paths():
-            yield from in_path(path, corpus.field)
-    elif isinstance(corpus, os.PathLike):
-        yield from in_path(Path(corpus), "text")
+    if isinstance(corpus, (str, bytes, Files, os.PathLike)) or hasattr(corpus, "read"):
+        yield from in_item(corpus, None)
+        return
+    for number, item in enumerate(corpus):
+        yield from in_item(item, number)
+
+
+def in_item(item: object, number: int | None) -> Iterator[Document | WholeFile]:
+    """The documents of one item of a corpus."""
+    if isinstance(item, (str, bytes)):
+        yield Document(item, None, number)
+    elif isinstance(item, Files):
+        for path in item.paths():
+            yield from in_path(path, item.field)
+    elif isinstance(item, os.PathLike):
+        yield from in_path(Path(item), "text")
+    elif hasattr(item, "read"):
+        yield WholeFile(cast("BinaryIO", item))
     else:
-        for number, item in enumerate(corpus):
-            if isinstance(item, (str, bytes)):
-                yield item
-            elif isinstance(item, os.PathLike):
-                yield from in_path(Path(item), "text")
-            else:
-                raise TypeError(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
+        where = "" if number is None else f"document {number}: "
+        raise TypeError(f"{where}expected str, bytes or a path, not {type(item).__name__}")
 
 
 def refuse_file_name(text: str) -> None:
@@ -96,7 +141,7 @@ def refuse_file_name(text: str) -> None:
         raise InvalidOption("corpus", text, f"a text; to read that file pass pathlib.Path({text!r})")
 
 
-def in_path(path: Path, field: str) -> Iterator[str | bytes]:
+def in_path(path: Path, field: str) -> Iterator[Document | WholeFile]:
     """The documents of a file, or of the text files below a folder in the order of their names."""
     if not os.path.isdir(path):
         yield from in_file(path, field)
@@ -108,23 +153,22 @@ def in_path(path: Path, field: str) -> Iterator[str | bytes]:
         yield from in_file(item, field)
 
 
-def in_file(path: Path, field: str) -> Iterator[str | bytes]:
+def in_file(path: Path, field: str) -> Iterator[Document | WholeFile]:
     """The documents of one file."""
-    name = path.name.removesuffix(".gz")
     if path.suffix in NOT_READ_YET:
         raise CorpusError(str(path), None, f"{path.suffix} files are not read; write .txt or .jsonl (.gz allowed)")
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
-            if not name.endswith(".jsonl"):
-                yield stream.read()
-                return
-            for number, line in enumerate(stream):
-                if line.strip():
-                    yield row_text(line, path, number, field)
-    except CorpusError:
-        raise
-    except (OSError, EOFError, ValueError, zlib.error) as problem:
-        raise CorpusError(str(path), None, f"cannot be read: {problem}") from problem
+    if not path.name.removesuffix(".gz").endswith(".jsonl"):
+        yield WholeFile(path)
+        return
+    with readable(path), opened(path) as stream:
+        for number, line in enumerate(stream):
+            if line.strip():
+                yield Document(row_text(line, path, number, field), str(path), number)
+
+
+def opened(path: Path) -> BinaryIO:
+    """The bytes of a file, unpacked."""
+    return cast("BinaryIO", gzip.open(path)) if path.suffix == ".gz" else open(path, "rb")
 
 
 def row_text(line: bytes, path: Path, number: int, field: str) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -16,15 +16,18 @@ from rich.progress import Progress as Bar
 __all__ = ["Progress", "Reporter"]
 
 
+Phase = Literal["counting", "merging", "encoding"]
+
+
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is.
+    """How far a training or the encoding of a corpus is.
 
-    Attributes: `phase`; `done` bytes counted or merges learned, of `total` (None when nobody knows); `elapsed_s`
-    seconds since the training began.
+    Attributes: `phase`; `done` bytes counted, merges learned or ids made, of `total` (None when nobody knows);
+    `elapsed_s` seconds since the work began.
     """
 
-    phase: Literal["counting", "merging"]
+    phase: Phase
     done: int
     total: int | None
     elapsed_s: float
@@ -46,7 +49,7 @@ class Reporter:
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True) if drawn else None
         self._tasks = {}
         if self._bar:
-            for phase in ("counting", "merging"):
+            for phase in get_args(Phase):
                 self._tasks[phase] = self._bar.add_task(phase, start=False, total=None, said="", visible=False)
 
     def drawn(self) -> AbstractContextManager[object]:
@@ -58,7 +61,7 @@ class Reporter:
         """Seconds since the reporter was made."""
         return time.perf_counter() - self._start
 
-    def report(self, phase: Literal["counting", "merging"], done: int, total: int | None) -> None:
+    def report(self, phase: Phase, done: int, total: int | None) -> None:
         """Says how far a phase is."""
         if self._call:
             self._call(Progress(phase, done, total, self.elapsed_s))
@@ -66,4 +69,5 @@ class Reporter:
             task = self._tasks[phase]
             self._bar.start_task(task)
             said = f"{done / 2**20:,.0f} MiB" if phase == "counting" else f"{done:,} of {total or 0:,} merges"
+            said = f"{done:,} ids" if phase == "encoding" else said
             self._bar.update(task, completed=done, total=total, said=said, visible=True)

@@ -45,12 +45,13 @@ class StreamDecoder:
     back, so that a stream of valid UTF-8 never shows U+FFFD, wherever its tokens end.
     """
 
-    def __init__(self, decode_bytes: Callable[[Iterable[int]], bytes], errors: str) -> None:
+    def __init__(self, decode_more: Callable[[Iterable[int], bool], tuple[bytes, bool]], errors: str) -> None:
         try:
             codecs.lookup_error(errors)
         except LookupError:
             raise InvalidOption("errors", errors, "a name that bytes.decode knows: 'replace', 'strict', …") from None
-        self._decode_bytes = decode_bytes
+        self._decode_more = decode_more
+        self._fresh = True
         self._characters = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, ids: Iterable[int] | int) -> str:
@@ -62,7 +63,9 @@ class StreamDecoder:
         Raises:
             UnknownId: An id stands for no token; the decoder is as it was before the call.
         """
-        return self._characters.decode(self._decode_bytes([ids] if isinstance(ids, (int, np.integer)) else ids))
+        several = [ids] if isinstance(ids, (int, np.integer)) else ids
+        decoded, self._fresh = self._decode_more(several, self._fresh)
+        return self._characters.decode(decoded)
 
     def finish(self) -> str:
         """The text of what was kept back, after which the decoder is new again.
@@ -71,4 +74,5 @@ class StreamDecoder:
         """
         rest = self._characters.decode(b"", final=True)
         self._characters.reset()
+        self._fresh = True
         return rest

@@ -18,6 +18,8 @@ from . import _core, _formats
 from ._errors import ModelError, NotInVocabulary, UnknownId
 from ._model import Model, Step
 from ._results import Ragged, StreamDecoder
+from ._steps import character_options, is_run, refused_characters
+from ._text_files import encoded_file
 from ._threads import thread_count
 
 __all__ = ["Special", "Text", "Tokenizer"]
@@ -47,26 +49,34 @@ class Tokenizer:
         self.run_report: Mapping[str, Any] = dict(run_report or {})
         refuse_what_is_not_executed(model)
         added = [(token.content, token.id, token.special) for token in model.added_tokens]
-        self._engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], added)
+        patterns = [step["pattern"] for step in model.splitters]
+        self._engine = _core.Engine(model.vocab, patterns, added, character_options(model))
 
-    def encode(self, text: Text, *, special: Special = "raise", errors: str = "replace") -> list[int]:
+    def encode(
+        self, text: Text, *, special: Special = "raise", errors: str = "replace", threads: int | None = None
+    ) -> list[int]:
         """The ids of a text.
 
+        Args:
+            threads: At least 1; None for all processors where the text is longer than 1 MiB, else for one. The ids do
+                not depend on it. A pattern that is not in `toksmith.patterns()` is worked on by one thread.
         Raises:
             SpecialTokenInText: The text spells a special token that `special` does not allow.
             NotInVocabulary: A character or word has no id; never for byte-level models.
             PatternError: The split pattern's regex engine gave up.
         Cost: time grows as n log n at worst in the text's length, and linearly in the number of its pieces.
         """
-        return self._engine.encode(text, special, errors)
+        return self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
 
-    def encode_array(self, text: Text, *, special: Special = "raise", errors: str = "replace") -> NDArray[np.uint32]:
-        """The ids of a text as an array.
+    def encode_array(
+        self, text: Text, *, special: Special = "raise", errors: str = "replace", threads: int | None = None
+    ) -> NDArray[np.uint32]:
+        """The ids of a text as an array; `threads` as in `encode`.
 
         Returns: uint32, shape (n,).
         Raises: as `encode`.
         """
-        return self._engine.encode_array(text, special, errors)
+        return self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
 
     def encode_batch(
         self,
@@ -100,9 +110,36 @@ class Tokenizer:
         ids, ends = self._engine.encode_ragged(as_sequence(texts), special, errors, thread_count(threads))
         return Ragged(ids, ends)
 
+    def encode_file(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        separator: Text | None = None,
+        threads: int | None = None,
+        special: Special = "text",
+    ) -> Ragged:
+        r"""The ids of a file of text, read and encoded at the same time and never held whole.
+
+        Its bytes are taken as they are, UTF-8 or not (`.gz` is opened). A document that is split by a pattern of
+        `toksmith.patterns()` is encoded on all processors; under another pattern each document is held whole.
+
+        Args:
+            separator: What stands between documents, and is no part of them, such as "\n\n"; at the end of the file it
+                begins no further document. None: the file is one document.
+            threads: At least 1; None for all processors. The result does not depend on it.
+        Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (documents,).
+        Raises:
+            CorpusError: The file cannot be read, or changes while it is read.
+            SpecialTokenInText, NotInVocabulary, PatternError: as `encode`; offsets are bytes of the document, whose
+                number is `index` if there is a separator.
+        Cost: beside the ids, memory for a few MiB of text.
+        """
+        found = encoded_file(self._engine, path, separator=separator, special=special, threads=thread_count(threads))
+        return Ragged(*found)
+
     def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
         """The number of ids of a text. Special tokens count as ordinary text unless `special` says otherwise."""
-        return len(self._engine.encode_array(text, special, errors))
+        return len(self._engine.encode_array(text, special, errors, None))
 
     def count_batch(
         self,
@@ -128,7 +165,7 @@ class Tokenizer:
             UnknownId: An id stands for no token.
             UnicodeDecodeError: The bytes are no UTF-8, with `errors="strict"`.
         """
-        return self._engine.decode_bytes(ids).decode("utf-8", errors)
+        return self._engine.decode(ids, errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids, one token after another.
@@ -142,8 +179,7 @@ class Tokenizer:
         self, batch: Iterable[Iterable[int]], *, threads: int | None = None, errors: str = "replace"
     ) -> list[str]:
         """The text of each sequence of ids, in order; see `decode`."""
-        decoded = self._engine.decode_batch(as_sequence(batch), thread_count(threads))
-        return [text.decode("utf-8", errors) for text in decoded]
+        return self._engine.decode_batch(as_sequence(batch), errors, thread_count(threads))
 
     def decoder(self, *, errors: str = "replace") -> StreamDecoder:
         """A decoder for ids that come one by one.
@@ -153,7 +189,7 @@ class Tokenizer:
         >>> [decoder.feed(byte) for byte in "☀".encode()]
         ['', '', '☀']
         """
-        return StreamDecoder(self._engine.decode_bytes, errors)
+        return StreamDecoder(self._engine.decode_more, errors)
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id, special tokens included.
@@ -247,16 +283,13 @@ def refuse_what_is_not_executed(model: Model) -> None:
     """Raises ModelError naming the first part of the model that this version can hold but not run."""
     parts: list[tuple[str, bool]] = [
         (f"kind {model.kind!r}", model.kind not in ("bpe", "chars", "words")),
-        ("byte_fallback", model.byte_fallback),
-        ("scores", model.scores is not None),
-        ("unknown_id", model.unknown_id is not None),
+        *refused_characters(model),
+        *((f"the step {step.kind!r} in post", True) for step in model.post),
     ]
-    for name in ("normalizers", "decoders", "post"):
-        parts += [(f"the step {step.kind!r} in {name}", True) for step in getattr(model, name)]
     parts += [(f"the splitter {step}", not executed(step)) for step in model.splitters]
     for token in model.added_tokens:
         flags = [flag for flag in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, flag)]
-        parts += [(f"{flag} of the added token {token.content!r}", True) for flag in flags]
+        parts += [(f"{flag} of the added token {token.content!r}", not is_run(model, token)) for flag in flags]
     for part, refused in parts:
         if refused:
             raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")

@@ -161,8 +161,9 @@ impl<const K: usize> Table<K> {
     /// Makes the table larger; one that has its largest size forgets everything and begins anew.
     fn grow(&mut self) {
         let old = self.slots.len();
-        let larger = Slots::new(if old >= Self::MOST_SLOTS { FEWEST_SLOTS } else { old * 2 });
-        let forgets = larger.len() < old;
+        let forgets = old >= Self::MOST_SLOTS;
+        // Never smaller, because somebody may be about to look at a slot.
+        let larger = Slots::new(if forgets { old } else { old * 2 });
         let old = std::mem::replace(&mut self.slots, larger);
         self.used = 0;
         if forgets {

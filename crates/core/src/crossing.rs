@@ -86,15 +86,16 @@ impl Crossings {
     #[inline(always)]
     fn fits(&self, text: &[u8], at: usize) -> bool {
         let (left, right) = (text[at - 1], text[at]);
-        if left < 0x80 {
+        if left < 0x80 || right < 0xE0 {
             return self.pairs.has(left, right);
         }
         let around = text.get(at.wrapping_sub(DEPTH)..).and_then(|text| text.first_chunk());
-        let Some(&[a, b, c, d, e, f, _, _]) = around else {
+        let Some(around): Option<&[u8; 2 * DEPTH]> = around else {
             return self.pairs.has(left, right);
         };
+        let (before, after) = around.split_at(DEPTH);
         let near_end = self.near_ends.has(left, right);
-        let whole = self.whole.has(context(&[a, b, c], &[d, e, f]));
+        let whole = self.whole.has(context(before, after));
         whole || near_end && self.fits_end(&text[..at], &text[at..])
     }
 

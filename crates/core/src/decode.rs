@@ -1,23 +1,42 @@
 //! Ids to bytes: one copy per token.
+//!
+//! A token of up to 15 bytes lies in its slot, which is copied whole: the bytes behind the token are overwritten by the
+//! next one or cut off. Longer tokens lie in a blob of their own.
 
 use crate::error::{Error, Result};
+use crate::shown::Shown;
 use crate::special::AddedToken;
+use crate::split::slow;
 use crate::vocab::Vocab;
+
+/// How many bytes a slot has.
+const SLOT: usize = 16;
+/// The longest token that lies in its slot.
+const SHORT: usize = SLOT - 1;
+/// What stands at the end of a slot whose token is longer; a shorter token has its length there, and a hole 0.
+const LONG: u8 = 0xFF;
+
+/// A token's bytes and, last, how many these are; or where they start and end among the long ones, and [`LONG`].
+type Slot = [u8; SLOT];
 
 /// The bytes of every id, added tokens included, in one table.
 #[derive(Debug)]
 pub struct Decoder {
-    blob: Vec<u8>,
-    /// By id: where its bytes start and end in `blob`; an empty span is a hole.
-    spans: Vec<(u32, u32)>,
+    slots: Vec<Slot>,
+    long: Vec<u8>,
+    slow: bool,
+    /// What tokens show, where that is not their bytes.
+    shown: Option<Shown>,
 }
 
 impl Decoder {
     /// The decoder of a vocabulary and added tokens; where several share an id, the first gives its text.
+    /// `TOKSMITH_SLOW=1` makes it look up every token by its span.
     #[must_use]
     pub fn new(vocab: &Vocab, added: &[AddedToken]) -> Self {
         let added_size = added.iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
-        let mut decoder = Self { blob: Vec::new(), spans: vec![(0, 0); vocab.size().max(added_size)] };
+        let slots = vec![Slot::default(); vocab.size().max(added_size)];
+        let mut decoder = Self { slots, long: Vec::new(), slow: slow(), shown: None };
         for id in 0..vocab.size() as u32 {
             decoder.set(id, vocab.token(id).unwrap_or_default());
         }
@@ -27,26 +46,48 @@ impl Decoder {
         decoder
     }
 
+    /// The same decoder, whose tokens show what `shown` says. It must be made of the same tokens.
+    #[must_use]
+    pub fn with_shown(mut self, shown: Option<Shown>) -> Self {
+        self.shown = shown;
+        self
+    }
+
     fn set(&mut self, id: u32, bytes: &[u8]) {
-        let span = &mut self.spans[id as usize];
-        if span.0 == span.1 {
-            let start = self.blob.len() as u32;
-            self.blob.extend_from_slice(bytes);
-            *span = (start, self.blob.len() as u32);
+        let slot = &mut self.slots[id as usize];
+        if slot[SHORT] != 0 {
+            return;
+        }
+        if bytes.len() <= SHORT {
+            slot[..bytes.len()].copy_from_slice(bytes);
+            slot[SHORT] = bytes.len() as u8;
+        } else {
+            slot[..4].copy_from_slice(&(self.long.len() as u32).to_le_bytes());
+            self.long.extend_from_slice(bytes);
+            slot[4..8].copy_from_slice(&(self.long.len() as u32).to_le_bytes());
+            slot[SHORT] = LONG;
         }
     }
 
     /// The largest id + 1.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.spans.len()
+        self.slots.len()
     }
 
     /// The bytes of one id.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
-        let &(start, end) = self.spans.get(id as usize)?;
-        (start < end).then(|| &self.blob[start as usize..end as usize])
+        let slot = self.slots.get(id as usize)?;
+        match slot[SHORT] {
+            0 => None,
+            LONG => {
+                let number =
+                    |at: usize| u32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]) as usize;
+                Some(&self.long[number(0)..number(4)])
+            }
+            len => Some(&slot[..usize::from(len)]),
+        }
     }
 
     /// Appends the bytes of `ids` to `out`.
@@ -54,11 +95,60 @@ impl Decoder {
     /// # Errors
     /// [`Error::UnknownId`] for the first id without a token; `out` then holds the bytes before it.
     pub fn decode(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
+        self.decode_more(ids, &mut true, out)
+    }
+
+    /// The same for a stream of ids; `fresh` is true before the first of them.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decode_more(&self, ids: &[u32], fresh: &mut bool, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(shown) = &self.shown {
+            for (position, &id) in ids.iter().enumerate() {
+                if self.slots.get(id as usize).is_none_or(|slot| slot[SHORT] == 0) {
+                    self.known(id, position)?;
+                }
+                shown.push(id, fresh, out);
+            }
+            return Ok(());
+        }
+        if self.slow { self.decode_slowly(ids, out) } else { self.decode_slots(ids, out) }
+    }
+
+    fn decode_slots(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
+        let mut end = out.len();
+        out.resize(end + ids.len() * 6 + SLOT, 0);
         for (position, &id) in ids.iter().enumerate() {
-            let unknown = || Error::UnknownId { id: i64::from(id), position, vocab_size: self.size() };
-            out.extend_from_slice(self.token(id).ok_or_else(unknown)?);
+            let slot = self.slots.get(id as usize).unwrap_or(&[0; SLOT]);
+            let len = slot[SHORT];
+            if len.wrapping_sub(1) < SHORT as u8
+                && let Some(room) = out.get_mut(end..end + SLOT)
+            {
+                room.copy_from_slice(slot);
+                end += usize::from(len);
+            } else {
+                out.truncate(end);
+                out.extend_from_slice(self.known(id, position)?);
+                end = out.len();
+                out.resize(end + (ids.len() - position) * 6 + SLOT, 0);
+            }
+        }
+        out.truncate(end);
+        Ok(())
+    }
+
+    /// The twin of [`Self::decode_slots`] that copies no byte but the token's.
+    fn decode_slowly(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
+        for (position, &id) in ids.iter().enumerate() {
+            out.extend_from_slice(self.known(id, position)?);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn known(&self, id: u32, position: usize) -> Result<&[u8]> {
+        let unknown = || Error::UnknownId { id: i64::from(id), position, vocab_size: self.size() };
+        self.token(id).ok_or_else(unknown)
     }
 }
 
@@ -67,14 +157,39 @@ mod tests {
     use super::*;
     use crate::merge::tests::bytes_vocab;
 
+    fn decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {
+        let added = added.iter().map(|&(content, id)| AddedToken { content: content.into(), id, special: true });
+        Decoder::new(&bytes_vocab(tokens), &added.collect::<Vec<_>>())
+    }
+
     #[test]
     fn ids_decode_to_their_bytes_and_unknown_ids_are_named() {
-        let added = |content: &str, id| AddedToken { content: content.into(), id, special: true };
-        let decoder = Decoder::new(&bytes_vocab(&["ab"]), &[added("<s>", 258), added("</s>", 258)]);
+        let decoder = decoder(&["ab"], &[("<s>", 258), ("</s>", 258)]);
         let mut out = Vec::new();
         decoder.decode(&[256, 258, 99], &mut out).unwrap();
         assert_eq!(out, b"ab<s>c");
         let unknown = Error::UnknownId { id: 257, position: 1, vocab_size: 259 };
         assert_eq!(decoder.decode(&[97, 257], &mut out).unwrap_err(), unknown);
+        assert_eq!(out, b"ab<s>ca");
+    }
+
+    #[test]
+    fn slots_decode_as_spans_do() {
+        let lengths = [1, 2, 14, 15, 16, 17, 31, 254, 255, 256, 257, 1000];
+        let tokens: Vec<String> = lengths.iter().map(|&length| "x".repeat(length - 1) + "y").skip(1).collect();
+        let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+        let decoder = decoder(&tokens, &[("<|a token of more than fifteen bytes|>", 300)]);
+        let mut state = 1u64;
+        for length in 0..400 {
+            let mut ids = Vec::new();
+            for _ in 0..length {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let id = (state >> 33) as u32 % 302;
+                ids.push(if id < 267 || id == 300 || state >> 60 == 0 { id } else { id % 256 });
+            }
+            let (mut fast, mut slow) = (b"before".to_vec(), b"before".to_vec());
+            assert_eq!(decoder.decode_slots(&ids, &mut fast), decoder.decode_slowly(&ids, &mut slow));
+            assert_eq!(fast, slow);
+        }
     }
 }

@@ -2,14 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::chars::Chars;
 use crate::error::Result;
 use crate::merge::{Scratch, merge};
 use crate::parallel::{Stop, map};
 use crate::pieces::{Pieces, Session};
-use crate::scan::Ends;
 use crate::special::{AddedTokens, Allow, Segment};
 use crate::split::{Splitter, Text, slow};
 use crate::vocab::Vocab;
+
+/// More bytes than most ids stand for, so that room is made once and little of it is left over.
+const BYTES_PER_ID: usize = 5;
 
 /// How many sessions are kept for the next calls.
 const MOST_WAITING: usize = 64;
@@ -20,15 +23,23 @@ pub struct Encoder {
     vocab: Arc<Vocab>,
     added: AddedTokens,
     splitter: Splitter,
+    chars: Option<Chars>,
     slow: bool,
-    waiting: Mutex<Vec<Session>>,
+    waiting: Mutex<Vec<Box<Session>>>,
 }
 
 impl Encoder {
     /// The encoder of a vocabulary. `TOKSMITH_SLOW=1` makes it merge every piece anew.
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, added: AddedTokens, splitter: Splitter) -> Self {
-        Self { vocab, added, splitter, slow: slow(), waiting: Mutex::default() }
+        Self { vocab, added, splitter, chars: None, slow: slow(), waiting: Mutex::default() }
+    }
+
+    /// The same encoder, which leaves texts between added tokens to `chars`.
+    #[must_use]
+    pub fn with_chars(mut self, chars: Option<Chars>) -> Self {
+        self.chars = chars;
+        self
     }
 
     /// The tokens that are cut out first.
@@ -74,6 +85,9 @@ impl Encoder {
                 out.push(id);
                 Ok(())
             }
+            Segment::Text(start, end) if let Some(chars) = &self.chars => {
+                chars.encode(text.part(start, end), self.slow, stop, out).map_err(|error| error.shifted(start))
+            }
             Segment::Text(start, end) if self.slow => self
                 .encode_slowly(text.part(start, end), stop, &mut session.scratch, out)
                 .map_err(|error| error.shifted(start)),
@@ -84,10 +98,12 @@ impl Encoder {
     }
 
     fn encode_ordinary(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
-        let mut ends = Ends::default();
+        let mut ends = session.ends.take().unwrap_or_default();
+        out.reserve(text.as_bytes().len() / BYTES_PER_ID);
         let mut pieces = Pieces::new(&self.vocab, session, stop, text.as_bytes(), out);
-        self.splitter.ends(text, &mut ends, |ends| pieces.take(ends))?;
-        pieces.finish()
+        let result = self.splitter.ends(text, &mut ends, |ends| pieces.take(ends)).and_then(|()| pieces.finish());
+        session.ends = Some(ends);
+        result
     }
 
     /// The twin of [`Self::encode_ordinary`] without a memory: every piece is merged.

@@ -69,6 +69,13 @@ pub enum Error {
         /// Its error.
         error: Box<Error>,
     },
+    /// A file of text cannot be read.
+    Corpus {
+        /// The file.
+        path: String,
+        /// What is wrong with it, in words.
+        problem: String,
+    },
     /// The caller asked to stop.
     Interrupted,
 }
@@ -93,6 +100,7 @@ impl Error {
     pub fn shifted(self, start: usize) -> Self {
         match self {
             Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: offset + start },
+            Self::SpecialTokenInText { token, offset } => Self::SpecialTokenInText { token, offset: offset + start },
             other => other,
         }
     }
@@ -119,6 +127,7 @@ impl fmt::Display for Error {
                 write!(f, "id {id} at position {position} stands for no token; the vocabulary size is {vocab_size}")
             }
             Self::InBatch { index, error } => write!(f, "text {index}: {error}"),
+            Self::Corpus { path, problem } => write!(f, "{path}: {problem}"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

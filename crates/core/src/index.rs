@@ -1,16 +1,25 @@
-//! Short tokens by their bytes.
+//! Tokens by their bytes.
 
-use crate::key::{Seeds, ShortKey};
+use std::hash::BuildHasher;
+
+use hashbrown::DefaultHashBuilder;
+
+use crate::key::{Key, LONGEST, SHORT, Seeds, ShortKey, Window, short_key};
 use crate::simd::prefetch;
 use crate::slots::Slots;
 
-/// Places by short key: one word a token, which holds the key and, in the bits that the key leaves free, the place.
+/// Places of tokens, found by their bytes. Short tokens stand in the table themselves; of others, a tag that tells most
+/// apart, so that the tokens have to be compared only where it is equal.
 #[derive(Debug)]
-pub struct ShortIndex {
-    words: Slots<u128>,
-    /// A bit for every key's hash: most keys that are asked for while merging are none, and this small table says so.
-    filter: Box<[u64]>,
+pub struct Index {
+    /// One word a short token: its key and, in the bits that the key leaves free, its place.
+    short: Slots<u128>,
+    /// One word a longer token: bits of its hash and, in the lowest bits, its place + 1.
+    long: Slots<u64>,
+    /// A bit for every token's hash: most that is asked for while merging is no token, and this small table says so.
+    filter: Box<[u64; FILTER]>,
     seeds: Seeds,
+    hasher: DefaultHashBuilder,
 }
 
 /// Bits of a place.
@@ -19,74 +28,134 @@ pub const PLACE_BITS: u32 = 24;
 /// Words of the filter.
 const FILTER: usize = 1 << 14;
 
-impl ShortIndex {
-    const PLACE: u128 = ((1 << PLACE_BITS) - 1) << 96;
+/// Where a token that there may be is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Sought {
+    hash: u64,
+    /// The key of a short one, else 0.
+    key: ShortKey,
+}
 
-    /// Room for so many tokens.
+impl Index {
+    const SHORT_PLACE: u128 = ((1 << PLACE_BITS) - 1) << 96;
+    const LONG_PLACE: u64 = (1 << PLACE_BITS) - 1;
+
+    /// Room for so many short tokens and others.
     #[must_use]
-    pub fn new(tokens: usize) -> Self {
-        let words = Slots::new((tokens * 2 + 2).next_power_of_two());
-        Self { words, filter: vec![0; FILTER].into(), seeds: Seeds::default() }
+    pub fn new(short: usize, long: usize) -> Self {
+        let filter: Box<[u64]> = vec![0; FILTER].into();
+        Self {
+            short: Slots::new((short * 5 / 4 + 2).next_power_of_two()),
+            long: Slots::new((long * 2 + 2).next_power_of_two()),
+            filter: filter.try_into().unwrap_or_else(|_| unreachable!("as many words as asked for")),
+            seeds: Seeds::default(),
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+
+    /// Where to look for these bytes.
+    #[must_use]
+    pub fn sought(&self, token: &[u8]) -> Sought {
+        if token.len() <= SHORT {
+            let key = short_key(token);
+            return Sought { hash: self.seeds.hash_short(key), key };
+        }
+        if token.len() <= LONGEST {
+            return Sought { hash: self.seeds.hash(&Window::new(token).key::<4>(0, token.len())), key: 0 };
+        }
+        Sought { hash: self.hasher.hash_one(token), key: 0 }
+    }
+
+    /// Where to look for the token of `len` bytes, at most [`LONGEST`], from `start` on, which is asked for at once; None if
+    /// there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
+        let sought = if len <= SHORT {
+            let key = window.short_key(start, len);
+            Sought { hash: self.seeds.hash_short(key), key }
+        } else {
+            let key: Key<4> = window.key(start, len);
+            Sought { hash: self.seeds.hash(&key), key: 0 }
+        };
+        let (place, bit) = Self::bit(sought.hash);
+        if self.filter[place] >> bit & 1 == 0 {
+            return None;
+        }
+        if sought.key == 0 {
+            prefetch(&self.long[sought.hash as usize & (self.long.len() - 1)]);
+        } else {
+            prefetch(&self.short[sought.hash as usize & (self.short.len() - 1)]);
+        }
+        Some(sought)
+    }
+
+    /// The place of the token with these bytes; `token` gives those of a place.
+    #[inline(always)]
+    #[must_use]
+    pub fn find<'v>(&self, sought: Sought, bytes: &[u8], token: impl Fn(u32) -> &'v [u8]) -> Option<u32> {
+        if sought.key == 0 {
+            let word = self.long[self.at_long(sought.hash, |place| token(place) == bytes)];
+            return (word != 0).then(|| (word & Self::LONG_PLACE) as u32 - 1);
+        }
+        let word = self.short[self.at_short(sought)];
+        (word != 0).then_some(((word & Self::SHORT_PLACE) >> 96) as u32)
+    }
+
+    /// Puts a token in; gives the place of an equal one, if there is one.
+    pub fn insert<'v>(
+        &mut self,
+        sought: Sought,
+        place: u32,
+        bytes: &[u8],
+        token: impl Fn(u32) -> &'v [u8],
+    ) -> Option<u32> {
+        let other = self.find(sought, bytes, &token);
+        if other.is_some() {
+            return other;
+        }
+        let (word, bit) = Self::bit(sought.hash);
+        self.filter[word] |= 1 << bit;
+        if sought.key == 0 {
+            let at = self.at_long(sought.hash, |_| false);
+            self.long[at] = sought.hash & !Self::LONG_PLACE | u64::from(place + 1);
+        } else {
+            let at = self.at_short(sought);
+            self.short[at] = sought.key | u128::from(place) << 96;
+        }
+        None
     }
 
     /// The word and bit of the filter for a hash.
-    #[inline]
+    #[inline(always)]
     fn bit(hash: u64) -> (usize, u32) {
         ((hash >> 34) as usize % FILTER, (hash >> 58) as u32)
     }
 
     /// Where the key is, or the free word where it belongs.
-    #[inline]
-    fn at(&self, key: ShortKey, hash: u64) -> usize {
-        let mut at = hash as usize & (self.words.len() - 1);
+    #[inline(always)]
+    fn at_short(&self, sought: Sought) -> usize {
+        let mut at = sought.hash as usize & (self.short.len() - 1);
         loop {
-            let word = self.words[at];
-            if word & !Self::PLACE == key || word == 0 {
+            let word = self.short[at];
+            if word & !Self::SHORT_PLACE == sought.key || word == 0 {
                 return at;
             }
-            at = (at + 1) & (self.words.len() - 1);
+            at = (at + 1) & (self.short.len() - 1);
         }
     }
 
-    /// The place of the token with this key.
-    #[inline]
-    #[must_use]
-    pub fn find(&self, key: ShortKey) -> Option<u32> {
-        self.find_expected(key, self.expect(key)?)
-    }
-
-    /// The hash of a key that may be there, its word asked for; None if it is not there.
-    #[inline]
-    #[must_use]
-    pub fn expect(&self, key: ShortKey) -> Option<u64> {
-        let hash = self.seeds.hash_short(key);
-        let (place, bit) = Self::bit(hash);
-        if self.filter[place] >> bit & 1 == 0 {
-            return None;
+    /// Where the token is, or the free word where it belongs.
+    #[inline(always)]
+    fn at_long(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> usize {
+        let mut at = hash as usize & (self.long.len() - 1);
+        loop {
+            let word = self.long[at];
+            let tag_is_equal = (word ^ hash) & !Self::LONG_PLACE == 0;
+            if word == 0 || tag_is_equal && is_it((word & Self::LONG_PLACE) as u32 - 1) {
+                return at;
+            }
+            at = (at + 1) & (self.long.len() - 1);
         }
-        prefetch(&self.words[hash as usize & (self.words.len() - 1)]);
-        Some(hash)
-    }
-
-    /// The place of the token with this key and hash.
-    #[inline]
-    #[must_use]
-    pub fn find_expected(&self, key: ShortKey, hash: u64) -> Option<u32> {
-        let word = self.words[self.at(key, hash)];
-        (word != 0).then_some(((word & Self::PLACE) >> 96) as u32)
-    }
-
-    /// Puts a token in; gives the place that its key has already, if it has one.
-    pub fn insert(&mut self, key: ShortKey, place: u32) -> Option<u32> {
-        let hash = self.seeds.hash_short(key);
-        let (word, bit) = Self::bit(hash);
-        self.filter[word] |= 1 << bit;
-        let at = self.at(key, hash);
-        let found = self.words[at];
-        if found == 0 {
-            self.words[at] = key | u128::from(place) << 96;
-            return None;
-        }
-        Some(((found & Self::PLACE) >> 96) as u32)
     }
 }

@@ -73,9 +73,8 @@ pub type ShortKey = u128;
 #[inline]
 #[must_use]
 pub fn short_key(stretch: &[u8]) -> ShortKey {
-    let mut bytes = [0; 16];
-    bytes[..stretch.len()].copy_from_slice(stretch);
-    u128::from_le_bytes(bytes) | (stretch.len() as u128) << 124
+    let bytes = stretch.iter().rev().fold(0, |bytes, &byte| bytes << 8 | u128::from(byte));
+    bytes | (stretch.len() as u128) << 124
 }
 
 /// By length: the bits of a key that belong to the piece.

@@ -3,8 +3,11 @@
 //! 1. [`error`]: the one error type.
 //! 2. [`vocab`]: the immutable vocabulary: tokens, ids, and which pairs merge.
 //! 3. text → ids: [`special`] cuts, [`pattern`] and [`split`] make pieces, [`merge`] turns a piece into ids, and
-//!    [`encode`] conducts, one text or many ([`parallel`], [`ordered`]).
-//! 4. ids → bytes: [`decode`].
+//!    [`encode`] conducts, one text or many ([`parallel`], [`ordered`]). Long texts are cut ([`cuts`]) and spread over
+//!    threads ([`spread`]), and files are read a part at a time ([`stream`]).
+//!    [`chars`] does all of it where a text is one piece of characters: [`normalize`] (with [`charsmap`]), then
+//!    [`char_merge`] (on [`char_index`]).
+//! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
 //! 5. corpus → merges: [`count`], then [`train`].
 //! 6. [`table`]: the token tables of files.
 //!
@@ -12,26 +15,43 @@
 //! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`], [`slots`]) and
 //! the instructions of [`simd`].
 //!
+//! Long stretches are merged by [`period`] where they repeat themselves, else by [`forward`], with [`joint`] and [`prefix`].
+//!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
 pub mod cache;
+pub mod char_cuts;
+pub mod char_index;
+pub mod char_merge;
+pub mod chars;
+pub mod charsmap;
 pub mod count;
 pub mod crossing;
+pub mod cuts;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod forward;
 pub mod index;
+pub mod joint;
 pub mod key;
 pub mod merge;
+pub mod normalize;
 pub mod ordered;
 pub mod parallel;
 pub mod pattern;
+pub mod period;
 pub mod pieces;
+pub mod prefix;
 pub mod scan;
+pub mod segments;
+pub mod shown;
 pub mod simd;
 pub mod slots;
 pub mod special;
 pub mod split;
+pub mod spread;
+pub mod stream;
 pub mod stretch;
 pub mod table;
 pub mod train;

@@ -1,13 +1,15 @@
 //! A piece to ids: merge one pair at a time, always the lowest rank and the leftmost of equals, until no pair merges.
 //!
-//! Short pieces are rescanned after each merge; long ones keep their pairs in a heap, so that time grows as n log n.
-//! Both give the same ids, which a test holds.
+//! Short pieces are rescanned after each merge; longer ones keep their pairs in a heap, so that time grows as n log n.
+//! Long ones go through [`crate::period`] or [`crate::forward`], in linear time. All give the same ids, which tests hold.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::error::{Error, Result};
+use crate::forward::Row;
 use crate::parallel::Stop;
+use crate::period;
 use crate::vocab::{Merge, MergeRule, Unit, Vocab};
 
 /// Pieces of more symbols than this go to the heap.
@@ -27,6 +29,7 @@ pub struct Scratch {
     merges: Vec<Merge>,
     links: Vec<Link>,
     heap: BinaryHeap<Reverse<(u32, u32, u32)>>,
+    row: Row,
 }
 
 /// A symbol's neighbours in a long piece, by position.
@@ -48,19 +51,46 @@ pub fn merge(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, ou
         out.push(id);
         return Ok(());
     }
-    merge_symbols(vocab, piece, stop, scratch)?;
+    merge_slowly(vocab, piece, stop, scratch)?;
     out.extend_from_slice(&scratch.ids);
     Ok(())
 }
 
+/// Puts what merging gives for `piece` into `scratch.ids`, whatever whole pieces there are.
+///
+/// # Errors
+/// As [`merge`].
 pub(crate) fn merge_symbols(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    if merge_repeating(vocab, piece, stop, scratch)? {
+        return Ok(());
+    }
+    let forward = vocab.forward();
+    if vocab.unit() != Unit::Piece
+        && forward.pays(piece.len())
+        && forward.merge(vocab, piece, stop, &mut scratch.row, &mut scratch.ids)?
+    {
+        return Ok(());
+    }
+    merge_slowly(vocab, piece, stop, scratch)
+}
+
+/// The same for a long piece that repeats itself; says whether `piece` is one.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub(crate) fn merge_repeating(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<bool> {
+    Ok(vocab.unit() != Unit::Piece && period::merge(vocab, vocab.forward(), piece, stop, &mut scratch.ids)?)
+}
+
+/// The twin of [`merge_symbols`], merge after merge.
+pub(crate) fn merge_slowly(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
     symbols(vocab, piece, scratch)?;
     if scratch.ids.len() <= RESCAN_LIMIT {
         rescan(vocab, piece, scratch, 1);
-        Ok(())
     } else {
-        heap(vocab, piece, stop, scratch, 1)
+        heap(vocab, piece, stop, scratch, 1)?;
     }
+    Ok(())
 }
 
 /// The merges as a list of left, right and result id, in rank order.
@@ -74,22 +104,44 @@ pub fn recover_merges(vocab: &Vocab) -> Vec<[u32; 3]> {
     if vocab.merge_rule() == MergeRule::Pair {
         return vocab.merges().to_vec();
     }
-    let pairs = vocab.tokens().filter_map(|(token, id)| last_pair(vocab, token).map(|pair| (pair, id)));
-    pairs.map(|((left, right), id)| [left, right, id]).collect()
+    let merges = vocab.tokens().filter_map(|(token, id)| match last(vocab, token).0 {
+        Last::Merge { left, right, .. } => Some([left, right, id]),
+        _ => None,
+    });
+    merges.collect()
 }
 
-/// The two ids that are left of `token` before the merge that makes it one, if merging gets there.
-fn last_pair(vocab: &Vocab, token: &[u8]) -> Option<(u32, u32)> {
+/// How a token comes about last when its own bytes are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// It is there before the first merge.
+    Base,
+    /// By this merge of two ids.
+    Merge { left: u32, right: u32, rank: u32 },
+    /// Not at all.
+    Never,
+}
+
+/// How `token` comes about, and whether the ranks of all its merges, in the order in which they happen, never fall.
+pub(crate) fn last(vocab: &Vocab, token: &[u8]) -> (Last, bool) {
     let mut scratch = Scratch::default();
-    symbols(vocab, token, &mut scratch).ok()?;
-    if scratch.ids.len() <= RESCAN_LIMIT {
-        rescan(vocab, token, &mut scratch, 2);
-    } else {
-        heap(vocab, token, &Stop::default(), &mut scratch, 2).ok()?;
+    if symbols(vocab, token, &mut scratch).is_err() {
+        return (Last::Never, true);
     }
-    match scratch.ids[..] {
-        [left, right] => vocab.merge(left, right, token).map(|_| (left, right)),
-        _ => None,
+    let highest = if scratch.ids.len() <= RESCAN_LIMIT {
+        Ok(rescan(vocab, token, &mut scratch, 2))
+    } else {
+        heap(vocab, token, &Stop::default(), &mut scratch, 2)
+    };
+    match (&scratch.ids[..], highest) {
+        ([_], _) => (Last::Base, true),
+        (&[left, right], Ok(highest)) => match vocab.merge(left, right, token) {
+            Some(Merge { rank, .. }) => {
+                (Last::Merge { left, right, rank }, highest.is_some_and(|highest| highest <= rank))
+            }
+            None => (Last::Never, true),
+        },
+        _ => (Last::Never, true),
     }
 }
 
@@ -124,7 +176,8 @@ fn symbols(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch) -> Result<()> {
 }
 
 /// Merges `scratch.ids` in place until no pair merges or `least` ids are left: finds the best pair by looking at all.
-fn rescan(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, least: usize) {
+/// Gives the highest rank that merged (0 for none), or `None` if the ranks did not come in order.
+fn rescan(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, least: usize) -> Option<u32> {
     let Scratch { ids, starts, merges, .. } = scratch;
     let look = |ids: &[u32], starts: &[u32], at: usize| {
         let joined = &piece[starts[at] as usize..starts[at + 2] as usize];
@@ -136,12 +189,14 @@ fn rescan(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, least: usize) {
     } else {
         merges.extend((1..ids.len()).map(|right| look(ids, starts, right - 1)));
     }
+    let mut highest = Some(0);
     while ids.len() > least {
         // `min_by_key` gives the first of equals, which is the leftmost.
-        let Some((at, &best)) = merges.iter().enumerate().min_by_key(|(_, merge)| merge.rank) else { return };
+        let Some((at, &best)) = merges.iter().enumerate().min_by_key(|(_, merge)| merge.rank) else { break };
         if best == NONE {
-            return;
+            break;
         }
+        highest = highest.filter(|&highest| highest <= best.rank).map(|_| best.rank);
         ids[at] = best.id;
         ids.remove(at + 1);
         starts.remove(at + 1);
@@ -153,13 +208,15 @@ fn rescan(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, least: usize) {
             merges[at] = look(ids, starts, at);
         }
     }
+    highest
 }
 
 /// The same for a long piece: pairs wait in a heap by (rank, position), and symbols are linked to their neighbours.
 ///
 /// An entry is out of date when its left symbol is gone or its pair has another merge by now; it is then passed over.
-fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, least: usize) -> Result<()> {
+fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, least: usize) -> Result<Option<u32>> {
     let Scratch { ids, starts, links, heap, .. } = scratch;
+    let mut highest = Some(0);
     let mut left_over = ids.len();
     let count = ids.len() as u32;
     links.clear();
@@ -191,6 +248,7 @@ fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, least: 
             continue;
         }
         let Link { before, after } = links[at as usize];
+        highest = highest.filter(|&highest| highest <= rank).map(|_| rank);
         left_over -= 1;
         ids[at as usize] = id;
         ids[after as usize] = GONE;
@@ -213,7 +271,7 @@ fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, least: 
         }
     }
     ids.retain(|&id| id != GONE);
-    Ok(())
+    Ok(highest)
 }
 
 /// Stands for a symbol that was merged into the one before it. No token has this id.
@@ -240,6 +298,17 @@ pub(crate) mod tests {
         let ids: Vec<u32> = (0..ends.len() as u32).collect();
         let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
         Vocab::new(Unit::Byte, MergeRule::Bytes, whole_piece, tables).unwrap()
+    }
+
+    /// Numbers that look random and are the same each time.
+    pub(crate) struct Draw(pub u64);
+
+    impl Draw {
+        /// The next one, below `limit`.
+        pub(crate) fn below(&mut self, limit: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % limit
+        }
     }
 
     fn merged(vocab: &Vocab, piece: &[u8]) -> Vec<u32> {
@@ -272,14 +341,9 @@ pub(crate) mod tests {
     #[test]
     fn heap_equals_rescan() {
         let vocab = bytes_vocab(&["aa", "ab", "ba", "aab", "aaaa", "abba", "baab", "bb", "aaaaaaaa"]);
-        let mut state = 1u64;
+        let mut draw = Draw(1);
         for length in 0..400 {
-            let piece: Vec<u8> = (0..length)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    b"aab"[(state >> 33) as usize % 3]
-                })
-                .collect();
+            let piece: Vec<u8> = (0..length).map(|_| b"aab"[draw.below(3)]).collect();
             let run = |long: bool, least: usize| {
                 let mut scratch = Scratch::default();
                 symbols(&vocab, &piece, &mut scratch).unwrap();

@@ -7,9 +7,10 @@
 use crate::Result;
 use crate::cache::{Memory, Name, View};
 use crate::key::{Key, LONGEST, LONGEST_OF_TWO, STRETCH, Window};
-use crate::merge::{Scratch, merge_symbols};
+use crate::merge::{Scratch, merge_repeating, merge_symbols};
 use crate::parallel::Stop;
-use crate::stretch::{Ids, merge_stretch};
+use crate::scan::Ends;
+use crate::stretch::merge_stretch;
 use crate::vocab::{Unit, Vocab};
 
 /// What one call at a time works with, and the next one takes over.
@@ -19,11 +20,15 @@ pub struct Session {
     pub memory: Memory,
     /// Buffers for long pieces.
     pub scratch: Scratch,
+    /// A buffer for what the splitter finds.
+    pub ends: Option<Box<Ends>>,
     waiting: Waiting,
 }
 
 /// How many parts wait for their slots at a time.
 const WAITING: usize = 128;
+/// The least bytes of a piece that is looked at for repeating itself.
+const REPEATING: usize = 1 << 10;
 /// The most ids that a slot gives.
 const MOST_IDS: usize = 8;
 
@@ -51,7 +56,28 @@ struct Part {
     key: Key<2>,
 }
 
-impl Window<'_> {
+impl<'t> Window<'t> {
+    fn name(&self, part: &Part) -> Name<'t> {
+        let (start, len) = (part.start, part.len as usize);
+        if len <= LONGEST_OF_TWO {
+            Name::Short(part.key)
+        } else if len <= LONGEST {
+            Name::Wide(self.wide_key(part))
+        } else {
+            Name::Long(&self.text[start..start + len])
+        }
+    }
+
+    /// A stretch whose slot is not asked for.
+    fn stretch(&self, start: usize, end: usize) -> Part {
+        let mut part = Part { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
+        if end - start <= LONGEST_OF_TWO {
+            part.key = self.key(start, end - start);
+            part.key[1] |= STRETCH;
+        }
+        part
+    }
+
     /// The part of the text from `start` on, its slot asked for.
     #[inline(always)]
     fn part(&self, (short, wide): (View<'_, 2>, View<'_, 4>), start: usize, len: usize, stretch: u64) -> Part {
@@ -147,6 +173,9 @@ impl<'e, 't> Pieces<'e, 't> {
         if self.vocab.unit() != Unit::Byte {
             return self.wait(start, end, 0);
         }
+        if end - start >= REPEATING && self.repeating(start, end)? {
+            return Ok(());
+        }
         let (vocab, text) = (self.vocab, self.window.text);
         let mut at = start;
         for cut in vocab.crossings().cuts(text, start, end) {
@@ -154,6 +183,19 @@ impl<'e, 't> Pieces<'e, 't> {
             at = cut;
         }
         self.wait(at, end, if at == start { 0 } else { STRETCH })
+    }
+
+    /// Appends the ids of a very long piece if it is some bytes again and again.
+    fn repeating(&mut self, start: usize, end: usize) -> Result<bool> {
+        self.drain()?;
+        let piece = &self.window.text[start..end];
+        let is_token = self.vocab.whole_piece() && self.vocab.id(piece).is_some();
+        let scratch = &mut self.session.scratch;
+        let repeats = !is_token && merge_repeating(self.vocab, piece, self.stop, scratch)?;
+        if repeats {
+            self.out.extend_from_slice(&scratch.ids);
+        }
+        Ok(repeats)
     }
 
     #[inline]
@@ -173,7 +215,8 @@ impl<'e, 't> Pieces<'e, 't> {
         while done < count {
             done += self.drain_known(done, count);
             if done < count {
-                self.resolve(self.session.waiting.parts[done])?;
+                let part = self.session.waiting.parts[done];
+                self.resolve(part)?;
                 done += 1;
             }
         }
@@ -207,14 +250,14 @@ impl<'e, 't> Pieces<'e, 't> {
     fn resolve(&mut self, part: Part) -> Result<()> {
         let (start, end) = (part.start, part.start + part.len as usize);
         let is_piece = part.key[1] & STRETCH == 0;
-        let name = self.name(&part);
+        let name = self.window.name(&part);
         let is_long = matches!(name, Name::Long(_));
         if !is_long && self.session.memory.recall(&name, self.out) {
             return Ok(());
         }
         if is_piece
             && (self.vocab.whole_piece() || self.vocab.unit() == Unit::Piece)
-            && let Some(id) = self.vocab.id(&self.window.text[start..end])
+            && let Some(id) = self.token(start, end)
         {
             self.out.push(id);
             if !is_long {
@@ -235,15 +278,13 @@ impl<'e, 't> Pieces<'e, 't> {
         Ok(())
     }
 
-    fn name(&self, part: &Part) -> Name<'t> {
-        let (start, len) = (part.start, part.len as usize);
-        if len <= LONGEST_OF_TWO {
-            Name::Short(part.key)
-        } else if len <= LONGEST {
-            Name::Wide(self.window.wide_key(part))
-        } else {
-            Name::Long(&self.window.text[start..start + len])
+    /// The id of the token with these bytes.
+    fn token(&self, start: usize, end: usize) -> Option<u32> {
+        let bytes = &self.window.text[start..end];
+        if end - start > LONGEST {
+            return self.vocab.id(bytes);
         }
+        self.vocab.found(self.vocab.expect(&self.window, start, end - start)?, bytes).map(|token| token.id)
     }
 
     /// Appends the ids of a new piece, stretch by stretch.
@@ -259,9 +300,7 @@ impl<'e, 't> Pieces<'e, 't> {
 
     /// Appends the ids of a stretch between two cuts.
     fn stretch(&mut self, start: usize, end: usize) -> Result<()> {
-        let len = end - start;
-        let key = if len <= LONGEST_OF_TWO { self.window.key(start, len) } else { [0, 0] };
-        let name = self.name(&Part { start, len: len as u32, slot: 0, key: [key[0], key[1] | STRETCH] });
+        let name = self.window.name(&self.window.stretch(start, end));
         if !self.session.memory.recall(&name, self.out) {
             let before = self.out.len();
             self.merge(start, end)?;
@@ -273,9 +312,7 @@ impl<'e, 't> Pieces<'e, 't> {
     /// Appends the ids that merging gives for a stretch.
     fn merge(&mut self, start: usize, end: usize) -> Result<()> {
         if end - start <= LONGEST && self.vocab.unit() == Unit::Byte {
-            let mut ids = Ids::default();
-            merge_stretch(self.vocab, &self.window, start, end - start, &mut ids);
-            self.out.extend_from_slice(ids.as_slice());
+            merge_stretch(self.vocab, &self.window, start, end - start, self.out);
             return Ok(());
         }
         let scratch = &mut self.session.scratch;

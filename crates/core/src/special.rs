@@ -4,7 +4,7 @@
 //! happens to a special one is the caller's choice, [`Allow`]; by default it is an error, so that text from outside can
 //! never slip a control token in.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind};
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
@@ -48,6 +48,7 @@ pub enum Segment {
 pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     places: HashMap<String, usize>,
+    longest: usize,
     all: Option<AhoCorasick>,
     /// Finds only the tokens that are not special, whose places are in `plain`.
     ordinary: Option<AhoCorasick>,
@@ -76,7 +77,8 @@ impl AddedTokens {
         let plain: Vec<usize> = (0..tokens.len()).filter(|&place| !tokens[place].special).collect();
         let all = automaton(tokens.iter())?;
         let ordinary = automaton(plain.iter().map(|&place| &tokens[place]))?;
-        Ok(Self { tokens, places, all, ordinary, plain })
+        let longest = tokens.iter().map(|token| token.content.len()).max().unwrap_or(0);
+        Ok(Self { tokens, places, longest, all, ordinary, plain })
     }
 
     /// The place of the token with this content.
@@ -89,6 +91,28 @@ impl AddedTokens {
     #[must_use]
     pub fn tokens(&self) -> &[AddedToken] {
         &self.tokens
+    }
+
+    /// The length of the longest content, in bytes; 0 without tokens.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Whether some token's content, special or not, stands in `text` with a part before `at` and a part behind it.
+    #[must_use]
+    pub fn cross(&self, text: &[u8], at: usize) -> bool {
+        let Some(finder) = &self.all else { return false };
+        let end = text.len().min(at + self.longest);
+        let mut start = at.saturating_sub(self.longest);
+        // The longest content that starts at a place crosses `at` if any that starts there does.
+        while let Some(found) = finder.find(Input::new(text).span(start..end)).filter(|found| found.start() < at) {
+            if found.end() > at {
+                return true;
+            }
+            start = found.start() + 1;
+        }
+        false
     }
 
     /// Calls `each` with every part of `text`, in order; empty text parts are left out.
@@ -162,6 +186,15 @@ mod tests {
     fn the_longest_of_the_leftmost_is_cut() {
         assert_eq!(cut("x<ab<a##", &Allow::All).unwrap(), ["x@0", "2", "1", "3"]);
         assert_eq!(cut("", &Allow::All).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn contents_cross_a_place_that_lies_inside_them() {
+        let crossed =
+            |text: &str| (0..=text.len()).filter(|&at| tokens().cross(text.as_bytes(), at)).collect::<Vec<_>>();
+        assert_eq!(crossed("<ab<a"), [1, 2, 4]);
+        assert_eq!(crossed("x###"), [2, 3]);
+        assert_eq!(crossed("x< a"), [0; 0]);
     }
 
     #[test]

@@ -3,49 +3,15 @@
 //! Pairs wait beside their positions in one word each, the rank in the higher bits, so that the smallest word is the
 //! lowest rank and the leftmost of equals.
 
-use crate::key::{LONGEST, SHORT, ShortKey, Window};
+use crate::index::Sought;
+use crate::key::{LONGEST, Window};
 use crate::vocab::{Merge, MergeRule, Vocab};
 
 const ROOM: usize = LONGEST + 1;
 const NEVER: u32 = u32::MAX;
 
-/// The ids of a short piece.
-#[derive(Debug, Default)]
-pub struct Ids {
-    ids: [u32; ROOM],
-    len: usize,
-}
-
-impl Ids {
-    /// Appends one.
-    pub fn push(&mut self, id: u32) {
-        self.ids[self.len] = id;
-        self.len += 1;
-    }
-
-    /// Appends several.
-    pub fn extend(&mut self, ids: &[u32]) {
-        self.ids[self.len..self.len + ids.len()].copy_from_slice(ids);
-        self.len += ids.len();
-    }
-
-    /// The ids so far.
-    #[must_use]
-    pub fn as_slice(&self) -> &[u32] {
-        &self.ids[..self.len]
-    }
-}
-
-/// A merge that was asked for: by the key of the joined bytes and its hash, or by the next symbol and all bytes.
-enum Asked {
-    Short(ShortKey, Option<u64>),
-    Long(usize, usize, usize),
-}
-
 /// Symbols by the position of their first byte.
-struct Symbols<'s> {
-    vocab: &'s Vocab,
-    window: &'s Window<'s>,
+struct Symbols {
     start: usize,
     len: usize,
     ids: [u32; ROOM],
@@ -61,23 +27,29 @@ struct Symbols<'s> {
 
 /// Appends the ids that merging gives for `len` bytes (1 to [`LONGEST`]) of the window's text. Only for vocabularies of
 /// bytes.
-pub fn merge_stretch(vocab: &Vocab, window: &Window<'_>, start: usize, len: usize, out: &mut Ids) {
+pub fn merge_stretch(vocab: &Vocab, window: &Window<'_>, start: usize, len: usize, out: &mut Vec<u32>) {
     let mut symbols = Symbols::new(vocab, window, start, len);
     while let Some(at) = symbols.lowest() {
         symbols.merge(at);
+        // Both look-ups are on their way before the first is waited for.
+        let right = (symbols.end(at) < len).then(|| (at, symbols.ask(vocab, window, at)));
+        let left = (at > 0).then(|| usize::from(symbols.before[at]));
+        let left = left.map(|before| (before, symbols.ask(vocab, window, before)));
+        for (at, sought) in [right, left].into_iter().flatten() {
+            symbols.look(vocab, window, at, sought);
+        }
     }
     let mut at = 0;
     while at < len {
         out.push(symbols.ids[at]);
-        at = usize::from(symbols.ends[at]);
+        at = symbols.end(at);
     }
 }
 
-impl<'s> Symbols<'s> {
-    fn new(vocab: &'s Vocab, window: &'s Window<'s>, start: usize, len: usize) -> Self {
+impl Symbols {
+    fn new(vocab: &Vocab, window: &Window<'_>, start: usize, len: usize) -> Self {
         let (ids, ends, before) = ([0; ROOM], [0; ROOM], [0; ROOM]);
-        let mut symbols =
-            Self { vocab, window, start, len, ids, ends, before, waiting: [NEVER; ROOM], made: [0; ROOM] };
+        let mut symbols = Self { start, len, ids, ends, before, waiting: [NEVER; ROOM], made: [0; ROOM] };
         let bytes = &window.text[start..start + len];
         for (at, &byte) in bytes.iter().enumerate() {
             symbols.ids[at] = vocab.byte_id(byte);
@@ -86,7 +58,9 @@ impl<'s> Symbols<'s> {
         }
         for (at, pair) in bytes.windows(2).enumerate() {
             let merge = vocab.byte_pair(pair[0], pair[1]);
-            symbols.wait(at, (merge.rank != NEVER).then_some(merge));
+            if merge.rank != NEVER {
+                symbols.wait(at, merge);
+            }
         }
         symbols
     }
@@ -112,49 +86,42 @@ impl<'s> Symbols<'s> {
         self.ends[at] = after as u8;
         self.waiting[right] = NEVER;
         self.waiting[at] = NEVER;
-        // Both look-ups are on their way before the first is waited for.
-        let next = (after < self.len).then(|| self.ask(at));
-        let before = (at > 0).then(|| self.ask(usize::from(self.before[at])));
-        if let Some(asked) = next {
+        if after < self.len {
             self.before[after] = at as u8;
-            self.look(at, asked);
-        }
-        if let Some(asked) = before {
-            self.look(usize::from(self.before[at]), asked);
         }
     }
 
-    /// Asks for the merge of the symbol at `at` and the next one.
     #[inline(always)]
-    fn ask(&self, at: usize) -> Asked {
-        let next = usize::from(self.ends[at]);
-        let (start, len) = (self.start + at, usize::from(self.ends[next]) - at);
-        if self.vocab.merge_rule() == MergeRule::Bytes && len <= SHORT {
-            let key = self.window.short_key(start, len);
-            Asked::Short(key, self.vocab.expect_merge(key))
-        } else {
-            Asked::Long(next, start, len)
+    fn end(&self, at: usize) -> usize {
+        usize::from(self.ends[at])
+    }
+
+    /// Asks for the token that the symbol at `at` and the next one would make.
+    #[inline(always)]
+    fn ask(&self, vocab: &Vocab, window: &Window<'_>, at: usize) -> Option<Sought> {
+        match vocab.merge_rule() {
+            MergeRule::Bytes => vocab.expect(window, self.start + at, self.end(self.end(at)) - at),
+            MergeRule::Pair => None,
         }
     }
 
-    /// Looks up the merge that was asked for.
+    /// Looks up the merge of the symbol at `at` and the next one.
     #[inline(always)]
-    fn look(&mut self, at: usize, asked: Asked) {
-        let merge = match asked {
-            Asked::Short(key, hash) => hash.and_then(|hash| self.vocab.short_merge(key, hash)),
-            Asked::Long(next, start, len) => {
-                self.vocab.merge(self.ids[at], self.ids[next], &self.window.text[start..start + len])
-            }
+    fn look(&mut self, vocab: &Vocab, window: &Window<'_>, at: usize, sought: Option<Sought>) {
+        let next = self.end(at);
+        let bytes = &window.text[self.start + at..self.start + self.end(next)];
+        let merge = match vocab.merge_rule() {
+            MergeRule::Bytes => sought.and_then(|sought| vocab.found(sought, bytes)),
+            MergeRule::Pair => vocab.pair(self.ids[at], self.ids[next]),
         };
-        self.wait(at, merge);
+        self.waiting[at] = NEVER;
+        if let Some(merge) = merge {
+            self.wait(at, merge);
+        }
     }
 
-    #[inline]
-    fn wait(&mut self, at: usize, merge: Option<Merge>) {
-        let Some(merge) = merge else {
-            self.waiting[at] = NEVER;
-            return;
-        };
+    #[inline(always)]
+    fn wait(&mut self, at: usize, merge: Merge) {
         self.waiting[at] = merge.rank << 5 | at as u32;
         self.made[at] = merge.id;
     }

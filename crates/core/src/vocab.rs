@@ -4,16 +4,13 @@
 //! assumed equal to an id. [`Vocab::new`] checks every invariant once, so that encoding and decoding may rely on them:
 //! ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
 
-use std::hash::BuildHasher;
-
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::HashMap;
 
 use crate::crossing::Crossings;
 use crate::error::{Error, Result};
 use crate::forward::Forward;
-use crate::index::{PLACE_BITS, ShortIndex};
-use crate::key::{SHORT, ShortKey, short_key};
+use crate::index::{Index, PLACE_BITS, Sought};
+use crate::key::{SHORT, Window};
 
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
 pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
@@ -78,11 +75,8 @@ pub struct Vocab {
     ids_are_places: bool,
     /// By id: the token's place; [`HOLE`] for none.
     places: Box<[u32]>,
-    /// Places of short tokens, found by their bytes.
-    short: ShortIndex,
-    /// Places of the others.
-    long: HashTable<u32>,
-    hasher: DefaultHashBuilder,
+    /// Places, found by bytes.
+    index: Index,
     byte_ids: Box<[u32; 256]>,
     /// By first and second byte: their merge. Only for [`Unit::Byte`].
     byte_pairs: Box<[Merge]>,
@@ -117,10 +111,9 @@ impl Vocab {
             ends: tables.ends.into(),
             ids: tables.ids.into(),
             ids_are_places: tables.ids.iter().zip(0..).all(|(&id, place)| id == place),
+            // Checks the tables, so that the others may rely on them.
             places: places_by_id(tables)?,
-            short: ShortIndex::new(tables.ids.len()),
-            long: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
+            index: index(tables)?,
             byte_ids: Box::new([0; 256]),
             byte_pairs: Box::default(),
             crossings: Crossings::new(std::iter::empty()),
@@ -128,7 +121,6 @@ impl Vocab {
             merges: tables.merges.into(),
             forward: Forward::default(),
         };
-        vocab.fill_by_bytes()?;
         if unit == Unit::Byte {
             vocab.fill_byte_ids()?;
         }
@@ -137,32 +129,6 @@ impl Vocab {
             vocab.fill_byte_pairs();
         }
         Ok(vocab)
-    }
-
-    fn fill_by_bytes(&mut self) -> Result<()> {
-        let hash = |token: &[u8]| self.hasher.hash_one(token);
-        for place in 0..self.ids.len() as u32 {
-            let token = token_at(&self.blob, &self.ends, place);
-            let other = if token.len() <= SHORT {
-                self.short.insert(short_key(token), place)
-            } else {
-                let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
-                let rehash = |&other: &u32| hash(token_at(&self.blob, &self.ends, other));
-                match self.long.entry(hash(token), same, rehash) {
-                    Entry::Occupied(other) => Some(*other.get()),
-                    Entry::Vacant(entry) => {
-                        entry.insert(place);
-                        None
-                    }
-                }
-            };
-            if let Some(other) = other {
-                let other = self.ids[other as usize];
-                let invariant = format!("the token {} has the id {other} as well", token.escape_ascii());
-                return Err(Error::model(invariant, Some(self.ids[place as usize])));
-            }
-        }
-        Ok(())
     }
 
     fn fill_byte_ids(&mut self) -> Result<()> {
@@ -281,11 +247,24 @@ impl Vocab {
     /// The place of the token with these bytes.
     #[inline]
     fn place(&self, token: &[u8]) -> Option<u32> {
-        if token.len() <= SHORT {
-            return self.short.find(short_key(token));
-        }
-        let same = |&other: &u32| token_at(&self.blob, &self.ends, other) == token;
-        self.long.find(self.hasher.hash_one(token), same).copied()
+        self.index.find(self.index.sought(token), token, |place| token_at(&self.blob, &self.ends, place))
+    }
+
+    /// Asks for the token of at most [`crate::key::LONGEST`] bytes at `start` of the window's text, which will be looked up
+    /// soon; None if there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
+        self.index.expect(window, start, len)
+    }
+
+    /// The token with these bytes, which was asked for: its place, and its id. Under [`MergeRule::Bytes`], this is the
+    /// merge that makes it.
+    #[inline(always)]
+    #[must_use]
+    pub fn found(&self, sought: Sought, bytes: &[u8]) -> Option<Merge> {
+        let place = self.index.find(sought, bytes, |place| token_at(&self.blob, &self.ends, place))?;
+        Some(Merge { rank: place, id: self.id_at(place) })
     }
 
     /// The id of a single byte. Only for [`Unit::Byte`].
@@ -316,23 +295,16 @@ impl Vocab {
         &self.crossings
     }
 
-    /// The hash of the key of a token that there may be, which will be looked up soon; None if there is none.
-    #[inline]
-    #[must_use]
-    pub fn expect_merge(&self, key: ShortKey) -> Option<u64> {
-        self.short.expect(key)
-    }
-
-    /// The merge that makes a token with this key and hash. Only for [`MergeRule::Bytes`].
-    #[inline]
-    #[must_use]
-    pub fn short_merge(&self, key: ShortKey, hash: u64) -> Option<Merge> {
-        self.short.find_expected(key, hash).map(|place| Merge { rank: place, id: self.id_at(place) })
-    }
-
     #[inline]
     fn id_at(&self, place: u32) -> u32 {
         if self.ids_are_places { place } else { self.ids[place as usize] }
+    }
+
+    /// The merge of two neighbours by their ids. None under [`MergeRule::Bytes`].
+    #[inline]
+    #[must_use]
+    pub fn pair(&self, left: u32, right: u32) -> Option<Merge> {
+        self.pairs.get(&(left, right)).copied()
     }
 
     /// The merge of two neighbours, if they may merge. `joined` are the bytes of both.
@@ -340,7 +312,7 @@ impl Vocab {
     #[must_use]
     pub fn merge(&self, left: u32, right: u32, joined: &[u8]) -> Option<Merge> {
         match self.merge_rule {
-            MergeRule::Pair => self.pairs.get(&(left, right)).copied(),
+            MergeRule::Pair => self.pair(left, right),
             MergeRule::Bytes => self.place(joined).map(|place| Merge { rank: place, id: self.id_at(place) }),
         }
     }
@@ -356,6 +328,23 @@ impl Vocab {
 fn token_at<'a>(blob: &'a [u8], ends: &[u32], place: u32) -> &'a [u8] {
     let start = if place == 0 { 0 } else { ends[place as usize - 1] };
     &blob[start as usize..ends[place as usize] as usize]
+}
+
+/// The places of all tokens by their bytes.
+fn index(tables: Tables<'_>) -> Result<Index> {
+    let token = |place| token_at(tables.blob, tables.ends, place);
+    let places = 0..tables.ids.len() as u32;
+    let short = places.clone().filter(|&place| token(place).len() <= SHORT).count();
+    let mut index = Index::new(short, tables.ids.len() - short);
+    for place in places {
+        let bytes = token(place);
+        if let Some(other) = index.insert(index.sought(bytes), place, bytes, token) {
+            let other = tables.ids[other as usize];
+            let invariant = format!("the token {} has the id {other} as well", bytes.escape_ascii());
+            return Err(Error::model(invariant, Some(tables.ids[place as usize])));
+        }
+    }
+    Ok(index)
 }
 
 fn places_by_id(tables: Tables<'_>) -> Result<Box<[u32]>> {

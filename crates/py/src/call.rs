@@ -12,7 +12,7 @@ use crate::errors;
 /// Calls on fewer bytes than this keep the GIL: letting go of it would cost more than the call.
 const KEEPS_GIL: usize = 1 << 10;
 /// Calls on more bytes than this run on a thread of their own, while the caller's looks for signals.
-const WATCHED: usize = 1 << 20;
+pub const WATCHED: usize = 1 << 20;
 /// How long a signal may wait.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 

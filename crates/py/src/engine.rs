@@ -1,26 +1,49 @@
 //! `Engine`: encoding and decoding with one model.
 
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
+use toksmith_core::cuts::Cuts;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
-use toksmith_core::parallel::map;
+use toksmith_core::ordered::Jobs;
+use toksmith_core::parallel::Stop;
 use toksmith_core::special::{AddedToken, AddedTokens, Allow};
-use toksmith_core::split::{Splitter, Text as CoreText};
+use toksmith_core::split::{Splitter, slow};
+use toksmith_core::spread::{self, PART, Rules};
 
+use crate::batch::{Load, Objects, Parts};
 use crate::call::call;
-use crate::text::{Errors, Text, as_texts, texts};
+use crate::chars::Chars;
+use crate::ids::Origin;
+use crate::text::{Errors, Text, as_texts, look_up, texts};
 use crate::vocab::Vocab;
-use crate::{errors, ids};
+use crate::{errors, ids, objects};
+
+/// A text of this many bytes is worth all processors.
+const LONG: usize = 1 << 20;
 
 /// The encoder and decoder of a model.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Engine {
     encoder: Encoder,
+    cuts: Option<Cuts>,
     decoder: Decoder,
+    slow: bool,
+}
+
+/// The most ids for which memory is kept for the next call.
+const MOST_ROOM: usize = 1 << 14;
+
+thread_local! {
+    /// Memory for the ids of a call that returns a list of them.
+    static ROOM: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
 type Ragged<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
@@ -28,20 +51,30 @@ type Ragged<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 #[pymethods]
 impl Engine {
     #[new]
+    #[pyo3(signature = (vocab, patterns, added, chars=None))]
     #[allow(clippy::needless_pass_by_value)]
     fn new(
         py: Python<'_>,
         vocab: &Bound<'_, Vocab>,
         patterns: Vec<String>,
         added: Vec<(String, u32, bool)>,
+        chars: Option<Chars<'_>>,
     ) -> PyResult<Self> {
         let vocab = Arc::clone(&vocab.get().0);
+        let added = added.into_iter().map(|(content, id, special)| AddedToken { content, id, special });
+        let added: Vec<AddedToken> = added.collect();
+        let engine = chars.as_ref().map(|chars| chars.engine(py, &vocab)).transpose()?;
+        let shown = chars.as_ref().map(|chars| chars.shown(py, &vocab, &added)).transpose()?.flatten();
+        let frozen = chars.map(|chars| chars.frozen).unwrap_or_default();
         call(py, vocab.len() * 8, move |_| {
             let splitter = Splitter::new(&patterns)?;
-            let added = added.into_iter().map(|(content, id, special)| AddedToken { content, id, special });
-            let added = AddedTokens::new(added.collect())?;
-            let decoder = Decoder::new(&vocab, added.tokens());
-            Ok(Self { encoder: Encoder::new(vocab, added, splitter), decoder })
+            let decoder = Decoder::new(&vocab, &added).with_shown(shown);
+            let cut = added.into_iter().filter(|token| frozen.iter().all(|(content, _)| *content != token.content));
+            let added = AddedTokens::new(cut.collect())?;
+            // A normalizer may change what the rule for cuts looks at.
+            let cuts = Cuts::of(&patterns).filter(|_| engine.is_none());
+            let encoder = Encoder::new(vocab, added, splitter).with_chars(engine);
+            Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }
 
@@ -49,61 +82,73 @@ impl Engine {
         &self,
         text: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &str,
+        errors: &Bound<'py, PyString>,
+        threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        ids::to_list(text.py(), &self.encode_one(text, special, errors)?)
+        let ids = self.encode_one(text, special, errors, (threads, ROOM.take()))?;
+        let list = self.list(text.py(), &ids);
+        if ids.capacity() <= MOST_ROOM {
+            ROOM.set(ids);
+        }
+        list
     }
 
     fn encode_array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &str,
+        errors: &Bound<'py, PyString>,
+        threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(self.encode_one(text, special, errors)?.into_pyarray(text.py()))
+        Ok(fitting(self.encode_one(text, special, errors, (threads, Vec::new()))?).into_pyarray(text.py()))
     }
 
     fn encode_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &str,
+        errors: &Bound<'py, PyString>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let py = batch.py();
-        let lists = self.encode_many(batch, special, errors, threads)?;
-        let lists = lists.iter().map(|ids| ids::to_list(py, ids)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, lists)
+        let mut lists = Objects::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any));
+        self.encode_many(batch, special, errors, threads, |parts| lists.take(parts))?;
+        PyList::new(batch.py(), lists.finish(batch.py())?)
     }
 
     fn encode_ragged<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &str,
+        errors: &Bound<'py, PyString>,
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
-        let lists = self.encode_many(batch, special, errors, threads)?;
-        let mut end = 0;
-        let ends: Vec<u64> = lists
-            .iter()
-            .map(|ids| {
-                end += ids.len() as u64;
-                end
-            })
-            .collect();
-        Ok((lists.concat().into_pyarray(batch.py()), ends.into_pyarray(batch.py())))
+        let mut all = Vec::new();
+        let mut ends = Vec::new();
+        self.encode_many(batch, special, errors, threads, |parts| {
+            for part in parts {
+                ends.extend(part.ends.iter().map(|&end| (all.len() + end) as u64));
+                if all.is_empty() {
+                    all = part.all;
+                } else {
+                    all.extend_from_slice(&part.all);
+                }
+            }
+            Ok(())
+        })?;
+        Ok((fitting(all).into_pyarray(batch.py()), ends.into_pyarray(batch.py())))
     }
 
     fn count_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &str,
+        errors: &Bound<'py, PyString>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let counts = self.with_batch(batch, special, errors, |encoder, texts, allow, stop| {
-            encoder.count_batch(texts, allow, threads, stop)
+        let mut counts: Vec<u64> = Vec::new();
+        self.encode_many(batch, special, errors, threads, |parts| {
+            counts.extend(parts.iter().flat_map(Parts::iter).map(|ids| ids.len() as u64));
+            Ok(())
         })?;
         Ok(counts.into_pyarray(batch.py()))
     }
@@ -127,84 +172,155 @@ impl Engine {
         self.decoder.token(id).map(|token| PyBytes::new(py, token))
     }
 
-    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let ids_in = ids::from_py(ids, self.decoder.size(), None)?;
-        let bytes = call(ids.py(), ids_in.len() * 4, |_| {
-            let mut bytes = Vec::with_capacity(ids_in.len() * 5);
-            self.decoder.decode(&ids_in, &mut bytes)?;
-            Ok(bytes)
-        })?;
-        Ok(PyBytes::new(ids.py(), &bytes))
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
+        self.text(ids.py(), &self.decode_one(ids)?, &name(errors)?)
     }
 
-    fn decode_batch<'py>(&self, batch: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let size = self.decoder.size();
-        let each = batch.try_iter()?.enumerate();
-        let lists = each.map(|(index, ids)| ids::from_py(&ids?, size, Some(index))).collect::<PyResult<Vec<_>>>()?;
-        let total: usize = lists.iter().map(Vec::len).sum();
-        let texts = call(batch.py(), total * 4, |_| {
-            map(lists.len(), threads, |items| {
-                items.each(|place| {
-                    let mut bytes = Vec::new();
-                    self.decoder.decode(&lists[place], &mut bytes).map_err(|error| error.in_batch(place))?;
-                    Ok(bytes)
-                });
-            })
+    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(ids.py(), &self.decode_one(ids)?))
+    }
+
+    /// The bytes of more ids of a stream, and whether nothing was shown yet.
+    fn decode_more<'py>(&self, ids: &Bound<'py, PyAny>, fresh: bool) -> PyResult<(Bound<'py, PyBytes>, bool)> {
+        let mut numbers = Vec::new();
+        ids::extend(&mut numbers, ids, self.origin(None))?;
+        let (bytes, fresh) = call(ids.py(), numbers.len() * 4, |_| {
+            let (mut bytes, mut fresh) = (Vec::new(), fresh);
+            self.decoder.decode_more(&numbers, &mut fresh, &mut bytes)?;
+            Ok((bytes, fresh))
         })?;
-        Ok(texts.iter().map(|bytes| PyBytes::new(batch.py(), bytes)).collect())
+        Ok((PyBytes::new(ids.py(), &bytes), fresh))
+    }
+
+    fn decode_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        errors: &str,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (py, errors) = (batch.py(), name(errors)?);
+        let mut sequences = Parts::with_room(0, 0);
+        for (index, ids) in batch.try_iter()?.enumerate() {
+            ids::extend(&mut sequences.all, &ids?, self.origin(Some(index)))?;
+            sequences.end();
+            look_up(py, index)?;
+        }
+        let each: Vec<&[u32]> = sequences.iter().collect();
+        let load = Load::new(each.iter().map(|ids| ids.len() * 4), threads);
+        let mut texts = Objects::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any));
+        let work = |jobs: &mut Jobs<'_, Parts<u8>>, stop: &Stop| {
+            jobs.each(|job| {
+                let mut parts = Parts::with_room(load.texts(job).len(), load.size(job) * 2);
+                for place in load.texts(job) {
+                    stop.check()?;
+                    self.decoder.decode(each[place], &mut parts.all).map_err(|error| error.in_batch(place))?;
+                    parts.end();
+                }
+                Ok(parts)
+            });
+        };
+        load.run(py, work, |parts| texts.take(parts))?;
+        PyList::new(py, texts.finish(py)?)
     }
 }
 
 impl Engine {
-    fn encode_one(&self, text: &Bound<'_, PyAny>, special: &Bound<'_, PyAny>, errors: &str) -> PyResult<Vec<u32>> {
+    /// The ids of a text, in the memory of `ids`.
+    /// The encoder, and where long texts can be cut.
+    pub fn for_long_texts(&self) -> (&Encoder, Option<&Cuts>) {
+        (&self.encoder, self.cuts.as_ref())
+    }
+
+    fn encode_one(
+        &self,
+        text: &Bound<'_, PyAny>,
+        special: &Bound<'_, PyAny>,
+        errors: &Bound<'_, PyString>,
+        (threads, mut ids): (Option<usize>, Vec<u32>),
+    ) -> PyResult<Vec<u32>> {
         let py = text.py();
         let allow = self.allow(special)?;
-        let text = Text::new(text, Errors::from_name(py, errors)?, None)?;
+        let text = Text::new(text, Errors::from_name(errors)?, None)?;
         let core_text = text.as_text()?;
         let size = core_text.as_bytes().len();
+        let threads = threads_for(py, size, threads)?;
         let result = call(py, size, |stop| {
-            let mut ids = Vec::with_capacity(size / 4);
+            if threads > 1 && self.cuts.is_some() {
+                let (encoder, cuts) = self.for_long_texts();
+                let rules = Rules { encoder, cuts, allow: &allow, part: PART };
+                return spread::encode(&rules, core_text, threads, stop);
+            }
+            ids.clear();
+            ids.reserve(size / 4);
             self.encoder.with_session(|session| self.encoder.encode(core_text, &allow, stop, session, &mut ids))?;
             Ok(ids)
         });
         result.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
     }
 
+    /// Encodes each text of a batch; `sink` gets the ids, those of several texts at a time, in order.
     fn encode_many(
         &self,
         batch: &Bound<'_, PyAny>,
         special: &Bound<'_, PyAny>,
-        errors: &str,
+        errors: &Bound<'_, PyString>,
         threads: usize,
-    ) -> PyResult<Vec<Vec<u32>>> {
-        self.with_batch(batch, special, errors, |encoder, texts, allow, stop| {
-            encoder.encode_batch(texts, allow, threads, stop)
-        })
-    }
-
-    fn with_batch<T: Send>(
-        &self,
-        batch: &Bound<'_, PyAny>,
-        special: &Bound<'_, PyAny>,
-        errors: &str,
-        work: impl FnOnce(&Encoder, &[CoreText<'_>], &Allow, &toksmith_core::parallel::Stop) -> toksmith_core::Result<T>
-        + Send,
-    ) -> PyResult<T> {
+        sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
+    ) -> PyResult<()> {
         let py = batch.py();
         let allow = self.allow(special)?;
-        let texts = texts(batch, Errors::from_name(py, errors)?)?;
-        let core_texts = as_texts(&texts)?;
-        let size = core_texts.iter().map(|text| text.as_bytes().len() + 64).sum();
-        let result = call(py, size, |stop| work(&self.encoder, &core_texts, &allow, stop));
-        result.map_err(|problem| {
+        let texts = texts(batch, Errors::from_name(errors)?)?;
+        let each = as_texts(&texts)?;
+        let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads);
+        let work = |jobs: &mut Jobs<'_, Parts<u32>>, stop: &Stop| {
+            self.encoder.with_session(|session| {
+                jobs.each(|job| {
+                    let mut parts = Parts::with_room(load.texts(job).len(), load.size(job) / 3);
+                    for place in load.texts(job) {
+                        stop.check()?;
+                        let result = self.encoder.encode(each[place], &allow, stop, session, &mut parts.all);
+                        result.map_err(|error| error.in_batch(place))?;
+                        parts.end();
+                    }
+                    Ok(parts)
+                });
+            });
+        };
+        load.run(py, work, sink).map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {
                 index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
             })
         })
     }
 
-    fn allow(&self, special: &Bound<'_, PyAny>) -> PyResult<Allow> {
+    fn decode_one(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        let mut numbers = Vec::new();
+        ids::extend(&mut numbers, ids, self.origin(None))?;
+        call(ids.py(), numbers.len() * 4, |_| {
+            let mut bytes = Vec::new();
+            self.decoder.decode(&numbers, &mut bytes)?;
+            Ok(bytes)
+        })
+    }
+
+    fn origin(&self, index: Option<usize>) -> Origin {
+        Origin { vocab_size: self.decoder.size(), index, slow: self.slow }
+    }
+
+    fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+        if self.slow { objects::list_slowly(py, ids) } else { objects::list(py, ids) }
+    }
+
+    fn text<'py>(&self, py: Python<'py>, bytes: &[u8], errors: &CStr) -> PyResult<Bound<'py, PyString>> {
+        if self.slow { objects::text_slowly(py, bytes, errors) } else { objects::text(py, bytes, errors) }
+    }
+
+    /// What a `special` argument allows.
+    pub fn allow(&self, special: &Bound<'_, PyAny>) -> PyResult<Allow> {
         let py = special.py();
+        if special.is(intern!(py, "raise")) {
+            return Ok(Allow::Raise);
+        }
         if let Ok(name) = special.cast::<PyString>() {
             return match name.to_str()? {
                 "raise" => Ok(Allow::Raise),
@@ -227,4 +343,30 @@ impl Engine {
         places.sort_unstable();
         Ok(Allow::Some(places))
     }
+}
+
+/// The threads for a text of `size` bytes: as asked; else one for a short text and all processors for a long one.
+fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<usize> {
+    match threads {
+        Some(threads) => Ok(threads),
+        None if size < LONG => Ok(1),
+        None => py.import("toksmith._threads")?.getattr("thread_count")?.call1((py.None(),))?.extract(),
+    }
+}
+
+/// The name of an error handler.
+fn name(errors: &str) -> PyResult<Cow<'static, CStr>> {
+    Ok(match errors {
+        "replace" => Cow::Borrowed(c"replace"),
+        "strict" => Cow::Borrowed(c"strict"),
+        other => Cow::Owned(CString::new(other)?),
+    })
+}
+
+/// Ids in memory that is not much larger than they need.
+fn fitting(mut ids: Vec<u32>) -> Vec<u32> {
+    if ids.capacity() - ids.len() > ids.len() / 4 {
+        ids.shrink_to_fit();
+    }
+    ids
 }

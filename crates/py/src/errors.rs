@@ -21,6 +21,7 @@ fn raise(py: Python<'_>, error: Error, index: Option<usize>) -> PyResult<PyErr> 
             Ok(content) => new(py, "NotInVocabulary", (content, offset)),
             Err(_) => new(py, "NotInVocabulary", (PyBytes::new(py, &content), offset)),
         },
+        Error::Corpus { path, problem } => new(py, "CorpusError", (path, None::<usize>, problem)),
         Error::InBatch { index, error } => raise(py, *error, Some(index)),
         Error::Interrupted => Ok(pyo3::exceptions::PyKeyboardInterrupt::new_err(())),
     }

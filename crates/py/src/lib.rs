@@ -2,10 +2,14 @@
 
 use pyo3::prelude::*;
 
+mod batch;
 mod call;
+mod chars;
 mod engine;
 mod errors;
 mod ids;
+mod objects;
+mod stream;
 mod tables;
 mod text;
 mod training;
@@ -18,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("unicode_version", toksmith_core::pattern::UNICODE_VERSION)?;
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
+    module.add_class::<stream::TextStream>()?;
     module.add_class::<training::PieceCounts>()?;
     module.add_class::<training::Merges>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;

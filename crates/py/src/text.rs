@@ -1,9 +1,13 @@
 //! Python texts as UTF-8 bytes: `str` and `bytes` are borrowed, lone surrogates repaired or refused.
 
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::split::Text as CoreText;
+
+/// How many items of a batch are taken between two looks at the signals.
+const ITEMS_PER_LOOK: usize = 1 << 16;
 
 /// What to do with lone surrogates.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,8 +27,12 @@ pub enum Text<'py> {
 }
 
 impl Errors {
-    pub fn from_name(py: Python<'_>, name: &str) -> PyResult<Self> {
-        match name {
+    pub fn from_name(name: &Bound<'_, PyString>) -> PyResult<Self> {
+        let py = name.py();
+        if name.is(intern!(py, "replace")) {
+            return Ok(Self::Replace);
+        }
+        match name.to_str()? {
             "replace" => Ok(Self::Replace),
             "strict" => Ok(Self::Strict),
             _ => Err(crate::errors::new(py, "InvalidOption", ("errors", name, "'replace' or 'strict'"))?),
@@ -92,12 +100,22 @@ fn repaired<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> 
     Ok(utf16.call_method1("decode", ("utf-16-le", "replace"))?.cast_into()?)
 }
 
+/// Lets signals interrupt a loop over the items of a batch, now and then.
+pub fn look_up(py: Python<'_>, index: usize) -> PyResult<()> {
+    if index % ITEMS_PER_LOOK == ITEMS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
+}
+
 /// The texts of a batch. A `str` is one text and not a batch.
 pub fn texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<Text<'py>>> {
     if batch.is_instance_of::<PyString>() || batch.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("expected a batch of texts (a list), not one text"));
     }
-    batch.try_iter()?.enumerate().map(|(index, item)| Text::new(&item?, errors, Some(index))).collect()
+    let mut texts = Vec::with_capacity(batch.len().unwrap_or(0));
+    for (index, item) in batch.try_iter()?.enumerate() {
+        texts.push(Text::new(&item?, errors, Some(index))?);
+        look_up(batch.py(), index)?;
+    }
+    Ok(texts)
 }
 
 /// Each text as the core takes it.

@@ -30,7 +30,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command(train, "toksmith train book.txt -o book.toksmith --vocab-size 8192"),
-    Command(encode, "toksmith encode notes.txt -t cl100k_base"),
+    Command(encode, "toksmith encode *.jsonl -t o200k_base --append '<|endoftext|>' -o ids.npy"),
     Command(decode, "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2"),
     Command(count, "toksmith count README.md notes.txt -t o200k_base"),
     Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),

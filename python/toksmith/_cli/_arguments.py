@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
@@ -31,6 +31,7 @@ __all__ = [
     "loaded",
     "print_json",
     "stdin_bytes",
+    "stdin_stream",
     "token_json",
 ]
 
@@ -82,9 +83,14 @@ def inputs(files: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:
 
 
 def stdin_bytes() -> bytes:
+    return stdin_stream().read()
+
+
+def stdin_stream() -> BinaryIO:
+    """Where the bytes of stdin are read from; on a terminal, someone is told to type."""
     if sys.stdin.isatty():
         tell("reading from the terminal; an end-of-file (Ctrl-D, on Windows Ctrl-Z and Enter) ends the text")
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer
 
 
 def token_json(token: bytes) -> dict[str, str]:

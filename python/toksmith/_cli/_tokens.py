@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,11 +28,13 @@ from ._arguments import (
     Json,
     Name,
     Special,
+    given,
     inputs,
     loaded,
     print_json,
     token_json,
 )
+from ._corpus import write_corpus
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
 
@@ -43,13 +46,30 @@ def encode(
     special: Special = "raise",
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write ids to this .npy file.")] = None,
+    field: Annotated[str | None, typer.Option(help="With -o: the text in a .jsonl row (default: text).")] = None,
+    append: Annotated[str | None, typer.Option(help="With -o: a special token to end each document.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="With -o: auto, uint16 or uint32.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; none: all cores.")] = None,
     as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="With -o: no progress, no closing line.")] = False,
 ) -> None:
-    """Print the ids of each file on one line, or of stdin."""
+    """Print the ids of each file on one line, or of stdin; or write those of a corpus to a file.
+
+    With -o a .jsonl file has a document in each row (.gz is opened), any other file and stdin are one. Where the
+    documents end is written beside the ids: numpy.load reads ids.npy and ids.ends.npy.
+    """
+    corpus_options = given(field=field, append=append, dtype=dtype)
+    if output is None and corpus_options:
+        raise typer.BadParameter("is for -o", param_hint=f"--{next(iter(corpus_options))}")
     tok = loaded(tokenizer, pattern, special_token)
+    if output is not None:
+        options = {"special": special, **given(threads=threads)}
+        write_corpus(tok, files, output, corpus_options | options, as_json=as_json, quiet=quiet)
+        return
     rows = []
     for name, data in inputs(files):
-        ids = tok.encode(data, special=special)
+        ids = tok.encode(data, special=special, threads=threads)
         rows.append({"file": name, "ids": ids})
         if not as_json:
             print(*ids)

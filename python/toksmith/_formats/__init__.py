@@ -14,7 +14,7 @@ from types import MappingProxyType, ModuleType
 
 from .._errors import FormatError, UnknownName
 from .._model import Model
-from . import _merge_dict, _native, _tiktoken, _tokenizer_json
+from . import _merge_dict, _native, _sentencepiece, _tiktoken, _tokenizer_json
 from ._arguments import UNSET, PatternArgument, Unset, check_losses, refuse_arguments
 from ._files import read_file, shown, write_file
 from ._tiktoken import ranks
@@ -66,7 +66,8 @@ def row(module: ModuleType) -> Format:
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC)
 
 
-FORMATS = MappingProxyType({module.NAME: row(module) for module in (_native, _tiktoken, _merge_dict, _tokenizer_json)})
+MODULES = (_native, _tiktoken, _merge_dict, _tokenizer_json, _sentencepiece)
+FORMATS = MappingProxyType({module.NAME: row(module) for module in MODULES})
 
 
 def formats() -> Mapping[str, Format]:

@@ -1,0 +1,5 @@
+//! Any ids to bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::encode::decode(data));

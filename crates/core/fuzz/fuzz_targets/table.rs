@@ -1,0 +1,5 @@
+//! Token tables of files.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::table::any(data));

@@ -1,0 +1,114 @@
+//! Splitting: the scanner of each row against its regex, and any regexes on any bytes.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+use toksmith_core::pattern::{PATTERNS, Pattern};
+use toksmith_core::scan::Scanner;
+use toksmith_core::split::{Splitter, Text};
+
+use crate::text::text_of;
+
+/// A row with its scanner and its regex, compiled.
+struct Twins {
+    row: &'static Pattern,
+    scanner: Splitter,
+    regex: Splitter,
+}
+
+fn twins() -> &'static [Twins] {
+    static TWINS: OnceLock<Vec<Twins>> = OnceLock::new();
+    TWINS.get_or_init(|| {
+        assert!(!toksmith_core::split::slow(), "TOKSMITH_SLOW=1 would compare the regex with itself");
+        let scanner = |row: &Pattern| Splitter::new(row.regexes).expect("a row's regexes compile");
+        let regex = |row: &Pattern| Splitter::without_scanners(row.regexes).expect("a row's regexes compile");
+        PATTERNS.iter().map(|row| Twins { row, scanner: scanner(row), regex: regex(row) }).collect()
+    })
+}
+
+/// Where the pieces end; None where the regex engine gives up.
+fn ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
+    let (mut ends, mut end) = (Vec::new(), 0);
+    let whole = text.as_bytes();
+    let split = splitter.split(text, |piece| {
+        assert!(!piece.is_empty() && whole[end..].starts_with(piece), "a piece is not what comes next");
+        end += piece.len();
+        ends.push(end);
+        Ok(())
+    });
+    split.ok()?;
+    assert_eq!(end, whole.len(), "bytes are lost");
+    Some(ends)
+}
+
+/// # Panics
+/// If the pieces of a scanner and of its regex differ, on the text that `data` makes.
+pub fn scanner(scanner: Scanner, data: &[u8]) {
+    let text = text_of(data);
+    for twins in twins().iter().filter(|twins| twins.row.scanner == Some(scanner)) {
+        let expected = ends(&twins.regex, Text::Bytes(&text)).expect("a row's regex does not give up");
+        assert_eq!(ends(&twins.scanner, Text::Bytes(&text)), Some(expected), "{}", twins.row.name);
+        if let Ok(text) = std::str::from_utf8(&text) {
+            assert_eq!(ends(&twins.scanner, text.into()), ends(&twins.regex, text.into()), "{}", twins.row.name);
+        }
+    }
+}
+
+/// Regexes of many shapes, which no scanner knows.
+const REGEXES: &[&str] = &[
+    r"\w+",
+    r"\s+",
+    "x*",
+    r"(?=a)\w+",
+    r"\p{L}+|\d",
+    r"[^a]",
+    "'",
+    r".",
+    r"(?s).",
+    r"a(?!b)",
+    r"(?i)s+|\n",
+    r"\P{L}+",
+];
+
+/// Splits by one to four regexes, rows of the table among them, one after the other, with and without scanners.
+///
+/// # Panics
+/// If that loses a byte, or differs.
+pub fn any(data: &[u8]) {
+    let Some((&[first, second, third], data)) = data.split_first_chunk() else { return };
+    let mut regexes = Vec::new();
+    for code in [first, second, third].map(usize::from) {
+        match code % 3 {
+            0 => {}
+            1 => regexes.push(REGEXES[code / 3 % REGEXES.len()]),
+            _ => regexes.extend(PATTERNS[code / 3 % PATTERNS.len()].regexes),
+        }
+    }
+    let text = text_of(data);
+    let (scanners, engine) = &*compiled(&regexes);
+    assert_eq!(ends(scanners, Text::Bytes(&text)), ends(engine, Text::Bytes(&text)), "{regexes:?}");
+}
+
+/// With and without scanners.
+type Pair = Rc<(Splitter, Splitter)>;
+
+/// How many lists of regexes are kept, as compiling takes longer than all else.
+const KEPT: usize = 400;
+
+fn compiled(regexes: &[&'static str]) -> Pair {
+    thread_local! {
+        static COMPILED: RefCell<HashMap<Vec<&'static str>, Pair>> = RefCell::default();
+    }
+    COMPILED.with_borrow_mut(|compiled| {
+        if compiled.len() >= KEPT {
+            compiled.clear();
+        }
+        let compile = || {
+            let pair = (Splitter::new(regexes), Splitter::without_scanners(regexes));
+            Rc::new((pair.0.expect("these regexes compile"), pair.1.expect("these regexes compile")))
+        };
+        compiled.entry(regexes.to_vec()).or_insert_with(compile).clone()
+    })
+}

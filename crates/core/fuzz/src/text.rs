@@ -1,0 +1,158 @@
+//! Texts of what libFuzzer gives: as they are, or put together of fragments on which tokenizers go wrong.
+
+/// Fragments of every kind that the patterns and the engines tell apart.
+const FRAGMENTS: &[&str] = &[
+    "a",
+    "B",
+    "word",
+    "Word",
+    "HTTP",
+    "camelCase",
+    "s",
+    "T",
+    "ll",
+    "VE",
+    "re",
+    "'",
+    "'s",
+    "'S",
+    "'ll",
+    "'RE",
+    "'ſ",
+    "it's",
+    "don't",
+    "1",
+    "12",
+    "123",
+    "1234567",
+    " ",
+    "  ",
+    "    ",
+    "\t",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\r",
+    " \n",
+    "\n ",
+    "\u{b}",
+    "\u{c}",
+    "\u{1c}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{3000}",
+    "\u{2028}",
+    "\u{200b}",
+    "\u{feff}",
+    "!",
+    "?!",
+    "/",
+    "//",
+    ".",
+    ",",
+    "_",
+    "-",
+    "(",
+    "==",
+    "<|end|>",
+    "<|",
+    "|>",
+    "##",
+    "#",
+    "é",
+    "É",
+    "ß",
+    "ſ",
+    "\u{212a}",
+    "ª",
+    "ǅ",
+    "ʰ",
+    "\u{300}",
+    "\u{903}",
+    "e\u{301}",
+    "中",
+    "文字",
+    "漢",
+    "。",
+    "ぁ",
+    "カ",
+    "한",
+    "국어",
+    "ก",
+    "ำ",
+    "हि",
+    "न्दी",
+    "ع",
+    "ّ",
+    "слово",
+    "ДА",
+    "½",
+    "²",
+    "٣",
+    "१",
+    "Ⅷ",
+    "𝟙",
+    "𐐀",
+    "𐐨",
+    "𝐀",
+    "𑀀",
+    "😀",
+    "👩\u{200d}👧",
+    "🏽",
+    "☀\u{fe0f}",
+    "🇩🇪",
+    "…",
+    "—",
+    "’",
+    "\u{fffd}",
+    "\0",
+    "\u{10ffff}",
+    "ა",
+    "०",
+    "\u{816}",
+    "aaaaaaaaaaaaaaaa",
+    "abababab",
+];
+/// No text is longer: regexes with a lookahead take quadratic time for runs of white space.
+const LONGEST: usize = 2048;
+/// From here on a byte repeats the fragment before it.
+const REPEATS: u8 = 0xF0;
+/// From here on a byte takes the three that follow it for a code point.
+const CODE_POINTS: u8 = 0xE0;
+/// From here on a byte stands for itself.
+const BYTES: u8 = 0xD0;
+
+/// A text of `data`: after an even first byte as it is, else one part for each byte.
+#[must_use]
+pub fn text_of(data: &[u8]) -> Vec<u8> {
+    match data {
+        [] => Vec::new(),
+        [mode, rest @ ..] if mode % 2 == 0 => rest.to_vec(),
+        [_, rest @ ..] => built(rest),
+    }
+}
+
+fn built(data: &[u8]) -> Vec<u8> {
+    let (mut text, mut last) = (Vec::new(), &b"a"[..]);
+    let mut codes = data.iter().copied();
+    while let Some(code) = codes.next()
+        && text.len() < LONGEST
+    {
+        match code {
+            REPEATS.. => text.extend_from_slice(&last.repeat(usize::from(code - REPEATS) * 4 + 1)),
+            CODE_POINTS.. => {
+                let mut next = || u32::from(codes.next().unwrap_or(0));
+                let number = (next() << 16 | next() << 8 | next()) & 0x1F_FFFF;
+                text.extend_from_slice(
+                    char::from_u32(number).unwrap_or('\u{fffd}').encode_utf8(&mut [0; 4]).as_bytes(),
+                );
+            }
+            BYTES.. => text.push(code.wrapping_mul(5)),
+            _ => {
+                last = FRAGMENTS[usize::from(code) % FRAGMENTS.len()].as_bytes();
+                text.extend_from_slice(last);
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,337 @@
+//! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols that
+//! stay whole, and merge what lies between.
+//!
+//! The slow way does so step by step. The other cuts the text where nothing can merge across ([`crate::char_cuts`]) and
+//! remembers the ids of each segment ([`crate::segments`]); a text that only needs its spaces escaped is not copied.
+
+use std::sync::Mutex;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
+
+use crate::char_cuts::Cuts;
+use crate::char_merge::{CharTokens, FEW, Missing, Scratch};
+use crate::error::{Error, Result};
+use crate::normalize::{BLOCK, Normalizer};
+use crate::parallel::Stop;
+use crate::segments::{LongSegments, Slots, key};
+use crate::split::Text;
+use crate::vocab::Vocab;
+
+/// How many segments wait for their slots at a time.
+const WAITING: usize = 32;
+/// How many such waits happen between two looks at the stop flag.
+const WAITS_PER_LOOK: usize = 1 << 7;
+/// How many ids wait to be appended at a time.
+const ROOM: usize = 1 << 10;
+/// The longest segments of the two tables.
+const SHORT: usize = 15;
+const WIDE: usize = FEW;
+/// How many sessions are kept for the next calls.
+const MOST_KEPT: usize = 64;
+
+/// What makes a vocabulary of characters run.
+#[derive(Debug)]
+pub struct Options<'o> {
+    /// A score for each token of the vocabulary, in its order. None: the earlier is the better.
+    pub scores: Option<&'o [f32]>,
+    /// Whether a character without a token becomes its bytes, tokens that are written `<0x00>` to `<0xFF>`.
+    pub byte_fallback: bool,
+    /// The id of what has no token otherwise.
+    pub unknown: Option<u32>,
+    /// Symbols that are found in the normalized text and stay whole, with their ids.
+    pub frozen: Vec<(String, u32)>,
+    /// How a text is normalized.
+    pub normalizer: Normalizer,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Chars {
+    tokens: CharTokens,
+    cuts: Cuts,
+    normalizer: Normalizer,
+    frozen: Option<AhoCorasick>,
+    frozen_ids: Vec<u32>,
+    kept: Mutex<Vec<Session>>,
+}
+
+/// What one call at a time works with.
+#[derive(Debug, Default)]
+struct Session {
+    short: Slots<2, 4>,
+    wide: Slots<4, 8>,
+    long: LongSegments,
+    scratch: Scratch,
+    ids: Vec<u32>,
+}
+
+impl Chars {
+    /// The engine of a vocabulary.
+    ///
+    /// # Errors
+    /// [`Error::Model`] when a token is no UTF-8, scores are too few, or a byte has no token.
+    pub fn new(vocab: &Vocab, options: Options<'_>) -> Result<Self> {
+        let Options { scores, byte_fallback, unknown, frozen, normalizer } = options;
+        if scores.is_some_and(|scores| scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite())) {
+            return Err(Error::model("each token must have one score, and it must be finite", None));
+        }
+        let escape = normalizer.escape;
+        let bytes = if byte_fallback { byte_ids(vocab)? } else { Vec::new() };
+        let mut texts = Vec::with_capacity(vocab.len());
+        for (token, id) in vocab.tokens() {
+            let text = std::str::from_utf8(token);
+            let text = text.map_err(|_| Error::model("a token of characters must be UTF-8", Some(id)))?;
+            if !bytes.contains(&id) {
+                texts.push(text);
+            }
+        }
+        let cuts = Cuts::new(texts.into_iter(), escape);
+        let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
+            (Ok(bytes), _) => Missing::Bytes(Box::new(bytes)),
+            (_, Some(id)) => Missing::Unknown(id),
+            _ => Missing::Error,
+        };
+        let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape);
+        let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
+        Ok(Self { tokens, cuts, normalizer, frozen: automaton(&contents)?, frozen_ids, kept: Mutex::default() })
+    }
+
+    /// Appends the ids of `text` to `out`; with `slow`, without cuts and memory.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for a character without a token, [`Error::Interrupted`].
+    pub fn encode(&self, text: Text<'_>, slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        let start = out.len();
+        let result = if slow {
+            self.encode_slowly(text, stop, out)
+        } else {
+            let kept = self.kept.try_lock().ok().and_then(|mut kept| kept.pop());
+            let mut session = kept.unwrap_or_default();
+            let result = self.encode_fast(text, stop, &mut session, out);
+            if let Ok(mut kept) = self.kept.try_lock()
+                && kept.len() < MOST_KEPT
+            {
+                kept.push(session);
+            }
+            result
+        };
+        if let Some(unknown) = self.tokens.unknown() {
+            join_unknown(unknown, start, out);
+        }
+        result.map_err(|error| located(error, text.as_bytes()))
+    }
+
+    fn encode_slowly(&self, text: Text<'_>, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        let mut scratch = Scratch::default();
+        self.parts(&self.normalized(text), out, |part, out| {
+            self.tokens.merge(&self.tokens.written(part), stop, &mut scratch, out)
+        })
+    }
+
+    fn encode_fast(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+        if self.frozen.is_some() {
+            return self.parts(&self.normalized(text), out, |part, out| self.segments(part, stop, session, out));
+        }
+        let normal = self.normalizer.apply(text, None);
+        let mut rest = &normal.text[..];
+        if normal.prefix {
+            // The space before the text belongs to the first segment, or is one, and is not in the text.
+            let (first, after) = rest.split_at(self.cuts.first(rest));
+            self.segments(&[b" ", first].concat(), stop, session, out)?;
+            rest = after;
+        }
+        self.segments(rest, stop, session, out)
+    }
+
+    /// The normalized text, with all its spaces escaped.
+    fn normalized(&self, text: Text<'_>) -> Vec<u8> {
+        let normal = self.normalizer.apply(text, self.frozen.as_ref());
+        let space = if self.normalizer.escape { BLOCK } else { b" " };
+        let mut whole = if normal.prefix { space.to_vec() } else { Vec::new() };
+        for (place, part) in normal.text.split(|&byte| byte == b' ').enumerate() {
+            whole.extend_from_slice(if place > 0 { space } else { b"" });
+            whole.extend_from_slice(part);
+        }
+        whole
+    }
+
+    /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with what
+    /// lies between.
+    fn parts(
+        &self,
+        text: &[u8],
+        out: &mut Vec<u32>,
+        mut each: impl FnMut(&[u8], &mut Vec<u32>) -> Result<()>,
+    ) -> Result<()> {
+        let mut start = 0;
+        for found in self.frozen.iter().flat_map(|frozen| frozen.find_iter(text)) {
+            each(&text[start..found.start()], out)?;
+            out.push(self.frozen_ids[found.pattern().as_usize()]);
+            start = found.end();
+        }
+        each(&text[start..], out)
+    }
+
+    fn segments(&self, text: &[u8], stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+        let mut segments = Segments::new(self, session, stop, text, out);
+        self.cuts.each(text, |start, end| segments.push(start, end - start))?;
+        segments.finish()
+    }
+}
+
+/// The ids of the 256 byte tokens.
+fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
+    let id = |byte: u8| {
+        let token = format!("<0x{byte:02X}>");
+        let id = vocab.id(token.as_bytes());
+        id.ok_or_else(|| Error::model(format!("byte_fallback needs the token {token}, which is missing"), None))
+    };
+    (0..=255).map(id).collect()
+}
+
+fn automaton(contents: &[String]) -> Result<Option<AhoCorasick>> {
+    if contents.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = AhoCorasickBuilder::new();
+    let built = builder.match_kind(MatchKind::LeftmostLongest).start_kind(StartKind::Both).build(contents);
+    built.map(Some).map_err(|error| Error::model(format!("the added tokens cannot be searched: {error}"), None))
+}
+
+/// Leaves one of several unknown ids in a row.
+fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
+    let mut last = None;
+    let mut at = start;
+    for place in start..out.len() {
+        let id = out[place];
+        if id != unknown || last != Some(unknown) {
+            out[at] = id;
+            at += 1;
+        }
+        last = Some(id);
+    }
+    out.truncate(at);
+}
+
+/// The error with the place of the missing character, where the text holds it as it is.
+fn located(error: Error, text: &[u8]) -> Error {
+    match error {
+        Error::NotInVocabulary { content, .. } => {
+            let offset = text.windows(content.len().max(1)).position(|part| part == content).unwrap_or(0);
+            Error::NotInVocabulary { content, offset }
+        }
+        error => error,
+    }
+}
+
+/// A segment whose slot is on its way from memory.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    key: [u64; 2],
+    start: usize,
+    len: usize,
+    slot: usize,
+}
+
+/// Segments on their way to ids: each waits a little, so that its slot is there when it is looked at.
+struct Segments<'e> {
+    chars: &'e Chars,
+    session: &'e mut Session,
+    stop: &'e Stop,
+    text: &'e [u8],
+    waiting: [Waiting; WAITING],
+    count: usize,
+    waits: usize,
+    /// Ids on their way out; there is always room for those of one slot.
+    room: [u32; ROOM + 8],
+    filled: usize,
+    out: &'e mut Vec<u32>,
+}
+
+impl<'e> Segments<'e> {
+    fn new(chars: &'e Chars, session: &'e mut Session, stop: &'e Stop, text: &'e [u8], out: &'e mut Vec<u32>) -> Self {
+        let waiting = [Waiting::default(); WAITING];
+        Self { chars, session, stop, text, waiting, count: 0, waits: 0, room: [0; ROOM + 8], filled: 0, out }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, start: usize, len: usize) -> Result<()> {
+        let mut waiting = Waiting { key: [0; 2], start, len, slot: 0 };
+        if len <= SHORT {
+            waiting.key = key(self.text, start, len);
+            waiting.slot = self.session.short.expect(&waiting.key);
+        } else if len <= WIDE {
+            waiting.slot = self.session.wide.expect(&key(self.text, start, len));
+        }
+        self.waiting[self.count] = waiting;
+        self.count += 1;
+        if self.count == WAITING { self.drain() } else { Ok(()) }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let result = self.drain();
+        self.flush();
+        result
+    }
+
+    #[inline(never)]
+    fn drain(&mut self) -> Result<()> {
+        for at in 0..std::mem::take(&mut self.count) {
+            let Waiting { key: short, start, len, slot } = self.waiting[at];
+            let room = &mut self.room[self.filled..];
+            let known = if len <= SHORT {
+                self.session.short.recall(slot, &short, room)
+            } else if len <= WIDE {
+                self.session.wide.recall(slot, &key(self.text, start, len), room)
+            } else {
+                None
+            };
+            match known {
+                Some(count) => self.filled += count,
+                None => self.merge(start, len)?,
+            }
+            if self.filled > ROOM {
+                self.flush();
+            }
+        }
+        self.waits += 1;
+        if self.waits.is_multiple_of(WAITS_PER_LOOK) { self.stop.check() } else { Ok(()) }
+    }
+
+    /// Appends the ids of a segment that is not known.
+    #[inline(never)]
+    fn merge(&mut self, start: usize, len: usize) -> Result<()> {
+        let Session { scratch, ids, short, wide, long } = &mut *self.session;
+        let tokens = &self.chars.tokens;
+        let segment = &self.text[start..start + len];
+        ids.clear();
+        if len > WIDE
+            && let Some(known) = long.recall(segment)
+        {
+            ids.extend_from_slice(known);
+        } else {
+            tokens.merge(&tokens.written(segment), self.stop, scratch, ids)?;
+            if len <= SHORT {
+                short.learn(&key(self.text, start, len), ids);
+            } else if len <= WIDE {
+                wide.learn(&key(self.text, start, len), ids);
+            } else {
+                long.learn(segment, ids);
+            }
+        }
+        if let Some(room) = self.room[self.filled..ROOM].get_mut(..ids.len()) {
+            room.copy_from_slice(ids);
+            self.filled += ids.len();
+        } else {
+            self.out.extend_from_slice(&self.room[..self.filled]);
+            self.out.append(ids);
+            self.filled = 0;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        self.out.extend_from_slice(&self.room[..self.filled]);
+        self.filled = 0;
+    }
+}

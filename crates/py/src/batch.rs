@@ -1,0 +1,158 @@
+//! Many texts in one call: jobs of several texts each, whose results become Python objects while others are worked on.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use toksmith_core::Error;
+use toksmith_core::ordered::{Jobs, Plan, in_order};
+use toksmith_core::parallel::Stop;
+
+use crate::call::{WATCHED, call};
+
+/// A job has at most about as many bytes, unless one text has more.
+const LARGEST_JOB: usize = 1 << 18;
+/// A job has at least about as many bytes: less is done sooner than a thread starts.
+const SMALLEST_JOB: usize = 1 << 14;
+/// What a text costs, in bytes, beside its bytes.
+const PER_TEXT: usize = 64;
+/// How long a signal may wait.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How a batch is divided.
+pub struct Load {
+    jobs: Vec<(Range<usize>, usize)>,
+    size: usize,
+    threads: usize,
+}
+
+impl Load {
+    /// Divides texts of these sizes, in bytes, among threads.
+    pub fn new(sizes: impl Iterator<Item = usize> + Clone, threads: usize) -> Self {
+        let size: usize = sizes.clone().map(|size| size + PER_TEXT).sum();
+        let enough = (size / threads.saturating_mul(16)).clamp(SMALLEST_JOB, LARGEST_JOB);
+        let mut jobs = Vec::new();
+        let (mut job, mut texts) = (0, 0..0);
+        for text in sizes {
+            texts.end += 1;
+            job += text + PER_TEXT;
+            if job >= enough {
+                jobs.push((texts.clone(), job));
+                (job, texts) = (0, texts.end..texts.end);
+            }
+        }
+        if !texts.is_empty() {
+            jobs.push((texts, job));
+        }
+        Self { jobs, size, threads }
+    }
+
+    /// The texts of a job.
+    pub fn texts(&self, job: usize) -> Range<usize> {
+        self.jobs[job].0.clone()
+    }
+
+    /// About how many bytes the texts of a job have.
+    pub fn size(&self, job: usize) -> usize {
+        self.jobs[job].1
+    }
+
+    /// Runs `work` once on each thread, for the jobs that it gets; `sink` gets the results in order, in this thread,
+    /// without the GIL unless the batch is small.
+    pub fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(&mut Jobs<'_, T>, &Stop) + Sync,
+        mut sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
+    ) -> PyResult<()> {
+        let mut refused = Ok(());
+        let heavy = |job: usize| self.size(job) > WATCHED;
+        let outcome = call(py, self.size.min(WATCHED - 1), |stop| {
+            let plan = Plan { jobs: self.jobs.len(), threads: self.threads, heavy: &heavy, stop };
+            let mut looked = Instant::now();
+            in_order(
+                &plan,
+                |jobs| work(jobs, stop),
+                |ready| {
+                    refused = sink(ready).and_then(|()| look(&mut looked));
+                    if refused.is_ok() { Ok(()) } else { Err(Error::Interrupted) }
+                },
+            )
+        });
+        refused.and(outcome)
+    }
+}
+
+/// Lets signals interrupt the call, if they have waited long enough.
+fn look(looked: &mut Instant) -> PyResult<()> {
+    if looked.elapsed() < LOOK_EVERY {
+        return Ok(());
+    }
+    *looked = Instant::now();
+    #[allow(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough in its lifetime")]
+    Python::attach(|py| py.check_signals())
+}
+
+/// The results of several texts, one after another, and where each ends.
+pub struct Parts<T> {
+    pub all: Vec<T>,
+    pub ends: Vec<usize>,
+}
+
+impl<T> Parts<T> {
+    pub fn with_room(texts: usize, room: usize) -> Self {
+        Self { all: Vec::with_capacity(room), ends: Vec::with_capacity(texts) }
+    }
+
+    /// Ends a text here.
+    pub fn end(&mut self) {
+        self.ends.push(self.all.len());
+    }
+
+    /// The part of each text.
+    pub fn iter(&self) -> impl Iterator<Item = &[T]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.all[start..end])
+    }
+}
+
+/// Results that wait until making Python objects of them is worth taking the GIL.
+pub struct Objects<T, F> {
+    waiting: Vec<Parts<T>>,
+    count: usize,
+    made: Vec<Py<PyAny>>,
+    make: F,
+}
+
+/// How many ids or bytes wait before the GIL is taken.
+const WAITING: usize = 1 << 16;
+
+impl<T, F: for<'py> Fn(Python<'py>, &[T]) -> PyResult<Bound<'py, PyAny>>> Objects<T, F> {
+    /// Nothing so far; `make` makes an object of each part.
+    pub fn new(make: F) -> Self {
+        Self { waiting: Vec::new(), count: 0, made: Vec::new(), make }
+    }
+
+    /// Takes results in.
+    pub fn take(&mut self, results: Vec<Parts<T>>) -> PyResult<()> {
+        self.count += results.iter().map(|parts| parts.all.len()).sum::<usize>();
+        self.waiting.extend(results);
+        if self.count < WAITING { Ok(()) } else { Python::attach(|py| self.make_all(py)) }
+    }
+
+    fn make_all(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.count = 0;
+        for parts in self.waiting.drain(..) {
+            for part in parts.iter() {
+                self.made.push((self.make)(py, part)?.unbind());
+            }
+        }
+        Ok(())
+    }
+
+    /// All objects, in order.
+    pub fn finish(mut self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.make_all(py)?;
+        Ok(self.made)
+    }
+}

@@ -1,0 +1,71 @@
+//! `Chars`: what makes a vocabulary of characters run, and what its tokens show.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use toksmith_core::chars::Options;
+use toksmith_core::charsmap::Charsmap;
+use toksmith_core::normalize::{Dummy, Normalizer};
+use toksmith_core::shown::{Shown, Strip};
+use toksmith_core::special::AddedToken;
+use toksmith_core::vocab::Vocab;
+
+use crate::errors;
+
+/// Options of an engine, in Python's types until the engine is made.
+#[derive(FromPyObject)]
+pub struct Chars<'py> {
+    #[pyo3(item)]
+    scores: Option<PyReadonlyArray1<'py, f32>>,
+    #[pyo3(item)]
+    byte_fallback: bool,
+    #[pyo3(item)]
+    unknown: Option<u32>,
+    #[pyo3(item)]
+    pub frozen: Vec<(String, u32)>,
+    #[pyo3(item)]
+    charsmap: Option<Bound<'py, PyBytes>>,
+    #[pyo3(item)]
+    dummy: String,
+    #[pyo3(item)]
+    remove_extra: bool,
+    #[pyo3(item)]
+    escape: bool,
+    #[pyo3(item)]
+    shown: Option<(String, String)>,
+}
+
+impl Chars<'_> {
+    /// The engine of `vocab`.
+    pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::chars::Chars> {
+        let charsmap = self.charsmap.as_ref().map(|blob| Charsmap::new(blob.as_bytes())).transpose();
+        let dummy = match &*self.dummy {
+            "nowhere" => Dummy::Nowhere,
+            "before" => Dummy::Before,
+            "after" => Dummy::After,
+            other => return Err(errors::new(py, "InvalidOption", ("dummy", other, "'nowhere', 'before' or 'after'"))?),
+        };
+        let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        let (remove_extra, escape) = (self.remove_extra, self.escape);
+        let made = charsmap.and_then(|charsmap| {
+            let normalizer = Normalizer { charsmap, dummy, remove_extra, escape };
+            let (byte_fallback, unknown) = (self.byte_fallback, self.unknown);
+            let frozen = self.frozen.clone();
+            toksmith_core::chars::Chars::new(vocab, Options { scores, byte_fallback, unknown, frozen, normalizer })
+        });
+        made.map_err(|error| errors::to_py(py, error))
+    }
+
+    /// What the tokens show, if that is not their bytes.
+    pub fn shown(&self, py: Python<'_>, vocab: &Vocab, added: &[AddedToken]) -> PyResult<Option<Shown>> {
+        let Some((strip, surface)) = &self.shown else { return Ok(None) };
+        let strip = match &**strip {
+            "nothing" => Strip::Nothing,
+            "once" => Strip::Once,
+            "each" => Strip::Each,
+            other => return Err(errors::new(py, "InvalidOption", ("strip", other, "'nothing', 'once' or 'each'"))?),
+        };
+        let unknown = self.unknown.map(|id| (id, surface.as_str()));
+        Ok(Some(Shown::new(vocab, added, self.byte_fallback, unknown, strip)))
+    }
+}

@@ -1,0 +1,73 @@
+//! `TextStream`: the text of a file, or of blocks that are fed, to ids, a part at a time.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use toksmith_core::special::Allow;
+use toksmith_core::spread::{PART, Rules};
+use toksmith_core::stream::Stream;
+
+use crate::call::call;
+use crate::engine::Engine;
+use crate::errors;
+
+/// Text on its way to ids.
+#[pyclass(frozen, module = "toksmith._core")]
+pub struct TextStream {
+    engine: Py<Engine>,
+    allow: Allow,
+    stream: Mutex<Stream>,
+}
+
+#[pymethods]
+impl TextStream {
+    #[new]
+    #[allow(clippy::needless_pass_by_value)]
+    fn new(
+        engine: Bound<'_, Engine>,
+        path: Option<PathBuf>,
+        separator: &[u8],
+        special: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let py = engine.py();
+        let allow = engine.get().allow(special)?;
+        let stream = match path {
+            Some(path) => py.detach(|| Stream::open(&path, separator)).map_err(|problem| errors::to_py(py, problem))?,
+            None => Stream::new(separator),
+        };
+        Ok(Self { engine: engine.unbind(), allow, stream: Mutex::new(stream) })
+    }
+
+    fn feed(&self, py: Python<'_>, text: &[u8], last: bool) {
+        py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).feed(text, last));
+    }
+
+    #[getter]
+    fn finished(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).finished())
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        limit: u64,
+        threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>)> {
+        let mut stream = match self.stream.try_lock() {
+            Ok(stream) => stream,
+            Err(TryLockError::Poisoned(stream)) => stream.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(PyRuntimeError::new_err("the stream is being read already")),
+        };
+        let engine = self.engine.get();
+        let (encoder, cuts) = engine.for_long_texts();
+        let rules = Rules { encoder, cuts, allow: &self.allow, part: PART };
+        let size = usize::try_from(stream.left()).unwrap_or(usize::MAX);
+        let stream = &mut *stream;
+        let ragged = call(py, size, |stop| stream.read(&rules, limit, threads, stop))?;
+        Ok((ragged.ids.into_pyarray(py), ragged.ends.into_pyarray(py)))
+    }
+}

@@ -1,0 +1,90 @@
+"""The messages of SentencePiece's models, as far as they decide ids and texts, for the protobuf library.
+
+The description is written here as data, in a pool of its own, so that no generated file is needed and it stands beside
+that of the sentencepiece package. Enumerations are described as numbers and texts as bytes, so that a value that is
+none of the known ones reaches the reader and is not taken for a default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._errors import FormatError
+
+__all__ = ["new_model", "parse"]
+
+# Message: fields as (name, number, type, default). Types are those of the protobuf language; "*" marks a list.
+MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
+    "Piece": (("piece", 1, "bytes", ""), ("score", 2, "float", ""), ("type", 3, "int32", "1")),
+    "TrainerSpec": (
+        ("model_type", 3, "int32", "1"),
+        ("treat_whitespace_as_suffix", 24, "bool", "false"),
+        ("byte_fallback", 35, "bool", "false"),
+        ("unk_surface", 44, "bytes", ""),
+    ),
+    "NormalizerSpec": (
+        ("name", 1, "bytes", ""),
+        ("precompiled_charsmap", 2, "bytes", ""),
+        ("add_dummy_prefix", 3, "bool", "true"),
+        ("remove_extra_whitespaces", 4, "bool", "true"),
+        ("escape_whitespaces", 5, "bool", "true"),
+    ),
+    "Model": (
+        ("pieces", 1, "*Piece", ""),
+        ("trainer_spec", 2, "TrainerSpec", ""),
+        ("normalizer_spec", 3, "NormalizerSpec", ""),
+        ("denormalizer_spec", 5, "NormalizerSpec", ""),
+    ),
+}
+TYPES = {"bool": 8, "bytes": 12, "float": 2, "int32": 5}
+MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
+PACKAGE = "toksmith.sentencepiece"
+
+
+def parse(data: bytes, path: str) -> Any:
+    """The message `Model` that the bytes of a file hold.
+
+    Raises:
+        FormatError: They hold none.
+        ImportError: The protobuf library is not installed.
+    """
+    model = new_model()
+    from google.protobuf.message import DecodeError
+
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise FormatError(path, None, f"is no SentencePiece model, which is a protobuf message: {error}") from error
+    return model
+
+
+def new_model() -> Any:
+    """An empty message `Model`.
+
+    Raises:
+        ImportError: The protobuf library is not installed.
+    """
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError as error:
+        missing = "SentencePiece models need the protobuf library: pip install 'toksmith[sentencepiece]'"
+        raise ImportError(missing) from error
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(described(descriptor_pb2.FileDescriptorProto()).SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.Model"))()
+
+
+def described(file: Any) -> Any:
+    """The file descriptor with all messages."""
+    file.name, file.package, file.syntax = "toksmith_sentencepiece.proto", PACKAGE, "proto2"
+    for name, fields in MESSAGES.items():
+        described_message = file.message_type.add(name=name)
+        for field_name, number, kind, default in fields:
+            label = REPEATED if kind.startswith("*") else OPTIONAL
+            field = described_message.field.add(name=field_name, number=number, label=label)
+            field.type = TYPES.get(kind, MESSAGE)
+            if field.type == MESSAGE:
+                field.type_name = f".{PACKAGE}.{kind.removeprefix('*')}"
+            if default:
+                field.default_value = default
+    return file

@@ -1,0 +1,159 @@
+"""SentencePiece's `.model`: pieces with scores and types, a normalizer, and how text is made visible again.
+
+Byte-pair models can be loaded. Ordinary and byte pieces are the tokens of the model; user-defined, control and unknown
+pieces are added tokens, of which the user-defined ones are found in the normalized text and stay whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._errors import CannotRepresent, FormatError
+from .._model import AddedToken, Model, Step, TokenTable
+from ._arguments import PatternArgument, refuse_arguments
+from ._protobuf import parse
+
+__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
+
+NAME = "sentencepiece"
+SUFFIXES = (".model",)
+DOC = "SentencePiece's model; byte-pair encodings, load only"
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+MODEL_TYPES = {1: "a unigram model", 2: "byte-pair encoding", 3: "a model of words", 4: "a model of characters"}
+BYTE_PAIR = 2
+BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
+PIECE_LIMIT = 1 << 24
+UNKNOWN_SURFACE = " ⁇ "
+
+
+def sniff(data: bytes, path: str) -> bool:
+    """Whether the first thing is a message whose first thing is a short text: the first piece."""
+    return len(data) > 3 and data[0] == data[2] == 0x0A and 0 < data[3] <= data[1] - 2 < 0x7E
+
+
+def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
+    """The model that the file holds."""
+    refuse_arguments("a SentencePiece model", pattern, special_tokens)
+    message = parse(data, path)
+    trainer, normalizer = message.trainer_spec, message.normalizer_spec
+    check_specs(message, path)
+    tokens: list[bytes] = []
+    ids: list[int] = []
+    scores: list[float] = []
+    added: list[AddedToken] = []
+    for id, content, kind, score in checked_pieces(message, path):
+        if kind in (CONTROL, UNKNOWN):
+            added.append(AddedToken(content, id))
+        elif kind == USER_DEFINED:
+            added.append(AddedToken(content, id, special=False, normalized=True))
+        if kind in (NORMAL, BYTE):
+            tokens.append(content.encode())
+            ids.append(id)
+            scores.append(score)
+    surface = text_of(trainer.unk_surface, path, "trainer_spec.unk_surface")
+    return Model(
+        TokenTable.of(tokens),
+        np.array(ids, np.uint32),
+        unit="char",
+        merge_rule="bytes",
+        scores=np.array(scores, np.float32),
+        unknown_id=next(id for id, piece in enumerate(message.pieces) if piece.type == UNKNOWN),
+        byte_fallback=trainer.byte_fallback,
+        normalizers=(normalizer_step(normalizer, trainer.treat_whitespace_as_suffix),),
+        decoders=(decoder_step(normalizer, surface if trainer.HasField("unk_surface") else UNKNOWN_SURFACE),),
+        added_tokens=tuple(added),
+        metadata={"normalizer": name} if (name := text_of(normalizer.name, path, "normalizer_spec.name")) else {},
+    )
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> NoReturn:
+    """Raises CannotRepresent: this format can only be loaded."""
+    raise CannotRepresent(NAME, "kind", "this version can load SentencePiece models but not save them")
+
+
+def check_specs(message: Any, path: str) -> None:
+    """Raises FormatError for a model that is none of byte pairs, or whose texts are rewritten in ways that are not run."""
+    model_type = message.trainer_spec.model_type
+    if model_type != BYTE_PAIR:
+        found = MODEL_TYPES.get(model_type, f"of the unknown type {model_type}")
+        problem = f"is {found}; this version loads SentencePiece's byte-pair encodings only"
+        raise FormatError(path, "trainer_spec.model_type", problem)
+    if message.denormalizer_spec.precompiled_charsmap:
+        raise FormatError(path, "denormalizer_spec", "rewrites decoded texts, which this version cannot do")
+    charsmap = message.normalizer_spec.precompiled_charsmap
+    size = int.from_bytes(charsmap[:4], "little")
+    if charsmap and (len(charsmap) < 4 + size or size % 4 or size == 0):
+        problem = f"is broken: a trie of {size} bytes does not fit in {len(charsmap)}"
+        raise FormatError(path, "normalizer_spec.precompiled_charsmap", problem)
+
+
+def checked_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, float]]:
+    """Id, content, type and score of each piece."""
+    if not 0 < len(message.pieces) <= PIECE_LIMIT:
+        raise FormatError(path, "pieces", f"there are {len(message.pieces)}; 1 to {PIECE_LIMIT} are expected")
+    ids: dict[str, int] = {}
+    kinds = dict.fromkeys(range(NORMAL, BYTE + 1), 0)
+    for id, piece in enumerate(message.pieces):
+        place = f"piece {id}"
+        content, kind = text_of(piece.piece, path, place), piece.type
+        if not content:
+            raise FormatError(path, place, "is empty")
+        if (other := ids.setdefault(content, id)) != id:
+            raise FormatError(path, place, f"{content!r} stands twice; piece {other} is the same")
+        problem = problem_of(content, kind, piece.score, message.trainer_spec.byte_fallback)
+        if problem:
+            raise FormatError(path, place, f"{content!r} {problem}")
+        kinds[kind] += 1
+        yield id, content, kind, piece.score
+    if kinds[UNKNOWN] != 1:
+        raise FormatError(path, "pieces", f"{kinds[UNKNOWN]} of them are the unknown piece; one is expected")
+    if message.trainer_spec.byte_fallback and kinds[BYTE] != 256:
+        problem = f"{kinds[BYTE]} of them are bytes; with byte_fallback there must be 256"
+        raise FormatError(path, "pieces", problem)
+
+
+def problem_of(content: str, kind: int, score: float, byte_fallback: bool) -> str:
+    """What is wrong with a piece; "" for nothing."""
+    if not NORMAL <= kind <= BYTE:
+        return f"has the type {kind}; 1 to 6 are known"
+    if kind == UNUSED:
+        return "is marked unused; models with unused pieces can not be loaded yet"
+    if kind == BYTE and not BYTE_PIECE.fullmatch(content):
+        return "is of the type of bytes, which are written <0x00> to <0xFF>"
+    if kind == BYTE and not byte_fallback:
+        return "is a byte, which a model without byte_fallback must not have"
+    if byte_fallback and kind != BYTE and BYTE_PIECE.fullmatch(content):
+        return "is written like a byte and is none"
+    return "" if math.isfinite(score) else f"has the score {score}, which is not finite"
+
+
+def text_of(data: bytes, path: str, place: str) -> str:
+    """A text of the file."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error
+
+
+def normalizer_step(spec: Any, suffix: bool) -> Step:
+    """What is done to a text first."""
+    options = {
+        "charsmap": base64.b64encode(spec.precompiled_charsmap).decode(),
+        "dummy": ("after" if suffix else "before") if spec.add_dummy_prefix else "nowhere",
+        "escape": spec.escape_whitespaces,
+        "remove_extra": spec.remove_extra_whitespaces,
+    }
+    return Step("sentencepiece", tuple(sorted(options.items())))
+
+
+def decoder_step(spec: Any, unknown: str) -> Step:
+    """How tokens show as text."""
+    strip = "each" if spec.remove_extra_whitespaces else "once" if spec.add_dummy_prefix else "nothing"
+    return Step("sentencepiece", (("strip", strip), ("unknown", unknown)))

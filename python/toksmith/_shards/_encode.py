@@ -1,0 +1,178 @@
+"""A corpus to one file of ids, with the ends of its documents in a second one beside it.
+
+Documents are read, encoded and written a few MiB at a time, in order; one that is a file of its own, however long, in
+pieces too, where its pattern allows that (`Tokenizer.encode_file`). Left out: several output files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._corpus import Corpus, Document, WholeFile, parts
+from .._errors import CorpusError, InvalidOption, NotInVocabulary, PatternError, SpecialTokenInText, UnknownName
+from .._progress import Progress, Reporter
+from .._text_files import Block, blocks
+from .._threads import thread_count
+from .._tokenizer import Special, Tokenizer
+from ._npy import GrowingArray, place
+
+__all__ = ["EncodedCorpus", "encode_corpus"]
+
+CHARACTERS_IN_A_BATCH = 1 << 23
+DOCUMENTS_IN_A_BATCH = 1 << 16
+BYTES_IN_A_BLOCK = 1 << 26
+OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError)
+
+
+@dataclass(frozen=True)
+class EncodedCorpus:
+    """What `encode_corpus` wrote.
+
+    Attributes: `path` of the ids and `ends_path` of the documents' ends; `dtype` of the ids, "uint16" or "uint32";
+    `documents`; `ids`, the number of them, those appended included.
+    """
+
+    path: Path
+    ends_path: Path
+    dtype: str
+    documents: int
+    ids: int
+
+
+def encode_corpus(
+    tok: Tokenizer,
+    corpus: Corpus,
+    path: str | os.PathLike[str],
+    *,
+    append: str | None = None,
+    dtype: Literal["auto", "uint16", "uint32"] = "auto",
+    special: Special = "raise",
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
+) -> EncodedCorpus:
+    """Writes the ids of a corpus to `path`, and where its documents end to a file beside it, both for `numpy.load`.
+
+    The ids of document i are `ids[ends[i - 1]:ends[i]]`. Both files appear when they are complete, the ends first;
+    until then, and if anything goes wrong, files of these names stay as they were. For `ids.npy` the ends are in
+    `ids.ends.npy`.
+
+    Args:
+        corpus: As of `train`. A `.txt` file is one document, a `.jsonl` file has one in each row, an open file (in
+            binary mode) is one.
+        append: A special token whose id ends every document.
+        dtype: "uint16" is refused where the tokenizer has an id above 65,535, whether it occurs or not; "auto" takes it
+            where it can.
+        special: What special tokens in the documents become, as in `Tokenizer.encode`.
+        threads: At least 1; None for all processors. The files do not depend on it.
+        progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+    Returns: what was written. The ends are uint64, shape (documents,).
+    Raises:
+        CorpusError: A file cannot be read, or a document cannot be encoded (its cause says why).
+        FormatError: The files cannot be written.
+        InvalidOption: uint16 does not hold the ids, or the name does not end in `.npy`.
+        UnknownName: `append` is no special token.
+    Cost: memory for some MiB of text and its ids, and for the longest row; time as encoding.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, special_tokens=["<|end|>"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = toksmith.encode_corpus(tok, ["lower", "", "low"], f"{folder}/ids.npy", append="<|end|>")
+    ...     np.load(written.path), np.load(written.ends_path)
+    (array([257, 101, 114, 259, 259, 257, 259], dtype=uint16), array([4, 5, 7], dtype=uint64))
+    """
+    path = Path(path)
+    if path.suffix != ".npy":
+        raise InvalidOption("path", str(path), "a name that ends in .npy")
+    dtype_name = dtype_of(tok, dtype)
+    last = np.array([] if append is None else [special_id(tok, append)], dtype=np.uint32)
+    threads = thread_count(threads)
+    reporter = Reporter(progress)
+    with reporter.drawn(), ExitStack() as stack:
+        ids = GrowingArray(path, dtype_name)
+        stack.callback(ids.discard)
+        ends = GrowingArray(path.with_suffix(".ends.npy"), "uint64")
+        stack.callback(ends.discard)
+        for block in encoded(tok, corpus, special, threads):
+            some, some_ends = with_last(*block, last)
+            ends.append(some_ends + np.uint64(ids.count))
+            ids.append(some)
+            reporter.report("encoding", ids.count, None)
+        place(ends, ids)
+    return EncodedCorpus(path, ends.path, dtype_name, ends.count, ids.count)
+
+
+def dtype_of(tok: Tokenizer, dtype: str) -> str:
+    """The name of the type that ids are written as."""
+    if dtype not in ("auto", "uint16", "uint32"):
+        raise InvalidOption("dtype", dtype, "'auto', 'uint16' or 'uint32'")
+    fits = tok.vocab_size <= 1 << 16
+    if dtype == "uint16" and not fits:
+        largest = f"the tokenizer's largest id is {tok.vocab_size - 1}, and uint16 ends at 65535"
+        raise InvalidOption("dtype", dtype, f"'uint32' or 'auto': {largest}")
+    if dtype == "auto":
+        return "uint16" if fits else "uint32"
+    return dtype
+
+
+def special_id(tok: Tokenizer, content: str) -> int:
+    """The id of a special token."""
+    if (id := tok.special_tokens.get(content)) is None:
+        raise UnknownName("special token", content, sorted(tok.special_tokens)[:5])
+    return id
+
+
+def with_last(ids: NDArray[np.uint32], ends: NDArray[np.uint64], last: NDArray[np.uint32]) -> Block:
+    """A block with the ids `last` (one or none) behind each document that ends in it."""
+    if not len(last):
+        return ids, ends
+    longer: NDArray[np.uint32] = np.insert(ids, ends.astype(np.intp), last[0])
+    longer_ends: NDArray[np.uint64] = ends + np.arange(1, len(ends) + 1).astype(np.uint64)
+    return longer, longer_ends
+
+
+def encoded(tok: Tokenizer, corpus: Corpus, special: Special, threads: int) -> Iterator[Block]:
+    """The ids of a corpus in order, each block with the ends of the documents that end in it."""
+    waiting: list[Document] = []
+    size = 0
+    for part in parts(corpus):
+        if isinstance(part, WholeFile) or size > CHARACTERS_IN_A_BATCH or len(waiting) >= DOCUMENTS_IN_A_BATCH:
+            yield encoded_batch(tok, waiting, special, threads)
+            waiting, size = [], 0
+        if isinstance(part, WholeFile):
+            yield from encoded_file(tok, part, special, threads)
+        else:
+            waiting.append(part)
+            size += len(part.text)
+    yield encoded_batch(tok, waiting, special, threads)
+
+
+def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int) -> Iterator[Block]:
+    """The ids of one document that is a file."""
+    try:
+        yield from blocks(tok._engine, file.source, special=special, threads=threads, limit=BYTES_IN_A_BLOCK)
+    except OF_A_TEXT as error:
+        name = file.source if isinstance(file.source, Path) else getattr(file.source, "name", "the open file")
+        raise CorpusError(str(name), None, str(error)) from error
+
+
+def encoded_batch(tok: Tokenizer, documents: list[Document], special: Special, threads: int) -> Block:
+    """The ids of some documents."""
+    try:
+        ragged = tok.encode_ragged([document.text for document in documents], special=special, threads=threads)
+    except OF_A_TEXT:
+        # One at a time, to find the one that the error is about; the first is the same.
+        for document in documents:
+            try:
+                tok.encode_array(document.text, special=special, threads=threads)
+            except OF_A_TEXT as error:
+                raise CorpusError(document.path, document.record, str(error)) from error
+        raise
+    return ragged.ids, ragged.ends

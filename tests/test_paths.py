@@ -1,0 +1,224 @@
+"""Exactness through every path: one text or many, lists or arrays, text or bytes, any threads, fast and slow.
+
+Each vocabulary of the test data whose reader exists (tests/peers.py) against its peer, on documents of the nine corpora
+and on strings drawn from a seed. As it stands this takes a sample; TOKSMITH_EXHAUSTIVE=1 takes every document and
+200,000 strings for each, and `-s` shows what was compared. The scanner with no memory is held by the core's own tests.
+"""
+
+import dataclasses
+import gzip
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from drawn_texts import Drawing
+from peers import CORPORA, PAIRS, Ids, Twin, batches, documents, scalar
+
+import toksmith
+from toksmith import Model, Tokenizer
+
+EVERYTHING = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
+BATCH_CHARS = (2 << 20) if EVERYTHING else 150_000
+SLOW_PEER_CHARS = 100_000  # of each corpus, where the peer takes a minute for a megabyte
+DRAWN = 200_000 if EVERYTHING else 8_000
+DRAWN_FOR_SLOW_PEERS = 2_000 if EVERYTHING else 400
+DRAWN_BATCH = 4_000
+SLOW_PEERS = ("seed_1000", "seed_2000")
+SEPARATOR = "\n\0<document>\0\n"
+
+
+class Engines(NamedTuple):
+    """One vocabulary with each way to run it."""
+
+    usual: Tokenizer
+    regex: Tokenizer  # the regex engine, with the memory of pieces
+    slow: Tokenizer  # neither scanner nor memory
+
+
+@pytest.fixture(scope="module")
+def twins(vocab_dir: Path) -> Callable[[str], tuple[Twin, Engines]]:
+    """Pairs by name, each made once."""
+    made: dict[str, tuple[Twin, Engines]] = {}
+
+    def get(name: str) -> tuple[Twin, Engines]:
+        if name not in made:
+            twin = PAIRS[name](vocab_dir)
+            made[name] = twin, engines_of(twin.model)
+        return made[name]
+
+    return get
+
+
+def engines_of(model: Model) -> Engines:
+    """The engines of a model. A regex in a group is none of the table's, so that no scanner takes its place."""
+    steps = tuple(
+        toksmith.Step(
+            step.kind, tuple((key, f"(?:{value})" if key == "pattern" else value) for key, value in step.options)
+        )
+        for step in model.splitters
+    )
+    regex = Tokenizer(dataclasses.replace(model, splitters=steps))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOKSMITH_SLOW", "1")
+        slow = Tokenizer(model)
+    return Engines(Tokenizer(model), regex, slow)
+
+
+def as_bytes(texts: list[str]) -> list[bytes]:
+    return [scalar(text).encode() for text in texts]
+
+
+def flat(lists: list[list[int]]) -> Ids:
+    return [np.array(ids, np.uint32) for ids in lists]
+
+
+Path_ = Callable[[Tokenizer, list[str]], Ids]
+PATHS: dict[str, Path_] = {
+    "one by one, lists": lambda tok, texts: flat([tok.encode(text, special="text") for text in texts]),
+    "one by one, arrays": lambda tok, texts: [tok.encode_array(text, special="text") for text in texts],
+    "one by one, bytes": lambda tok, texts: flat([tok.encode(text, special="text") for text in as_bytes(texts)]),
+    "batch, one thread": lambda tok, texts: flat(tok.encode_batch(texts, special="text", threads=1)),
+    "batch, many threads": lambda tok, texts: flat(tok.encode_batch(texts, special="text", threads=5)),
+    "batch of a generator": lambda tok, texts: flat(tok.encode_batch(iter(texts), special="text")),
+    "batch of bytes": lambda tok, texts: flat(tok.encode_batch(as_bytes(texts), special="text", threads=2)),
+    "ragged, one thread": lambda tok, texts: list(tok.encode_ragged(texts, special="text", threads=1)),
+    "ragged, many threads": lambda tok, texts: list(tok.encode_ragged(texts, special="text", threads=5)),
+    "ragged bytes": lambda tok, texts: list(tok.encode_ragged(as_bytes(texts), special="text", threads=2)),
+}
+
+
+def require_equal(said: str, texts: list[str], expected: Ids, found: Ids) -> None:
+    """Fails with what surrounds the first id that differs."""
+    assert len(found) == len(expected), said
+    for text, ids, own in zip(texts, expected, found, strict=True):
+        if not np.array_equal(ids, own):
+            size = min(len(ids), len(own))
+            at = next(iter(np.flatnonzero(ids[:size] != own[:size])), size)
+            parts = [each[max(0, at - 5) : at + 5].tolist() for each in (ids, own)]
+            pytest.fail(f"{said}: id {at} differs: the peer {parts[0]}, toksmith {parts[1]}; the text: {text[:300]!r}")
+
+
+def require_everywhere(name: str, twin: Twin, engines: Engines, texts: list[str]) -> int:
+    """Compares every path, cold and warm, and decoding; the number of ids of the peer."""
+    expected = twin.ids_of(texts)
+    for path, encode in PATHS.items():
+        require_equal(f"{name}, {path}", texts, expected, encode(engines.usual, texts))
+    cold = Tokenizer(twin.model), Tokenizer(twin.model)
+    for said, tok in (("regex", engines.regex), ("slow", engines.slow), ("cold", cold[0])):
+        found = PATHS["ragged, many threads"](tok, texts)
+        require_equal(f"{name}, {said}", texts, expected, found)
+    require_equal(f"{name}, cold lists", texts, expected, PATHS["one by one, lists"](cold[1], texts))
+    sizes = np.array([len(ids) for ids in expected], np.uint64)
+    assert np.array_equal(engines.usual.count_batch(texts, threads=2), sizes), name
+    assert [engines.usual.count(text) for text in texts[:50]] == sizes[:50].tolist(), name
+    if twin.model.unit == "byte":
+        require_back(name, engines, texts, expected)
+    return int(sizes.sum())
+
+
+def require_back(name: str, engines: Engines, texts: list[str], expected: Ids) -> None:
+    """Decoding gives the texts again, from arrays and lists, one and many."""
+    contents = [scalar(text) for text in texts]
+    assert engines.usual.decode_batch(expected, threads=2) == contents, name
+    assert engines.slow.decode_batch([ids.tolist() for ids in expected], threads=1) == contents, name
+    for text, ids in list(zip(contents, expected, strict=True))[:200]:
+        assert engines.usual.decode(ids.tolist()) == text, name
+        assert engines.usual.decode_bytes(ids) == text.encode(), name
+
+
+def require_whole(name: str, twin: Twin, engines: Engines, texts: list[str]) -> int:
+    """All texts as one long one, which is split at safe places where there are threads for its parts."""
+    whole = "\n".join(texts)
+    (expected,) = twin.ids_of([whole])
+    found = {
+        "array": engines.usual.encode_array(whole, special="text"),
+        "list": np.array(engines.usual.encode(whole, special="text"), np.uint32),
+        "bytes": engines.usual.encode_array(scalar(whole).encode(), special="text"),
+        "slow": engines.slow.encode_array(whole, special="text"),
+        "regex": engines.regex.encode_array(whole, special="text"),
+        "batch of one": engines.usual.encode_ragged([whole], special="text", threads=5).ids,
+    }
+    for path, ids in found.items():
+        require_equal(f"{name}, whole, {path}", [whole], [expected], [ids])
+    return len(expected)
+
+
+def some(corpus: Path, name: str) -> Iterator[list[str]]:
+    """Batches of documents: all of a corpus, or the first documents of one."""
+    if name in SLOW_PEERS:
+        first = next(batches(documents(corpus), SLOW_PEER_CHARS))
+        yield [text[:SLOW_PEER_CHARS] for text in first][: None if EVERYTHING else 3]
+        return
+    for batch in batches(documents(corpus), BATCH_CHARS):
+        yield batch
+        if not EVERYTHING:
+            return
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_documents(corpus: str, name: str, twins: Any, corpora_dir: Path) -> None:
+    twin, engines = twins(name)
+    start, texts, ids = time.monotonic(), 0, 0
+    for batch in some(corpora_dir / f"{corpus}.jsonl.gz", name):
+        texts += len(batch)
+        ids += require_everywhere(f"{name} on {corpus}", twin, engines, batch)
+        ids += require_whole(f"{name} on {corpus}", twin, engines, batch)
+    assert texts
+    print(f"\nEXACT {corpus} {name}: {texts} documents, {ids} ids, {time.monotonic() - start:.0f} s")
+
+
+@pytest.mark.skipif(not hasattr(Tokenizer, "encode_file"), reason="lacks Tokenizer.encode_file")
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_files(corpus: str, name: str, twins: Any, corpora_dir: Path, tmp_path: Path) -> None:
+    """A file gives what its text gives, whole and by documents, plain and compressed, and on any threads."""
+    twin, engines = twins(name)
+    for number, batch in enumerate(some(corpora_dir / f"{corpus}.jsonl.gz", name)):
+        content = SEPARATOR.join(batch).encode()
+        assert content.count(SEPARATOR.encode()) == len(batch) - 1
+        plain, packed = tmp_path / f"{number}.txt", tmp_path / f"{number}.txt.gz"
+        plain.write_bytes(content)
+        packed.write_bytes(gzip.compress(content, 1))
+        expected, (whole,) = twin.ids_of(batch), twin.ids_of([content.decode()])
+        for path, threads in ((plain, 1), (plain, 5), (packed, 2)):
+            said = f"{name} on {corpus}, {path.suffix}, {threads} threads"
+            for tok in engines if threads == 5 else engines[:1]:
+                by_document = list(tok.encode_file(path, separator=SEPARATOR, threads=threads))
+                require_equal(said, batch, expected, by_document)
+                require_equal(said, [content.decode()], [whole], list(tok.encode_file(path, threads=threads)))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_drawn_strings(name: str, twins: Any, corpora_dir: Path) -> None:
+    twin, engines = twins(name)
+    real = [
+        text for corpus in CORPORA for text in next(batches(documents(corpora_dir / f"{corpus}.jsonl.gz"), 300_000))
+    ]
+    drawing = Drawing(20_261_121, real)
+    count = DRAWN_FOR_SLOW_PEERS if name in SLOW_PEERS else DRAWN
+    start, ids = time.monotonic(), 0
+    for _ in range(0, count, DRAWN_BATCH):
+        texts = list(drawing.texts(min(count, DRAWN_BATCH)))
+        ids += require_everywhere(f"{name} on drawn strings", twin, engines, texts)
+    print(f"\nEXACT drawn {name}: {count} strings, {ids} ids, {time.monotonic() - start:.0f} s")
+
+
+def test_the_engines_are_what_their_names_say(twins: Any) -> None:
+    """The slow one merges every piece anew and the others remember them, which many merges in one word show."""
+    _, engines = twins("cl100k_base")
+    assert engines.usual.model == engines.slow.model != engines.regex.model
+    text = " Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 3000
+    seconds = {}
+    for name, tok in zip(Engines._fields, engines, strict=True):
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            tok.encode_array(text)
+            times.append(time.perf_counter() - start)
+        seconds[name] = min(times)
+    assert seconds["usual"] < seconds["regex"] < seconds["slow"]
