@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ import toksmith
 from toksmith import _render
 
 from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_bytes, token_json
+from ._progress import progress_lines
 from ._run import tell
 
 __all__ = ["train"]
@@ -97,21 +98,6 @@ def trained(files: Sequence[str] | None, output: Path | None, options: dict[str,
     if output is not None:
         tok.save(output)
     return tok
-
-
-def progress_lines() -> Callable[[toksmith.Progress], None]:
-    """Progress as plain lines on stderr, one in five seconds: for a log, where a bar would be noise."""
-    said_s = 0.0
-
-    def say(now: toksmith.Progress) -> None:
-        nonlocal said_s
-        if now.elapsed_s - said_s >= 5:
-            said_s = now.elapsed_s
-            of = "" if now.total is None else f" of {now.total:,}"
-            unit = "bytes" if now.phase == "counting" else "merges"
-            tell(f"{now.phase}: {now.done:,}{of} {unit} after {said_s:.0f} s")
-
-    return say
 
 
 def record_of(tok: toksmith.Tokenizer) -> toksmith.TrainingRecord:
