@@ -41,6 +41,7 @@ else:
     from ._progress import Progress
     from ._results import Ragged, StreamDecoder
     from ._shards import EncodedCorpus, encode_corpus
+    from ._sweep import SweepRow, rewind, sweep
     from ._tokenizer import Tokenizer
     from ._training import train
 
@@ -66,6 +67,7 @@ else:
         "SpecialTokenInText",
         "Step",
         "StreamDecoder",
+        "SweepRow",
         "TokenTable",
         "Tokenizer",
         "ToksmithError",
@@ -79,5 +81,7 @@ else:
         "formats",
         "load",
         "patterns",
+        "rewind",
+        "sweep",
         "train",
     ]

@@ -18,11 +18,11 @@
 //! tokens that begin with one another: time grows with the length of the stretch, whatever it holds. Memory: four bytes
 //! for each token, and one bit for each byte.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
 use crate::joint::{Joints, Making, Symbol};
+use crate::once::Once;
 use crate::parallel::Stop;
 use crate::prefix::{NONE, Prefixes};
 use crate::vocab::{MergeRule, Vocab};
@@ -143,34 +143,6 @@ impl Search<'_> {
             return self.prefixes.find(joined).map(|id| self.vocab.rank(id));
         }
         self.vocab.merge(left.id, right.id, joined).map(|merge| merge.rank)
-    }
-}
-
-/// A value that is made when it is needed first. Two threads may both make it; nobody waits for another, who may not
-/// exist any more in a forked child.
-#[derive(Debug)]
-struct Once<T> {
-    value: OnceLock<T>,
-    taken: AtomicBool,
-}
-
-impl<T> Default for Once<T> {
-    fn default() -> Self {
-        Self { value: OnceLock::new(), taken: AtomicBool::new(false) }
-    }
-}
-
-impl<T> Once<T> {
-    /// The value; `None` in the moment in which another thread is putting it in.
-    fn get(&self, make: impl FnOnce() -> T) -> Option<&T> {
-        if self.value.get().is_none() {
-            let new = make();
-            if !self.taken.swap(true, Ordering::Relaxed) {
-                // Only one thread ever comes here, so that `set` has nobody to wait for.
-                let _ = self.value.set(new);
-            }
-        }
-        self.value.get()
     }
 }
 

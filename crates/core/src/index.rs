@@ -60,10 +60,28 @@ impl Index {
             let key = short_key(token);
             return Sought { hash: self.seeds.hash_short(key), key };
         }
-        if token.len() <= LONGEST {
-            return Sought { hash: self.seeds.hash(&Window::new(token).key::<4>(0, token.len())), key: 0 };
-        }
+        self.sought_at(&Window::new(token), 0, token)
+    }
+
+    /// Where to look for the token, which stands at `start` of the window's text.
+    #[must_use]
+    pub fn sought_at(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
+        if token.len() > LONGEST { self.sought_long(token) } else { self.sought_in(window, start, token.len()) }
+    }
+
+    fn sought_long(&self, token: &[u8]) -> Sought {
         Sought { hash: self.hasher.hash_one(token), key: 0 }
+    }
+
+    #[inline(always)]
+    fn sought_in(&self, window: &Window<'_>, start: usize, len: usize) -> Sought {
+        if len <= SHORT {
+            let key = window.short_key(start, len);
+            Sought { hash: self.seeds.hash_short(key), key }
+        } else {
+            let key: Key<4> = window.key(start, len);
+            Sought { hash: self.seeds.hash(&key), key: 0 }
+        }
     }
 
     /// Where to look for the token of `len` bytes, at most [`LONGEST`], from `start` on, which is asked for at once; None if
@@ -71,15 +89,8 @@ impl Index {
     #[inline(always)]
     #[must_use]
     pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
-        let sought = if len <= SHORT {
-            let key = window.short_key(start, len);
-            Sought { hash: self.seeds.hash_short(key), key }
-        } else {
-            let key: Key<4> = window.key(start, len);
-            Sought { hash: self.seeds.hash(&key), key: 0 }
-        };
-        let (place, bit) = Self::bit(sought.hash);
-        if self.filter[place] >> bit & 1 == 0 {
+        let sought = self.sought_in(window, start, len);
+        if !self.may_have(sought) {
             return None;
         }
         if sought.key == 0 {
@@ -88,6 +99,14 @@ impl Index {
             prefetch(&self.short[sought.hash as usize & (self.short.len() - 1)]);
         }
         Some(sought)
+    }
+
+    /// Whether there may be a token there.
+    #[inline(always)]
+    #[must_use]
+    pub fn may_have(&self, sought: Sought) -> bool {
+        let (place, bit) = Self::bit(sought.hash);
+        self.filter[place] >> bit & 1 != 0
     }
 
     /// The place of the token with these bytes; `token` gives those of a place.

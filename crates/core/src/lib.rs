@@ -37,6 +37,7 @@ pub mod joint;
 pub mod key;
 pub mod merge;
 pub mod normalize;
+mod once;
 pub mod ordered;
 pub mod parallel;
 pub mod pattern;

@@ -176,9 +176,9 @@ impl<'e, 't> Pieces<'e, 't> {
         if end - start >= REPEATING && self.repeating(start, end)? {
             return Ok(());
         }
-        let (vocab, text) = (self.vocab, self.window.text);
+        let Some(crossings) = self.vocab.crossings() else { return self.wait(start, end, 0) };
         let mut at = start;
-        for cut in vocab.crossings().cuts(text, start, end) {
+        for cut in crossings.cuts(self.window.text, start, end) {
             self.wait(at, cut, STRETCH)?;
             at = cut;
         }
@@ -289,9 +289,9 @@ impl<'e, 't> Pieces<'e, 't> {
 
     /// Appends the ids of a new piece, stretch by stretch.
     fn stretches(&mut self, start: usize, end: usize) -> Result<()> {
-        let (vocab, text) = (self.vocab, self.window.text);
+        let Some(crossings) = self.vocab.crossings() else { return self.merge(start, end) };
         let mut at = start;
-        for cut in vocab.crossings().cuts(text, start, end) {
+        for cut in crossings.cuts(self.window.text, start, end) {
             self.stretch(at, cut)?;
             at = cut;
         }

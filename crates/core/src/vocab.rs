@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::forward::Forward;
 use crate::index::{Index, PLACE_BITS, Sought};
 use crate::key::{SHORT, Window};
+use crate::once::Once;
 
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
 pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
@@ -80,7 +81,7 @@ pub struct Vocab {
     byte_ids: Box<[u32; 256]>,
     /// By first and second byte: their merge. Only for [`Unit::Byte`].
     byte_pairs: Box<[Merge]>,
-    crossings: Crossings,
+    crossings: Once<Crossings>,
     pairs: HashMap<(u32, u32), Merge>,
     merges: Box<[[u32; 3]]>,
     forward: Forward,
@@ -116,7 +117,7 @@ impl Vocab {
             index: index(tables)?,
             byte_ids: Box::new([0; 256]),
             byte_pairs: Box::default(),
-            crossings: Crossings::new(std::iter::empty()),
+            crossings: Once::default(),
             pairs: HashMap::default(),
             merges: tables.merges.into(),
             forward: Forward::default(),
@@ -143,7 +144,6 @@ impl Vocab {
 
     fn fill_byte_pairs(&mut self) {
         let never = Merge { rank: u32::MAX, id: u32::MAX };
-        self.crossings = Crossings::new(self.tokens().map(|(token, _)| token));
         self.byte_pairs = vec![never; 1 << 16].into();
         for first in 0..=255u8 {
             for second in 0..=255u8 {
@@ -247,7 +247,9 @@ impl Vocab {
     /// The place of the token with these bytes.
     #[inline]
     fn place(&self, token: &[u8]) -> Option<u32> {
-        self.index.find(self.index.sought(token), token, |place| token_at(&self.blob, &self.ends, place))
+        let sought = self.index.sought(token);
+        let found = || self.index.find(sought, token, |place| token_at(&self.blob, &self.ends, place));
+        if self.index.may_have(sought) { found() } else { None }
     }
 
     /// Asks for the token of at most [`crate::key::LONGEST`] bytes at `start` of the window's text, which will be looked up
@@ -288,11 +290,11 @@ impl Vocab {
         &self.forward
     }
 
-    /// Where pieces may be cut without changing an id.
+    /// Where pieces may be cut without changing an id; None in the moment in which another thread finds it out.
     #[inline]
     #[must_use]
-    pub fn crossings(&self) -> &Crossings {
-        &self.crossings
+    pub fn crossings(&self) -> Option<&Crossings> {
+        self.crossings.get(|| Crossings::new(self.tokens().map(|(token, _)| token)))
     }
 
     #[inline]
@@ -336,9 +338,13 @@ fn index(tables: Tables<'_>) -> Result<Index> {
     let places = 0..tables.ids.len() as u32;
     let short = places.clone().filter(|&place| token(place).len() <= SHORT).count();
     let mut index = Index::new(short, tables.ids.len() - short);
+    let window = Window::new(tables.blob);
+    let mut start = 0;
     for place in places {
         let bytes = token(place);
-        if let Some(other) = index.insert(index.sought(bytes), place, bytes, token) {
+        let sought = index.sought_at(&window, start, bytes);
+        start += bytes.len();
+        if let Some(other) = index.insert(sought, place, bytes, token) {
             let other = tables.ids[other as usize];
             let invariant = format!("the token {} has the id {other} as well", bytes.escape_ascii());
             return Err(Error::model(invariant, Some(tables.ids[place as usize])));

@@ -13,6 +13,7 @@ type Array1<'py> = Bound<'py, PyArray1<u32>>;
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_tiktoken, module)?)?;
+    module.add_function(wrap_pyfunction!(refuse_repeats, module)?)?;
     module.add_function(wrap_pyfunction!(parse_token_lines, module)?)?;
     module.add_function(wrap_pyfunction!(dump_token_lines, module)?)?;
     module.add_function(wrap_pyfunction!(parse_number_lines, module)?)?;
@@ -27,6 +28,11 @@ fn parse_tiktoken<'py>(
 ) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>)> {
     let tokens = parse(py, data, path, table::parse_tiktoken)?;
     Ok(buffers(py, tokens))
+}
+
+#[pyfunction]
+fn refuse_repeats(py: Python<'_>, data: &[u8], path: &str) -> PyResult<()> {
+    parse(py, data, path, table::refuse_repeats)
 }
 
 #[pyfunction]

@@ -17,6 +17,7 @@ from toksmith import _render
 from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_bytes, token_json
 from ._progress import progress_lines
 from ._run import tell
+from ._sweep import print_sweep, sweep_sizes
 
 __all__ = ["train"]
 
@@ -40,12 +41,17 @@ def train(
     min_count: Annotated[int | None, typer.Option(help="Least count of a pair that is merged.")] = None,
     max_token_bytes: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads to count with; none: all cores.")] = None,
+    sweep: Annotated[str | None, typer.Option(help="Compare sizes, such as 8000,16000, by one training.")] = None,
+    held_out: Annotated[Path | None, typer.Option(help="For --sweep: unseen text to compare on.")] = None,
     show_merges: Annotated[bool, typer.Option("--show-merges", help="Print each merge and what it left.")] = False,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no closing line.")] = False,
 ) -> None:
     """Train a tokenizer on text files (each one document; .jsonl: one for each row), or on stdin."""
-    if output is None and not (show_merges or as_json):
+    sizes = sweep_sizes(sweep, held_out, files, {"--vocab-size": vocab_size, "--merges": merges, "--kind": kind})
+    if sizes:
+        vocab_size = sizes[-1]
+    if output is None and not (show_merges or as_json or sizes):
         raise typer.BadParameter("say where to save the tokenizer, or ask for --show-merges or --json", param_hint="-o")
     check_target(output)
     if vocab_size is None and merges is None and min_count is None:
@@ -56,6 +62,9 @@ def train(
     if quiet or not sys.stderr.isatty():
         options["progress"] = False if quiet else progress_lines()
     tok = trained(files, output, options)
+    if held_out is not None:
+        print_sweep(tok, sizes, held_out, as_json=as_json)
+        return
     if as_json:
         print_json(training_facts(tok, merges=show_merges))
         return

@@ -89,9 +89,9 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     reader.version()
     fields = checked_header(reader, reader.json("model"))
     tokens, ids = reader.tokens()
-    tokens_line = reader.line_number()
+    tokens_at = reader.start
     merges = reader.merges()
-    merges_line = reader.line_number()
+    merges_at = reader.start
     scores = reader.scores(len(ids))
     training = reader.training()
     metadata = reader.metadata()
@@ -100,9 +100,9 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         return Model(tokens, ids, merges=merges, scores=scores, training=training, metadata=metadata, **fields)
     except (ModelError, InvalidOption) as error:
         if (row := faulty_token(tokens, ids)) is not None:
-            line = tokens_line + 1 + row
+            line = reader.line_number(tokens_at) + 1 + row
         elif (row := faulty_merge(tokens, ids, merges)) is not None:
-            line = merges_line + 1 + row
+            line = reader.line_number(merges_at) + 1 + row
         else:
             line = HEADER_LINE
         raise FormatError(path, line, str(error)) from error
@@ -115,9 +115,9 @@ class Reader:
         self.data, self.path = data, path
         self.at = self.start = 0
 
-    def line_number(self) -> int:
-        """The number of the line that was read last, counted from 1."""
-        return self.data.count(b"\n", 0, self.start) + 1
+    def line_number(self, at: int | None = None) -> int:
+        """The number of the line at a place, by default of the line that was read last, counted from 1."""
+        return self.data.count(b"\n", 0, self.start if at is None else at) + 1
 
     def fail(self, problem: str, error: Exception | None = None) -> NoReturn:
         """Raises the error of the line that was read last."""

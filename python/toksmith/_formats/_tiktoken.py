@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +46,15 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         raise InvalidOption("pattern", pattern, f"{allowed}them, or None for no split; {path} does not say it")
     steps = splitters(pattern)
     tokens, ids = parsed(data, path)
-    return model_of(tokens, ids, path, steps, added_tokens(special_tokens, tokens, ids))
+    added = added_tokens(special_tokens, tokens, ids)
+    with repeats_named(data, path):
+        return model_of(tokens, ids, steps, added)
 
 
 def ranks(data: bytes, path: str, steps: tuple[Step, ...], added: tuple[AddedToken, ...]) -> Model:
     """The model of a file's ranks with these splitters and added tokens."""
-    return model_of(*parsed(data, path), path, steps, added)
+    with repeats_named(data, path):
+        return model_of(*parsed(data, path), steps, added)
 
 
 def parsed(data: bytes, path: str) -> tuple[TokenTable, NDArray[np.uint32]]:
@@ -60,12 +64,19 @@ def parsed(data: bytes, path: str) -> tuple[TokenTable, NDArray[np.uint32]]:
 
 
 def model_of(
-    tokens: TokenTable, ids: NDArray[np.uint32], path: str, steps: tuple[Step, ...], added: tuple[AddedToken, ...]
+    tokens: TokenTable, ids: NDArray[np.uint32], steps: tuple[Step, ...], added: tuple[AddedToken, ...]
 ) -> Model:
-    """The model of a table of ranks; what is wrong with it is said of the file."""
+    """The model of a table of ranks."""
+    return Model(tokens, ids, merge_rule="bytes", whole_piece=True, splitters=steps, added_tokens=added)
+
+
+@contextmanager
+def repeats_named(data: bytes, path: str) -> Iterator[None]:
+    """What is wrong with the model is said of the file, and of the line if a token or rank stands twice."""
     try:
-        return Model(tokens, ids, merge_rule="bytes", whole_piece=True, splitters=steps, added_tokens=added)
+        yield
     except ModelError as error:
+        _core.refuse_repeats(data, path)
         raise FormatError(path, None, str(error)) from error
 
 

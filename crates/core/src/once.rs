@@ -1,0 +1,33 @@
+//! Values that are made when they are needed first.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A value that is made when it is needed first. Two threads may both make it; nobody waits for another, who may not
+/// exist any more in a forked child.
+#[derive(Debug)]
+pub struct Once<T> {
+    value: OnceLock<T>,
+    taken: AtomicBool,
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self { value: OnceLock::new(), taken: AtomicBool::new(false) }
+    }
+}
+
+impl<T> Once<T> {
+    /// The value; `None` in the moment in which another thread is putting it in.
+    #[inline]
+    pub fn get(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        if self.value.get().is_none() {
+            let new = make();
+            if !self.taken.swap(true, Ordering::Relaxed) {
+                // Only one thread ever comes here, so that `set` has nobody to wait for.
+                let _ = self.value.set(new);
+            }
+        }
+        self.value.get()
+    }
+}
