@@ -1,7 +1,7 @@
-# make demo | test | check | bench | wheel. Each sets up what it needs in .venv by itself, once.
+# make demo | test | check | bench | bench-train | wheel. Each sets up what it needs in .venv by itself, once.
 # PYTHON=/path/to/python chooses the interpreter; UV= (empty) installs with pip even where uv is there.
 .DELETE_ON_ERROR:
-.PHONY: build demo test check bench wheel
+.PHONY: build demo test check bench bench-train wheel
 
 PY := .venv/bin/python
 MATURIN := maturin==1.16.0
@@ -55,5 +55,8 @@ check: .venv/.tools
 
 bench: .venv-bench/.made
 	.venv-bench/bin/python -m bench
+
+bench-train: .venv-bench/.made
+	.venv-bench/bin/python -m bench.training
 
 wheel: dist/.built

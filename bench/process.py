@@ -7,17 +7,29 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Protocol
 
 from .places import ROOT, scratch
-from .request import Reply, Request
+from .request import Reply
 
 CLOSED = "http://127.0.0.1:9"  # the discard port: an engine that asks for the network finds this proxy closed
 
 
-def ask(request: Request, timeout: float) -> Reply:
+class Asked(Protocol):
+    """What a worker is asked, as a line of JSON."""
+
+    @property
+    def threads(self) -> int:
+        """How many threads the engine may use."""
+
+    def dump(self) -> str:
+        """The line."""
+
+
+def ask(request: Asked, timeout: float, module: str = "bench.worker") -> Reply:
     """Starts a worker with the request and waits for its reply, at most `timeout` seconds."""
     worker = subprocess.Popen(
-        [sys.executable, "-m", "bench.worker"],
+        [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

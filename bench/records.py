@@ -128,8 +128,8 @@ def partial(rows: Sequence[Row], settings: Settings, start: Row) -> str:
 
 
 def kept(folder: Path) -> list[Path]:
-    """The records of a folder, newest first: their names begin with their dates."""
-    return sorted(folder.glob("*.json"), reverse=True)
+    """The records of encoding in a folder, newest first: their names begin with their dates."""
+    return sorted(folder.glob("[0-9]*.json"), reverse=True)
 
 
 def machine() -> Row:
@@ -179,10 +179,10 @@ def git(*arguments: str) -> str:
         return ""
 
 
-def save(record: Row, folder: Path) -> Path:
-    """Writes a record under its date."""
+def save(record: Row, folder: Path, prefix: str = "") -> Path:
+    """Writes a record under its date, with a prefix where it is none of encoding."""
     folder.mkdir(parents=True, exist_ok=True)
     stamp = record["date"][:19].replace(":", "")
-    path = folder / f"{stamp}.json"
+    path = folder / f"{prefix}{stamp}.json"
     write_whole(path, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
     return path

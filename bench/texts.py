@@ -13,7 +13,7 @@ import sysconfig
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from . import hostile
@@ -22,6 +22,7 @@ from .places import data, scratch, write_whole
 CORPORA = ("english", "code", "chinese", "japanese", "korean", "russian", "hindi", "arabic", "european")
 FALLBACK = "stdlib"
 STREAM = "stream"
+NINE = "nine corpora"
 GREETING = "hello"
 SHORT = {"short20": 20, "short200": 200}
 SHORT_STRINGS = 20_000
@@ -66,7 +67,7 @@ def lay(name: str, limit: int) -> Laid:
     """A text by name, made if it is not there yet.
 
     Args:
-        name: A corpus, "stream", "short20", "short200", "stdlib", "file:PATH", or a name of `hostile`.
+        name: A corpus, "stream", "nine corpora", "short20", "short200", "stdlib", "file:PATH", or a name of `hostile`.
         limit: The most bytes, in whole documents, but at least one document; no meaning for hostile and short texts.
     """
     stamp = hashlib.sha256(f"{name} {limit} {source_stamp(name)}".encode()).hexdigest()[:12]
@@ -105,7 +106,8 @@ def source_stamp(name: str) -> str:
     if name.startswith("file:"):
         paths = [Path(name.removeprefix("file:"))]
     else:
-        corpora = ["english", "code"] if name == STREAM else ["english"] if name in SHORT else [name]
+        several = {STREAM: ("english", "code"), NINE: CORPORA} | dict.fromkeys(SHORT, ("english",))
+        corpora = several.get(name, (name,))
         paths = [corpus_path(corpus) for corpus in corpora]
     return " ".join(f"{path.stat().st_size} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
 
@@ -118,6 +120,8 @@ def documents(name: str) -> Iterable[str]:
         return stdlib_documents()
     if name == STREAM:
         return alternating(corpus_documents("english"), corpus_documents("code"))
+    if name == NINE:
+        return chain.from_iterable(map(corpus_documents, CORPORA))
     if name in SHORT:
         return short_strings(SHORT[name])
     if name == GREETING:

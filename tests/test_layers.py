@@ -10,7 +10,7 @@ LAYERS = (  # from the ground up; of ours, a module imports its own package and 
     ("model", "progress", "results", "special", "text_files", "threads"),
     ("patterns", "formats", "corpus", "render", "steps"),
     ("tokenizer",),
-    ("encodings", "training", "convert", "surgery"),
+    ("encodings", "training", "sweep", "convert", "surgery"),
     ("load", "explain", "metrics", "doctor", "compat", "shards"),
     ("__init__",),
     ("cli", "demo", "playground", "runners", "__main__"),

@@ -6,6 +6,7 @@ A module is imported only in the process that measures it.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
@@ -41,10 +42,10 @@ def load(name: str, encoding: Encoding) -> Engine:
     return engine
 
 
-def versions() -> dict[str, str]:
+def versions(distributions: Mapping[str, str] = DISTRIBUTIONS) -> dict[str, str]:
     """The installed version of every engine that is installed."""
     found = {}
-    for name, distribution in DISTRIBUTIONS.items():
+    for name, distribution in distributions.items():
         try:
             found[name] = version(distribution)
         except PackageNotFoundError:

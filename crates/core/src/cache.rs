@@ -17,6 +17,7 @@ use crate::slots::Slots;
 const LONGEST_REMEMBERED: usize = 1 << 10;
 /// The most bytes of a table of slots.
 const MOST_BYTES: usize = 32 << 20;
+const SMALL_BYTES: usize = 4 << 20;
 const FEWEST_SLOTS: usize = 1 << 12;
 /// The most bytes kept for what slots have no room for; then all of that is forgotten.
 const MOST_SPILT: usize = 16 << 20;
@@ -163,7 +164,9 @@ impl<const K: usize> Table<K> {
         let old = self.slots.len();
         let forgets = old >= Self::MOST_SLOTS;
         // Never smaller, because somebody may be about to look at a slot.
-        let larger = Slots::new(if forgets { old } else { old * 2 });
+        // Small tables grow in large steps, for there are many to come; large ones in small steps, for each costs memory.
+        let factor = if old * size_of::<Slot<K>>() < SMALL_BYTES { 4 } else { 2 };
+        let larger = Slots::new(if forgets { old } else { old * factor });
         let old = std::mem::replace(&mut self.slots, larger);
         self.used = 0;
         if forgets {

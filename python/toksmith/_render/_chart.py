@@ -12,9 +12,9 @@ __all__ = ["bar_lines", "table_lines"]
 
 
 def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table whose columns are as wide as their longest cell, all to the right.
+    r"""A table whose columns are as wide as their longest cell, all to the right.
 
-    >>> print(*table_lines(["size", "ids"], [["256", "1,024"], ["512", "800"]]), sep="\\n")
+    >>> print(*table_lines(["size", "ids"], [["256", "1,024"], ["512", "800"]]), sep="\n")
     size    ids
      256  1,024
      512    800
@@ -25,13 +25,13 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator
 
 
 def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Iterator[str]:
-    """A bar for each value, all from zero, the longest as wide as there is room.
+    r"""A bar for each value, all from zero, the longest as wide as there is room.
 
     Args:
         bars: The name before the bar, the value (at least 0), and what is written behind the bar.
         width: Terminal cells of the longest bar.
 
-    >>> print(*bar_lines([("a", 1, "one"), ("bb", 2, "two")], width=4), sep="\\n")
+    >>> print(*bar_lines([("a", 1, "one"), ("bb", 2, "two")], width=4), sep="\n")
      a  ██   one
     bb  ████ two
     """

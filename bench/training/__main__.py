@@ -1,0 +1,142 @@
+"""`python -m bench.training`: chooses cases, trains, prints the tables and keeps the record."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from ..adapters import OURS, versions
+from ..places import RECORDS, write_whole
+from ..records import begun, machine, save
+from ..texts import Missing
+from .cases import CASES, Case, scaled
+from .plot import svg
+from .report import report
+from .runner import Outcome, run
+from .trainers import TRAINERS
+
+RUNS, TIMEOUT, QUICK = 3, 300.0, 0.1
+PREFIX = "train-"
+TIME = "On two quiet processors everything takes about half an hour, and --quick a few minutes."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the chosen cases. Returns the exit code: 1 if nothing could be measured."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_args(given)
+    if options.show:
+        show(json.loads(options.show.read_text(encoding="utf-8")), options)
+        return 0
+    cases = chosen(options)
+    if options.list:
+        print("\n".join(case.name for case in cases))
+        return 0
+    start = begun(given) | {"command": " ".join(["python -m bench.training", *given])}
+    rows = measured(cases, options)
+    if not rows:
+        say("nothing was measured")
+        return 1
+    result = record(rows, options, start)
+    show(result, options)
+    if not options.no_record:
+        say(f"record: {save(result, options.record, PREFIX)}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(prog="python -m bench.training", description="training beside peers", epilog=TIME)
+    made.add_argument("--only", help="cases whose names hold this (see --list)")
+    made.add_argument("--peers", default=",".join(TRAINERS), help="engines that take part; toksmith always does")
+    made.add_argument("--runs", type=int, help="processes per engine (3; with --quick 1)")
+    made.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds of one process (300)")
+    made.add_argument("--quick", action="store_true", help="a tenth of each text, and one run")
+    made.add_argument("--list", action="store_true", help="name the cases and stop")
+    made.add_argument("--show", type=Path, help="print the tables of a record and stop")
+    made.add_argument("--plot", type=Path, help="draw how the time grows into this .svg")
+    made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
+    made.add_argument("--no-record", action="store_true", help="print the tables only")
+    return made
+
+
+def chosen(options: argparse.Namespace) -> list[Case]:
+    """The cases that the filter leaves."""
+    return [case for case in CASES if options.only is None or options.only in case.name]
+
+
+def measured(cases: Sequence[Case], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of the record; what was measured until Ctrl-C, if that comes."""
+    rows: list[dict[str, Any]] = []
+    began = monotonic()
+    peers = {*options.peers.split(","), OURS}
+    for place, case in enumerate(cases, 1):
+        say(f"[{place}/{len(cases)}, {(monotonic() - began) / 60:.1f} min] {case.name}")
+        part = scaled(case, QUICK) if options.quick else case
+        try:
+            rows.append(row(case, run(part, [*peers], runs(options), options.timeout)))
+        except Missing as reason:
+            say(f"left out: {reason}")
+        except KeyboardInterrupt:
+            say("stopped; this is what was measured until then")
+            break
+    return rows
+
+
+def runs(options: argparse.Namespace) -> int:
+    """Processes per engine."""
+    asked: int | None = options.runs
+    return asked or (1 if options.quick else RUNS)
+
+
+def row(case: Case, outcomes: dict[str, Outcome]) -> dict[str, Any]:
+    """One case of the record."""
+    return {"name": case.name, "engines": {engine: outcome.row() for engine, outcome in outcomes.items()}}
+
+
+def record(rows: list[dict[str, Any]], options: argparse.Namespace, start: dict[str, Any]) -> dict[str, Any]:
+    """Everything about a run."""
+    took = datetime.now(timezone.utc) - datetime.fromisoformat(start["date"])
+    return {
+        **start,
+        "took_s": round(took.total_seconds()),
+        "partial": partial(rows, options, start),
+        "machine": machine(),
+        "versions": versions({engine: trainer.distribution for engine, trainer in TRAINERS.items()}),
+        "settings": {"runs": runs(options), "timeout": options.timeout, "quick": options.quick},
+        "rows": rows,
+    }
+
+
+def partial(rows: list[dict[str, Any]], options: argparse.Namespace, start: dict[str, Any]) -> str:
+    """Why a run is less than a whole one; "" if it is not."""
+    engines = {case.name: {*case.engines} for case in CASES}
+    reasons = {
+        "cases are left out": {*engines} - {row["name"] for row in rows},
+        "engines are left out": any(engines[row["name"]] - {*row["engines"]} for row in rows),
+        "a tenth of each text": options.quick,
+        f"fewer than {RUNS} runs": runs(options) < RUNS,
+        "the source has changes that are not committed": start["changed"],
+    }
+    return ", ".join(reason for reason, applies in reasons.items() if applies)
+
+
+def show(result: dict[str, Any], options: argparse.Namespace) -> None:
+    """Prints the tables of a record, and draws its plot where one is asked for."""
+    print(report(result))
+    if options.plot:
+        write_whole(options.plot, svg({row["name"]: row["engines"] for row in result["rows"]}).encode("utf-8"))
+
+
+def say(message: str) -> None:
+    """Tells the user what goes on."""
+    print(message, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""What the runner asks of one fresh process: one training by one engine. It travels as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..texts import Laid
+from .cases import Case
+from .lay import Source
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training; the fields are those of `Case`.
+
+    Attributes:
+        cpus: The processors that the process is pinned to; empty for any.
+        check: Whether the tokens are held to their purpose afterwards.
+    """
+
+    engine: str
+    source: Source
+    split: str
+    size: int
+    threads: int
+    cpus: tuple[int, ...] = ()
+    check: bool = True
+
+    def dump(self) -> str:
+        """The job as JSON."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def parse(line: str) -> Job:
+        """The job of a line of JSON."""
+        fields: dict[str, Any] = json.loads(line)
+        source = fields["source"] | {"laid": Laid(**fields["source"]["laid"])}
+        return Job(**fields | {"source": Source(**source), "cpus": tuple(fields["cpus"])})
+
+
+def job(case: Case, engine: str, source: Source, cpus: tuple[int, ...]) -> Job:
+    """The training of a case by one engine."""
+    return Job(engine, source, case.split, case.size, case.threads, cpus)

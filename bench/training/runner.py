@@ -1,0 +1,91 @@
+"""Trains with every engine of a case in turn, round by round (A B C A B C …), each time in a fresh process.
+
+A wrong engine cannot win: it must learn as many tokens as asked, or as the text has, and these must not make over a
+hundredth more ids of the text than those of the best engine; the rules for ties move less than that. An engine that does not come to its end in
+time, or fails, is not asked again; that it took at least so long is kept.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..process import ask
+from ..request import Reply
+from ..runner import processors
+from .cases import Case
+from .job import job
+from .lay import source
+
+WORSE = 1.01
+WORKER = "bench.training.worker"
+
+
+@dataclass
+class Outcome:
+    """What came of one engine in one case.
+
+    Attributes:
+        figures: "seconds", "peak" and "before" of every process.
+        proof: How many tokens it learned, and how many ids they make of the sample.
+        at_least: Seconds that it was given in vain; 0 if it came to its end.
+    """
+
+    figures: dict[str, list[float]] = field(default_factory=dict)
+    proof: dict[str, str | int] = field(default_factory=dict)
+    problem: str = ""
+    wrong: str = ""
+    at_least: float = 0.0
+
+    def take(self, reply: Reply, timeout: float) -> None:
+        """Adds what a process replied."""
+        self.problem = reply.problem
+        self.at_least = timeout if reply.problem.startswith("timeout") else 0.0
+        self.proof = reply.proof or self.proof
+        for name, value in reply.figures.items():
+            self.figures.setdefault(name, []).append(value)
+
+    def middle(self, name: str) -> float | None:
+        """The median of a figure."""
+        return statistics.median(self.figures[name]) if self.figures.get(name) and not self.problem else None
+
+    def row(self) -> dict[str, Any]:
+        """The outcome for a record."""
+        return {
+            "seconds": self.middle("seconds"),
+            "peak": self.middle("peak"),
+            "runs": self.figures,
+            "proof": self.proof,
+            "problem": self.problem,
+            "wrong": self.wrong,
+            "at_least": self.at_least,
+        }
+
+
+def run(case: Case, peers: Sequence[str], runs: int, timeout: float) -> dict[str, Outcome]:
+    """The outcome of every engine that takes part."""
+    laid = source(case)
+    outcomes = {engine: Outcome() for engine in case.engines if engine in peers}
+    for _ in range(runs):
+        for engine, outcome in outcomes.items():
+            if not outcome.problem:
+                outcome.take(ask(job(case, engine, laid, processors(case.threads)), timeout, WORKER), timeout)
+    judge(case.size, outcomes)
+    return outcomes
+
+
+def judge(size: int, outcomes: dict[str, Outcome]) -> None:
+    """Says of each engine what is wrong with the tokens that it learned."""
+    proofs = [(int(each.proof["tokens"]), int(each.proof["ids"])) for each in outcomes.values() if each.proof]
+    most = min(max((tokens for tokens, _ in proofs), default=0), size)
+    best = min((ids for _, ids in proofs), default=0)
+    for outcome in outcomes.values():
+        if not outcome.proof:
+            continue
+        tokens, ids = int(outcome.proof["tokens"]), int(outcome.proof["ids"])
+        if tokens > size or tokens * WORSE < most:
+            outcome.wrong = f"{tokens:,} tokens where {most:,} are due"
+        elif ids > WORSE * best:
+            outcome.wrong = f"{ids:,} ids where {best:,} do"

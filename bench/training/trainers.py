@@ -1,0 +1,117 @@
+"""The trainers: how each library trains, and which tokens it learned. A library is imported by its own functions only.
+
+A trainer takes a `Job` and the documents (none where it reads a file), and returns what it has learned in its own form;
+`tokens` of that gives the rank of each token's bytes, which is taken after the clock has stopped.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..adapters import OURS, Unsupported
+from ..tokenizer_json import byte_alphabet
+from ..vocabularies import REGEXES, TOKENIZER_JSON_REGEXES
+from .cases import JSONL, UNSPLIT
+from .job import Job
+
+Ranks = dict[bytes, int]
+WHOLE = r"(?s:.+)"
+LONGEST = 1 << 16
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """One library: how it trains, and how its result is read."""
+
+    distribution: str
+    train: Callable[[Job, list[str]], Any]
+    tokens: Callable[[Any], Ranks]
+
+
+def installed(name: str) -> Any:
+    """A library, if it is there."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as missing:
+        raise Unsupported(f"{name} is not installed") from missing
+
+
+def regex(job: Job) -> str:
+    """The split as a regex of the dialect that most engines read; one match for everything where there is none."""
+    return WHOLE if job.split == UNSPLIT else REGEXES[job.split]
+
+
+def toksmith_train(job: Job, texts: list[str]) -> Any:
+    """Through the public call, with all defaults but the progress bar."""
+    toksmith = installed("toksmith")
+    corpus = Path(job.source.file) if job.source.form == JSONL else texts
+    pattern = None if job.split == UNSPLIT else job.split
+    return toksmith.train(corpus, job.size, pattern=pattern, threads=job.threads, progress=False)
+
+
+def toksmith_tokens(tok: Any) -> Ranks:
+    """The tokens in the order of their ids."""
+    return {tok.token_bytes(id): id for id in range(len(tok))}
+
+
+def rustbpe_train(job: Job, texts: list[str]) -> Any:
+    """From an iterator."""
+    made = installed("rustbpe").Tokenizer()
+    made.train_from_iterator(iter(texts), job.size, pattern=regex(job))
+    return made
+
+
+def rustbpe_tokens(made: Any) -> Ranks:
+    """The ranks as it gives them to tiktoken."""
+    return {bytes(token): rank for token, rank in made.get_mergeable_ranks()}
+
+
+def tokenizers_train(job: Job, texts: list[str]) -> Any:
+    """Byte-level, on the split that its own files spell."""
+    hf = installed("tokenizers")
+    in_bytes = hf.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    spelled = WHOLE if job.split == UNSPLIT else TOKENIZER_JSON_REGEXES[job.split] or REGEXES[job.split]
+    split = hf.pre_tokenizers.Split(hf.Regex(spelled), "isolated")
+    made = hf.Tokenizer(hf.models.BPE())
+    made.pre_tokenizer = hf.pre_tokenizers.Sequence([split, in_bytes])
+    alphabet = hf.pre_tokenizers.ByteLevel.alphabet()
+    trainer = hf.trainers.BpeTrainer(vocab_size=job.size, initial_alphabet=alphabet, show_progress=False)
+    made.train_from_iterator(texts, trainer)
+    return made
+
+
+def tokenizers_tokens(made: Any) -> Ranks:
+    """The vocabulary with its characters turned back into the bytes that they stand for."""
+    byte_of = {char: byte for byte, char in enumerate(byte_alphabet())}
+    return {bytes(byte_of[char] for char in token): id for token, id in made.get_vocab().items()}
+
+
+def bpeasy_train(job: Job, texts: list[str]) -> Any:
+    """From an iterator, without a limit on tokens that would matter."""
+    return installed("bpeasy.bpeasy").train_bpe_stream(iter(texts), regex(job), LONGEST, job.size, 1000)
+
+
+def gigatoken_train(job: Job, texts: list[str]) -> Any:
+    """From a file of JSON lines; it knows GPT-2's split and no other."""
+    gigatoken = installed("gigatoken")
+    if job.split != "gpt2" or job.source.form != JSONL:
+        raise Unsupported("it trains with GPT-2's split, from files")
+    return gigatoken.train_bpe(gigatoken.JsonlFileSource([job.source.file]), job.size, [])
+
+
+def gigatoken_tokens(made: Any) -> Ranks:
+    """The first of its two results, the other way round."""
+    return {bytes(token): id for id, token in made[0].items()}
+
+
+TRAINERS = {
+    OURS: Trainer("toksmith", toksmith_train, toksmith_tokens),
+    "rustbpe": Trainer("rustbpe", rustbpe_train, rustbpe_tokens),
+    "tokenizers": Trainer("tokenizers", tokenizers_train, tokenizers_tokens),
+    "bpeasy": Trainer("bpeasy", bpeasy_train, dict),
+    "gigatoken": Trainer("gigatoken", gigatoken_train, gigatoken_tokens),
+}
