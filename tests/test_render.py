@@ -22,7 +22,7 @@ from toksmith._render import (
     token_text,
     token_views,
 )
-from toksmith._render._terminal import COLORS
+from toksmith._render._palette import COLORS
 
 
 def views(*tokens: bytes, special: bytes = b"\0") -> list[TokenView]:

@@ -1,23 +1,43 @@
 """Drawing: plain view data in, something to look at out. Nothing here knows a tokenizer or a model.
 
-`_view` decides what a token looks like (which marks, which escapes, where a cut character goes); `_terminal` paints
-that for a terminal. Another medium is another file beside `_terminal` on the same `_view`. `_chart` draws figures.
+`_view` decides what a token looks like (which marks, which escapes, where a cut character goes), and `_blocks` is what
+a result shows. `_terminal`, `_html` and `_svg` draw that, each for its medium; another medium is another file beside
+them. `_shown` makes them the methods of a result. `_chart` draws figures.
 """
 
+from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, Tone, View
 from ._chart import bar_lines, table_lines
+from ._shown import Shown, to_html, to_json, to_notebook, to_rich, to_svg, to_text
 from ._terminal import draw_tokens, merge_lines, summary, use_utf8
-from ._view import MergeView, Part, TokenView, merge_views, token_parts, token_text, token_views
+from ._view import MergeView, Part, TokenView, merge_views, plain, token_parts, token_text, token_views
 
 __all__ = [
+    "Bars",
+    "Block",
+    "Branch",
+    "Cell",
+    "Line",
     "MergeView",
     "Part",
+    "Shown",
+    "Table",
     "TokenView",
+    "Tokens",
+    "Tone",
+    "View",
     "bar_lines",
     "draw_tokens",
     "merge_lines",
     "merge_views",
+    "plain",
     "summary",
     "table_lines",
+    "to_html",
+    "to_json",
+    "to_notebook",
+    "to_rich",
+    "to_svg",
+    "to_text",
     "token_parts",
     "token_text",
     "token_views",

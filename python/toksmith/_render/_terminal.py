@@ -8,35 +8,51 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
 from rich.style import Style
+from rich.table import Table as RichTable
 from rich.text import Text
+from rich.tree import Tree
 
-from ._view import MergeView, TokenView, token_parts, token_text
+from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, View
+from ._chart import bar_lines
+from ._palette import COLORS, TICK
+from ._view import MergeView, TokenView, plain, token_parts, token_text
 
-__all__ = ["draw_tokens", "merge_lines", "summary", "use_utf8"]
+__all__ = ["draw_tokens", "merge_lines", "renderables", "summary", "use_utf8"]
 
-TICK = "▏"
-COLORS = ("#ffd43b", "#5c9dff", "#69db7c", "#e879f9", "#66d9d9")
 PALETTE = tuple(Style(color="black", bgcolor=color) for color in COLORS)
 SPECIAL = Style(color="bright_white", bgcolor="#444444", bold=True)
+TONES = {
+    "": Style(),
+    "strong": Style(bold=True),
+    "dim": Style(dim=True),
+    "good": Style(color="green"),
+    "warn": Style(color="yellow"),
+    "bad": Style(color="red", bold=True),
+}
 KINDS = {"text": Style(), "mark": Style(color="#555555"), "bytes": Style(color="#8b0000", italic=True)}
 
 
-def draw_tokens(tokens: Sequence[TokenView], *, ids: bool = False) -> Iterator[Text]:
+def draw_tokens(tokens: Sequence[TokenView], *, ids: bool = False, marked: Collection[int] = ()) -> Iterator[Text]:
     """The tokens of one text, coloured and ticked, line by line of the text.
 
     Args:
         tokens: In order.
         ids: Put under each line the ids of the tokens that begin on it, ticked and coloured like them.
+        marked: The places of tokens that begin with two ticks.
     """
     line, id_line = Text(overflow="fold"), Text(overflow="fold")
     parts_of = token_parts([view.token for view in tokens])
     for place, (view, parts) in enumerate(zip(tokens, parts_of, strict=True)):
         style = SPECIAL if view.special else PALETTE[place % len(PALETTE)]
-        line.append(TICK, style)
+        line.append(TICK * 2 if place in marked else TICK, style)
         id_line.append(f"{TICK}{view.id}", style)
         for part in parts:
             kind = style if view.special else style + KINDS[part.kind]
@@ -48,6 +64,76 @@ def draw_tokens(tokens: Sequence[TokenView], *, ids: bool = False) -> Iterator[T
                         yield id_line
                     line, id_line = Text(overflow="fold"), Text(overflow="fold")
     yield from (rest for rest in (line, id_line if ids else None) if rest)
+
+
+def renderables(view: View, *, items: int | None = None) -> Iterator[RenderableType]:
+    """A view for a rich console, from top to bottom.
+
+    Args:
+        items: Draw at most so many rows, tokens, bars or branches of each block; None: all.
+    """
+    yield Text(plain(view.title), style=TONES["strong"])
+    for block in view.blocks:
+        yield from DRAW[type(block)](block, items)
+
+
+def draw_line(line: Line, items: int | None) -> Iterator[RenderableType]:
+    yield Text(plain(line.text), style=TONES[line.tone])
+
+
+def draw_table(block: Table, items: int | None) -> Iterator[RenderableType]:
+    table = RichTable(box=None, pad_edge=False, padding=(0, 1), header_style=TONES["strong"])
+    for column, head in enumerate(block.heads):
+        table.add_column(Text(plain(head)), justify="left" if column in block.left else "right", overflow="fold")
+    for row in islice(block.rows, items):
+        cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+        table.add_row(*(Text(plain(cell.text), style=TONES[cell.tone], overflow="fold") for cell in cells))
+    if block.caption:
+        yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
+    yield table
+    yield from left_out(len(block.rows), items, "rows")
+
+
+def draw_token_block(block: Tokens, items: int | None) -> Iterator[RenderableType]:
+    if block.caption:
+        yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
+    yield from draw_tokens(block.tokens[:items], ids=block.ids, marked=block.marked)
+    yield from left_out(len(block.tokens), items, "tokens")
+
+
+def draw_bars(block: Bars, items: int | None) -> Iterator[RenderableType]:
+    if block.caption:
+        yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
+    yield from map(Text, bar_lines([(plain(name), value, plain(said)) for name, value, said in block.bars[:items]]))
+    yield from left_out(len(block.bars), items, "bars")
+
+
+def draw_branch(branch: Branch, items: int | None) -> Iterator[RenderableType]:
+    tree = Tree(Text(plain(branch.text), style=TONES[branch.tone]))
+    waiting, drawn = [(tree, branch)], 0
+    while waiting:
+        at, node = waiting.pop()
+        for below in node.below:
+            drawn += 1
+            if items is not None and drawn > items:
+                at.add("…")
+                break
+            waiting.append((at.add(Text(plain(below.text), style=TONES[below.tone])), below))
+    yield tree
+
+
+def left_out(total: int, items: int | None, unit: str) -> Iterator[RenderableType]:
+    if items is not None and total > items:
+        yield Text(f"showing {items:,} of {total:,} {unit}")
+
+
+DRAW: dict[type[Block], Any] = {
+    Line: draw_line,
+    Table: draw_table,
+    Tokens: draw_token_block,
+    Bars: draw_bars,
+    Branch: draw_branch,
+}
 
 
 def summary(tokens: Sequence[TokenView]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-__all__ = ["MergeView", "Part", "TokenView", "merge_views", "token_parts", "token_text", "token_views"]
+__all__ = ["MergeView", "Part", "TokenView", "merge_views", "plain", "token_parts", "token_text", "token_views"]
 
 MARKS = {" ": "·", "\t": "→", "\n": "↵\n"}
 
@@ -101,6 +101,18 @@ def token_parts(tokens: Sequence[bytes]) -> list[list[Part]]:
 def token_text(token: bytes) -> str:
     """One token on one line, drawn by itself: a newline is `↵` and no more."""
     return "".join(part.text for part in token_parts([token])[0]).replace("\n", "")
+
+
+def plain(text: str) -> str:
+    r"""Words that are no tokens, such as a file's name: what does not print is escaped, but a newline is left.
+
+    >>> plain("a\x1b[31m\nb")
+    'a\\x1b[31m\nb'
+    """
+    if text.isprintable():
+        return text
+    kept = (char if char == "\n" or char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(kept)
 
 
 def character_part(char: str, before: list[Part]) -> Part:

@@ -1,0 +1,96 @@
+"""What a result shows, before any medium: a title and blocks of plain data. A medium draws each kind of block.
+
+The rules: a block holds everything that is to be seen and nothing that decides how; a tone says what a text means
+("bad" is a failure), and no meaning is carried by the tone alone. Left out: tokens themselves, which `_view` has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ._view import TokenView
+
+__all__ = ["Bars", "Block", "Branch", "Cell", "Line", "Table", "Tokens", "Tone", "View"]
+
+Tone = Literal["", "strong", "dim", "good", "warn", "bad"]
+
+
+class Cell(NamedTuple):
+    """A text of a table or line, and what it means."""
+
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One paragraph. Text that may hold anything (a user's) belongs through `token_text` first."""
+
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under heads.
+
+    Attributes:
+        heads: One for each column.
+        rows: As many cells in each as there are heads.
+        caption: What stands over it.
+        left: The columns that are written from the left; the others, figures, stand to the right.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+    caption: str = ""
+    left: Sequence[int] = (0,)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A text as its tokens.
+
+    Attributes:
+        tokens: In order; together they are the text.
+        caption: What stands over it, such as the tokenizer's name.
+        ids: Whether the ids are drawn too.
+        marked: The places of tokens to be pointed out: where they begin is a cut that others do not make.
+        titles: What is said of each token where a medium can keep it back (a pointer over it); empty for its id.
+    """
+
+    tokens: Sequence[TokenView]
+    caption: str = ""
+    ids: bool = False
+    marked: frozenset[int] = frozenset()
+    titles: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars from zero: the name before each, its value (at least 0), what is written behind."""
+
+    bars: Sequence[tuple[str, float, str]]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A tree: what is said at this node, and the nodes below it."""
+
+    text: str
+    tone: Tone = ""
+    below: Sequence[Branch] = ()
+
+
+Block = Line | Table | Tokens | Bars | Branch
+
+
+@dataclass(frozen=True)
+class View:
+    """What one result shows: a title, then blocks from top to bottom."""
+
+    title: str
+    blocks: Sequence[Block] = ()

@@ -1,0 +1,187 @@
+"""The views as HTML: a fragment for notebooks, and a page that stands alone.
+
+The rules: inline styles only, no script, no identifier, nothing fetched; only elements and attributes that sanitisers
+let through, written as they write them, so that sanitising changes nothing. The tick before a token and the marks are
+characters, so that the cuts are read where styles are taken away. Every token is isolated (`bdi`), so that a text from
+right to left does not move its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, View
+from ._palette import COLORS, TICK
+from ._view import Part, TokenView, plain, token_parts
+
+__all__ = ["document", "fragment"]
+
+MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
+TONES = {
+    "": "",
+    "strong": "font-weight:bold",
+    "dim": "opacity:0.75",
+    "good": "border-left:4px solid #2b8a3e;padding-left:4px",
+    "warn": "border-left:4px double #e67700;padding-left:4px",
+    "bad": "border-left:4px solid #c92a2a;padding-left:4px;font-weight:bold",
+}
+PARTS = {"text": "", "mark": "color:#555555", "bytes": "color:#8b0000;font-style:italic"}
+SPECIAL = "background-color:#444444;color:#ffffff;font-weight:bold"
+SCOPE = ' scope="col"'
+MARKED = "text-decoration:underline"
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }}
+main {{ overflow-x: auto; }}
+</style>
+</head>
+<body>
+<main>
+{fragment}
+</main>
+</body>
+</html>
+"""
+
+
+def document(view: View) -> str:
+    """One page that needs nothing else."""
+    return PAGE.format(title=escaped(view.title) or "toksmith", fragment=fragment(view))
+
+
+def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:
+    """The view as one `div`.
+
+    Args:
+        items: Draw at most so many rows, tokens, bars or branches of each block; None: all.
+        chars: Draw at most so many characters of each text; None: all.
+    """
+    drawn = [f"<p><strong>{escaped(view.title, chars)}</strong></p>"]
+    for block in view.blocks:
+        drawn += DRAW[type(block)](block, items, chars)
+    return "<div>" + "\n".join(drawn) + "</div>"
+
+
+def draw_line(line: Line, items: int | None, chars: int | None) -> Iterator[str]:
+    text = "<br>".join(escaped(line.text, chars).split("\n"))
+    yield element("p", TONES[line.tone], text)
+
+
+def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[str]:
+    left = frozenset(table.left)
+
+    def cells(row: Sequence[str | Cell], tag: str, more: str = "") -> str:
+        found = []
+        for column, cell in enumerate(row):
+            text, tone = (cell.text, cell.tone) if isinstance(cell, Cell) else (cell, "")
+            side = f"text-align:{'left' if column in left else 'right'}"
+            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", TONES[tone])))
+            found.append(f'<{tag}{more} style="{style}">{escaped(text, chars)}</{tag}>')
+        return f"<tr>{''.join(found)}</tr>"
+
+    caption = f"<caption>{escaped(table.caption, chars)}</caption>" if table.caption else ""
+    head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>"
+    body = "\n".join(cells(row, "td") for row in islice(table.rows, items))
+    yield f'<table style="border-collapse:collapse">{caption}{head}<tbody>{body}</tbody></table>'
+    yield from left_out(len(table.rows), items, "rows")
+
+
+def draw_tokens(block: Tokens, items: int | None, chars: int | None) -> Iterator[str]:
+    tokens = block.tokens[:items]
+    if block.caption:
+        yield element("p", "", escaped(block.caption, chars))
+    drawn = []
+    for place, (token, parts) in enumerate(zip(tokens, token_parts([view.token for view in tokens]), strict=True)):
+        said = block.titles[place] if block.titles else title(token)
+        style = SPECIAL if token.special else f"background-color:{COLORS[place % len(COLORS)]};color:#000000"
+        tick = TICK
+        if place in block.marked:
+            style, tick = f"{style};{MARKED}", TICK * 2
+        body = "".join(part_html(part, chars, token) for part in parts)
+        number = f"<small>{token.id}</small>" if block.ids else ""
+        drawn.append(f'<bdi title="{attribute(said[:200])}" style="{style}">{tick}{body}{number}</bdi>')
+    yield element("p", f"{MONO};line-height:1.7;overflow-wrap:anywhere", "<wbr>".join(drawn))
+    yield from left_out(len(block.tokens), items, "tokens")
+
+
+def part_html(part: Part, chars: int | None, token: TokenView) -> str:
+    text = "<br>".join(escaped(part.text, chars).split("\n"))
+    style = "" if token.special else PARTS[part.kind]
+    return f'<span style="{style}">{text}</span>' if style else text
+
+
+def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str]:
+    longest = max((value for _, value, _ in block.bars), default=0) or 1.0
+    rows = []
+    for name, value, said in block.bars[:items]:
+        wide = f"width:{max(value, 0) / longest:.1%}"
+        bar = f'<div style="background-color:#5c9dff;border-right:2px solid #0b3d91;height:12px;{wide}"></div>'
+        rows.append(
+            f'<tr><td style="text-align:right;padding:0 8px">{escaped(name, chars)}</td>'
+            f'<td style="width:320px">{bar}</td><td style="padding:0 8px">{escaped(said, chars)}</td></tr>'
+        )
+    caption = f"<caption>{escaped(block.caption, chars)}</caption>" if block.caption else ""
+    if rows:
+        yield f'<table style="border-collapse:collapse">{caption}<tbody>{"".join(rows)}</tbody></table>'
+    yield from left_out(len(block.bars), items, "bars")
+
+
+def draw_branch(branch: Branch, items: int | None, chars: int | None) -> Iterator[str]:
+    room = [len(branch.below) if items is None else items]
+
+    def inside(node: Branch) -> str:
+        text = element("span", ";".join(filter(None, (MONO, TONES[node.tone]))), escaped(node.text, chars))
+        found = []
+        for below in node.below:
+            if items is not None:
+                if room[0] <= 0:
+                    found.append("<li>…</li>")
+                    break
+                room[0] -= 1
+            found.append(inside(below))
+        return element("li", "", text + (element("ul", "", "".join(found)) if found else ""))
+
+    yield f"<ul>{inside(branch)}</ul>"
+
+
+def left_out(total: int, items: int | None, unit: str) -> Iterator[str]:
+    if items is not None and total > items:
+        yield f"<p>showing {items:,} of {total:,} {unit}; to_html() has all</p>"
+
+
+def title(token: TokenView) -> str:
+    """What is said of a token when a pointer rests on it."""
+    more = " …" if len(token.token) > 32 else ""
+    return f"id {token.id}{', special' if token.special else ''}: {token.token[:32].hex(' ')}{more}"
+
+
+def element(tag: str, style: str, inner: str) -> str:
+    return f'<{tag} style="{style}">{inner}</{tag}>' if style else f"<{tag}>{inner}</{tag}>"
+
+
+def escaped(text: str, chars: int | None = None) -> str:
+    if chars is not None and len(text) > chars:
+        text = f"{text[:chars]}… ({len(text):,} characters)"
+    return plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def attribute(text: str) -> str:
+    return plain(text).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+DRAW: dict[type[Block], Any] = {
+    Line: draw_line,
+    Table: draw_table,
+    Tokens: draw_tokens,
+    Bars: draw_bars,
+    Branch: draw_branch,
+}

@@ -1,0 +1,61 @@
+"""What every result is held to, in every medium: called by the tests of each part that has results."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import nh3
+from justhtml import JustHTML
+
+from toksmith._render import Shown, to_html, to_json, to_notebook, to_svg, to_text
+
+# What a sanitiser with an allow list lets through when it allows colours and sides, as notebooks' sanitisers do.
+STYLES = {
+    *("background-color", "border-collapse", "border-left", "border-right", "color", "font-family", "font-style"),
+    *("font-weight", "height", "line-height", "opacity", "overflow-wrap", "padding", "padding-left", "text-align"),
+    *("text-decoration", "vertical-align", "width"),
+}
+ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "*": {"style", "title"}}
+
+
+def cleaned(fragment: str) -> str:
+    return nh3.clean(fragment, attributes=ATTRIBUTES, filter_style_properties=STYLES)
+
+
+def without_space(text: str) -> str:
+    """`text` without what a sanitiser may write in another way: spaces, and `;` at the end of a style."""
+    return re.sub(r"\s|;(?=\")", "", text)
+
+
+def check_html(fragment: str, page: str) -> None:
+    """The fragment comes through a sanitiser as it was, loses no word without styles, and the page is valid."""
+    assert without_space(cleaned(fragment)) == without_space(fragment)
+    assert without_space(words(nh3.clean(fragment))) == without_space(words(fragment))
+    JustHTML(page, strict=True)  # raises at the first error of the HTML standard's parser
+    assert not re.search(r"<script|\bon\w+=|https?://|src=|href=|url\(", tags(page)), "something is run or fetched"
+
+
+def tags(markup: str) -> str:
+    return "".join(re.findall(r"<[^>]*>", re.sub(r'title="[^"]*"', "", markup)))
+
+
+def words(fragment: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", fragment))
+
+
+def check_shown(result: Shown) -> None:
+    """`result` is shown in every medium, and its methods are those of all results."""
+    for name in ("__str__", "__rich__", "_repr_html_", "to_dict", "to_json", "to_html", "to_svg"):
+        assert callable(getattr(result, name)), name
+    text, notebook = to_text(result), to_notebook(result)
+    assert str(result) == text
+    assert "\x1b" not in text
+    assert text.splitlines()[0].strip()
+    assert "\n" not in repr(result)
+    assert json.loads(to_json(result)) == result.to_dict()
+    assert len(notebook) <= 200_000
+    check_html(notebook, to_html(result))
+    ET.fromstring(to_svg(result))

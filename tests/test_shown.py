@@ -1,0 +1,131 @@
+"""Results in every medium: terminal text, notebook, page and picture, whatever they hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from shown_results import check_html, check_shown, words
+
+from toksmith import _render
+from toksmith._render import Bars, Branch, Cell, Line, Table, Tokens, TokenView, View
+
+HOSTILE = "<script>alert(1)</script>&amp;\"'\x1b[31m\u202eabc\ud800\x00"
+
+
+@dataclass(frozen=True, repr=False)
+class Sample:
+    """A result that shows what it is told."""
+
+    blocks: tuple[_render.Block, ...] = ()
+    title: str = "a sample"
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def view(self) -> View:
+        return View(self.title, self.blocks)
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.facts
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def tokens(*content: bytes) -> tuple[TokenView, ...]:
+    return tuple(TokenView(place, token, token == b"<end>") for place, token in enumerate(content))
+
+
+def deep(levels: int) -> Branch:
+    branch = Branch("leaf", "dim")
+    for level in range(levels):
+        branch = Branch(f"node {level}", below=(branch, Branch("side")))
+    return branch
+
+
+BLOCKS: dict[str, _render.Block] = {
+    "line": Line("two\nlines", "warn"),
+    "hostile line": Line(HOSTILE, "bad"),
+    "table": Table(["name", "count"], [["a", "1"], [Cell("b", "bad"), "2,000"]], "a caption"),
+    "hostile table": Table([HOSTILE], [[HOSTILE], [Cell(HOSTILE, "good")]], HOSTILE),
+    "empty table": Table(["name"], []),
+    "tokens": Tokens(tokens(b"def", b" f", b"\n\n  ", b"\xe2\x98", b"\x80", b"<end>"), "gpt2", ids=True),
+    "marked": Tokens(tokens(b"a", b"b"), marked=frozenset({1}), titles=(HOSTILE, "second")),
+    "hostile tokens": Tokens(tokens(HOSTILE.encode("utf-8", "replace"), b"\xff</bdi>", "\u05d0\u0301".encode())),
+    "no tokens": Tokens(()),
+    "bars": Bars([("a", 1, "one"), (HOSTILE, 0, HOSTILE)], "a caption"),
+    "no bars": Bars([]),
+    "tree": deep(20),
+    "hostile tree": Branch(HOSTILE, "strong", (Branch(HOSTILE),)),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_every_block_is_shown_in_every_medium(name: str) -> None:
+    check_shown(Sample((BLOCKS[name],)))
+    check_shown(Sample((BLOCKS[name],), title=HOSTILE))
+
+
+@example(HOSTILE)
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_text_is_shown(text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    blocks = (Line(text), Table([text], [[text]]), Tokens(tokens(data[:3], data[3:])), Branch(text))
+    check_shown(Sample(blocks, title=text or "empty"))
+
+
+def test_what_is_seen() -> None:
+    text = str(Sample(tuple(BLOCKS[name] for name in ("line", "table", "tokens", "marked", "bars", "tree"))))
+    for seen in ("a sample", "two\nlines", "2,000", "▏def▏·f▏↵", "▏0▏1▏2", "▏a▏▏b", "one", "node 19", "leaf"):
+        assert seen in text
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_every_medium_says_the_same_words() -> None:
+    sample = Sample((BLOCKS["table"], BLOCKS["tokens"], BLOCKS["tree"]))
+    told = sample._repr_html_()
+    for said in ("a caption", "2,000", "▏def", "<98>", "☀", "node 3", "side"):
+        for medium in (str(sample), words(told), words(sample.to_html()), words(sample.to_svg())):
+            assert said in medium
+    assert 'title="id 1: 20 66"' in told
+
+
+def test_colour_is_not_the_only_difference() -> None:
+    """Without style, each token still begins with its tick."""
+    plain = re.sub(r' style="[^"]*"', "", Sample((BLOCKS["tokens"],))._repr_html_())
+    assert plain.count("▏") == 6
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Tokens(tokens(*[b"x" * 50] * 30_000)),
+        Table(["text"], [["y" * 300]] * 5_000),
+        Bars([("name", 1, "z" * 100)] * 10_000),
+        Branch("root", below=[Branch("w" * 100)] * 10_000),
+        Line("v" * 1_000_000),
+    ],
+    ids=lambda block: type(block).__name__,
+)
+def test_a_notebook_shows_at_most_200_000_characters(block: _render.Block) -> None:
+    sample = Sample((block,))
+    notebook = sample._repr_html_()
+    assert 1_000 < len(notebook) <= 200_000
+    assert re.search(r"showing [\d,]+ of|… \(1,000,000 characters\)|<li>…</li>", notebook)
+    assert len(sample.to_html()) > 500_000
+    check_html(
+        notebook, sample.to_html()[:0] or "<!DOCTYPE html><html><head><title>x</title></head><body></body></html>"
+    )
+
+
+def test_a_wide_character_keeps_its_cells_in_a_picture() -> None:
+    picture = Sample((Tokens(tokens("한국".encode(), b"ab")),)).to_svg()
+    assert re.search(r'textLength="42.0"[^>]*>▏한국<', picture)  # a tick and two characters of two cells of 8.4
+    assert re.search(r'textLength="25.2"[^>]*>▏ab<', picture)
