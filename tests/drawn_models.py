@@ -46,6 +46,9 @@ def training_records(draw: st.DrawFn) -> TrainingRecord:
     )
 
 
+score_types: Any = st.sampled_from([np.float32, np.float64])
+
+
 @st.composite
 def models(draw: st.DrawFn) -> Model:
     """Any model: byte-level merges under permuted ids with holes, or whole words or characters with scores."""
@@ -80,9 +83,12 @@ def models(draw: st.DrawFn) -> Model:
         merges=merges.astype(np.uint32),
         merge_rule=rule,
         whole_piece=draw(st.booleans()),
-        scores=None if scores is None else np.array([draw(scores) for _ in tokens], np.float32),
+        scores=None if scores is None else np.array([draw(scores) for _ in tokens], draw(score_types)),
         unknown_id=draw(st.none() | st.integers(0, 2**24 - 1)),
         byte_fallback=draw(st.booleans()),
+        continuing_subword_prefix=draw(st.sampled_from(["", "##"])),
+        end_of_word_suffix=draw(st.sampled_from(["", "</w>"])),
+        max_piece_chars=draw(st.sampled_from([None, 100])),
         **{name: tuple(draw(steps)) for name in ("normalizers", "splitters", "decoders", "post")},
         added_tokens=tuple(AddedToken(content, draw(free), *draw(flags)) for content in contents),
         training=draw(st.none() | training_records()),

@@ -515,6 +515,7 @@ def test_models_with_names_that_do_not_exist(fields: dict[str, Any]) -> None:
         ({"byte_fallback": True}, "byte_fallback"),
         ({"unknown_id": 5}, "unknown_id"),
         ({"scores": np.zeros(256, np.float32)}, "scores"),
+        ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
         ({"added_tokens": (AddedToken("<x>", 300, lstrip=True),)}, "lstrip of the added token '<x>'"),
         ({"added_tokens": (AddedToken("<x>", 300, single_word=True),)}, "single_word"),
     ],

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._errors import ModelError
 
-__all__ = ["AddedToken", "Model", "Step", "TokenTable", "TrainingRecord", "regex_split"]
+__all__ = ["RARE_FIELDS", "AddedToken", "Model", "Step", "TokenTable", "TrainingRecord", "regex_split"]
 
 Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
@@ -140,6 +140,15 @@ class TrainingRecord:
     stopped_because: str
 
 
+# Fields of few models, with the value that most have. `score_type` is the type of the scores.
+RARE_FIELDS: Mapping[str, Any] = {
+    "continuing_subword_prefix": "",
+    "end_of_word_suffix": "",
+    "max_piece_chars": None,
+    "score_type": "float32",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """One tokenizer as a value. See ARCHITECTURE.md, "What a Model holds".
@@ -152,6 +161,10 @@ class Model:
         whole_piece: Whether a piece that is a token is that token, without merging.
         splitters: Steps that cut the text into pieces, each working on the pieces of the one before; none: the raw stream.
         added_tokens: In order; several may share an id, and decoding gives the first.
+        scores: float32 or float64, shape (len(tokens),); the sums of `kind="unigram"` are made in their type.
+        continuing_subword_prefix: What a token starts with that continues a piece (`##`), for `kind="wordpiece"`.
+        end_of_word_suffix: What a token ends with that ends a piece (`</w>`); "" for no such mark.
+        max_piece_chars: The longest piece that is not unknown as a whole, for `kind="wordpiece"`; None for no limit.
         training: The record, or None for a tokenizer that was not trained here.
         metadata: Free text by name; like `training` no part of equality and fingerprint.
     """
@@ -163,9 +176,12 @@ class Model:
     merges: NDArray[np.uint32] = field(default_factory=lambda: np.empty((0, 3), np.uint32))
     merge_rule: MergeRule = "pair"
     whole_piece: bool = False
-    scores: NDArray[np.float32] | None = None
+    scores: NDArray[np.float32] | NDArray[np.float64] | None = None
     unknown_id: int | None = None
     byte_fallback: bool = False
+    continuing_subword_prefix: str = ""
+    end_of_word_suffix: str = ""
+    max_piece_chars: int | None = None
     normalizers: tuple[Step, ...] = ()
     splitters: tuple[Step, ...] = ()
     decoders: tuple[Step, ...] = ()
@@ -180,7 +196,8 @@ class Model:
         set_field(self, "ids", frozen(self.ids, np.uint32))
         set_field(self, "merges", frozen(np.reshape(self.merges, (-1, 3)), np.uint32))
         if self.scores is not None:
-            set_field(self, "scores", frozen(self.scores, np.float32))
+            exact = np.asarray(self.scores).dtype == np.float64
+            set_field(self, "scores", frozen(self.scores, np.float64 if exact else np.float32))
         table = self.tokens
         vocab = _core.Vocab(
             self.kind, self.unit, table.blob, table.ends, self.ids, self.merges, self.merge_rule, self.whole_piece
@@ -214,8 +231,15 @@ class Model:
         return max([largest, *(added.id for added in self.added_tokens)]) + 1
 
     def fields(self) -> dict[str, Any]:
-        """The fields that are no tables, as JSON values by name; `training` and `metadata` left out."""
+        """The fields that are no tables, as JSON values by name; `training` and `metadata` left out.
+
+        Those of `RARE_FIELDS` are there only where they are not what most models have.
+        """
+        rare = {name: getattr(self, name) for name in RARE_FIELDS if name != "score_type"}
+        if self.scores is not None:
+            rare["score_type"] = str(self.scores.dtype)
         return {
+            **{name: value for name, value in rare.items() if value != RARE_FIELDS[name]},
             "added_tokens": [vars(added) for added in self.added_tokens],
             "byte_fallback": self.byte_fallback,
             "decoders": steps_to_json(self.decoders),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from . import _core, _formats
 from ._errors import ModelError, NotInVocabulary, UnknownId
-from ._model import Model, Step
+from ._model import RARE_FIELDS, Model, Step
 from ._results import Ragged, StreamDecoder
 from ._steps import character_options, is_run, refused_characters
 from ._text_files import encoded_file
@@ -284,6 +284,7 @@ def refuse_what_is_not_executed(model: Model) -> None:
     parts: list[tuple[str, bool]] = [
         (f"kind {model.kind!r}", model.kind not in ("bpe", "chars", "words")),
         *refused_characters(model),
+        *((name, getattr(model, name) != usual) for name, usual in RARE_FIELDS.items() if name != "score_type"),
         *((f"the step {step.kind!r} in post", True) for step in model.post),
     ]
     parts += [(f"the splitter {step}", not executed(step)) for step in model.splitters]

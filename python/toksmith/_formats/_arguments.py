@@ -92,6 +92,9 @@ NEEDED: dict[str, Callable[[Model], bool]] = {
     "scores": lambda model: model.scores is not None,
     "unknown_id": lambda model: model.unknown_id is not None,
     "byte_fallback": lambda model: model.byte_fallback,
+    "continuing_subword_prefix": lambda model: bool(model.continuing_subword_prefix),
+    "end_of_word_suffix": lambda model: bool(model.end_of_word_suffix),
+    "max_piece_chars": lambda model: model.max_piece_chars is not None,
 }
 REASONS = {
     "added_tokens": "load(special_tokens=…) gives contents and ids of special tokens, and no other flags",

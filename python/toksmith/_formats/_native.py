@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
-from .._model import AddedToken, Kind, MergeRule, Model, Step, TokenTable, TrainingRecord
+from .._model import RARE_FIELDS, AddedToken, Kind, MergeRule, Model, Step, TokenTable, TrainingRecord
 from ._arguments import PatternArgument, refuse_arguments
 from ._json import dump_json, parse_json
 
@@ -92,7 +92,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     tokens_at = reader.start
     merges = reader.merges()
     merges_at = reader.start
-    scores = reader.scores(len(ids))
+    scores = reader.scores(len(ids), fields.pop("score_type", "float32"))
     training = reader.training()
     metadata = reader.metadata()
     reader.checksum()
@@ -192,21 +192,22 @@ class Reader:
             raise FormatError(self.path, place, f"an id is not below {ID_LIMIT}")
         return table.astype(np.uint32)
 
-    def scores(self, tokens: int) -> NDArray[np.float32] | None:
+    def scores(self, tokens: int, score_type: str) -> NDArray[np.float32] | NDArray[np.float64] | None:
         """The scores, one for each token, where there is a section of them."""
         if not self.follows("scores"):
             return None
         count = self.count("scores")
         if count != tokens:
             self.fail(f"there are {tokens} tokens and {count} scores; each token has one")
-        scores = np.empty(tokens, np.float32)
+        scores = np.empty(tokens, np.float64)
+        largest = float(np.finfo(np.dtype(score_type)).max)
         for place in range(tokens):
             line = self.line()
             value = float(line) if SCORE.fullmatch(line) else math.nan
-            if not abs(value) <= float(np.finfo(np.float32).max):
+            if not abs(value) <= largest:
                 self.fail(f"expected a finite decimal number, not {line[:40]!r}")
             scores[place] = value
-        return scores
+        return scores if score_type == "float64" else scores.astype(np.float32)
 
     def training(self) -> TrainingRecord | None:
         """The training record, where there is one."""
@@ -269,7 +270,12 @@ ADDED_TOKEN = {
 
 def checked_header(reader: Reader, header: dict[str, Any]) -> dict[str, Any]:
     """The header as arguments of `Model`; every value has its type."""
+    rare = {name: header.pop(name) for name in RARE_FIELDS if name in header}
     reader.names("model", header, (*CHOICES, *STEPS, "added_tokens", "unknown_id"))
+    for name, value in rare.items():
+        holds = type(value) is type(RARE_FIELDS[name]) or (name == "max_piece_chars" and type(value) is int)
+        holds = holds and value != RARE_FIELDS[name] and (name != "score_type" or value == "float64")
+        reader.check(f"model.{name}", value, holds, "a value that it may have, and not the usual one")
     for name, choices in CHOICES.items():
         value = header[name]
         holds = type(value) is type(choices[0]) and value in choices
@@ -282,7 +288,7 @@ def checked_header(reader: Reader, header: dict[str, Any]) -> dict[str, Any]:
         reader.check(f"model.{name}", header[name], holds, "a list of objects")
     steps = {name: tuple(checked_step(reader, name, item) for item in header[name]) for name in STEPS}
     added = tuple(checked_added_token(reader, item) for item in header["added_tokens"])
-    return {**header, **steps, "added_tokens": added}
+    return {**header, **rare, **steps, "added_tokens": added}
 
 
 def checked_step(reader: Reader, name: str, item: dict[str, Any]) -> Step:
