@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from shown_results import check_html, check_shown, words
+from shown_results import check_fragment, check_shown, words
 
 from toksmith import _render
 from toksmith._render import Bars, Branch, Cell, Line, Table, Tokens, TokenView, View
@@ -78,7 +78,7 @@ def test_every_block_is_shown_in_every_medium(name: str) -> None:
 def test_any_text_is_shown(text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
     blocks = (Line(text), Table([text], [[text]]), Tokens(tokens(data[:3], data[3:])), Branch(text))
-    check_shown(Sample(blocks, title=text or "empty"))
+    check_shown(Sample(blocks, title=f"title {text}"))
 
 
 def test_what_is_seen() -> None:
@@ -106,7 +106,7 @@ def test_colour_is_not_the_only_difference() -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        Tokens(tokens(*[b"x" * 50] * 30_000)),
+        Tokens(tokens(*[b"x" * 50] * 5_000)),
         Table(["text"], [["y" * 300]] * 5_000),
         Bars([("name", 1, "z" * 100)] * 10_000),
         Branch("root", below=[Branch("w" * 100)] * 10_000),
@@ -120,9 +120,7 @@ def test_a_notebook_shows_at_most_200_000_characters(block: _render.Block) -> No
     assert 1_000 < len(notebook) <= 200_000
     assert re.search(r"showing [\d,]+ of|… \(1,000,000 characters\)|<li>…</li>", notebook)
     assert len(sample.to_html()) > 500_000
-    check_html(
-        notebook, sample.to_html()[:0] or "<!DOCTYPE html><html><head><title>x</title></head><body></body></html>"
-    )
+    check_fragment(notebook)
 
 
 def test_a_wide_character_keeps_its_cells_in_a_picture() -> None:
