@@ -17,6 +17,7 @@ except ImportError as problem:  # pragma: no cover - the build is missing, and o
         raise ImportError("the compiled core of toksmith is missing; build it with `make`") from _MISSING_CORE
 
 else:
+    from . import explain
     from ._corpus import Files, files
     from ._encodings import encodings
     from ._errors import (
@@ -77,6 +78,7 @@ else:
         "UnknownName",
         "encode_corpus",
         "encodings",
+        "explain",
         "files",
         "formats",
         "load",

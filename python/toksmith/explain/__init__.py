@@ -1,0 +1,37 @@
+"""Why a text was cut where it was cut: views of pieces, merges and tokens, for any tokenizer, offline.
+
+Every result prints well in a terminal, shows itself in a notebook, and gives `to_dict()`, `to_json()`, `to_html()` and
+`to_svg()`. One function and one file for each view; what they are drawn with is `toksmith._render`. Left out: numbers
+about a whole corpus (`toksmith.metrics`) and judgements about a tokenizer (`toksmith.doctor`).
+
+>>> import toksmith
+>>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+>>> print(toksmith.explain.pieces(tok, "slow"))
+pieces and tokens by bpe, 259 tokens
+1 piece, 2 tokens, 4 characters, 4 bytes, 2.00 bytes per token
+▏s▏low
+piece  tokens  ids
+slow   ▏s▏low  115 257
+"""
+
+from __future__ import annotations
+
+from ._merges import Candidate, Merges, MergeStep, merges
+from ._pieces import Pieces, Token, pieces
+from ._rules import Symbol, Use
+from ._tree import Node, Tree, tree
+
+__all__ = [
+    "Candidate",
+    "MergeStep",
+    "Merges",
+    "Node",
+    "Pieces",
+    "Symbol",
+    "Token",
+    "Tree",
+    "Use",
+    "merges",
+    "pieces",
+    "tree",
+]

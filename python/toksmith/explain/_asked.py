@@ -1,0 +1,79 @@
+"""What the views are asked of: tokenizers by name, and where the tokens and pieces of a text lie in its bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import InvalidOption
+from .._tokenizer import Special, Tokenizer
+from ..reference import cut
+
+__all__ = ["Tokenizers", "name_of", "named_tokenizers", "piece_ends", "pieces_in", "token_ends", "token_json"]
+
+INVALID = re.compile("([\udc80-\udcff]+)")  # what decoding makes of bytes that are part of no character
+Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
+
+
+@lru_cache(maxsize=64)
+def name_of(tok: Tokenizer) -> str:
+    """What a tokenizer is called where nobody named it."""
+    return f"{tok.model.kind}, {len(tok):,} tokens"
+
+
+def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
+    """The tokenizers by name; those without a name are called after what they are, and numbered.
+
+    Raises:
+        InvalidOption: There is none.
+    """
+    if isinstance(toks, Tokenizer):
+        return {name_of(toks): toks}
+    if isinstance(toks, Mapping):
+        named = dict(toks)
+    else:
+        named = {f"{place}: {name_of(tok)}": tok for place, tok in enumerate(toks, 1)}
+    if not named:
+        raise InvalidOption("toks", toks, "at least one tokenizer")
+    return named
+
+
+def token_ends(tok: Tokenizer, data: bytes, ids: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Where each token ends in the bytes of its text; the tokens partition the text."""
+    return np.cumsum([len(tok.token_bytes(id)) for id in ids.tolist()], dtype=np.int64)
+
+
+def piece_ends(tok: Tokenizer, data: bytes, special: Special) -> list[int]:
+    """Where each piece ends in the bytes of the text; a special or added token is a piece of its own."""
+    model = tok.model
+    specials = {added.content: added.id for added in model.added_tokens if added.special}
+    others = {added.content: added.id for added in model.added_tokens if not (added.special or added.normalized)}
+    ends: list[int] = []
+    at = 0
+    for segment, id in cut(data, specials, special, others):
+        pieces = pieces_in(tok, segment) if id is None else [segment]
+        for piece in pieces:
+            at += len(piece)
+            ends.append(at)
+    return ends
+
+
+def pieces_in(tok: Tokenizer, data: bytes) -> list[bytes]:
+    """The pieces of a text without special tokens; where a normalizer changes texts, the text is one piece."""
+    if tok.model.normalizers:
+        return [data] if data else []
+    pieces: list[bytes] = []
+    for part in INVALID.split(data.decode("utf-8", "surrogateescape")):
+        encoded = part.encode("utf-8", "surrogateescape")
+        if part:
+            pieces += [encoded] if INVALID.match(part) else tok._engine.split(encoded)
+    return pieces
+
+
+def token_json(token: bytes) -> dict[str, str]:
+    """Bytes as JSON values: `text` to read, `hex` exact."""
+    return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}

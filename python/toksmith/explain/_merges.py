@@ -1,0 +1,202 @@
+"""A piece, merge by merge: which pairs could merge at each step, which did, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _render
+from .._errors import InvalidOption, NotInVocabulary
+from .._render import Block, Cell, Line, Table, Tokens, TokenView, View, token_text
+from .._tokenizer import Text, Tokenizer
+from ..reference import utf8
+from ._asked import name_of, pieces_in, token_json
+from ._rules import Rules, Symbol, rules_of
+
+__all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
+
+MOST_SYMBOLS = 512  # every step looks at every pair: more is a picture for nobody
+
+
+class Candidate(NamedTuple):
+    """Two neighbours that may merge: the place of the left one, the rank (the lowest wins), the id that they become."""
+
+    place: int
+    rank: int
+    id: int
+
+
+@dataclass(frozen=True)
+class MergeStep:
+    """One merge: the symbols before it, the pairs that may merge, and which of them does.
+
+    Attributes: `symbols` from left to right; `candidates` by place; `chosen`, the one of the lowest rank, and the
+    leftmost of equals.
+    """
+
+    symbols: tuple[Symbol, ...]
+    candidates: tuple[Candidate, ...]
+    chosen: Candidate
+
+
+@dataclass(frozen=True, repr=False)
+class Merges:
+    """How one piece becomes tokens.
+
+    Attributes:
+        piece: Its bytes.
+        whole_id: The id of the whole piece, where the model looks that up before it merges; else None.
+        steps: The merges, in order. With a `whole_id` they are what would happen without the look-up.
+        merged: The symbols that merging ends with; a character without a token has the id None.
+        ids: The ids of the piece: `whole_id`, or those of `merged`, where None became bytes or the unknown id.
+        cut: How many pieces the tokenizer makes of these bytes; 1 unless it would cut them.
+    """
+
+    tokenizer: str
+    piece: bytes
+    whole_id: int | None
+    steps: tuple[MergeStep, ...]
+    merged: tuple[Symbol, ...]
+    ids: tuple[int, ...]
+    cut: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The steps as JSON values; bytes are hex."""
+        return {
+            "tokenizer": self.tokenizer,
+            "piece": token_json(self.piece),
+            "cut": self.cut,
+            "whole_id": self.whole_id,
+            "ids": list(self.ids),
+            "steps": [
+                {
+                    "symbols": [symbol_json(symbol) for symbol in step.symbols],
+                    "candidates": [candidate._asdict() for candidate in step.candidates],
+                    "chosen": step.chosen._asdict(),
+                }
+                for step in self.steps
+            ],
+            "merged": [symbol_json(symbol) for symbol in self.merged],
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"{token_text(self.piece)} merged by {self.tokenizer}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        if self.cut != 1:
+            yield Line(f"the tokenizer cuts these bytes into {self.cut} pieces; here they are merged as one", "warn")
+        if self.whole_id is not None:
+            same = [symbol.id for symbol in self.merged] == [self.whole_id]
+            alone = "merging alone ends there too" if same else "merging alone does not end there"
+            yield Line(f"the whole piece is token {self.whole_id}: it is looked up before anything merges; {alone}")
+        rows = [self.row(number, step) for number, step in enumerate(self.steps, 1)]
+        if rows:
+            yield Table(["step", "symbols", "merges", "rank", "becomes", "candidates"], rows, left=(1, 2, 5))
+        ids = " ".join(map(str, self.ids))
+        yield Tokens([TokenView(0, symbol.token) for symbol in self.merged], "in the end" if rows else "nothing merges")
+        yield Line(f"ids: {ids}")
+
+    def row(self, number: int, step: MergeStep) -> list[str | Cell]:
+        """One step in a table."""
+        left, right = (token_text(symbol.token) for symbol in step.symbols[step.chosen.place : step.chosen.place + 2])
+        symbols = "".join(f"▏{token_text(symbol.token)}" for symbol in step.symbols)
+        others = [f"{pair_text(step.symbols, other)} {other.rank}" for other in step.candidates if other != step.chosen]
+        shown = ", ".join(others[:6]) + (f" and {len(others) - 6} more" if len(others) > 6 else "")
+        return [
+            str(number),
+            symbols,
+            f"{left} + {right}",
+            str(step.chosen.rank),
+            str(step.chosen.id),
+            Cell(shown, "dim"),
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Merges of {token_text(self.piece)}: {len(self.steps)} steps, {len(self.ids)} ids>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def merges(tok: Tokenizer, piece: Text) -> Merges:
+    r"""How one piece becomes tokens, merge by merge, with all pairs that could merge at each step.
+
+    At each step the pair of the lowest rank merges, and the leftmost of equals. `piece` is taken as one piece, even
+    where the tokenizer would cut it, and as it stands after normalizing (SentencePiece's `▁` for a space).
+
+    Args:
+        piece: At most 512 symbols (bytes, or characters for a tokenizer of characters).
+    Raises:
+        InvalidOption: The piece is longer, or the tokenizer does not merge (unigram, WordPiece).
+        NotInVocabulary: A symbol in the end has no token, and the model has nothing in its place.
+    Cost: the square of the symbols.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> print(toksmith.explain.merges(tok, "slow"))
+    slow merged by bpe, 259 tokens
+    step  symbols   merges  rank  becomes  candidates
+       1  ▏s▏l▏o▏w  l + o      0      256
+       2  ▏s▏lo▏w   lo + w     1      257
+    <BLANKLINE>
+    in the end
+    ▏s▏low
+    ids: 115 257
+    """
+    rules = rules_of(tok)
+    data = utf8(piece)
+    symbols = rules.symbols(data)
+    if len(symbols) > MOST_SYMBOLS:
+        raise InvalidOption("piece", f"{len(symbols):,} symbols", f"at most {MOST_SYMBOLS}; cut it with explain.pieces")
+    steps, merged = steps_of(rules, symbols)
+    whole = tok.model.vocab.id(data) if tok.model.whole_piece and data else None
+    ids = tuple(final_ids(tok, merged)) if whole is None else (whole,)
+    return Merges(name_of(tok), data, whole, tuple(steps), tuple(merged), ids, len(pieces_in(tok, data)))
+
+
+def steps_of(rules: Rules, symbols: list[Symbol]) -> tuple[list[MergeStep], list[Symbol]]:
+    """The merges that happen among the symbols of one piece, and the symbols that are left."""
+    steps = []
+    while candidates := [
+        Candidate(place, *found)
+        for place in range(len(symbols) - 1)
+        if (found := rules.merge(symbols[place], symbols[place + 1])) is not None
+    ]:
+        chosen = min(candidates, key=lambda candidate: (candidate.rank, candidate.place))
+        steps.append(MergeStep(tuple(symbols), tuple(candidates), chosen))
+        left, right = symbols[chosen.place : chosen.place + 2]
+        joined = Symbol(left.token + right.token, chosen.id)
+        symbols = [*symbols[: chosen.place], joined, *symbols[chosen.place + 2 :]]
+    return steps, symbols
+
+
+def final_ids(tok: Tokenizer, symbols: list[Symbol]) -> Iterator[int]:
+    """The ids of symbols: one without a token becomes its bytes, or the unknown id, once for several in a row."""
+    model = tok.model
+    for place, symbol in enumerate(symbols):
+        if symbol.id is not None:
+            yield symbol.id
+        elif model.byte_fallback:
+            yield from (tok.token_id(f"<0x{byte:02X}>") for byte in symbol.token)
+        elif model.unknown_id is None:
+            raise NotInVocabulary(symbol.token)
+        elif place == 0 or symbols[place - 1].id is not None:
+            yield model.unknown_id
+
+
+def symbol_json(symbol: Symbol) -> dict[str, Any]:
+    """A symbol as JSON values."""
+    return {"id": symbol.id, **token_json(symbol.token)}
+
+
+def pair_text(symbols: tuple[Symbol, ...], candidate: Candidate) -> str:
+    """A pair as it is written."""
+    left, right = symbols[candidate.place : candidate.place + 2]
+    return f"{token_text(left.token)} + {token_text(right.token)}"

@@ -1,0 +1,195 @@
+"""A text as its pieces and tokens, each with where it lies, what it is and how it ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .. import _render
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._tokenizer import Special, Text, Tokenizer
+from ..reference import utf8
+from ._asked import name_of, piece_ends, token_ends, token_json
+from ._rules import ranks_of
+
+__all__ = ["Kind", "Pieces", "Token", "pieces", "token_kind"]
+
+Kind = Literal["whole", "starts inside", "ends inside", "inside", "byte", "special"]
+MOST_ROWS = 100
+SAID: dict[Kind, str] = {
+    "whole": "whole characters",
+    "starts inside": "starts inside a character",
+    "ends inside": "ends inside a character",
+    "inside": "starts and ends inside a character",
+    "byte": "a byte of a character",
+    "special": "special",
+}
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token of a text.
+
+    Attributes: `id`; `token`, its bytes; `start` and `end`, the bytes of the text that it stands for; `kind`, whether
+    these bytes are whole characters; `rank`, its place in the order of merges (None: made by none).
+    """
+
+    id: int
+    token: bytes
+    start: int
+    end: int
+    kind: Kind
+    rank: int | None
+
+
+@dataclass(frozen=True, repr=False)
+class Pieces:
+    """A text, cut into pieces and tokens.
+
+    Attributes:
+        tokenizer: What it is called.
+        text: The bytes of the text.
+        tokens: In order; their byte ranges partition the text.
+        ends: Where each piece ends, in bytes of the text.
+    """
+
+    tokenizer: str
+    text: bytes
+    tokens: tuple[Token, ...]
+    ends: tuple[int, ...]
+
+    def rows(self) -> Iterator[tuple[int, int, tuple[Token, ...]]]:
+        """Where each piece starts and ends, in bytes, and its tokens; a token over several pieces is in its last."""
+        start, first, last = 0, 0, 0
+        for end in self.ends:
+            while last < len(self.tokens) and self.tokens[last].end <= end:
+                last += 1
+            yield start, end, self.tokens[first:last]
+            start, first = end, last
+
+    def to_dict(self) -> dict[str, Any]:
+        """Text, tokens and pieces as JSON values; bytes are hex, ranges are of bytes."""
+        return {
+            "tokenizer": self.tokenizer,
+            "bytes": len(self.text),
+            "chars": len(self.text.decode("utf-8", "replace")),
+            "tokens": [
+                {
+                    "id": token.id,
+                    **token_json(token.token),
+                    "start": token.start,
+                    "end": token.end,
+                    "kind": token.kind,
+                    "rank": token.rank,
+                }
+                for token in self.tokens
+            ],
+            "piece_ends": list(self.ends),
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"pieces and tokens by {self.tokenizer}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        views = self.views()
+        titles = [self.title(token) for token in self.tokens]
+        several = "" if len(self.ends) == 1 else "s"
+        yield Line(f"{len(self.ends):,} piece{several}, {_render.summary(views)}")
+        yield Tokens(views, titles=titles)
+        rows = []
+        for start, end, tokens in self.rows():
+            ids = " ".join(str(token.id) for token in tokens)
+            drawn = "".join(f"▏{token_text(token.token)}" for token in tokens)
+            rows.append([token_text(self.text[start:end]), drawn, ids])
+            if len(rows) == MOST_ROWS:
+                break
+        yield Table(["piece", "tokens", "ids"], rows, left=(0, 1, 2))
+        if len(self.ends) > MOST_ROWS:
+            yield Line(f"the first {MOST_ROWS} of {len(self.ends):,} pieces; to_dict() has all", "dim")
+
+    def views(self) -> list[TokenView]:
+        """The tokens as they are drawn."""
+        return [TokenView(token.id, token.token, token.kind == "special") for token in self.tokens]
+
+    def title(self, token: Token) -> str:
+        """What is said of a token beside its picture."""
+        rank = "" if token.rank is None else f", rank {token.rank}"
+        return f"id {token.id}{rank}, bytes {token.start}-{token.end}, {SAID[token.kind]}: {token.token[:32].hex(' ')}"
+
+    def __repr__(self) -> str:
+        return f"<Pieces of {len(self.text):,} bytes: {len(self.ends):,} pieces, {len(self.tokens):,} tokens>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
+    """The pieces of a text, and the tokens of each.
+
+    No merge reaches from one piece into another. Where a normalizer changes the text before it is split, the whole text
+    stands as one piece.
+
+    Args:
+        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+    Raises: as `Tokenizer.encode`.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3)
+    >>> found = toksmith.explain.pieces(tok, "slow lower")
+    >>> [(start, end, [token.id for token in tokens]) for start, end, tokens in found.rows()]
+    [(0, 4, [115, 257]), (4, 10, [258, 101, 114])]
+    >>> found.tokens[1].token, found.tokens[1].rank
+    (b'low', 1)
+    """
+    data = utf8(text)
+    ids = tok.encode_array(data, special=special)
+    ranks = ranks_of(tok)
+    found: list[Token] = []
+    facts: dict[int, tuple[bytes, Kind, int | None]] = {}
+    specials = frozenset(tok.special_tokens.values())
+    start = 0
+    for id, end in zip(ids.tolist(), token_ends(tok, data, ids).tolist(), strict=True):
+        if id not in facts:
+            token = tok.token_bytes(id)
+            kind: Kind = "special" if id in specials else token_kind(token)
+            facts[id] = (token, kind, ranks.get(id))
+        token, kind, rank = facts[id]
+        found.append(Token(id, token, start, end, kind, rank))
+        start = end
+    return Pieces(name_of(tok), data, tuple(found), tuple(piece_ends(tok, data, special)))
+
+
+def token_kind(token: bytes) -> Kind:
+    r"""Whether a token's bytes are whole characters, and where not.
+
+    >>> [token_kind(token) for token in (b"a", b"\xa4\xa8", b" \xe0", b"\xa8\xe0", b"\xe0")]
+    ['whole', 'starts inside', 'ends inside', 'inside', 'byte']
+    """
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        if len(token) == 1:
+            return "byte"
+        starts = 0x80 <= token[0] < 0xC0
+        ends = bool(incomplete_end(token))
+        return "inside" if starts and ends else "ends inside" if ends else "starts inside"
+    return "whole"
+
+
+def incomplete_end(token: bytes) -> int:
+    """How many bytes at the end begin a character that they do not complete."""
+    for back in range(1, min(3, len(token)) + 1):
+        lead = token[-back]
+        if lead >= 0xC0:
+            needed = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+            return back if needed > back else 0
+        if lead < 0x80:
+            return 0
+    return 0

@@ -1,0 +1,184 @@
+"""The forest of tokens: what a token was merged of, down to bytes, and what is merged of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _render
+from .._render import Block, Branch, Line, Table, View, token_text
+from .._tokenizer import Tokenizer
+from ._asked import name_of, token_json
+from ._merges import MOST_SYMBOLS, steps_of
+from ._rules import BYTE_TOKEN, Rules, Symbol, Use, rules_of
+
+__all__ = ["Node", "Tree", "tree"]
+
+DEEPEST = 40  # levels that are drawn: deeper ones run out of the page
+MOST_CHILDREN = 50
+
+
+@dataclass(frozen=True)
+class Node:
+    """A token in the tree of another: its symbol, the rank of the merge that made it, the places of its two parts.
+
+    `rank`, `left` and `right` are None for what was there before the first merge.
+    """
+
+    id: int | None
+    token: bytes
+    rank: int | None = None
+    left: int | None = None
+    right: int | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Tree:
+    """How one token comes about, and what it is used for.
+
+    Attributes:
+        nodes: All tokens that merging its bytes makes, in the order in which they come about.
+        roots: The places of those that are left in the end: one, the token itself, unless merging alone does not make it.
+        children: The merges that it is a part of, in rank order.
+        special: Whether it is a special token, which nothing makes.
+    """
+
+    tokenizer: str
+    id: int
+    token: bytes
+    nodes: tuple[Node, ...]
+    roots: tuple[int, ...]
+    children: tuple[Use, ...]
+    special: bool = False
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no other token is made of it."""
+        return not self.children
+
+    @property
+    def is_derivable(self) -> bool:
+        """Whether merging its bytes makes it; a token that is not comes only from looking up a whole piece."""
+        return len(self.roots) == 1 and self.nodes[self.roots[0]].id == self.id
+
+    @property
+    def depth(self) -> int:
+        """The merges on the longest way from the token down to a symbol that no merge made."""
+        depths: list[int] = []
+        for node in self.nodes:
+            below = [depths[place] for place in (node.left, node.right) if place is not None]
+            depths.append(1 + max(below) if below else 0)
+        return max((depths[root] for root in self.roots), default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nodes and children as JSON values; bytes are hex, `left` and `right` are places in `nodes`."""
+        nodes = [
+            {"id": node.id, **token_json(node.token), "rank": node.rank, "left": node.left, "right": node.right}
+            for node in self.nodes
+        ]
+        facts = {"is_leaf": self.is_leaf, "is_derivable": self.is_derivable, "depth": self.depth}
+        return {
+            "tokenizer": self.tokenizer,
+            "id": self.id,
+            **token_json(self.token),
+            "special": self.special,
+            **facts,
+            "nodes": nodes,
+            "roots": list(self.roots),
+            "children": [{"left": u.left, "right": u.right, "id": u.id, **token_json(u.token)} for u in self.children],
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"token {self.id} {token_text(self.token)} of {self.tokenizer}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        bytes_said = f"{len(self.token):,} byte{'' if len(self.token) == 1 else 's'}: {self.token[:64].hex(' ')}"
+        if self.special:
+            yield Line(f"{bytes_said}; a special token, which nothing makes")
+            return
+        others = "1 other" if len(self.children) == 1 else f"{len(self.children):,} others"
+        uses = f"used to build {others}" if self.children else "a leaf: no other is made of it"
+        yield Line(f"{bytes_said}; depth {self.depth}; {uses}")
+        if not self.is_derivable:
+            yield Line("merging alone does not make it: it comes only from looking up a whole piece", "warn")
+        for root in self.roots:
+            yield self.branch(root, DEEPEST)
+        rows = [
+            [str(use.id), token_text(use.token), f"{use.left} + {use.right}"] for use in self.children[:MOST_CHILDREN]
+        ]
+        if rows:
+            more = f" (the first {MOST_CHILDREN})" if len(self.children) > MOST_CHILDREN else ""
+            yield Table(["id", "token", "merges"], rows, f"used to build{more}", left=(1, 2))
+
+    def branch(self, place: int, levels: int) -> Branch:
+        """A node and what is below it, to some depth."""
+        node = self.nodes[place]
+        rank = "" if node.rank is None else f"  rank {node.rank}"
+        text = f"{token_text(node.token)}  {'no token' if node.id is None else node.id}{rank}"
+        if node.left is None or node.right is None:
+            return Branch(text, "dim")
+        if levels == 0:
+            return Branch(f"{text}  …")
+        return Branch(text, below=(self.branch(node.left, levels - 1), self.branch(node.right, levels - 1)))
+
+    def __repr__(self) -> str:
+        return f"<Tree of token {self.id} {token_text(self.token)}: depth {self.depth}, {len(self.children)} children>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def tree(tok: Tokenizer, id: int) -> Tree:
+    """How a token comes about when its own bytes are merged, and which tokens are made of it.
+
+    Args:
+        id: A token of at most 512 symbols; of a longer one only the token itself is given.
+    Raises:
+        UnknownId: No token has this id.
+        InvalidOption: The tokenizer does not merge (unigram, WordPiece).
+    Cost: the square of the token's bytes; the first call for a tokenizer also makes its list of merges.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> print(toksmith.explain.tree(tok, tok.token_id("low")))
+    token 257 low of bpe, 259 tokens
+    3 bytes: 6c 6f 77; depth 2; used to build 1 other
+    low  257  rank 1
+    ├── lo  256  rank 0
+    │   ├── l  108
+    │   └── o  111
+    └── w  119
+    <BLANKLINE>
+    used to build
+     id  token  merges
+    258  ·low   32 + 257
+    """
+    token = tok.token_bytes(id)
+    own = tok.model.vocab.token(id)
+    if own is None or id in tok.special_tokens.values():
+        return Tree(name_of(tok), id, token, (), (), (), special=True)
+    rules = rules_of(tok)
+    symbols = rules.symbols(own)
+    if len(symbols) > MOST_SYMBOLS or (tok.model.byte_fallback and BYTE_TOKEN.fullmatch(own)):
+        symbols = [Symbol(own, id)]
+    nodes, roots = grown(rules, symbols)
+    return Tree(name_of(tok), id, own, tuple(nodes), tuple(roots), tuple(rules.used(id)))
+
+
+def grown(rules: Rules, symbols: list[Symbol]) -> tuple[list[Node], list[int]]:
+    """The forest that merging makes of these symbols: its nodes, and the places of those that are left."""
+    nodes = [Node(symbol.id, symbol.token) for symbol in symbols]
+    roots = list(range(len(nodes)))
+    for step in steps_of(rules, symbols)[0]:
+        at = step.chosen.place
+        left, right = roots[at : at + 2]
+        roots[at : at + 2] = [len(nodes)]
+        nodes.append(Node(step.chosen.id, nodes[left].token + nodes[right].token, step.chosen.rank, left, right))
+    return nodes, roots
