@@ -14,6 +14,7 @@ import typer
 import toksmith
 from toksmith import _render
 
+from ._explain import compare, explain
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -34,6 +35,8 @@ COMMANDS = (
     Command(decode, "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2"),
     Command(count, "toksmith count README.md notes.txt -t o200k_base"),
     Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),
+    Command(explain, "toksmith explain -t gpt2 --text ' tokenization' --merges"),
+    Command(compare, "toksmith compare notes.txt -t gpt2 -t o200k_base"),
     Command(encodings, "toksmith encodings"),
 )
 

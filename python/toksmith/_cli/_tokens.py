@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -35,6 +34,8 @@ from ._arguments import (
     token_json,
 )
 from ._corpus import write_corpus
+from ._explain import text_bytes
+from ._shown import Html, Svg, print_shown
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
 
@@ -128,16 +129,19 @@ def show(
     special: Special = "text",
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
+    html: Html = None,
+    svg: Svg = None,
     as_json: Json = False,
 ) -> None:
     """Draw a text as its tokens, each begun by a tick.
 
     A space is ·, a tab →, a newline ↵. <E2> is a byte of a character that is cut: it is drawn whole where it ends.
     """
-    if text is not None and file != STDIN:
-        raise typer.BadParameter("give a file or the text itself, not both", param_hint="--text")
+    data = text_bytes(file, text)
     tok = loaded(tokenizer, pattern, special_token)
-    data = next(inputs([file]))[1] if text is None else os.fsencode(text)
+    if html is not None or svg is not None:
+        print_shown(toksmith.explain.pieces(tok, data, special=special), as_json=as_json, html=html, svg=svg)
+        return
     special_ids = frozenset(tok.special_tokens.values())
     views = _render.token_views(tok.encode(data, special=special), tok.token_bytes, special_ids)
     if as_json:

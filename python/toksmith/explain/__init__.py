@@ -16,13 +16,29 @@ slow   ▏s▏low  115 257
 
 from __future__ import annotations
 
+from ._budget import CONTEXTS, Budget, BudgetRow, budget
+from ._compare import Comparison, Cuts, Difference, compare
+from ._history import Event, History, history
+from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
 from ._pieces import Pieces, Token, pieces
 from ._rules import Symbol, Use
 from ._tree import Node, Tree, tree
 
 __all__ = [
+    "CONTEXTS",
+    "LINTS",
+    "Budget",
+    "BudgetRow",
     "Candidate",
+    "Comparison",
+    "Cuts",
+    "Difference",
+    "Event",
+    "Finding",
+    "History",
+    "Lint",
+    "LintRow",
     "MergeStep",
     "Merges",
     "Node",
@@ -31,6 +47,10 @@ __all__ = [
     "Token",
     "Tree",
     "Use",
+    "budget",
+    "compare",
+    "history",
+    "lint",
     "merges",
     "pieces",
     "tree",

@@ -1,0 +1,54 @@
+"""How a command shows a result: drawn in the terminal, as JSON, or written as a page or a picture."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import typer
+from rich.console import Console, RenderableType
+
+__all__ = ["Html", "Svg", "print_drawn", "print_shown"]
+
+Html = Annotated[Path | None, typer.Option(help="Write a page that needs nothing else, and print its name.")]
+Svg = Annotated[Path | None, typer.Option(help="Write a picture, and print its name.")]
+
+
+class Shown(Protocol):
+    """What every result gives."""
+
+    def __rich__(self) -> RenderableType: ...
+    def to_json(self) -> str: ...
+    def to_html(self) -> str: ...
+    def to_svg(self) -> str: ...
+
+
+def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: Path | None = None) -> None:
+    """Show one result in the way that was asked for; both files are written where both are named."""
+    for path, made in ((html, result.to_html), (svg, result.to_svg)):
+        if path is not None:
+            path.write_text(made(), encoding="utf-8")
+            print(os.fspath(path))
+    if as_json:
+        print(result.to_json())
+    elif html is None and svg is None:
+        print_drawn(result)
+
+
+def print_drawn(*drawn: RenderableType) -> None:
+    """Print what rich draws: coloured and as wide as the terminal is, plain and unwrapped elsewhere."""
+    # Not written by rich, which has an exit code of its own for a reader that leaves.
+    out = io.StringIO()
+    terminal = sys.stdout.isatty()
+    console = Console(file=out, highlight=False, force_terminal=terminal or None)
+    if not terminal:
+        console.width = 100
+    for part in drawn:
+        console.print(part)
+        text = out.getvalue()
+        print(text if terminal else "\n".join(line.rstrip() for line in text.split("\n")), end="")
+        out.seek(0)
+        out.truncate()

@@ -1,0 +1,137 @@
+"""How many tokens a text takes, against the context lengths of models, and how much of it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _render
+from .._errors import InvalidOption
+from .._render import Bars, Block, Cell, Table, View
+from .._tokenizer import Special, Text
+from ..reference import utf8
+from ._asked import Tokenizers, named_tokenizers, token_ends
+
+__all__ = ["CONTEXTS", "Budget", "BudgetRow", "budget"]
+
+# The context lengths of the models that tutorials name, in tokens of each model's own tokenizer.
+CONTEXTS: Mapping[str, int] = {"GPT-2": 1024, "GPT-3": 2048, "Llama 1": 2048, "Llama 2": 4096, "GPT-4 32k": 32768}
+
+
+@dataclass(frozen=True)
+class BudgetRow:
+    """One tokenizer and one context length.
+
+    Attributes:
+        tokenizer, model: Their names.
+        context: Tokens that there is room for.
+        tokens: Tokens of the whole text.
+        windows: How many times that room the text takes, rounded up.
+        fitting_bytes, fitting_chars: How much of the text its first `context` tokens cover, whole characters only.
+    """
+
+    tokenizer: str
+    model: str
+    context: int
+    tokens: int
+    windows: int
+    fitting_bytes: int
+    fitting_chars: int
+
+
+@dataclass(frozen=True, repr=False)
+class Budget:
+    """How much of a text fits into contexts.
+
+    Attributes:
+        bytes, chars: Of the text; a byte that is part of no character counts as one.
+        rows: Each tokenizer with each context length.
+    """
+
+    bytes: int
+    chars: int
+    rows: tuple[BudgetRow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows as JSON values."""
+        return {"bytes": self.bytes, "chars": self.chars, "rows": [dict(vars(row)) for row in self.rows]}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"{self.chars:,} characters, {self.bytes:,} bytes", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        counts = {row.tokenizer: row.tokens for row in self.rows}
+        yield Bars([(name, tokens, f"{tokens:,} tokens") for name, tokens in counts.items()])
+        cells: list[list[str | Cell]] = []
+        for row in self.rows:
+            part = f"{row.fitting_chars / self.chars:.0%}" if self.chars else ""
+            fits = Cell("all fits", "good") if row.windows <= 1 else Cell(f"{row.windows} windows", "warn")
+            model = [row.model, f"{row.context:,}", f"{row.tokens / row.context:.0%}"]
+            cells.append([row.tokenizer, *model, f"{row.fitting_chars:,}", part, fits])
+        heads = ["tokenizer", "context", "tokens", "used", "characters that fit", "of the text", ""]
+        yield Table(heads, cells, left=(0, 1, 6))
+
+    def __repr__(self) -> str:
+        counts = {row.tokenizer: row.tokens for row in self.rows}
+        return f"<Budget: {', '.join(f'{name} {tokens:,} tokens' for name, tokens in counts.items())}>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def budget(
+    toks: Tokenizers, text: Text, *, context: int | Mapping[str, int] = 1024, special: Special = "text"
+) -> Budget:
+    """How many tokens a text takes by each tokenizer, against context lengths, and how much of it fits.
+
+    What fits is what the first tokens of the text cover, as a model cuts them off; a character that the last of them
+    cuts does not count.
+
+    Args:
+        toks: One tokenizer, several by name, or several in order.
+        context: Tokens that there is room for, at least 1; or several lengths by name (`explain.CONTEXTS`).
+        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+    Raises:
+        InvalidOption: A length is below 1, or there is no tokenizer.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> row = toksmith.explain.budget(tok, "low lower lowest", context=3).rows[0]
+    >>> row.tokens, row.windows, row.fitting_chars
+    (8, 3, 8)
+    """
+    named = named_tokenizers(toks)
+    contexts = {f"{context:,}": context} if isinstance(context, int) else dict(context)
+    for length in contexts.values():
+        if length < 1:
+            raise InvalidOption("context", length, "at least 1 token")
+    data = utf8(text)
+    rows = []
+    for name, tok in named.items():
+        ids = tok.encode_array(data, special=special)
+        ends = token_ends(tok, data, ids)
+        for model, length in contexts.items():
+            end = whole_characters(data, int(ends[length - 1]) if len(ids) > length else len(data))
+            windows = -(-len(ids) // length)
+            rows.append(BudgetRow(name, model, length, len(ids), windows, end, character_count(data[:end])))
+    return Budget(len(data), character_count(data), tuple(rows))
+
+
+def whole_characters(data: bytes, end: int) -> int:
+    """The last place up to `end` at which no character is cut."""
+    start = max(0, end - 3)
+    for at in range(end, start - 1, -1):
+        if at == len(data) or not 0x80 <= data[at] < 0xC0:
+            return at
+    return end  # four continuation bytes: there is no character to cut
+
+
+def character_count(data: bytes) -> int:
+    return len(data.decode("utf-8", "surrogateescape"))

@@ -1,0 +1,187 @@
+"""Two or more tokenizers on one text, aligned on its bytes: where all cut, and where only some do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from .. import _render
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._tokenizer import Special, Text
+from ..reference import utf8
+from ._asked import Tokenizers, named_tokenizers, token_ends, token_json
+
+__all__ = ["Comparison", "Cuts", "Difference", "compare"]
+
+MOST_DIFFERENCES = 50
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What one tokenizer makes of the text: the ids, the bytes of each, and where in the text each ends (in bytes)."""
+
+    ids: tuple[int, ...]
+    tokens: tuple[TokenView, ...]
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A stretch of the text, in bytes, at whose ends all tokenizers cut, and inside which at least one cuts alone.
+
+    Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens that stand there.
+    """
+
+    start: int
+    end: int
+    places: tuple[range, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Several tokenizers on one text.
+
+    Attributes:
+        text: Its bytes.
+        cuts: What each makes of it, by name.
+        shared: Where all of them cut, in bytes; the end of the text is the last.
+        differences: The stretches between two shared cuts inside which not all do the same, in order.
+    """
+
+    text: bytes
+    cuts: dict[str, Cuts]
+    shared: tuple[int, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def first_difference(self) -> int | None:
+        """The byte at which the first differing stretch begins; None where all cut alike."""
+        return self.differences[0].start if self.differences else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Cuts and differences as JSON values; bytes are hex, places are of bytes."""
+        return {
+            "bytes": len(self.text),
+            "chars": len(self.text.decode("utf-8", "replace")),
+            "tokenizers": {
+                name: {
+                    "count": len(cuts.ids),
+                    "tokens": [
+                        {"id": view.id, **token_json(view.token), "end": end}
+                        for view, end in zip(cuts.tokens, cuts.ends, strict=True)
+                    ],
+                }
+                for name, cuts in self.cuts.items()
+            },
+            "shared": list(self.shared),
+            "differences": [
+                {
+                    "start": found.start,
+                    "end": found.end,
+                    "places": [[place.start, place.stop] for place in found.places],
+                }
+                for found in self.differences
+            ],
+            "first_difference": self.first_difference,
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"{len(self.cuts)} tokenizers on {len(self.text):,} bytes", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        fewest = min(len(cuts.ids) for cuts in self.cuts.values())
+        rows = []
+        for name, cuts in self.cuts.items():
+            count = len(cuts.ids)
+            alone = len({*cuts.ends} - {*self.shared})
+            per = f"{len(self.text) / count:.2f}" if count else ""
+            more = f"{count / fewest:.2f}" if fewest else ""
+            rows.append([name, f"{count:,}", per, more, f"{alone:,}"])
+        yield Table(["tokenizer", "tokens", "bytes per token", "times the fewest", "cuts not shared"], rows)
+        shared = frozenset(self.shared)
+        for name, cuts in self.cuts.items():
+            starts = (0, *cuts.ends[:-1])
+            marked = frozenset(place for place, start in enumerate(starts) if start and start not in shared)
+            yield Tokens(cuts.tokens, f"{name} (▏▏: a cut that not all make)", marked=marked)
+        if not self.differences:
+            yield Line("all cut alike")
+            return
+        rows = [self.row(found) for found in self.differences[:MOST_DIFFERENCES]]
+        more = f", of {len(self.differences):,}" if len(self.differences) > MOST_DIFFERENCES else ""
+        heads = ["byte", *self.cuts]
+        yield Table(heads, rows, f"where they differ (the first {len(rows)}{more})", left=range(1, len(heads)))
+
+    def row(self, found: Difference) -> list[str]:
+        """One difference in a table."""
+        cells = [str(found.start)]
+        for cuts, place in zip(self.cuts.values(), found.places, strict=True):
+            cells.append("".join(f"▏{token_text(cuts.tokens[at].token)}" for at in place))
+        return cells
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
+        return f"<Comparison of {counts}; {len(self.differences):,} differences>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
+    """What several tokenizers make of one text, aligned on its bytes.
+
+    Args:
+        toks: Tokenizers by name, or in order.
+        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+    Raises:
+        InvalidOption: There is no tokenizer.
+
+    >>> import toksmith
+    >>> small, large = (toksmith.train("low lower lowest", merges=n, pattern=None) for n in (1, 3))
+    >>> print(toksmith.explain.compare({"small": small, "large": large}, "a low"))
+    2 tokenizers on 5 bytes
+    tokenizer  tokens  bytes per token  times the fewest  cuts not shared
+    small           4             1.25              2.00                2
+    large           2             2.50              1.00                0
+    <BLANKLINE>
+    small (▏▏: a cut that not all make)
+    ▏a▏·▏▏lo▏▏w
+    <BLANKLINE>
+    large (▏▏: a cut that not all make)
+    ▏a▏·low
+    <BLANKLINE>
+    where they differ (the first 1)
+    byte  small    large
+       1  ▏·▏lo▏w  ▏·low
+    """
+    named = named_tokenizers(toks)
+    data = utf8(text)
+    cuts = {}
+    for name, tok in named.items():
+        ids = tok.encode_array(data, special=special)
+        views = _render.token_views(ids.tolist(), tok.token_bytes, frozenset(tok.special_tokens.values()))
+        cuts[name] = Cuts(tuple(ids.tolist()), tuple(views), tuple(token_ends(tok, data, ids).tolist()))
+    ends = [np.array(found.ends, np.int64) for found in cuts.values()]
+    shared = reduce(np.intersect1d, ends)
+    return Comparison(data, cuts, tuple(shared.tolist()), tuple(differences(shared, ends)))
+
+
+def differences(shared: np.ndarray[Any, Any], ends: list[np.ndarray[Any, Any]]) -> Iterator[Difference]:
+    """The stretches between neighbouring shared cuts that hold another cut."""
+    # How many tokens of each tokenizer end at or before each shared cut.
+    counts = [np.searchsorted(own, shared, "right") for own in ends]
+    before = [np.concatenate([[0], own[:-1]]) for own in counts]
+    several = np.any([own - last > 1 for own, last in zip(counts, before, strict=True)], axis=0)
+    for place in np.flatnonzero(several).tolist():
+        start = int(shared[place - 1]) if place else 0
+        places = tuple(range(int(last[place]), int(own[place])) for own, last in zip(counts, before, strict=True))
+        yield Difference(start, int(shared[place]), places)

@@ -1,0 +1,175 @@
+"""The life of one token in the training that made it: how it began, and what was made of it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _render
+from .._errors import InvalidOption
+from .._render import Block, Line, Table, View, token_text
+from .._tokenizer import Tokenizer
+from ._asked import name_of, token_json
+
+__all__ = ["Event", "History", "history"]
+
+MOST_ROWS = 50
+
+
+@dataclass(frozen=True)
+class Event:
+    """One merge in the life of a token.
+
+    Attributes:
+        number: Of the merge, from 1.
+        left, right, id: The two ids that merged, and what they became.
+        token: The bytes of what they became.
+        count: How often the pair stood in the corpus.
+        replaced: How often it was replaced; fewer than `count` where pairs overlap, as in `aaa`.
+        left_over: How often the token of this history is still there after the merge; None for one no merge made.
+    """
+
+    number: int
+    left: int
+    right: int
+    id: int
+    token: bytes
+    count: int
+    replaced: int
+    left_over: int | None
+
+
+@dataclass(frozen=True, repr=False)
+class History:
+    """What training did with one token.
+
+    Attributes:
+        id, token: The token.
+        born: The merge that made it; None for one that was there before the first.
+        uses: The later merges that took it as a part, in order.
+        merges: How many merges training made.
+    """
+
+    tokenizer: str
+    id: int
+    token: bytes
+    born: Event | None
+    uses: tuple[Event, ...]
+    merges: int
+
+    @property
+    def left_over(self) -> int | None:
+        """How often the token stands in the encoded corpus in the end; None where its beginning is not recorded."""
+        last = self.uses[-1] if self.uses else self.born
+        return None if last is None else last.left_over
+
+    def to_dict(self) -> dict[str, Any]:
+        """The events as JSON values; bytes are hex."""
+        return {
+            "tokenizer": self.tokenizer,
+            "id": self.id,
+            **token_json(self.token),
+            "merges": self.merges,
+            "born": None if self.born is None else event_json(self.born),
+            "uses": [event_json(event) for event in self.uses],
+            "left_over": self.left_over,
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"the life of token {self.id} {token_text(self.token)} of {self.tokenizer}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        if self.born is None:
+            yield Line("there before the first merge")
+        else:
+            made = f"({self.born.left}, {self.born.right})"
+            yield Line(f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {self.born.count:,} times")
+        rows = []
+        for event in self.uses[:MOST_ROWS]:
+            left = "" if event.left_over is None else f"{event.left_over:,}"
+            pair = f"{event.left} + {event.right}"
+            rows.append(
+                [f"{event.number:,}", pair, str(event.id), token_text(event.token), f"{event.replaced:,}", left]
+            )
+        if rows:
+            more = f" (the first {MOST_ROWS} of {len(self.uses):,})" if len(self.uses) > MOST_ROWS else ""
+            yield Table(["merge", "pair", "id", "token", "times", "left"], rows, f"used by{more}", left=(1, 3))
+        if self.left_over is not None:
+            yield Line(f"in the encoded corpus it stands {self.left_over:,} times")
+            if self.left_over == 0:
+                yield Line("a scaffold: it only helped to build other tokens", "warn")
+
+    def __repr__(self) -> str:
+        return f"<History of token {self.id} {token_text(self.token)}: {len(self.uses)} uses>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def history(tok: Tokenizer, id: int) -> History:
+    """What training did with one token: the merge that made it, those that used it up, and how often it was left.
+
+    Args:
+        id: A token of a tokenizer that `train` made with `kind="bpe"`, or that was loaded with its record.
+    Raises:
+        InvalidOption: The tokenizer has no record of its training.
+        UnknownId: No token has this id.
+    Cost: one pass over the merges.
+
+    The corpus "low lower lowest" holds `lo` three times, and each becomes a part of `low`:
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> print(toksmith.explain.history(tok, tok.token_id("lo")))
+    the life of token 256 lo of bpe, 259 tokens
+    made by merge 1 of 3 from (108, 111), 3 times
+    <BLANKLINE>
+    used by
+    merge  pair        id  token  times  left
+        2  256 + 119  257  low        3     0
+    in the encoded corpus it stands 0 times
+    a scaffold: it only helped to build other tokens
+    """
+    token = tok.token_bytes(id)
+    record, merges = tok.model.training, tok.model.merges
+    if record is None or len(record.counts) != len(merges) or tok.model.merge_rule != "pair":
+        allowed = "a tokenizer that train() made with kind='bpe'; this one has no record of its merges"
+        raise InvalidOption("tok", tok, allowed)
+    born, uses, remaining = None, [], None
+    before = int(record.symbols)
+    rows = zip(merges.tolist(), record.counts.tolist(), record.left.tolist(), strict=True)
+    for number, ((left, right, result), count, after) in enumerate(rows, 1):
+        if id in (left, right, result):
+            replaced = before - after
+            if result == id:
+                remaining = replaced
+            elif remaining is not None:
+                remaining -= replaced * ((left == id) + (right == id))
+            event = Event(number, left, right, result, tok.token_bytes(result), count, replaced, remaining)
+            if result == id:
+                born = event
+            else:
+                uses.append(event)
+        before = after
+    return History(name_of(tok), id, token, born, tuple(uses), len(merges))
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """An event as JSON values."""
+    pair = {"number": event.number, "left": event.left, "right": event.right, "id": event.id}
+    return (
+        pair
+        | token_json(event.token)
+        | {
+            "count": event.count,
+            "replaced": event.replaced,
+            "left_over": event.left_over,
+        }
+    )

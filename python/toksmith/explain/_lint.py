@@ -1,0 +1,221 @@
+"""What in a text costs tokens without being seen, or looks like something else; and what each repair would save."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args
+
+import regex
+
+from .. import _render
+from .._errors import UnknownName
+from .._render import Block, Cell, Line, Table, View
+from .._tokenizer import Text, Tokenizer
+from ._asked import name_of
+
+__all__ = ["LINTS", "Finding", "Lint", "LintRow", "lint"]
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+FORMS: tuple[Form, ...] = get_args(Form)
+# Cyrillic and Greek letters that are drawn like Latin ones.
+LOOK_ALIKES = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХԜаеѕіјорсухԁһԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοα", "ABESIJKMHOPCTYXWaesijopcyxdhqwABEZHIKMNOPTYXoa"
+)
+LOOK_ALIKE = "".join(map(chr, LOOK_ALIKES))
+
+
+class LintRow(NamedTuple):
+    """One thing to look for: its name, where it stands in a text, what to put there, and why it matters."""
+
+    name: str
+    find: Callable[[str], Iterator[tuple[int, int]]]
+    repair: Callable[[str], str]
+    why: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one row of `LINTS` found.
+
+    Attributes:
+        name, why: Of the row.
+        count: How many places.
+        start, end: The first of them, in characters of the text.
+        tokens: Tokens of the text if all these places, and no others, were repaired.
+    """
+
+    name: str
+    why: str
+    count: int
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, repr=False)
+class Lint:
+    """What was found in a text.
+
+    Attributes:
+        text: As it was given; of bytes, those that are part of no character are lone surrogates U+DC80 to U+DCFF.
+        tokens: Of the text as it is.
+        findings: In the order of `LINTS`; none where all is well.
+        forms: Tokens of the text in each Unicode normalization form.
+    """
+
+    tokenizer: str
+    text: str
+    tokens: int
+    findings: tuple[Finding, ...]
+    forms: dict[str, int]
+
+    def repaired(self, *names: str) -> str:
+        """The text with these findings repaired, all where none is named.
+
+        Raises:
+            UnknownName: No row of `LINTS` has this name.
+        """
+        rows = {row.name: row for row in LINTS}
+        text = self.text
+        for name in names or [finding.name for finding in self.findings]:
+            if name not in rows:
+                raise UnknownName("lint", name, rows)
+            text = repaired(rows[name], text)
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as JSON values; places are of characters."""
+        findings = [vars(found) | {"delta": found.tokens - self.tokens} for found in self.findings]
+        return {"tokenizer": self.tokenizer, "tokens": self.tokens, "findings": findings, "forms": self.forms}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"{len(self.text):,} characters, {self.tokens:,} tokens by {self.tokenizer}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        rows: list[list[str | Cell]] = []
+        for found in self.findings:
+            saved = f"{found.tokens - self.tokens:+,}"
+            shown = ascii(self.text[found.start : found.end][:12])[1:-1]
+            rows.append([Cell(found.name, "warn"), f"{found.count:,}", f"{found.start:,}", shown, saved, found.why])
+        if rows:
+            yield Table(["found", "places", "first at", "there", "tokens if repaired", "why"], rows, left=(0, 3, 5))
+        else:
+            yield Line("nothing found", "good")
+        forms = [[name, f"{tokens:,}", f"{tokens - self.tokens:+,}"] for name, tokens in self.forms.items()]
+        yield Table(["form", "tokens", "more"], forms, "in each Unicode form")
+
+    def __repr__(self) -> str:
+        return f"<Lint: {', '.join(found.name for found in self.findings) or 'nothing found'}>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def lint(tok: Tokenizer, text: Text) -> Lint:
+    r"""What in a text costs tokens without being seen, or looks like something else, and what repairing it changes.
+
+    Nothing is repaired unless it is asked for (`Lint.repaired`): each finding can be meant.
+
+    Returns: one finding for each row of `explain.LINTS` that stands in the text.
+    Cost: one encoding of the text for each finding and each Unicode form.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> found = toksmith.explain.lint(tok, "lo\u200bw low ")
+    >>> [(finding.name, finding.start, finding.tokens - found.tokens) for finding in found.findings]
+    [('zero-width', 2, -4), ('space at the end', 8, -1)]
+    >>> found.repaired("zero-width")
+    'low low '
+    """
+    given = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
+    count = partial(counted, tok, is_bytes=isinstance(text, bytes))
+    findings = []
+    for row in LINTS:
+        places = [*row.find(given)]
+        if places:
+            tokens = count(repaired(row, given))
+            findings.append(Finding(row.name, row.why, len(places), *places[0], tokens))
+    forms: dict[str, int] = {form: count(unicodedata.normalize(form, given)) for form in FORMS}
+    return Lint(name_of(tok), given, count(given), tuple(findings), forms)
+
+
+def counted(tok: Tokenizer, text: str, *, is_bytes: bool) -> int:
+    """The tokens of a text that was given as bytes or not."""
+    return tok.count(text.encode("utf-8", "surrogateescape") if is_bytes else text)
+
+
+def repaired(row: LintRow, text: str) -> str:
+    """The text with every place that a row finds repaired."""
+    parts, at = [], 0
+    for start, end in row.find(text):
+        parts += [text[at:start], row.repair(text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def matches(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    for found in regex.finditer(pattern, text):
+        yield found.span()
+
+
+def not_composed(text: str) -> Iterator[tuple[int, int]]:
+    """Graphemes that NFC writes in another way."""
+    if not unicodedata.is_normalized("NFC", text):
+        for start, end in matches(r"\X", text):
+            if not unicodedata.is_normalized("NFC", text[start:end]):
+                yield start, end
+
+
+def look_alikes(text: str) -> Iterator[tuple[int, int]]:
+    """Words that read as Latin and are not: beside Latin letters, or where the text has no other letter of their script."""
+    genuine = regex.search(rf"[\p{{Cyrillic}}\p{{Greek}}--[{LOOK_ALIKE}]]", text, regex.V1)
+    for found in regex.finditer(r"\p{L}+", text):
+        word = found.group()
+        latin = word.translate(LOOK_ALIKES)
+        if (
+            latin != word
+            and regex.fullmatch(r"\p{Latin}+", latin)
+            and (not genuine or regex.search(r"\p{Latin}", word))
+        ):
+            yield found.span()
+
+
+def row(name: str, pattern: str, repair: str | Callable[[str], str], why: str) -> LintRow:
+    """A row that finds a regex."""
+    return LintRow(name, partial(matches, pattern), (lambda _: repair) if isinstance(repair, str) else repair, why)
+
+
+LINTS: tuple[LintRow, ...] = (
+    row("no character", "[\ud800-\udfff]", "\ufffd", "a lone surrogate, or bytes that are no UTF-8; it becomes U+FFFD"),
+    row("replacement character", "\ufffd", "", "U+FFFD: the text was decoded wrongly before"),
+    LintRow(
+        "decomposed", not_composed, partial(unicodedata.normalize, "NFC"), "not in NFC: accents or jamo by themselves"
+    ),
+    row("zero-width", "[\u200b\u2060\ufeff]", "", "nothing is seen of it"),
+    row("joiner", r"(?<=[A-Za-z0-9 ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9 ])", "", "it joins nothing here"),
+    row("soft hyphen", "\u00ad", "", "nothing is seen of it inside a line"),
+    row("direction mark", "[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", "it turns the order in which text is read"),
+    row("no-break space", "[\u00a0\u2007\u202f]", " ", "looks like a space"),
+    row("other space", "[\u1680\u2000-\u2006\u2008-\u200a\u205f\u3000]", " ", "looks like a space"),
+    row(
+        "full-width",
+        "[\uff01-\uff5e]",
+        partial(unicodedata.normalize, "NFKC"),
+        "a Latin character in an East Asian width",
+    ),
+    row("ligature", "[\ufb00-\ufb06]", partial(unicodedata.normalize, "NFKC"), "several letters in one character"),
+    LintRow("look-alike", look_alikes, lambda word: word.translate(LOOK_ALIKES), "Cyrillic or Greek read as Latin"),
+    row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "nothing is seen of it"),
+    row("carriage return", r"\r\n?", "\n", "lines end as on Windows"),
+    row("space before a line ends", r"[ \t]+(?=\r?\n)", "", "nothing is seen of it"),
+    row("space at the end", r"[ \t]+\Z", "", "a prompt that ends so keeps the model from its usual next token"),
+)

@@ -1,0 +1,176 @@
+"""Comparing, budgeting, linting, and the life of a token: against brute force, and by hand."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+
+import pytest
+from conftest import DATA
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shown_results import check_shown
+
+import toksmith
+from toksmith import InvalidOption, Tokenizer, UnknownId, UnknownName, explain
+
+CORPUS = ["the low lower lowest slow new newer", "é 나는 나 12 12 low"]
+texts = st.text(st.sampled_from("low ertés나 \n12☀\u0301\ud800"), max_size=30)
+
+
+def trained(merges: int, pattern: str | None = "o200k") -> Tokenizer:
+    return toksmith.train(CORPUS, merges=merges, pattern=pattern, special_tokens=["<|end|>"])
+
+
+TOKENIZERS = {"none": trained(0), "few": trained(4), "raw": trained(12, None), "many": trained(16)}
+
+
+@settings(max_examples=60)
+@given(texts)
+def test_comparing_is_aligned_on_bytes(text: str) -> None:
+    found = explain.compare(TOKENIZERS, text)
+    ends = {name: {*cuts.ends} for name, cuts in found.cuts.items()}
+    assert {name: list(cuts.ids) for name, cuts in found.cuts.items()} == {
+        name: tok.encode(text, special="text") for name, tok in TOKENIZERS.items()
+    }
+    assert {*found.shared} == set.intersection(*ends.values())
+    inside = {byte for difference in found.differences for byte in range(difference.start + 1, difference.end)}
+    assert inside >= set.union(*ends.values()) - {*found.shared}
+    assert not inside & {*found.shared}
+    for difference in found.differences:
+        assert difference.end in found.shared
+        for cuts, places in zip(found.cuts.values(), difference.places, strict=True):
+            joined = b"".join(cuts.tokens[place].token for place in places)
+            assert joined == found.text[difference.start : difference.end]
+    assert (found.first_difference is None) == (not found.differences)
+
+
+def test_comparisons_are_shown() -> None:
+    for toks in (TOKENIZERS, list(TOKENIZERS.values()), TOKENIZERS["few"]):
+        for text in ("a lower 나 ☀ <|end|>", "", b"\xff\xfe a"):
+            check_shown(explain.compare(toks, text))
+    assert "all cut alike" in str(explain.compare([TOKENIZERS["few"], TOKENIZERS["few"]], "lower"))
+    assert [*explain.compare([TOKENIZERS["few"], TOKENIZERS["few"]], "").cuts] == [
+        *("1: bpe, 261 tokens", "2: bpe, 261 tokens")
+    ]
+    assert len(explain.compare(TOKENIZERS, "x<|end|>", special="allow").cuts["none"].ids) == 2
+    with pytest.raises(InvalidOption, match="at least one tokenizer"):
+        explain.compare({}, "low")
+
+
+def test_history_counts_what_is_left() -> None:
+    """What is left of each token by its history is how often it stands in the encoded corpus."""
+    for tok in (trained(30), toksmith.train("aaaaa aaaaaaa aaaa baaa", min_count=2, pattern=None)):
+        corpus = CORPUS if tok.special_tokens else ["aaaaa aaaaaaa aaaa baaa"]
+        stands = Counter(id for text in corpus for id in tok.encode(text))
+        for id in tok.model.merges[:, 2].tolist():
+            found = explain.history(tok, id)
+            assert found.left_over == stands[id]
+            assert found.born is not None
+            assert [found.born.left, found.born.right] == tok.model.merges[found.born.number - 1, :2].tolist()
+            assert [use.id for use in found.uses] == [use.id for use in explain.tree(tok, id).children]
+            check_shown(found)
+
+
+def test_history_of_what_no_merge_made() -> None:
+    tok = trained(5)
+    byte = explain.history(tok, ord("l"))
+    assert byte.born is None and byte.left_over is None and byte.uses
+    check_shown(byte)
+    check_shown(explain.history(tok, tok.token_id("<|end|>")))
+    with pytest.raises(UnknownId):
+        explain.history(tok, 1000)
+    with pytest.raises(InvalidOption, match="no record"):
+        explain.history(Tokenizer(toksmith.Model(tok.model.tokens, tok.model.ids)), 97)
+
+
+@settings(max_examples=60)
+@given(texts, st.integers(1, 12))
+def test_what_fits_is_what_the_first_tokens_cover(text: str, context: int) -> None:
+    result = explain.budget(TOKENIZERS, text, context=context)
+    for row in result.rows:
+        tok = TOKENIZERS[row.tokenizer]
+        ids = tok.encode(text, special="text")
+        whole = tok.decode_bytes(ids)
+        assert (row.tokens, row.windows) == (len(ids), (len(ids) + context - 1) // context)
+        kept = tok.decode_bytes(ids[:context])
+        while True:
+            try:
+                fits = kept.decode()
+                break
+            except UnicodeDecodeError:
+                kept = kept[:-1]
+        assert (row.fitting_bytes, row.fitting_chars) == (len(kept), len(fits))
+        assert whole.startswith(kept)
+
+
+def test_budgets_are_shown() -> None:
+    found = explain.budget(TOKENIZERS["few"], "low lower " * 500, context=explain.CONTEXTS)
+    assert [row.model for row in found.rows] == ["GPT-2", "GPT-3", "Llama 1", "Llama 2", "GPT-4 32k"]
+    check_shown(found)
+    check_shown(explain.budget(TOKENIZERS, "", context=1))
+    check_shown(explain.budget(TOKENIZERS, b"\xff" * 9, context=4))
+    assert explain.budget(TOKENIZERS["none"], b"\x80" * 9, context=4).rows[0].fitting_bytes == 4
+    with pytest.raises(InvalidOption, match="at least 1 token"):
+        explain.budget(TOKENIZERS, "low", context=0)
+
+
+LINTED = {
+    "no character": ("a\ud800b", 1, "a\ufffdb"),
+    "replacement character": ("a\ufffdb", 1, "ab"),
+    "decomposed": ("e\u0301 \u1112\u1161\u11ab", 2, "é 한"),
+    "zero-width": ("hello\u200bworld\ufeff", 2, "helloworld"),
+    "joiner": ("he\u200dllo", 1, "hello"),
+    "soft hyphen": ("hel\u00adlo", 1, "hello"),
+    "direction mark": ("\u202eabc\u202c", 2, "abc"),
+    "no-break space": ("hello\u00a0world", 1, "hello world"),
+    "other space": ("a\u3000b", 1, "a b"),
+    "full-width": ("ｈｉ", 2, "hi"),
+    "ligature": ("ﬁn", 1, "fin"),
+    "look-alike": ("hеllо world", 1, "hello world"),
+    "control character": ("a\x00b\x1b", 2, "ab"),
+    "carriage return": ("a\r\nb\r", 2, "a\nb\n"),
+    "space before a line ends": ("a  \nb", 1, "a\nb"),
+    "space at the end": ("say ", 1, "say"),
+}
+
+
+@pytest.mark.parametrize("row", explain.LINTS, ids=lambda row: row.name)
+def test_each_lint_finds_and_repairs(row: explain.LintRow) -> None:
+    text, places, repaired = LINTED[row.name]
+    tok = TOKENIZERS["many"]
+    found = explain.lint(tok, text)
+    assert [(finding.name, finding.count) for finding in found.findings] == [(row.name, places)]
+    assert found.repaired() == found.repaired(row.name) == repaired
+    assert found.findings[0].tokens == tok.count(repaired)
+    assert explain.lint(tok, repaired).findings == () or row.name == "no character"
+    check_shown(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Привет, мир", "со сна", "καλημέρα ο κόσμος", "👩\u200d🚀", "می\u200cخواهم", "한국어", "a\n\n\tb\n", ""],
+)
+def test_ordinary_texts_have_no_findings(text: str) -> None:
+    assert explain.lint(TOKENIZERS["few"], text).findings == ()
+
+
+def test_lint_of_bytes_and_forms() -> None:
+    tok = TOKENIZERS["many"]
+    found = explain.lint(tok, b"a\xffb")
+    assert (found.tokens, [finding.name for finding in found.findings]) == (3, ["no character"])
+    assert found.findings[0].tokens == tok.count("a\ufffdb")
+    forms = explain.lint(tok, "é한").forms
+    assert forms == {form: tok.count(unicodedata.normalize(form, "é한")) for form in ("NFC", "NFD", "NFKC", "NFKD")}  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="zero-width"):
+        found.repaired("zero width")
+
+
+def test_what_looks_alike_costs() -> None:
+    """Figures of the published encoders: an invisible or foreign character in `hello world`."""
+    path = DATA / "vocab" / "cl100k_base.tiktoken"
+    if not path.is_file():
+        pytest.skip(f"lacks {path}")
+    tok = toksmith.load(path, pattern="cl100k")
+    assert [tok.count(text) for text in ("hello world", "hello\u00a0world", "hello\u200bworld")] == [2, 3, 3]
+    assert [finding.tokens for finding in explain.lint(tok, "hello\u200b world").findings] == [2]
