@@ -7,11 +7,12 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
     ("errors", "_core"),
-    ("model", "progress", "results", "special", "text_files", "threads"),
+    ("model", "progress", "results", "sample", "special", "text_files", "threads"),
     ("patterns", "formats", "corpus", "render", "steps"),
     ("tokenizer",),
-    ("encodings", "training", "sweep", "convert", "surgery"),
-    ("load", "explain", "metrics", "doctor", "compat", "shards"),
+    ("encodings", "training", "sweep", "surgery"),
+    ("load",),
+    ("convert", "explain", "metrics", "doctor", "compat", "shards"),
     ("__init__",),
     ("cli", "demo", "playground", "runners", "__main__"),
 )

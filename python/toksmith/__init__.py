@@ -18,6 +18,7 @@ except ImportError as problem:  # pragma: no cover - the build is missing, and o
 
 else:
     from . import explain
+    from ._convert import ConversionReport, convert
     from ._corpus import Files, files
     from ._encodings import encodings
     from ._errors import (
@@ -51,6 +52,7 @@ else:
     __all__ = [
         "AddedToken",
         "CannotRepresent",
+        "ConversionReport",
         "CorpusError",
         "DownloadError",
         "EncodedCorpus",
@@ -76,6 +78,7 @@ else:
         "TrainingRecord",
         "UnknownId",
         "UnknownName",
+        "convert",
         "encode_corpus",
         "encodings",
         "explain",

@@ -15,6 +15,7 @@ import toksmith
 from toksmith import _render
 
 from ._explain import compare, explain
+from ._convert import convert
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -37,6 +38,7 @@ COMMANDS = (
     Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),
     Command(explain, "toksmith explain -t gpt2 --text ' tokenization' --merges"),
     Command(compare, "toksmith compare notes.txt -t gpt2 -t o200k_base"),
+    Command(convert, "toksmith convert cl100k_base tokenizer.json"),
     Command(encodings, "toksmith encodings"),
 )
 

@@ -29,6 +29,7 @@ __all__ = [
     "given_pattern",
     "inputs",
     "loaded",
+    "loaded_options",
     "print_json",
     "stdin_bytes",
     "stdin_stream",
@@ -62,10 +63,15 @@ def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
 
 def loaded(name: str, pattern: Sequence[str] | None, special_tokens: Sequence[str] | None) -> toksmith.Tokenizer:
     """The tokenizer that `-t`, `--pattern` and `--special-token` name together."""
+    return toksmith.load(name, **loaded_options(pattern, special_tokens))
+
+
+def loaded_options(pattern: Sequence[str] | None, special_tokens: Sequence[str] | None) -> dict[str, Any]:
+    """The arguments of `load` that `--pattern` and `--special-token` stand for."""
     options = given_pattern(pattern)
     if special_tokens:
         options["special_tokens"] = dict(map(token_and_id, special_tokens))
-    return toksmith.load(name, **options)
+    return options
 
 
 def token_and_id(text: str) -> tuple[str, int]:

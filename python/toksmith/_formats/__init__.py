@@ -1,7 +1,8 @@
 """Model to file and back: one row for each format. `convert = save(load())`.
 
 A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `FORMATS`. What a format cannot
-hold is an error with the field's name; what `load()` takes as arguments, and the training record, are no losses.
+hold is an error with the field's name; what `load()` takes as arguments, and the training record, are no losses. A
+format of several files takes and gives their bytes as a tuple; here they are found, read and written.
 """
 
 from __future__ import annotations
@@ -12,26 +13,35 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
-from .._errors import FormatError, UnknownName
+from .._errors import CannotRepresent, FormatError, UnknownName
 from .._model import Model
-from . import _merge_dict, _native, _sentencepiece, _tiktoken, _tokenizer_json
+from . import _gpt2, _merge_dict, _native, _sentencepiece, _tiktoken, _tokenizer_json
 from ._arguments import UNSET, PatternArgument, Unset, check_losses, refuse_arguments
-from ._files import read_file, shown, write_file
+from ._files import make_folder, read_file, shown, write_file
+from ._parts import Part, places
+from ._peers import NotComparable
+from ._peers import opened as opened_by_peer
 from ._tiktoken import ranks
 
 __all__ = [
     "FORMATS",
     "UNSET",
     "Format",
+    "NotComparable",
     "PatternArgument",
     "Unset",
+    "format_of",
     "formats",
+    "lost_fields",
+    "opened_by_peer",
     "ranks",
     "read",
     "refuse_arguments",
     "shown",
+    "target_format",
     "write",
     "write_file",
+    "written_files",
 ]
 
 
@@ -43,17 +53,23 @@ class Format:
         name: What `format=` arguments call it.
         suffixes: Ends of file names that mean it (`.toksmith`), or whole file names (`tokenizer.json`).
         sniff: Whether the bytes of a file (and its path) look like it.
-        load: The bytes of a file to a model.
-        save: A model to the bytes of a file.
+        load: The bytes of a file to a model; where there are `files`, the first `reads` of them, each with its path.
+        save: A model to the bytes of a file; where there are `files`, of each of them.
         doc: What it is, in a line.
+        arguments: What `toksmith.load` may be told because no such file holds it.
+        files: Sets of file names that are one tokenizer together.
+        reads: How many files of a set are read; the others are for people.
     """
 
     name: str
     suffixes: tuple[str, ...]
     sniff: Callable[[bytes, str], bool]
     load: Callable[..., Model]
-    save: Callable[..., bytes]
+    save: Callable[..., bytes | tuple[bytes, ...]]
     doc: str
+    arguments: tuple[str, ...] = ()
+    files: tuple[tuple[str, ...], ...] = ()
+    reads: int = 1
 
     def fits(self, path: str) -> bool:
         """Whether the name of this file means the format."""
@@ -63,10 +79,13 @@ class Format:
 
 def row(module: ModuleType) -> Format:
     """The row of a format's module."""
-    return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC)
+    more = {
+        name: getattr(module, name.upper()) for name in ("arguments", "files", "reads") if hasattr(module, name.upper())
+    }
+    return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
 
-MODULES = (_native, _tiktoken, _merge_dict, _tokenizer_json, _sentencepiece)
+MODULES = (_native, _tiktoken, _merge_dict, _tokenizer_json, _sentencepiece, _gpt2)
 FORMATS = MappingProxyType({module.NAME: row(module) for module in MODULES})
 
 
@@ -88,7 +107,7 @@ def read(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
 ) -> Model:
-    """The model of a file; what the file holds decides the format unless `format` does.
+    """The model of a file, or of the one tokenizer in a folder; what the file holds decides the format unless `format` does.
 
     Raises:
         FormatError: The file cannot be read, or holds no known format, or not what its format asks for.
@@ -96,9 +115,90 @@ def read(
         UnknownName: There is no such format.
     """
     known = None if format is None else named(format)
+    if os.path.isdir(path):
+        path = in_folder(path, known)
     data = read_file(path)
     name = shown(path)
-    return (known or sniffed(data, name)).load(data, name, pattern=pattern, special_tokens=special_tokens)
+    known = known or sniffed(data, name)
+    content: bytes | list[Part] = data
+    if known.files:
+        content = read_together(path, data, known)
+    return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
+
+
+def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
+    """The file of the only tokenizer in a folder: the one whose name is what its format calls such files."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise FormatError(shown(folder), None, f"cannot be read: {error.strerror}") from error
+    found: dict[str, str] = {}
+    for row in FORMATS.values() if known is None else [known]:
+        for name in names:
+            if row.fits(name) and row.name not in found:
+                found[row.name] = os.path.join(os.fspath(folder), name)
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if not found:
+        whole = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+        raise FormatError(shown(folder), None, f"it is a folder, and holds no file that is named {whole}")
+    listed = " and ".join(f"{shown(os.path.basename(path))} ({name})" for name, path in found.items())
+    raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
+
+
+def read_together(path: str | os.PathLike[str], data: bytes, known: Format) -> list[Part]:
+    """The files of the tokenizer that the file of this path is one of."""
+    found = places(path, known.files)
+    if known.reads == 1:
+        return [Part(shown(path), data)]
+    if found is None:
+        sets = " or ".join(" and ".join(names) for names in known.files)
+        raise FormatError(
+            shown(path), None, f"is one file of several, and which are the others its name must say: {sets}"
+        )
+    return [
+        Part(shown(place), data if os.path.abspath(place) == os.path.abspath(path) else read_file(place))
+        for place in found[: known.reads]
+    ]
+
+
+def format_of(path: str | os.PathLike[str]) -> str | None:
+    """The name of the format that the content of a file, or of the one tokenizer in a folder, says; None for no file."""
+    if not os.path.lexists(path):
+        return None
+    path = in_folder(path, None) if os.path.isdir(path) else path
+    return sniffed(read_file(path), shown(path)).name
+
+
+def target_format(path: str | os.PathLike[str], format: str | None) -> Format:
+    """The format that a file is to be written in: the one that is named, else the one that its name means."""
+    return by_suffix(shown(path)) if format is None else named(format)
+
+
+def written_files(path: str | os.PathLike[str], known: Format) -> list[str]:
+    """The files that `write` makes for this path."""
+    if not known.files:
+        return [os.fspath(path)]
+    if (found := places(path, known.files)) is not None:
+        return found
+    if known.files[0][0].startswith("."):
+        return [os.fspath(path) + suffix for suffix in known.files[0]]
+    return [os.path.join(os.fspath(path), name) for name in known.files[0]]
+
+
+def lost_fields(model: Model, known: Format, allow_loss: Collection[str]) -> tuple[str, ...]:
+    """The fields of `allow_loss` without which a format refuses the model."""
+    losses = check_losses(allow_loss)
+    return tuple(name for name in sorted(losses) if refuses(model, known, losses - {name}))
+
+
+def refuses(model: Model, known: Format, losses: Collection[str]) -> bool:
+    """Whether the model cannot be saved when only these fields may be lost."""
+    try:
+        known.save(model, allow_loss=losses)
+    except CannotRepresent:
+        return True
+    return False
 
 
 def write(
@@ -106,14 +206,24 @@ def write(
 ) -> None:
     """Writes a model to a file, whole or not at all; the name of the file decides the format unless `format` does.
 
+    A format of several files is written into a folder, which may be new, or beside each other where one is named.
+
     Raises:
         CannotRepresent: The format has no room for a field of the model that is not in `allow_loss`.
         FormatError: The name means no format, or the file cannot be written.
         InvalidOption: `allow_loss` names what is no field.
         UnknownName: There is no such format.
     """
-    known = by_suffix(shown(path)) if format is None else named(format)
-    write_file(path, known.save(model, allow_loss=check_losses(allow_loss)))
+    known = target_format(path, format)
+    saved = known.save(model, allow_loss=check_losses(allow_loss))
+    if isinstance(saved, bytes):
+        write_file(path, saved)
+        return
+    targets = written_files(path, known)
+    if os.path.dirname(targets[0]) == os.fspath(path):
+        make_folder(path)
+    for target, content in zip(targets, saved, strict=True):
+        write_file(target, content)
 
 
 def named(format: str) -> Format:
@@ -138,8 +248,11 @@ def sniffed(data: bytes, path: str) -> Format:
 
 def by_suffix(path: str) -> Format:
     """The one format that the name of a file means."""
-    for known in FORMATS.values():
-        if known.fits(path):
-            return known
+    found = [known for known in FORMATS.values() if known.fits(path)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = " and ".join(repr(known.name) for known in found)
+        raise FormatError(path, None, f"the name means {names}; choose with format=")
     meanings = ", ".join(f"{suffix} ({known.name})" for known in FORMATS.values() for suffix in known.suffixes)
     raise FormatError(path, None, f"the name does not say the format; use format=, or one of {meanings}")

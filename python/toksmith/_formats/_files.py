@@ -9,7 +9,7 @@ import stat
 
 from .._errors import FormatError
 
-__all__ = ["FILE_LIMIT", "read_file", "shown", "write_file"]
+__all__ = ["FILE_LIMIT", "make_folder", "read_file", "shown", "write_file"]
 
 FILE_LIMIT = 1 << 30
 CHUNK = 1 << 20
@@ -64,6 +64,20 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
             raise
     except (OSError, ValueError) as error:
         raise FormatError(shown(path), None, f"cannot be written: {reason(error, path)}") from error
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """The folder of this path exists after it; what is above it must.
+
+    Raises:
+        FormatError: It cannot be made, or something else has its name.
+    """
+    try:
+        if not os.path.isdir(path):
+            os.mkdir(path)
+    except (OSError, ValueError) as error:
+        problem = "it is a file, and a folder is expected" if os.path.lexists(path) else reason(error, path)
+        raise FormatError(shown(path), None, f"cannot be written: {problem}") from error
 
 
 def replaceable_mode(target: str) -> int | None:

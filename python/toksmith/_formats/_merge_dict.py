@@ -19,10 +19,11 @@ from .._patterns import splitters
 from ._arguments import UNSET, PatternArgument, added_tokens, refuse_losses
 from ._json import parse_json
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
+__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "merge_dict"
 SUFFIXES = ("merge_dict.json",)
+ARGUMENTS = ("pattern", "special_tokens")
 DOC = 'the tutorials\' merges, {"256": [left, right], …}; load() takes the pattern and the special tokens as arguments'
 
 FIRST_ENTRY = re.compile(rb'\s*\{\s*("[0-9]+"\s*:\s*\[\s*[0-9]+\s*,|\}\s*$)')

@@ -22,10 +22,11 @@ from .._model import AddedToken, Model, Step, TokenTable
 from .._patterns import splitters
 from ._arguments import UNSET, PatternArgument, added_tokens, refuse_losses
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "load", "ranks", "save", "sniff"]
+__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "ranks", "save", "sniff"]
 
 NAME = "tiktoken"
 SUFFIXES = (".tiktoken",)
+ARGUMENTS = ("pattern", "special_tokens")
 DOC = "tiktoken's ranks: tokens only; load() takes the pattern and the special tokens as arguments"
 
 # Two lines, because the first line of our own format looks like a rank too.

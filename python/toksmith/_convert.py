@@ -1,0 +1,331 @@
+"""convert: one file to another format, and the proof that the ids stay what they were.
+
+What is written is loaded again, and both tokenizers encode a corpus; where the library that the format comes from is
+installed, it encodes the corpus too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _formats
+from ._corpus import Corpus, documents
+from ._formats import UNSET, Format, PatternArgument
+from ._load import load
+from ._model import Model
+from ._sample import SAMPLE
+from ._tokenizer import Tokenizer
+
+__all__ = ["ConversionReport", "Difference", "PeerRun", "convert"]
+
+BATCH_CHARS = 1 << 20
+AROUND = 4  # ids that are shown before and after the first that differs
+Ids = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where two tokenizers differ.
+
+    Attributes:
+        document: The number of the document in the corpus, from 0.
+        place: How many ids are equal before it.
+        text: The text from there on, cut to what is shown.
+        expected: The tokens of the source around the place, as (id, bytes).
+        found: Those of the other.
+    """
+
+    document: int
+    place: int
+    text: str
+    expected: tuple[tuple[int, bytes], ...]
+    found: tuple[tuple[int, bytes], ...]
+
+    def __str__(self) -> str:
+        rows = (" | ".join(shown(token) for _, token in row) for row in (self.expected, self.found))
+        expected, found = rows
+        return f"document {self.document}, id {self.place}: {expected}\n  became {found}\n  in {self.text!r}"
+
+
+@dataclass(frozen=True)
+class PeerRun:
+    """What the library that a format comes from gave.
+
+    Attributes:
+        library: Its name and version; the name alone where it was not run.
+        documents: How many it encoded.
+        difference: The first one, or None.
+        problem: Why it was not run, or failed; None if it was.
+    """
+
+    library: str | None
+    documents: int = 0
+    difference: Difference | None = None
+    problem: str | None = None
+
+    def __str__(self) -> str:
+        if self.problem is not None:
+            return f"{self.library or 'the real library'} was not run: {self.problem}"
+        if self.difference is not None:
+            return f"{self.library} differs: {self.difference}"
+        return f"{self.library}: {self.documents} documents, all ids equal"
+
+
+@dataclass(frozen=True)
+class ConversionReport:
+    """What `convert` wrote, and what the proof showed.
+
+    Attributes:
+        source: What was converted, as text.
+        target: The file or folder that was written.
+        from_format: The format's name, None for a published encoding or a tokenizer in memory.
+        to_format: The format's name.
+        lost: The fields that the format has no room for and that were left out.
+        documents: How many documents were encoded with both.
+        difference: The first one, None if all ids are equal.
+        peer: What the format's own library gave.
+    """
+
+    source: str
+    target: str
+    from_format: str | None
+    to_format: str
+    lost: tuple[str, ...]
+    documents: int
+    difference: Difference | None
+    peer: PeerRun
+
+    @property
+    def equal(self) -> bool:
+        """Whether all ids are equal, those of the library that was run included."""
+        return self.difference is None and self.peer.difference is None
+
+    def __str__(self) -> str:
+        lines = [f"{self.source} -> {self.target} ({self.to_format})"]
+        lines += [f"left out: {', '.join(self.lost)}"] if self.lost else []
+        lines.append(
+            f"{self.documents} documents, all ids equal" if self.difference is None else f"differs: {self.difference}"
+        )
+        return "\n".join([*lines, str(self.peer)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON values; bytes are in hex."""
+        return {**plain(dataclasses.asdict(self)), "equal": self.equal}
+
+    def to_json(self) -> str:
+        """The report as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def convert(
+    source: str | os.PathLike[str] | Tokenizer,
+    target: str | os.PathLike[str],
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    verify: Corpus | None = None,
+    allow_loss: Collection[str] = (),
+    pattern: PatternArgument = UNSET,
+    special_tokens: Mapping[str, int] | None = None,
+) -> ConversionReport:
+    """Writes a tokenizer in another format, loads it back, and encodes a corpus with both.
+
+    The library that the format comes from is run as well if it is installed (tiktoken, tokenizers, sentencepiece, …).
+    A report with a difference is returned, not raised: look at `equal`. The file has then been written all the same.
+
+    Args:
+        source: What `load` takes, or a tokenizer.
+        target: The file, or for formats of several files the folder; its name says the format unless `to_format` does.
+        from_format: The source's format; None to look at its content.
+        to_format: A name of `toksmith.formats()`.
+        verify: The corpus, as for `train`; None for a built-in sample of texts that tokenizers get wrong.
+        allow_loss: Names of model fields that the format cannot hold and that may be left out.
+        pattern: As for `load`, for sources that do not say how they split.
+        special_tokens: As for `load`, for the same sources.
+    Returns: the report; `print` shows it.
+    Raises:
+        CannotRepresent: The format has no room for a field that is not in `allow_loss`.
+        FormatError: The source cannot be read, or the target not be written.
+        InvalidOption: As `load`.
+    Cost: time grows with the corpus, for each library that runs.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = toksmith.convert(tok, f"{folder}/low.tiktoken", verify=["low", "slow"])
+    >>> report.documents, report.equal
+    (2, True)
+    """
+    row = _formats.target_format(target, to_format)
+    tok, name, found = opened(source, from_format, pattern, special_tokens)
+    lost = _formats.lost_fields(tok.model, row, allow_loss)
+    tok.save(target, format=row.name, allow_loss=allow_loss)
+    files = _formats.written_files(target, row)
+    back = load(Path(files[0]), format=row.name, **arguments_of(tok.model, row))
+    run = PeerCheck(row, files, tok)
+    count, difference = compared(tok, back, SAMPLE if verify is None else documents(verify), run)
+    if difference is None:
+        difference = special_difference(tok, back, count)
+    return ConversionReport(name, _formats.shown(target), found, row.name, lost, count, difference, run.result(count))
+
+
+def opened(
+    source: str | os.PathLike[str] | Tokenizer,
+    format: str | None,
+    pattern: PatternArgument,
+    special_tokens: Mapping[str, int] | None,
+) -> tuple[Tokenizer, str, str | None]:
+    """The tokenizer of a source, what it is called, and its format."""
+    if isinstance(source, Tokenizer):
+        _formats.refuse_arguments("the tokenizer", pattern, special_tokens, format)
+        return source, repr(source), None
+    tok = load(source, format=format, pattern=pattern, special_tokens=special_tokens)
+    return tok, _formats.shown(source), format or _formats.format_of(source)
+
+
+def arguments_of(model: Model, row: Format) -> dict[str, Any]:
+    """What `load` has to be told of a model for files that do not say it."""
+    given: dict[str, Any] = {}
+    if "pattern" in row.arguments:
+        given["pattern"] = [step["pattern"] for step in model.splitters] or None
+    if "special_tokens" in row.arguments:
+        given["special_tokens"] = model.special_tokens
+    return given
+
+
+def compared(
+    tok: Tokenizer, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck
+) -> tuple[int, Difference | None]:
+    """How many documents were encoded with both, and the first difference, which ends it."""
+    count = 0
+    for batch in batches(corpus):
+        expected = tok.encode_ragged(batch, special="text")
+        found = other.encode_ragged(batch, special="text")
+        run.check(batch, list(expected), count)
+        if expected.ids.tobytes() != found.ids.tobytes() or expected.ends.tobytes() != found.ends.tobytes():
+            for number, (text, one, two) in enumerate(zip(batch, expected, found, strict=True), count):
+                if one.tolist() != two.tolist():
+                    return number + 1, difference_of(number, text, (tok, one.tolist()), (other, two.tolist()))
+        count += len(batch)
+    return count, None
+
+
+def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> Difference | None:
+    """What differs where special tokens are found as such."""
+    text = " ".join([f"a{content}" for content in tok.special_tokens])
+    one, two = tok.encode(text, special="allow"), other.encode(text, special="allow")
+    return None if one == two else difference_of(number, text, (tok, one), (other, two))
+
+
+def batches(corpus: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+    """The documents, about 1 MiB at a time."""
+    batch: list[str | bytes] = []
+    size = 0
+    for text in corpus:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class PeerCheck:
+    """The format's own library on the files that were written, batch by batch until it differs or fails."""
+
+    def __init__(self, row: Format, paths: Sequence[str], tok: Tokenizer) -> None:
+        self.tok = tok
+        self.library: str | None = None
+        self.problem: str | None = None
+        self.difference: Difference | None = None
+        self.encode: Callable[[str], Ids] | None = None
+        try:
+            self.library, self.encode = _formats.opened_by_peer(row.name, paths, tok.model)
+        except _formats.NotComparable as error:
+            self.problem = str(error)
+        except BaseException as error:  # noqa: BLE001 - some libraries panic, which is no Exception
+            self.failed(error)
+
+    def failed(self, error: BaseException) -> None:
+        """Keeps what the library raised, unless it is Ctrl-C."""
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise error
+        self.problem = f"it raised {type(error).__name__}: {error}"
+
+    def check(self, texts: Sequence[str | bytes], expected: Sequence[Any], first: int) -> None:
+        """Compares a batch; bytes that are no UTF-8 are left out, for these libraries take texts."""
+        if self.encode is None or self.problem is not None or self.difference is not None:
+            return
+        for number, (text, ids) in enumerate(zip(texts, expected, strict=True), first):
+            plain_text = as_text(text)
+            if plain_text is None:
+                continue
+            try:
+                found = [int(id) for id in self.encode(plain_text)]
+            except BaseException as error:  # noqa: BLE001 - as above
+                self.failed(error)
+                return
+            if found != ids.tolist():
+                self.difference = difference_of(number, text, (self.tok, ids.tolist()), (self.tok, found))
+                return
+
+    def result(self, documents: int) -> PeerRun:
+        """What is reported."""
+        return PeerRun(self.library, 0 if self.problem else documents, self.difference, self.problem)
+
+
+def as_text(text: str | bytes) -> str | None:
+    """The text without lone surrogates, as it is encoded here; None for bytes that are no UTF-8."""
+    if isinstance(text, str):
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def difference_of(
+    number: int, text: str | bytes, one: tuple[Tokenizer, list[int]], two: tuple[Tokenizer, list[int]]
+) -> Difference:
+    """The first place where two lists of ids differ, with what is around it."""
+    (tok, expected), (other, found) = one, two
+    least = min(len(expected), len(found))
+    place = next((at for at in range(least) if expected[at] != found[at]), least)
+    start = max(0, place - AROUND)
+    rows = [
+        tuple((id, token_of(each, id)) for id in ids[start : place + AROUND])
+        for each, ids in ((tok, expected), (other, found))
+    ]
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    before = sum(len(token_of(tok, id)) for id in expected[:start])
+    excerpt = data[before : before + 80].decode("utf-8", "replace")
+    return Difference(number, place, excerpt, rows[0], rows[1])
+
+
+def token_of(tok: Tokenizer, id: int) -> bytes:
+    """The bytes of an id, or what says that there are none."""
+    try:
+        return tok.token_bytes(id)
+    except ValueError:
+        return b"<id %d>" % id
+
+
+def shown(token: bytes) -> str:
+    """A token for people."""
+    return repr(token.decode("utf-8", "backslashreplace"))
+
+
+def plain(value: Any) -> Any:
+    """A value of dataclasses as JSON values."""
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.hex() if isinstance(value, bytes) else value

@@ -1,0 +1,32 @@
+"""Tokenizers that are more than one file: which files belong together, and where each is.
+
+A format says it by its row's `files`, sets of names of which each is one tokenizer. A name may have something in front
+(`my-vocab.json` goes with `my-merges.txt`); a set of suffixes (`.model`, `.vocab`) takes the rest of the name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Part", "places"]
+
+
+class Part(NamedTuple):
+    """One file of several: where it is, and its bytes."""
+
+    path: str
+    data: bytes
+
+
+def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[str] | None:
+    """The paths of all files of the set that the file of this path belongs to; None if its name is in none."""
+    place = os.fspath(path)
+    lower = place.lower()
+    for names in sets:
+        for name in names:
+            if lower.endswith(name):
+                stem = place[: len(place) - len(name)]
+                return [place if other == name else stem + other for other in names]
+    return None

@@ -1,0 +1,106 @@
+"""The library that each format comes from, to run it on a file that was written here: one row for each.
+
+A row says which module it needs and how it opens the files; what it opens turns a text into ids as the library does, with
+special tokens as ordinary text. None of the modules is a requirement; where one is missing, its row is not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import Any
+
+from .._model import Model
+from ._onig import NotTranslatable, to_onig
+
+__all__ = ["PEERS", "NotComparable", "Peer", "opened"]
+
+Encode = Callable[[str], list[int]]
+
+
+class NotComparable(Exception):
+    """The library cannot run what the model says beside the file, or it is not installed."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One row: the package, the module to import, and the files (and the model that they hold) to a function."""
+
+    package: str
+    module: str
+    open: Callable[[Any, Sequence[str], Model], Encode]
+
+
+def opened(format: str, paths: Sequence[str], model: Model) -> tuple[str, Encode]:
+    """The name and version of a format's library, and what turns a text into ids with these files.
+
+    Raises:
+        NotComparable: There is no such library, it is not installed, or it cannot run the model.
+    """
+    peer = PEERS.get(format)
+    if peer is None:
+        raise NotComparable(f"no other library reads {format!r} files")
+    try:
+        module = import_module(peer.module)
+        version = metadata.version(peer.package)
+    except ImportError:
+        raise NotComparable(f"{peer.package} is not installed") from None
+    return f"{peer.package} {version}", peer.open(module, paths, model)
+
+
+def by_tiktoken(tiktoken: Any, paths: Sequence[str], model: Model) -> Encode:
+    """Ranks in tiktoken. It drops what a pattern does not cover, which is kept here."""
+    regexes = [step["pattern"] for step in model.splitters]
+    if len(regexes) > 1:
+        raise NotComparable("tiktoken splits with one regex only")
+    load = import_module("tiktoken.load").load_tiktoken_bpe
+    pattern = regexes[0] if regexes else r"[\s\S]+"
+    encoding = tiktoken.Encoding(name="own", pat_str=pattern, mergeable_ranks=load(paths[0]), special_tokens={})
+    encode: Encode = encoding.encode_ordinary
+    return encode
+
+
+def by_tokenizers(tokenizers: Any, paths: Sequence[str], model: Model) -> Encode:
+    """A tokenizer.json in HF tokenizers."""
+    tokenizer = tokenizers.Tokenizer.from_file(paths[0])
+    tokenizer.encode_special_tokens = True
+    return of_tokenizers(tokenizer)
+
+
+def of_tokenizers(tokenizer: Any) -> Encode:
+    """The ids that a tokenizer of HF's gives."""
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    return encode
+
+
+def by_two_files(tokenizers: Any, paths: Sequence[str], model: Model) -> Encode:
+    """Vocabulary and merges in HF tokenizers, split as the model says."""
+    try:
+        regexes = [tokenizers.Regex(to_onig(step["pattern"])) for step in model.splitters]
+    except NotTranslatable as error:
+        raise NotComparable(f"HF tokenizers: {error}") from error
+    steps = [tokenizers.pre_tokenizers.Split(regex, "isolated") for regex in regexes]
+    to_characters = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*paths))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([*steps, to_characters])
+    return of_tokenizers(tokenizer)
+
+
+def by_sentencepiece(sentencepiece: Any, paths: Sequence[str], model: Model) -> Encode:
+    """A model in SentencePiece."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=paths[0])
+    encode: Encode = processor.encode
+    return encode
+
+
+PEERS: Mapping[str, Peer] = {
+    "gpt2": Peer("tokenizers", "tokenizers", by_two_files),
+    "sentencepiece": Peer("sentencepiece", "sentencepiece", by_sentencepiece),
+    "tiktoken": Peer("tiktoken", "tiktoken", by_tiktoken),
+    "tokenizer_json": Peer("tokenizers", "tokenizers", by_tokenizers),
+}
