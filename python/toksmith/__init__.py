@@ -43,6 +43,7 @@ else:
     from ._progress import Progress
     from ._results import Ragged, StreamDecoder
     from ._shards import EncodedCorpus, encode_corpus
+    from ._surgery import IdMap, add_special, extend, prune
     from ._sweep import SweepRow, rewind, sweep
     from ._tokenizer import Tokenizer
     from ._training import train
@@ -59,6 +60,7 @@ else:
         "Files",
         "Format",
         "FormatError",
+        "IdMap",
         "InvalidOption",
         "Model",
         "ModelError",
@@ -78,14 +80,17 @@ else:
         "TrainingRecord",
         "UnknownId",
         "UnknownName",
+        "add_special",
         "convert",
         "encode_corpus",
         "encodings",
         "explain",
+        "extend",
         "files",
         "formats",
         "load",
         "patterns",
+        "prune",
         "rewind",
         "sweep",
         "train",

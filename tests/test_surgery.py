@@ -1,0 +1,150 @@
+"""Surgery keeps its promises: ids that may stay stay, what is added is reached, what is left works as before."""
+
+import itertools
+import os
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toksmith
+from toksmith import CorpusError, InvalidOption, ModelError, Tokenizer
+
+CASES = 500 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60
+LETTERS = "aab bcé日 \n"
+
+
+def drawn_text(random: Random, most: int = 60) -> str:
+    return "".join(random.choice(LETTERS) for _ in range(random.randrange(1, most)))
+
+
+def drawn_tok(random: Random) -> Tokenizer:
+    """A tokenizer with few merges, by pairs or by bytes, with or without whole pieces, pattern and special token."""
+    special = ["<|x|>"] if random.random() < 0.5 else []
+    pattern = random.choice(["gpt2", None, "[a-z]+| "])
+    texts = [drawn_text(random) for _ in range(5)]
+    tok = toksmith.train(texts, merges=random.randrange(12), pattern=pattern, special_tokens=special)
+    fields: dict[str, Any] = {"whole_piece": random.random() < 0.5}
+    if random.random() < 0.5:
+        fields |= {"merge_rule": "bytes", "merges": np.empty((0, 3), np.uint32)}
+    return Tokenizer(replace(tok.model, **fields))
+
+
+def keeps(tok: Tokenizer, ids: list[int], added: set[bytes]) -> bool:
+    """Whether no two neighbours of some ids join to an added token."""
+    tokens = [tok.token_bytes(id) for id in ids]
+    return not any(left + right in added for left, right in itertools.pairwise(tokens))
+
+
+def test_extended_tokenizers_keep_the_ids_of_texts_without_a_new_pair_and_reach_every_token() -> None:
+    random = Random(5)
+    kept = 0
+    for _ in range(CASES):
+        tok = drawn_tok(random)
+        corpus = [drawn_text(random) for _ in range(4)]
+        try:
+            more, map = toksmith.extend(tok, corpus, random.randrange(1, 9), min_count=random.choice([1, 2]))
+        except CorpusError:
+            continue
+        added = range(tok.vocab_size, more.vocab_size)
+        assert list(map.sources)[-len(added) :] == list(added) and len(more) == len(tok) + len(added)
+        plain = Tokenizer(replace(more.model, splitters=()))
+        for id in added:
+            token = more.token_bytes(id)
+            assert b"".join(tok.token_bytes(old) for old in map.sources[id]) == token
+            if token.decode("utf-8", "ignore").encode() == token:
+                assert plain.encode(token) == [id]
+        whole = {more.token_bytes(id) for id in added}
+        for text in [*corpus, *(drawn_text(random) for _ in range(4))]:
+            before, after = tok.encode(text), more.encode(text)
+            assert more.decode_bytes(after) == text.encode()
+            pieces = set(tok._engine.split(text)) if tok.model.whole_piece else set()
+            if keeps(tok, before, whole) and not pieces & whole:
+                assert before == after
+                kept += 1
+    assert kept > CASES
+
+
+def test_continued_training_is_training() -> None:
+    random = Random(8)
+    for _ in range(15):
+        texts = [drawn_text(random, 90) for _ in range(6)]
+        whole = toksmith.train(texts, merges=14, min_count=2)
+        half = toksmith.train(texts, merges=7, min_count=2)
+        added = len(whole.model.merges) - len(half.model.merges)
+        if added:
+            more, _ = toksmith.extend(half, texts, added)
+            assert more == whole
+
+
+def test_pruned_tokenizers_keep_the_tokens_of_texts_that_do_not_need_what_is_gone() -> None:
+    random = Random(6)
+    kept = 0
+    for _ in range(CASES):
+        tok = drawn_tok(random)
+        removable = len(tok.model.tokens) - 256
+        corpus = [drawn_text(random) for _ in range(3)] if random.random() < 0.5 else None
+        n = random.randrange(removable + 1)
+        fewer, map = toksmith.prune(tok, n, corpus=corpus)
+        assert len(fewer) == len(tok) - n == fewer.vocab_size == map.new_size
+        gone = {id for id in range(tok.vocab_size) if map[id] is None}
+        assert len(gone) == n and all(len(tok.token_bytes(id)) > 1 for id in gone)
+        for old, new in map.old_to_new.items():
+            assert fewer.token_bytes(new) == tok.token_bytes(old)
+        for text in (drawn_text(random) for _ in range(4)):
+            before, after = tok.encode(text), fewer.encode(text)
+            assert fewer.decode_bytes(after) == text.encode()
+            if not any(id in gone for id in before):
+                assert [map[id] for id in before] == after
+                kept += 1
+    assert kept > CASES
+
+
+def test_what_a_corpus_does_not_use_goes_and_nothing_else() -> None:
+    tok = toksmith.train("low lower lowest newer newest", merges=12, pattern=None)
+    fewer, map = toksmith.prune(tok, corpus="lower lower")
+    used = {tok.token_bytes(id) for id in tok.encode("lower lower")}
+    assert used <= set(fewer.model.tokens) and len(fewer) < len(tok)
+    assert toksmith.prune(fewer, corpus="lower lower")[0] == fewer
+    assert [map[id] for id in tok.encode("lower lower")] == fewer.encode("lower lower")
+
+
+def test_embeddings_follow_the_ids() -> None:
+    tok = toksmith.train("low lower lowest", merges=4, pattern=None, special_tokens=["<|x|>"])
+    rows = np.arange(tok.vocab_size * 2, dtype=np.float32).reshape(-1, 2)
+    more, map = toksmith.extend(tok, "lowest lowest", 1)
+    new = map.apply(rows)
+    assert new.dtype == np.float32 and new.shape == (more.vocab_size, 2) and np.array_equal(new[:-1], rows)
+    assert np.allclose(new[-1], rows[list(map.sources[tok.vocab_size])].mean(axis=0))
+    fewer, map = toksmith.prune(tok, 1)
+    assert np.array_equal(map.apply(rows)[fewer.special_tokens["<|x|>"]], rows[tok.special_tokens["<|x|>"]])
+    both, map = toksmith.add_special(tok, ["<|y|>"])
+    assert both.special_tokens == {"<|x|>": 260, "<|y|>": 261}
+    assert np.allclose(map.apply(rows)[261], rows[tok.encode("<|y|>")].mean(axis=0))
+    assert map.apply(np.arange(300)).shape == (262,)
+    with pytest.raises(InvalidOption, match="at least 261 rows"):
+        map.apply(rows[:5])
+
+
+def test_what_cannot_be_done_is_said() -> None:
+    tok = toksmith.train("low lower", merges=2, special_tokens=["<|x|>"])
+    with pytest.raises(CorpusError, match="adds nothing: no pair of tokens occurs 2 times"):
+        toksmith.extend(tok, "z", 3)
+    with pytest.raises(CorpusError, match="empty"):
+        toksmith.extend(tok, "", 3)
+    with pytest.raises(InvalidOption, match="at least 1"):
+        toksmith.extend(tok, "low", 0)
+    with pytest.raises(InvalidOption, match="at most 2: the other 257 are"):
+        toksmith.prune(tok, 3)
+    with pytest.raises(InvalidOption, match="where no corpus says"):
+        toksmith.prune(tok)
+    with pytest.raises(InvalidOption, match="no added token yet"):
+        toksmith.add_special(tok, ["<|x|>"])
+    with pytest.raises(InvalidOption):
+        toksmith.add_special(tok, [""])
+    words = toksmith.train("low lower", kind="words")
+    with pytest.raises(ModelError, match="its kind is 'words'"):
+        toksmith.extend(words, "low", 1)
+    assert len(toksmith.prune(words, 1)[0]) == 1
