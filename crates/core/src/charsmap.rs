@@ -47,6 +47,20 @@ impl Charsmap {
         found.map(|(len, value)| (len, self.text(value)))
     }
 
+    /// What the shortest key that `text` starts with becomes. No key goes past a zero byte.
+    #[must_use]
+    pub fn shortest(&self, text: &[u8]) -> Option<&[u8]> {
+        let mut node = self.root()?;
+        for &byte in text.iter().take_while(|&&byte| byte != 0) {
+            let (next, value) = self.step(node, byte)?;
+            if let Some(value) = value {
+                return Some(self.text(value));
+            }
+            node = next;
+        }
+        None
+    }
+
     /// Whether this byte stays what it is wherever an ASCII byte or nothing follows.
     #[inline]
     #[must_use]

@@ -1,0 +1,226 @@
+//! The table of decoders: what makes the tokens of ids a text again, one after the other. One row for each kind.
+
+use super::bytes::byte_of;
+use super::find::Finder;
+use super::options::Options;
+use crate::error::Result;
+
+/// One decoder.
+#[derive(Debug)]
+pub enum Decoder {
+    /// Takes all tokens for bytes written as characters, where they are, and makes one text of them.
+    ByteCharacters,
+    /// Makes texts of tokens that are written like bytes (`<0x41>`).
+    ByteFallback,
+    /// Replaces what is found in each token.
+    Replace(Finder, String),
+    /// Makes one token of all.
+    Fuse,
+    /// Takes so many of a character away at the start and at the end of each token.
+    Strip(char, usize, usize),
+    /// Makes spaces of a character again; where the flag is set, the first token loses it.
+    Metaspace(char, bool),
+    /// Makes spaces of the mark that ends a word, and nothing of the last.
+    WordEnd(String),
+    /// Puts spaces before tokens that do not continue a word; with the flag, none before punctuation.
+    WordPiece(String, bool),
+    /// What speech models need: tokens that come again are one, and one of them is nothing.
+    Ctc(String, String, bool),
+    /// Puts a space between two tokens.
+    Spaced,
+}
+
+/// A row of the table: the name of a kind, and what makes its steps.
+pub type Row = (&'static str, fn(&mut Options<'_>) -> Result<Vec<Decoder>>);
+
+/// Every kind, by name.
+pub const ROWS: &[Row] = &[
+    ("byte_characters", |_| Ok(vec![Decoder::ByteCharacters])),
+    ("byte_fallback", |_| Ok(vec![Decoder::ByteFallback])),
+    ("ctc", |options| {
+        let (pad, delimiter) = (options.text("pad")?.to_owned(), options.text("delimiter")?.to_owned());
+        Ok(vec![Decoder::Ctc(pad, delimiter, options.flag("cleanup")?)])
+    }),
+    ("fuse", |_| Ok(vec![Decoder::Fuse])),
+    ("metaspace", |options| {
+        Ok(vec![Decoder::Metaspace(options.char("replacement")?, options.flag("drop_first")?)])
+    }),
+    ("replace", |options| {
+        let finder = Finder::new(options.text("pattern")?, options.text("dialect")?)?;
+        Ok(vec![Decoder::Replace(finder, options.text("content")?.to_owned())])
+    }),
+    ("spaced", |_| Ok(vec![Decoder::Spaced])),
+    ("strip", |options| {
+        Ok(vec![Decoder::Strip(options.char("content")?, options.count("start")?, options.count("stop")?)])
+    }),
+    ("word_end", |options| Ok(vec![Decoder::WordEnd(options.text("suffix")?.to_owned())])),
+    ("wordpiece", |options| {
+        Ok(vec![Decoder::WordPiece(options.text("prefix")?.to_owned(), options.flag("cleanup")?)])
+    }),
+];
+
+/// Decoders, one after the other.
+#[derive(Debug)]
+pub struct Chain {
+    decoders: Vec<Decoder>,
+}
+
+impl Chain {
+    pub(super) fn new(decoders: Vec<Decoder>) -> Self {
+        Self { decoders }
+    }
+
+    /// The text of tokens.
+    ///
+    /// # Errors
+    /// [`crate::Error::Pattern`] when a regex engine gives up.
+    pub fn decode(&self, mut tokens: Vec<String>) -> Result<String> {
+        for decoder in &self.decoders {
+            tokens = decoder.apply(tokens)?;
+        }
+        Ok(tokens.concat())
+    }
+}
+
+impl Decoder {
+    fn apply(&self, tokens: Vec<String>) -> Result<Vec<String>> {
+        let last = tokens.len().saturating_sub(1);
+        let each = |change: &dyn Fn(usize, String) -> String| {
+            tokens.clone().into_iter().enumerate().map(|(place, token)| change(place, token)).collect()
+        };
+        Ok(match self {
+            Self::ByteCharacters => vec![from_byte_characters(&tokens)],
+            Self::ByteFallback => from_bytes(tokens),
+            Self::Replace(finder, content) => {
+                return tokens.iter().map(|token| replaced(token, finder, content)).collect();
+            }
+            Self::Fuse => vec![tokens.concat()],
+            Self::Strip(content, start, stop) => each(&|_, token| stripped(&token, *content, *start, *stop)),
+            Self::Metaspace(mark, drop_first) => each(&|place, token| {
+                let space = if place == 0 && *drop_first { "" } else { " " };
+                token.replace(*mark, space)
+            }),
+            Self::WordEnd(suffix) => each(&|place, token| token.replace(suffix, if place == last { "" } else { " " })),
+            Self::WordPiece(prefix, cleanup) => each(&|place, token| {
+                let token = match token.strip_prefix(prefix.as_str()) {
+                    _ if place == 0 => token,
+                    Some(rest) => rest.to_owned(),
+                    None => format!(" {token}"),
+                };
+                if *cleanup { cleaned(&token) } else { token }
+            }),
+            Self::Ctc(pad, delimiter, cleanup) => ctc(tokens, pad, delimiter, *cleanup),
+            Self::Spaced => each(&|place, token| if place == 0 { token } else { format!(" {token}") }),
+        })
+    }
+}
+
+/// The text of the bytes that all tokens stand for; a token that is not written in characters of bytes stands for itself.
+fn from_byte_characters(tokens: &[String]) -> String {
+    let mut bytes = Vec::with_capacity(tokens.len() * 4);
+    for token in tokens {
+        match token.chars().map(byte_of).collect::<Option<Vec<u8>>>() {
+            Some(own) => bytes.extend(own),
+            None => bytes.extend_from_slice(token.as_bytes()),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The byte of a token that is written like one.
+fn byte_token(token: &str) -> Option<u8> {
+    let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>')).filter(|digits| digits.len() == 2)?;
+    u8::from_str_radix(digits, 16).ok()
+}
+
+/// The tokens with runs of bytes as one text each, or as U+FFFD for each byte where a run is no UTF-8.
+fn from_bytes(tokens: Vec<String>) -> Vec<String> {
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut run = Vec::new();
+    let finish = |run: &mut Vec<u8>, out: &mut Vec<String>| {
+        let bytes = std::mem::take(run);
+        let count = bytes.len();
+        match String::from_utf8(bytes) {
+            Ok(text) => out.extend((count > 0).then_some(text)),
+            Err(_) => out.extend(std::iter::repeat_n("\u{FFFD}".to_owned(), count)),
+        }
+    };
+    for token in tokens {
+        if let Some(byte) = byte_token(&token) {
+            run.push(byte);
+        } else {
+            finish(&mut run, &mut out);
+            out.push(token);
+        }
+    }
+    finish(&mut run, &mut out);
+    out
+}
+
+fn replaced(token: &str, finder: &Finder, content: &str) -> Result<String> {
+    let mut out = String::with_capacity(token.len());
+    for found in finder.find(token)? {
+        out.push_str(if found.is_match { content } else { &token[found.start..found.end] });
+    }
+    Ok(out)
+}
+
+fn stripped(token: &str, content: char, start: usize, stop: usize) -> String {
+    let leading = token.chars().take(start).take_while(|&char| char == content).count();
+    let rest: &str = &token[leading * content.len_utf8()..];
+    let trailing = rest.chars().rev().take(stop).take_while(|&char| char == content).count();
+    rest[..rest.len() - trailing * content.len_utf8()].to_owned()
+}
+
+/// The token without spaces before punctuation and contractions.
+fn cleaned(token: &str) -> String {
+    const PAIRS: [(&str, &str); 11] = [
+        (" .", "."),
+        (" ?", "?"),
+        (" !", "!"),
+        (" ,", ","),
+        (" ' ", "'"),
+        (" n't", "n't"),
+        (" 'm", "'m"),
+        (" do not", " don't"),
+        (" 's", "'s"),
+        (" 've", "'ve"),
+        (" 're", "'re"),
+    ];
+    PAIRS.iter().fold(token.to_owned(), |token, (from, to)| token.replace(from, to))
+}
+
+fn ctc(mut tokens: Vec<String>, pad: &str, delimiter: &str, cleanup: bool) -> Vec<String> {
+    tokens.dedup();
+    let shown = |token: String| {
+        let token = token.replace(pad, "");
+        if cleanup { cleaned(&token).replace(delimiter, " ") } else { token }
+    };
+    tokens.into_iter().map(shown).filter(|token| !token.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(decoder: &Decoder, tokens: &[&str]) -> Vec<String> {
+        decoder.apply(tokens.iter().map(ToString::to_string).collect()).unwrap()
+    }
+
+    #[test]
+    fn bytes_become_characters_where_they_are_some() {
+        assert_eq!(applied(&Decoder::ByteFallback, &["a", "<0xC3>", "<0xA9>", "b"]), ["a", "é", "b"]);
+        assert_eq!(applied(&Decoder::ByteFallback, &["<0xC3>", "b", "<0xc3>"]), ["\u{FFFD}", "b", "\u{FFFD}"]);
+        assert_eq!(applied(&Decoder::ByteCharacters, &["Ġa", "<｜b｜>", "Ã", "©"]), [" a<｜b｜>é"]);
+    }
+
+    #[test]
+    fn marks_become_spaces() {
+        assert_eq!(applied(&Decoder::Strip(' ', 2, 1), &["   a  ", "b", " "]), [" a ", "b", ""]);
+        assert_eq!(applied(&Decoder::Metaspace('▁', true), &["▁a▁b", "▁c"]), ["ab", " c"]);
+        assert_eq!(applied(&Decoder::WordEnd("</w>".into()), &["a</w>", "b</w>"]), ["a ", "b"]);
+        assert_eq!(applied(&Decoder::WordPiece("##".into(), true), &["a", "##b", "c", "."]), ["a", "b", " c", "."]);
+        let ctc = Decoder::Ctc("<pad>".into(), "|".into(), true);
+        assert_eq!(applied(&ctc, &["<pad>", "h", "h", "<pad>", "h", "|"]), ["h", "h", " "]);
+    }
+}

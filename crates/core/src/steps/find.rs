@@ -1,0 +1,284 @@
+//! Searching a text: for a regex of either dialect, a text, or characters of a kind; and cutting it at what was found.
+
+use fancy_regex::{Regex, RegexBuilder};
+use onig::{MatchParam, Region, SearchOptions};
+use unicode_categories::UnicodeCategories;
+
+use super::line::Found;
+use crate::error::{Error, Result};
+use crate::split::BACKTRACK_LIMIT;
+
+/// What is searched for.
+#[derive(Debug)]
+pub enum Finder {
+    /// A regex of the Rust dialect, whose empty matches do not count.
+    Rust(Box<Regex>),
+    /// A regex of Oniguruma, and how it is written.
+    Onig(Box<onig::Regex>, String),
+    /// A text that is not empty.
+    Text(String),
+    /// Characters, each on its own.
+    Chars(fn(char) -> bool),
+    /// One character.
+    Char(char),
+}
+
+/// What becomes of what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behavior {
+    /// It is left out.
+    Removed,
+    /// Each find is a piece.
+    Isolated,
+    /// Finds that touch each other are one piece, and so is what lies between.
+    Contiguous,
+    /// It belongs to the piece before it.
+    MergedWithPrevious,
+    /// It belongs to the piece behind it.
+    MergedWithNext,
+}
+
+impl Behavior {
+    /// The behaviour of this name.
+    ///
+    /// # Errors
+    /// [`Error::Model`] for another name.
+    pub fn of(name: &str) -> Result<Self> {
+        Ok(match name {
+            "removed" => Self::Removed,
+            "isolated" => Self::Isolated,
+            "contiguous" => Self::Contiguous,
+            "merged_with_previous" => Self::MergedWithPrevious,
+            "merged_with_next" => Self::MergedWithNext,
+            other => return Err(Error::model(format!("{other:?} is no behavior of a splitter"), None)),
+        })
+    }
+}
+
+/// A search and what becomes of its finds: one way to cut a text.
+#[derive(Debug)]
+pub struct Cut {
+    /// What is searched for.
+    pub finder: Finder,
+    /// What becomes of it.
+    pub behavior: Behavior,
+    /// Whether what lies between two finds counts as found, and the finds do not.
+    pub invert: bool,
+}
+
+impl Finder {
+    /// The search for a regex of a dialect, or for a text as it is (`"literal"`).
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a regex that does not compile, [`Error::Model`] for an unknown dialect.
+    pub fn new(pattern: &str, dialect: &str) -> Result<Self> {
+        match dialect {
+            "rust" => rust(pattern),
+            "onig" => onig(pattern),
+            // Oniguruma's rule for empty matches holds here too.
+            "literal" if pattern.is_empty() => onig(pattern),
+            "literal" => Ok(Self::Text(pattern.to_owned())),
+            other => Err(Error::model(format!("the dialect {other:?} of a regex is not executed yet"), None)),
+        }
+    }
+
+    /// What is found in `text` and what lies between, in order; nothing for an empty text.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] when a regex engine gives up.
+    pub fn find(&self, text: &str) -> Result<Vec<Found>> {
+        let mut all = All { all: Vec::new(), end: 0 };
+        if text.is_empty() {
+            return Ok(all.all);
+        }
+        match self {
+            Self::Rust(regex) => {
+                for found in regex.find_iter(text) {
+                    let problem = |error: fancy_regex::Error| gave_up(regex.as_str(), &error);
+                    let found = found.map_err(problem)?;
+                    all.push(found.start(), found.end());
+                }
+            }
+            Self::Onig(regex, pattern) => find_onig(regex, pattern, text, &mut all)?,
+            Self::Text(sought) => {
+                for (start, found) in text.match_indices(sought.as_str()) {
+                    all.push(start, start + found.len());
+                }
+            }
+            Self::Chars(is_sought) => all.chars(text, is_sought),
+            Self::Char(sought) => all.chars(text, |char| char == *sought),
+        }
+        Ok(all.finish(text.len()))
+    }
+}
+
+impl Cut {
+    /// Calls `each` with the start and end of every piece of `text` that is not empty, in order.
+    ///
+    /// # Errors
+    /// Those of [`Finder::find`], and whatever `each` returns.
+    pub fn each(&self, text: &str, mut each: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+        let mut found = self.finder.find(text)?;
+        if self.invert {
+            for found in &mut found {
+                found.is_match = !found.is_match;
+            }
+        }
+        merge(&mut found, self.behavior);
+        for found in found {
+            if found.start < found.end && !(self.behavior == Behavior::Removed && found.is_match) {
+                each(found.start, found.end)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Joins finds with their neighbours.
+fn merge(found: &mut Vec<Found>, behavior: Behavior) {
+    if matches!(behavior, Behavior::Removed | Behavior::Isolated) {
+        return;
+    }
+    if behavior == Behavior::MergedWithNext {
+        found.reverse();
+    }
+    let mut merged: Vec<Found> = Vec::with_capacity(found.len());
+    let mut before = false;
+    for &next in &*found {
+        let joins = match behavior {
+            Behavior::Contiguous => next.is_match == before,
+            _ => next.is_match && !before,
+        };
+        match merged.last_mut() {
+            Some(last) if joins && behavior == Behavior::MergedWithNext => last.start = next.start,
+            Some(last) if joins => last.end = next.end,
+            _ => merged.push(next),
+        }
+        before = next.is_match;
+    }
+    if behavior == Behavior::MergedWithNext {
+        merged.reverse();
+    }
+    *found = merged;
+}
+
+/// Finds, and what lies between them.
+struct All {
+    all: Vec<Found>,
+    end: usize,
+}
+
+impl All {
+    fn push(&mut self, start: usize, end: usize) {
+        self.until(start);
+        self.all.push(Found { start, end, is_match: true });
+        self.end = end;
+    }
+
+    fn until(&mut self, start: usize) {
+        if self.end != start {
+            self.all.push(Found { start: self.end, end: start, is_match: false });
+        }
+    }
+
+    fn chars(&mut self, text: &str, is_sought: impl Fn(char) -> bool) {
+        for (start, char) in text.char_indices().filter(|&(_, char)| is_sought(char)) {
+            self.push(start, start + char.len_utf8());
+        }
+    }
+
+    fn finish(mut self, len: usize) -> Vec<Found> {
+        self.until(len);
+        self.all
+    }
+}
+
+fn gave_up(pattern: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::Pattern { pattern: pattern.to_owned(), problem: error.to_string() }
+}
+
+fn refused(pattern: &str, dialect: &str, error: &dyn std::fmt::Display) -> Error {
+    let allowed = format!("a regex in the {dialect} dialect ({error})");
+    Error::Option { argument: "pattern", value: pattern.to_owned(), allowed }
+}
+
+fn rust(pattern: &str) -> Result<Finder> {
+    let mut builder = RegexBuilder::new(pattern);
+    let regex = builder.backtrack_limit(BACKTRACK_LIMIT).find_not_empty(true).build();
+    regex.map(|regex| Finder::Rust(Box::new(regex))).map_err(|error| refused(pattern, "Rust", &error))
+}
+
+fn onig(pattern: &str) -> Result<Finder> {
+    let regex = onig::Regex::new(pattern).map_err(|error| refused(pattern, "Oniguruma", &error))?;
+    Ok(Finder::Onig(Box::new(regex), pattern.to_owned()))
+}
+
+/// The matches of a regex of Oniguruma; an empty one counts unless it stands where the match before it ended.
+fn find_onig(regex: &onig::Regex, pattern: &str, text: &str, all: &mut All) -> Result<()> {
+    let (mut at, mut last) = (0, None);
+    let mut region = Region::new();
+    while at <= text.len() {
+        region.clear();
+        let (options, param) = (SearchOptions::SEARCH_OPTION_NONE, MatchParam::default());
+        let found = regex.search_with_param(text, at, text.len(), options, Some(&mut region), param);
+        let found = found.map_err(|error| gave_up(pattern, &error))?;
+        let Some((start, end)) = found.and_then(|_| region.pos(0)) else { break };
+        if start == end && last == Some(end) {
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
+        } else {
+            all.push(start, end);
+            (at, last) = (end, Some(end));
+        }
+    }
+    Ok(())
+}
+
+/// Whether it is punctuation: of ASCII also what Unicode calls symbols.
+#[must_use]
+pub fn is_punctuation(char: char) -> bool {
+    char.is_ascii_punctuation() || UnicodeCategories::is_punctuation(char)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(finder: Finder, behavior: Behavior, invert: bool, text: &str) -> Vec<String> {
+        let mut pieces = Vec::new();
+        let cut = Cut { finder, behavior, invert };
+        cut.each(text, |start, end| {
+            pieces.push(text[start..end].to_owned());
+            Ok(())
+        })
+        .unwrap();
+        pieces
+    }
+
+    #[test]
+    fn each_behavior_does_something_else() {
+        let cut = |behavior| pieces(Finder::Char('-'), behavior, false, "the-final--countdown");
+        assert_eq!(cut(Behavior::Removed), ["the", "final", "countdown"]);
+        assert_eq!(cut(Behavior::Isolated), ["the", "-", "final", "-", "-", "countdown"]);
+        assert_eq!(cut(Behavior::MergedWithPrevious), ["the-", "final-", "-", "countdown"]);
+        assert_eq!(cut(Behavior::MergedWithNext), ["the", "-final", "-", "-countdown"]);
+        assert_eq!(cut(Behavior::Contiguous), ["the", "-", "final", "--", "countdown"]);
+        let inverted = pieces(Finder::Char('-'), Behavior::Removed, true, "a-b--");
+        assert_eq!(inverted, ["-", "-", "-"]);
+    }
+
+    #[test]
+    fn dialects_differ() {
+        let cut = |dialect| pieces(Finder::new("[0-9]{1,3}+", dialect).unwrap(), Behavior::Isolated, false, "1234567");
+        assert_eq!(cut("rust"), ["123", "456", "7"]);
+        assert_eq!(cut("onig"), ["1234567"]);
+        assert_eq!(cut("literal"), ["1234567"]);
+        assert_eq!(pieces(Finder::new("", "literal").unwrap(), Behavior::Isolated, false, "ab"), ["a", "b"]);
+    }
+
+    #[test]
+    fn an_engine_that_gives_up_is_an_error() {
+        let finder = Finder::new("(a*)*\\1b", "onig").unwrap();
+        assert!(matches!(finder.find(&"a".repeat(40)), Err(Error::Pattern { .. })));
+        assert!(matches!(Finder::new("(", "onig"), Err(Error::Option { .. })));
+    }
+}

@@ -1,0 +1,222 @@
+//! A text that steps rewrite, and where each byte of it comes from.
+//!
+//! Origins are kept only where somebody asks for them: they cost more than the text. Each byte has the span of what it was
+//! made of, in bytes of the source; a character that is added has the span of the one before it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Where a byte comes from: the start and the end of what it was made of.
+pub type Origin = (usize, usize);
+
+/// A stretch that a search found, or one between two finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Where it starts.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Whether it was searched for.
+    pub is_match: bool,
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line<'t> {
+    text: Cow<'t, str>,
+    origins: Option<Vec<Origin>>,
+}
+
+impl<'t> Line<'t> {
+    /// A text that nothing was done to, and which keeps no origins.
+    #[must_use]
+    pub fn new(text: &'t str) -> Self {
+        Self { text: Cow::Borrowed(text), origins: None }
+    }
+
+    /// A text that nothing was done to, and which starts at `start` of its source.
+    #[must_use]
+    pub fn tracked(text: &'t str, start: usize) -> Self {
+        let mut origins = Vec::with_capacity(text.len());
+        for (at, char) in text.char_indices() {
+            let span = (start + at, start + at + char.len_utf8());
+            origins.extend(std::iter::repeat_n(span, char.len_utf8()));
+        }
+        Self { text: Cow::Borrowed(text), origins: Some(origins) }
+    }
+
+    /// The text as it stands now.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The origin of each byte, where they are kept.
+    #[must_use]
+    pub fn origins(&self) -> Option<&[Origin]> {
+        self.origins.as_deref()
+    }
+
+    /// The text as it stands now, and the origins of its bytes.
+    #[must_use]
+    pub fn into_parts(self) -> (Cow<'t, str>, Option<Vec<Origin>>) {
+        (self.text, self.origins)
+    }
+
+    /// A new line with the origins of this one, if it has any.
+    pub(super) fn successor(&self) -> Successor<'_> {
+        let room = self.text.len() + self.text.len() / 8;
+        let origins = self.origins.as_deref().map(|old| (old, Vec::with_capacity(room)));
+        Successor { text: String::with_capacity(room), origins }
+    }
+
+    pub(super) fn become_successor(&mut self, (text, origins): (String, Option<Vec<Origin>>)) {
+        self.text = Cow::Owned(text);
+        self.origins = origins;
+    }
+
+    /// Replaces each character by those that `each` emits, which have its origin.
+    pub fn map_chars(&mut self, each: impl Fn(char, &mut dyn FnMut(char))) {
+        let mut new = self.successor();
+        for (at, char) in self.text.char_indices() {
+            each(char, &mut |char| new.push(char, at));
+        }
+        let parts = new.finish();
+        self.become_successor(parts);
+    }
+
+    /// Makes the text that `changes` spell: each character with -n for one that stands for 1 + n of the old ones, or 1 for
+    /// one that is added.
+    pub fn transform(&mut self, changes: impl Iterator<Item = (char, isize)>) {
+        let mut new = self.successor();
+        let (mut old, mut at) = (self.text.chars(), 0);
+        for (char, change) in changes {
+            if change > 0 {
+                new.push_after(char, at);
+                continue;
+            }
+            new.push(char, at);
+            for _ in change..=0 {
+                at += old.next().map_or(0, char::len_utf8);
+            }
+        }
+        let parts = new.finish();
+        self.become_successor(parts);
+    }
+
+    /// Replaces what was searched for by `content`.
+    pub fn replace(&mut self, found: &[Found], content: &str) {
+        if found.iter().all(|found| !found.is_match) {
+            return;
+        }
+        let mut new = self.successor();
+        for found in found {
+            if found.is_match {
+                content.chars().for_each(|char| new.push_after(char, found.end));
+            } else {
+                new.keep(&self.text, found.start..found.end);
+            }
+        }
+        let parts = new.finish();
+        self.become_successor(parts);
+    }
+
+    /// Puts `content` before a text that is not empty.
+    pub fn prepend(&mut self, content: &str) {
+        if self.text.is_empty() {
+            return;
+        }
+        let mut new = self.successor();
+        content.chars().for_each(|char| new.push(char, 0));
+        new.keep(&self.text, 0..self.text.len());
+        let parts = new.finish();
+        self.become_successor(parts);
+    }
+
+    /// Leaves only this part of the text.
+    pub fn cut(&mut self, range: Range<usize>) {
+        if range.len() == self.text.len() {
+            return;
+        }
+        if let Some(origins) = &mut self.origins {
+            *origins = origins[range.clone()].to_vec();
+        }
+        self.text = match &self.text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[range]),
+            Cow::Owned(text) => Cow::Owned(text[range].to_owned()),
+        };
+    }
+}
+
+/// A line that is being made of another one.
+pub(super) struct Successor<'o> {
+    text: String,
+    origins: Option<(&'o [Origin], Vec<Origin>)>,
+}
+
+impl Successor<'_> {
+    /// Appends a character with the origin of the old byte at `at`.
+    pub fn push(&mut self, char: char, at: usize) {
+        self.text.push(char);
+        if let Some((old, new)) = &mut self.origins {
+            let origin = old.get(at).or(old.last()).copied().unwrap_or_default();
+            new.extend(std::iter::repeat_n(origin, char.len_utf8()));
+        }
+    }
+
+    /// Appends a character with the origin of the old byte before `at`.
+    fn push_after(&mut self, char: char, at: usize) {
+        if at > 0 {
+            return self.push(char, at - 1);
+        }
+        self.text.push(char);
+        if let Some((_, new)) = &mut self.origins {
+            new.extend(std::iter::repeat_n((0, 0), char.len_utf8()));
+        }
+    }
+
+    /// Appends a part of the old text.
+    pub fn keep(&mut self, text: &str, range: Range<usize>) {
+        self.text.push_str(&text[range.clone()]);
+        if let Some((old, new)) = &mut self.origins {
+            new.extend_from_slice(&old[range]);
+        }
+    }
+
+    /// How long the new text is by now.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub fn finish(self) -> (String, Option<Vec<Origin>>) {
+        (self.text, self.origins.map(|(_, new)| new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_follow_their_characters() {
+        let mut line = Line::tracked("aé b", 10);
+        line.map_chars(|char, emit| if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) });
+        line.prepend("▁");
+        assert_eq!(line.text(), "▁ae\u{301} b");
+        let a = (10, 11);
+        let e = (11, 13);
+        assert_eq!(line.origins().unwrap(), [a, a, a, a, e, e, e, (13, 14), (14, 15)]);
+        line.cut(4..7);
+        assert_eq!((line.text(), line.origins().unwrap()), ("e\u{301}", &[e, e, e][..]));
+    }
+
+    #[test]
+    fn what_is_replaced_comes_from_the_end_of_what_was_found() {
+        let mut line = Line::tracked("ab", 0);
+        let found = |start, end, is_match| Found { start, end, is_match };
+        line.replace(&[found(0, 0, true), found(0, 2, true)], "x");
+        assert_eq!((line.text(), line.origins().unwrap()), ("xx", &[(0, 0), (1, 2)][..]));
+        line.transform([('y', -1), ('z', 1)].into_iter());
+        assert_eq!((line.text(), line.origins().unwrap()), ("yz", &[(0, 0), (1, 2)][..]));
+    }
+}

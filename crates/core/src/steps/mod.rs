@@ -1,0 +1,87 @@
+//! The steps of a model beside merging: what normalizes a text, what cuts it into pieces, and what makes tokens a text
+//! again. A model holds them as values ([`Spec`]), and each kind is one row of a table here.
+//!
+//! Models for which no step rewrites a text have none of this in their way: their splitters are those of
+//! [`crate::split`]. Where a step does, [`Line`] carries the text and, if they are asked for, the origins of its bytes.
+
+pub mod bytes;
+pub mod decoders;
+pub mod find;
+pub mod line;
+pub mod normalizers;
+pub mod options;
+mod script_table;
+mod scripts;
+pub mod splitters;
+
+pub use decoders::Chain;
+pub use line::{Line, Origin};
+pub use normalizers::Normalizer;
+pub use options::{Spec, Value};
+pub use splitters::{Joined, Pieces, Splitter};
+
+use crate::error::{Error, Result};
+use options::Options;
+
+/// A row of a table of steps: the name of a kind, and what makes the steps of it.
+type Row<T> = (&'static str, fn(&mut Options<'_>) -> Result<Vec<T>>);
+
+/// The steps that `specs` say, made by the rows of a table; `place` names the field that holds them.
+fn made<T>(place: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<T>> {
+    let mut steps = Vec::new();
+    for spec in specs {
+        let mut options = Options::new(place, spec);
+        let Some((_, make)) = rows.iter().find(|(kind, _)| *kind == spec.kind) else {
+            return Err(options.wrong("is not executed yet; the model can be loaded and saved, but not run"));
+        };
+        steps.extend(make(&mut options)?);
+        options.finish()?;
+    }
+    Ok(steps)
+}
+
+/// What is done to a text before tokens are searched in it.
+///
+/// # Errors
+/// [`Error::Model`] for a step that no row knows or that lacks an option, [`Error::Option`] for a regex that does not
+/// compile.
+pub fn normalizers(specs: &[Spec]) -> Result<Vec<Normalizer>> {
+    made("normalizers", specs, normalizers::ROWS)
+}
+
+/// What cuts a text into pieces.
+///
+/// # Errors
+/// Those of [`normalizers`].
+pub fn splitters(specs: &[Spec]) -> Result<Vec<Splitter>> {
+    made("splitters", specs, splitters::ROWS)
+}
+
+/// What makes tokens a text again.
+///
+/// # Errors
+/// Those of [`normalizers`].
+pub fn decoders(specs: &[Spec]) -> Result<Chain> {
+    Ok(Chain::new(made("decoders", specs, decoders::ROWS)?))
+}
+
+/// The normalized line.
+///
+/// # Errors
+/// [`Error::Pattern`] when a regex engine gives up.
+pub fn normalize(normalizers: &[Normalizer], line: &mut Line<'_>) -> Result<()> {
+    normalizers.iter().try_for_each(|normalizer| normalizer.apply(line))
+}
+
+/// The pieces of a line, one after another in one text.
+///
+/// # Errors
+/// [`Error::Pattern`] when a regex engine gives up.
+pub fn split(splitters: &[Splitter], line: Line<'_>) -> Result<Joined> {
+    let mut pieces = Pieces::new(line);
+    for splitter in splitters {
+        pieces.split(splitter)?;
+    }
+    Ok(pieces.join())
+}
+

@@ -1,0 +1,235 @@
+//! The table of normalizers: what is done to a text before anything is searched in it. One row for each kind.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use unicode_categories::UnicodeCategories;
+use unicode_normalization_alignments::char::is_combining_mark;
+use unicode_normalization_alignments::{
+    IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick,
+};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::bytes::byte_characters;
+use super::find::Finder;
+use super::line::Line;
+use super::options::Options;
+use crate::charsmap::Charsmap;
+use crate::error::Result;
+
+/// What a character becomes: calls its second argument with each.
+pub type PerChar = fn(char, &mut dyn FnMut(char));
+
+/// One normalizer.
+#[derive(Debug)]
+pub enum Normalizer {
+    /// One of Unicode's forms.
+    Form(Form),
+    /// Replaces what is found by a text.
+    Replace(Finder, String),
+    /// Puts a text before one that is not empty.
+    Prepend(String),
+    /// Takes white space away on the left and on the right.
+    Strip(bool, bool),
+    /// Takes characters away or makes others of them, each on its own.
+    Chars(PerChar),
+    /// Rewrites by a table that `SentencePiece` compiled, as HF does it.
+    Precompiled(Box<Charsmap>),
+}
+
+/// Unicode's normalization forms.
+#[derive(Debug, Clone, Copy)]
+pub enum Form {
+    /// Canonical composition.
+    Nfc,
+    /// Canonical decomposition.
+    Nfd,
+    /// Compatibility composition.
+    Nfkc,
+    /// Compatibility decomposition.
+    Nfkd,
+}
+
+/// A row of the table: the name of a kind, and what makes its steps.
+pub type Row = (&'static str, fn(&mut Options<'_>) -> Result<Vec<Normalizer>>);
+
+/// Every kind, by name.
+pub const ROWS: &[Row] = &[
+    ("bert", bert),
+    ("byte_characters", |_| Ok(vec![Normalizer::Chars(byte_characters)])),
+    ("lowercase", |_| Ok(vec![Normalizer::Chars(lowercase)])),
+    ("nfc", |_| Ok(vec![Normalizer::Form(Form::Nfc)])),
+    ("nfd", |_| Ok(vec![Normalizer::Form(Form::Nfd)])),
+    ("nfkc", |_| Ok(vec![Normalizer::Form(Form::Nfkc)])),
+    ("nfkd", |_| Ok(vec![Normalizer::Form(Form::Nfkd)])),
+    ("nmt", |_| Ok(vec![Normalizer::Chars(nmt)])),
+    ("precompiled", precompiled),
+    ("prepend", |options| Ok(vec![Normalizer::Prepend(options.text("prepend")?.to_owned())])),
+    ("replace", replace),
+    ("strip", |options| Ok(vec![Normalizer::Strip(options.flag("left")?, options.flag("right")?)])),
+    ("strip_accents", |_| Ok(vec![Normalizer::Chars(without_marks)])),
+];
+
+impl Normalizer {
+    /// Does it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Pattern`] when a regex engine gives up.
+    pub fn apply(&self, line: &mut Line<'_>) -> Result<()> {
+        match self {
+            Self::Form(form) => form.apply(line),
+            Self::Replace(finder, content) => {
+                let found = finder.find(line.text())?;
+                line.replace(&found, content);
+            }
+            Self::Prepend(content) => line.prepend(content),
+            Self::Strip(left, right) => {
+                let text = line.text();
+                let kept = if *left { text.trim_start() } else { text };
+                let start = text.len() - kept.len();
+                let kept = if *right { kept.trim_end() } else { kept };
+                line.cut(start..start + kept.len());
+            }
+            Self::Chars(each) => line.map_chars(*each),
+            Self::Precompiled(map) => rewrite(line, map),
+        }
+        Ok(())
+    }
+}
+
+impl Form {
+    fn apply(self, line: &mut Line<'_>) {
+        let text = line.text();
+        if text.is_ascii() || self.quick(text) == IsNormalized::Yes {
+            return;
+        }
+        let changes: Vec<(char, isize)> = match self {
+            Self::Nfc => text.nfc().collect(),
+            Self::Nfd => text.nfd().collect(),
+            Self::Nfkc => text.nfkc().collect(),
+            Self::Nfkd => text.nfkd().collect(),
+        };
+        line.transform(changes.into_iter());
+    }
+
+    fn quick(self, text: &str) -> IsNormalized {
+        match self {
+            Self::Nfc => is_nfc_quick(text.chars()),
+            Self::Nfd => is_nfd_quick(text.chars()),
+            Self::Nfkc => is_nfkc_quick(text.chars()),
+            Self::Nfkd => is_nfkd_quick(text.chars()),
+        }
+    }
+}
+
+fn replace(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
+    let finder = Finder::new(options.text("pattern")?, options.text("dialect")?)?;
+    Ok(vec![Normalizer::Replace(finder, options.text("content")?.to_owned())])
+}
+
+fn precompiled(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
+    let blob = BASE64_STANDARD.decode(options.text("charsmap")?);
+    let blob = blob.map_err(|error| options.wrong(&format!("has a charsmap that is not base 64: {error}")))?;
+    Ok(vec![Normalizer::Precompiled(Box::new(Charsmap::new(&blob)?))])
+}
+
+/// What BERT does: each part of it is a normalizer of its own.
+fn bert(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
+    let lowers = options.flag("lowercase")?;
+    let strips = options.flag_or_nothing("strip_accents")?.unwrap_or(lowers);
+    let mut steps = Vec::new();
+    if options.flag("clean_text")? {
+        steps.push(Normalizer::Chars(clean));
+    }
+    if options.flag("handle_chinese_chars")? {
+        steps.push(Normalizer::Chars(spaced));
+    }
+    if strips {
+        steps.push(Normalizer::Form(Form::Nfd));
+        steps.push(Normalizer::Chars(|char, emit| (!char.is_mark_nonspacing()).then(|| emit(char)).unwrap_or_default()));
+    }
+    if lowers {
+        steps.push(Normalizer::Chars(lowercase));
+    }
+    Ok(steps)
+}
+
+fn clean(char: char, emit: &mut dyn FnMut(char)) {
+    match char {
+        '\t' | '\n' | '\r' => emit(' '),
+        '\0' | '\u{FFFD}' => {}
+        char if UnicodeCategories::is_other(char) => {}
+        char => emit(if char.is_whitespace() { ' ' } else { char }),
+    }
+}
+
+/// Puts spaces around what BERT takes for a Chinese character.
+fn spaced(char: char, emit: &mut dyn FnMut(char)) {
+    let chinese = matches!(
+        u32::from(char),
+        0x4E00..=0x9FFF
+            | 0x3400..=0x4DBF
+            | 0x2_0000..=0x2_A6DF
+            | 0x2_A700..=0x2_B73F
+            | 0x2_B740..=0x2_B81F
+            | 0x2_B920..=0x2_CEAF
+            | 0xF900..=0xFAFF
+            | 0x2_F800..=0x2_FA1F
+    );
+    if chinese {
+        emit(' ');
+    }
+    emit(char);
+    if chinese {
+        emit(' ');
+    }
+}
+
+fn lowercase(char: char, emit: &mut dyn FnMut(char)) {
+    char.to_lowercase().for_each(emit);
+}
+
+fn without_marks(char: char, emit: &mut dyn FnMut(char)) {
+    if !is_combining_mark(char) {
+        emit(char);
+    }
+}
+
+fn nmt(char: char, emit: &mut dyn FnMut(char)) {
+    match u32::from(char) {
+        1..=8 | 0x0B | 0x0E..=0x1F | 0x7F | 0x8F | 0x9F => {}
+        9 | 0x0A | 0x0C | 0x0D | 0x1680 | 0x200B..=0x200F | 0x2028 | 0x2029 | 0x2581 | 0xFEFF | 0xFFFD => emit(' '),
+        _ => emit(char),
+    }
+}
+
+/// What HF does with a compiled table: it looks whole grapheme clusters up, if they are short, and else each character;
+/// what is found is the shortest key that the cluster starts with, and it replaces the whole cluster.
+fn rewrite(line: &mut Line<'_>, map: &Charsmap) {
+    let mut changes = Vec::with_capacity(line.text().len());
+    for cluster in line.text().graphemes(true) {
+        if cluster.len() < 6
+            && let Some(new) = map.shortest(cluster.as_bytes())
+        {
+            change(&mut changes, cluster, &String::from_utf8_lossy(new));
+            continue;
+        }
+        for part in cluster.split_inclusive(|_: char| true) {
+            match map.shortest(part.as_bytes()) {
+                Some(new) => change(&mut changes, part, &String::from_utf8_lossy(new)),
+                None => changes.extend(part.chars().map(|char| (char, 0))),
+            }
+        }
+    }
+    line.transform(changes.into_iter());
+}
+
+/// Appends the changes that make `new` of `old`.
+fn change(changes: &mut Vec<(char, isize)>, old: &str, new: &str) {
+    let more = new.chars().count() as isize - old.chars().count() as isize;
+    changes.extend(new.chars().map(|char| (char, 0)));
+    if more > 0 {
+        changes.iter_mut().rev().take(more as usize).for_each(|(_, change)| *change = 1);
+    } else if let Some((_, change)) = changes.last_mut() {
+        *change += more;
+    }
+}

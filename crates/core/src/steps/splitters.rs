@@ -1,0 +1,246 @@
+//! The table of splitters: what cuts a text into pieces. One row for each kind; a row may be several steps.
+//!
+//! Most only cut. Those that also rewrite, or leave a part of the text out, need the text copied: see [`Pieces`].
+
+use super::bytes::byte_characters;
+use super::find::{Behavior, Cut, Finder, is_punctuation};
+use super::line::{Line, Origin};
+use super::options::Options;
+use super::scripts::script_starts;
+use crate::error::Result;
+
+/// One splitter.
+#[derive(Debug)]
+pub enum Splitter {
+    /// Cuts at what is found.
+    Cut(Cut),
+    /// Cuts after so many characters.
+    Length(usize),
+    /// Cuts where the script changes, and leaves out what goes with any script before the first.
+    Scripts,
+    /// Puts a space before each piece that does not start with one.
+    PrefixSpace,
+    /// Writes each byte as a character.
+    ByteCharacters,
+    /// Writes spaces as another character, and puts one before pieces that do not start with it.
+    Metaspace(char, Prepend),
+}
+
+/// Which pieces get a character before them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prepend {
+    /// All.
+    Always,
+    /// Those that begin where the text begins.
+    First,
+    /// None.
+    Never,
+}
+
+/// A row of the table: the name of a kind, and what makes its steps.
+pub type Row = (&'static str, fn(&mut Options<'_>) -> Result<Vec<Splitter>>);
+
+/// Every kind, by name.
+pub const ROWS: &[Row] = &[
+    ("bert", |_| Ok(vec![chars(char::is_whitespace, Behavior::Removed), chars(is_punctuation, Behavior::Isolated)])),
+    ("byte_characters", |_| Ok(vec![Splitter::ByteCharacters])),
+    ("delimiter", |options| Ok(vec![cut(Finder::Char(options.char("delimiter")?), Behavior::Removed)])),
+    ("digits", |options| {
+        let alone = options.flag("individual")?;
+        Ok(vec![chars(char::is_numeric, if alone { Behavior::Isolated } else { Behavior::Contiguous })])
+    }),
+    ("fixed_length", length),
+    ("literal", |options| searched(options, "literal")),
+    ("metaspace", metaspace),
+    ("prefix_space", |_| Ok(vec![Splitter::PrefixSpace])),
+    ("punctuation", |options| Ok(vec![chars(is_punctuation, Behavior::of(options.text("behavior")?)?)])),
+    ("regex", |options| {
+        let dialect = options.text("dialect")?;
+        searched(options, dialect)
+    }),
+    ("unicode_scripts", |_| Ok(vec![Splitter::Scripts])),
+    ("whitespace", |_| {
+        let finder = Finder::new(r"\w+|[^\w\s]+", "rust")?;
+        Ok(vec![Splitter::Cut(Cut { finder, behavior: Behavior::Removed, invert: true })])
+    }),
+    ("whitespace_split", |_| Ok(vec![chars(char::is_whitespace, Behavior::Removed)])),
+];
+
+fn cut(finder: Finder, behavior: Behavior) -> Splitter {
+    Splitter::Cut(Cut { finder, behavior, invert: false })
+}
+
+fn chars(is_sought: fn(char) -> bool, behavior: Behavior) -> Splitter {
+    cut(Finder::Chars(is_sought), behavior)
+}
+
+fn searched(options: &mut Options<'_>, dialect: &str) -> Result<Vec<Splitter>> {
+    let finder = Finder::new(options.text("pattern")?, dialect)?;
+    let (behavior, invert) = (Behavior::of(options.text("behavior")?)?, options.flag("invert")?);
+    Ok(vec![Splitter::Cut(Cut { finder, behavior, invert })])
+}
+
+fn length(options: &mut Options<'_>) -> Result<Vec<Splitter>> {
+    match options.count("length")? {
+        0 => Err(options.wrong("needs a length of at least 1")),
+        length => Ok(vec![Splitter::Length(length)]),
+    }
+}
+
+fn metaspace(options: &mut Options<'_>) -> Result<Vec<Splitter>> {
+    let replacement = options.char("replacement")?;
+    let prepend = match options.text("prepend")? {
+        "always" => Prepend::Always,
+        "first" => Prepend::First,
+        "never" => Prepend::Never,
+        _ => return Err(options.wrong("needs 'always', 'first' or 'never' as the option \"prepend\"")),
+    };
+    let mut steps = vec![Splitter::Metaspace(replacement, prepend)];
+    if options.flag("split")? {
+        steps.push(cut(Finder::Char(replacement), Behavior::MergedWithNext));
+    }
+    Ok(steps)
+}
+
+impl Splitter {
+    /// Whether every byte of a text is in a piece, as it is.
+    #[must_use]
+    pub fn only_cuts(&self) -> bool {
+        match self {
+            Self::Cut(cut) => cut.behavior != Behavior::Removed,
+            Self::Length(_) => true,
+            Self::Scripts | Self::PrefixSpace | Self::ByteCharacters | Self::Metaspace(..) => false,
+        }
+    }
+
+    /// Calls `each` with the start and end of every piece of `text`, in order; for a splitter that cuts.
+    ///
+    /// # Errors
+    /// [`crate::Error::Pattern`] when a regex engine gives up, and whatever `each` returns.
+    pub fn cut(&self, text: &str, mut each: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+        let mut start = 0;
+        let mut until = |end: usize| if start < end { each(std::mem::replace(&mut start, end), end) } else { Ok(()) };
+        match self {
+            Self::Cut(cut) => return cut.each(text, each),
+            Self::Length(length) => {
+                for (end, _) in text.char_indices().step_by(*length) {
+                    until(end)?;
+                }
+            }
+            Self::Scripts => {
+                let starts = script_starts(text);
+                let ends = starts.iter().skip(1).copied().chain([text.len()]);
+                return starts.iter().zip(ends).try_for_each(|(&start, end)| each(start, end));
+            }
+            Self::PrefixSpace | Self::ByteCharacters | Self::Metaspace(..) => {}
+        }
+        until(text.len())
+    }
+}
+
+/// The pieces of a text, between which some of it may be left out.
+#[derive(Debug)]
+pub struct Pieces<'t> {
+    line: Line<'t>,
+    spans: Vec<(usize, usize)>,
+}
+
+/// Pieces one after another in one text: where each ends, and where each byte comes from, if that was kept.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The pieces.
+    pub text: String,
+    /// The end of each.
+    pub ends: Vec<usize>,
+    /// The origin of each byte.
+    pub origins: Option<Vec<Origin>>,
+}
+
+impl<'t> Pieces<'t> {
+    /// A text in one piece.
+    #[must_use]
+    pub fn new(line: Line<'t>) -> Self {
+        let spans = vec![(0, line.text().len())];
+        Self { line, spans }
+    }
+
+    /// Lets a splitter work on every piece.
+    ///
+    /// # Errors
+    /// [`crate::Error::Pattern`] when a regex engine gives up.
+    pub fn split(&mut self, splitter: &Splitter) -> Result<()> {
+        self.spans.retain(|(start, end)| start < end);
+        match splitter {
+            Splitter::PrefixSpace => self.prepend(' ', |text, _| !text.starts_with(' ')),
+            Splitter::ByteCharacters => self.rewrite(byte_characters),
+            Splitter::Metaspace(replacement, prepend) => {
+                let replacement = *replacement;
+                self.rewrite(move |char, emit| emit(if char == ' ' { replacement } else { char }));
+                self.prepend(replacement, |text, origin| {
+                    let is_first = *prepend == Prepend::Always || (*prepend == Prepend::First && origin == 0);
+                    is_first && !text.starts_with(replacement)
+                });
+            }
+            splitter => {
+                let mut spans = Vec::with_capacity(self.spans.len() * 2);
+                for &(first, last) in &self.spans {
+                    splitter.cut(&self.line.text()[first..last], |start, end| {
+                        spans.push((first + start, first + end));
+                        Ok(())
+                    })?;
+                }
+                self.spans = spans;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces each character by those that `each` emits.
+    fn rewrite(&mut self, each: impl Fn(char, &mut dyn FnMut(char))) {
+        let mut new = self.line.successor();
+        let mut spans = Vec::with_capacity(self.spans.len());
+        for &(first, last) in &self.spans {
+            let start = new.len();
+            for (at, char) in self.line.text()[first..last].char_indices() {
+                each(char, &mut |char| new.push(char, first + at));
+            }
+            spans.push((start, new.len()));
+        }
+        let parts = new.finish();
+        self.line.become_successor(parts);
+        self.spans = spans;
+    }
+
+    /// Puts a character before each piece for which `is_due` says so, of its text and its first origin.
+    fn prepend(&mut self, char: char, is_due: impl Fn(&str, usize) -> bool) {
+        let mut new = self.line.successor();
+        let mut spans = Vec::with_capacity(self.spans.len());
+        for &(first, last) in &self.spans {
+            let start = new.len();
+            let text = self.line.text();
+            let origin = self.line.origins().map_or(0, |origins| origins[first].0);
+            if is_due(&text[first..last], origin) {
+                new.push(char, first);
+            }
+            new.keep(text, first..last);
+            spans.push((start, new.len()));
+        }
+        let parts = new.finish();
+        self.line.become_successor(parts);
+        self.spans = spans;
+    }
+
+    /// The pieces, one after another.
+    #[must_use]
+    pub fn join(mut self) -> Joined {
+        self.spans.retain(|(start, end)| start < end);
+        let mut new = self.line.successor();
+        let mut ends = Vec::with_capacity(self.spans.len());
+        for &(start, end) in &self.spans {
+            new.keep(self.line.text(), start..end);
+            ends.push(new.len());
+        }
+        let (text, origins) = new.finish();
+        Joined { text, ends, origins }
+    }
+}
