@@ -21,7 +21,7 @@ import pytest
 import toksmith
 from toksmith import DownloadError, InvalidOption, UnknownName, _encodings
 from toksmith._encodings import Published
-from toksmith._formats import _tokenizer_json
+from toksmith._formats import _byte_characters
 
 DATA = b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(
     [*(bytes([byte]) for byte in range(256)), b"lo", b"low"]
@@ -354,8 +354,7 @@ def test_gpt2_equals_its_own_two_files(filled: Path, vocab_dir: Path) -> None:
     merges = model.vocab.recover_merges()
     lines = (vocab_dir / "vocab.bpe").read_text(encoding="utf-8").split("\n")[1:-1]
     by_id = {id: token for token, id in ranks.items()}
-    alphabet = _tokenizer_json.byte_characters()
-    spelt = [[_tokenizer_json.spell(by_id[id], alphabet) for id in pair] for pair in merges[:, :2].tolist()]
+    spelt = [[_byte_characters.spelt(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
     assert spelt == [line.split(" ") for line in lines]
     assert merges[:, 2].tolist() == list(range(256, 50256))
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, Model, Step, Tokenizer, TokenTable, _core, _formats
+from toksmith import AddedToken, CannotRepresent, Model, Step, Tokenizer, TokenTable, _core, _formats
 from toksmith._formats import _onig
 from toksmith._model import regex_split
 
@@ -155,14 +155,25 @@ def test_added_tokens_keep_their_ids(name: str, whole_piece: bool) -> None:
     assert [other.get_added_tokens_decoder()[token.id].special for token in added] == [True, False]
 
 
+def characters(**fields: Any) -> Model:
+    return Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), unit="char", **fields)
+
+
 REFUSED: dict[str, tuple[Model, str]] = {
     "words": (Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words"), "kind"),
-    "characters": (Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), unit="char"), "unit"),
-    "a normalizer": (byte_level(normalizers=(Step("nfc"),)), "normalizers"),
-    "a decoder": (byte_level(decoders=(Step("fuse"),)), "decoders"),
-    "a post-processor": (byte_level(post=(Step("template"),)), "post"),
+    "characters by their bytes": (characters(merge_rule="bytes"), "merge_rule"),
+    "an unknown token that is none": (characters(unknown_id=7), "unknown_id"),
+    "a normalizer of SentencePiece": (byte_level(normalizers=(Step("sentencepiece"),)), "normalizers"),
+    "a normalizer without its options": (byte_level(normalizers=(Step("prepend"),)), "normalizers"),
+    "a decoder": (byte_level(decoders=(Step("sentencepiece"),)), "decoders"),
+    "a post-processor": (byte_level(post=(Step("frame"),)), "post"),
+    "a template without its options": (byte_level(post=(Step("template"),)), "post"),
     "metadata": (byte_level(metadata={"a": "b"}), "metadata"),
-    "another splitter": (byte_level(splitters=(Step("digits"),)), "splitters"),
+    "another splitter": (byte_level(splitters=(Step("sentences"),)), "splitters"),
+    "a space before pieces that are cut by another regex": (
+        byte_level(splitters=(Step("prefix_space"), regex_split("a"))),
+        "splitters",
+    ),
     "two contents for an id": (byte_level(added_tokens=(AddedToken("a<", 300), AddedToken("b<", 300))), "added_tokens"),
     # "é" is how HF writes the byte 0xE9, so that it cannot be a name for 300 as well.
     "a content that is how a token is written": (byte_level(added_tokens=(AddedToken("é", 300),)), "added_tokens"),
@@ -194,11 +205,15 @@ def test_a_content_with_its_own_tokens_id_is_no_clash() -> None:
     same(Tokenizer(model), peer(model), "abab a<|b|>")
 
 
-def test_loading_says_that_it_is_not_there_yet(tmp_path: Path) -> None:
+def test_what_we_write_loads_again(pair: tuple[Tokenizer, Any], tmp_path: Path) -> None:
+    tok = pair[0]
     path = tmp_path / "tokenizer.json"
-    toksmith.train("low low", merges=2).save(path)
-    with pytest.raises(FormatError, match="save but not load"):
-        toksmith.load(path)
+    tok.save(path)
+    again = toksmith.load(path)
+    text = "".join(HARD_TEXTS.values()) + "".join(tok.special_tokens)
+    assert again.encode(text, special="allow") == tok.encode(text, special="allow")
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
 # Regexes of both dialects.

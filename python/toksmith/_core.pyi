@@ -19,6 +19,7 @@ class Vocab:
         merges: NDArray[np.uint32],
         merge_rule: str,
         whole_piece: bool,
+        prefix: str = "",
     ) -> Vocab: ...
     def __len__(self) -> int: ...
     def token(self, id: int) -> bytes | None: ...
@@ -33,6 +34,7 @@ class Engine:
         patterns: Sequence[str],
         added: Sequence[tuple[str, int, bool]],
         chars: Mapping[str, object] | None = None,
+        stages: Mapping[str, object] | None = None,
     ) -> Engine: ...
     def encode(
         self, text: str | bytes, special: str | Collection[str], errors: str, threads: int | None

@@ -83,7 +83,8 @@ class AddedToken:
     """A token that is found in the text before anything else happens to it.
 
     `special` tokens are found only where the call allows them; the others always. The remaining flags are those of
-    HF's tokenizer.json: they can be held, and are refused by name when a tokenizer is built, until they are executed.
+    HF's tokenizer.json: white space before or behind the token belongs to it, it counts only as a word of its own, it is
+    found in the normalized text, normalized itself.
     """
 
     content: str
@@ -144,6 +145,7 @@ class TrainingRecord:
 RARE_FIELDS: Mapping[str, Any] = {
     "continuing_subword_prefix": "",
     "end_of_word_suffix": "",
+    "fuse_unknown": False,
     "max_piece_chars": None,
     "score_type": "float32",
 }
@@ -162,8 +164,9 @@ class Model:
         splitters: Steps that cut the text into pieces, each working on the pieces of the one before; none: the raw stream.
         added_tokens: In order; several may share an id, and decoding gives the first.
         scores: float32 or float64, shape (len(tokens),); the sums of `kind="unigram"` are made in their type.
-        continuing_subword_prefix: What a token starts with that continues a piece (`##`), for `kind="wordpiece"`.
+        continuing_subword_prefix: What a token starts with that continues a piece (`##`); the mark of a right half goes in a merge.
         end_of_word_suffix: What a token ends with that ends a piece (`</w>`); "" for no such mark.
+        fuse_unknown: Whether unknown characters that follow each other are one unknown token.
         max_piece_chars: The longest piece that is not unknown as a whole, for `kind="wordpiece"`; None for no limit.
         training: The record, or None for a tokenizer that was not trained here.
         metadata: Free text by name; like `training` no part of equality and fingerprint.
@@ -181,6 +184,7 @@ class Model:
     byte_fallback: bool = False
     continuing_subword_prefix: str = ""
     end_of_word_suffix: str = ""
+    fuse_unknown: bool = False
     max_piece_chars: int | None = None
     normalizers: tuple[Step, ...] = ()
     splitters: tuple[Step, ...] = ()
@@ -200,7 +204,15 @@ class Model:
             set_field(self, "scores", frozen(self.scores, np.float64 if exact else np.float32))
         table = self.tokens
         vocab = _core.Vocab(
-            self.kind, self.unit, table.blob, table.ends, self.ids, self.merges, self.merge_rule, self.whole_piece
+            self.kind,
+            self.unit,
+            table.blob,
+            table.ends,
+            self.ids,
+            self.merges,
+            self.merge_rule,
+            self.whole_piece,
+            self.continuing_subword_prefix if self.kind == "bpe" else "",
         )
         set_field(self, "vocab", vocab)
         self._check_added_tokens()

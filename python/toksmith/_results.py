@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ._errors import InvalidOption
 
-__all__ = ["Ragged", "StreamDecoder"]
+__all__ = ["Ragged", "Retold", "StreamDecoder"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +45,17 @@ class StreamDecoder:
     back, so that a stream of valid UTF-8 never shows U+FFFD, wherever its tokens end.
     """
 
-    def __init__(self, decode_more: Callable[[Iterable[int], bool], tuple[bytes, bool]], errors: str) -> None:
+    def __init__(
+        self,
+        decode_more: Callable[[Iterable[int], bool], tuple[bytes, bool]],
+        errors: str,
+        rest: Callable[[], bytes] = bytes,
+    ) -> None:
         try:
             codecs.lookup_error(errors)
         except LookupError:
             raise InvalidOption("errors", errors, "a name that bytes.decode knows: 'replace', 'strict', …") from None
-        self._decode_more = decode_more
+        self._decode_more, self._rest = decode_more, rest
         self._fresh = True
         self._characters = codecs.getincrementaldecoder("utf-8")(errors)
 
@@ -72,7 +77,39 @@ class StreamDecoder:
 
         Returns: "" when the stream ended with a whole character; otherwise what `errors` makes of the rest.
         """
-        rest = self._characters.decode(b"", final=True)
+        rest = self._characters.decode(self._rest(), final=True)
         self._characters.reset()
         self._fresh = True
         return rest
+
+
+class Retold:
+    """The bytes of a stream of ids where steps make a text of all tokens together: decodes from the start each time.
+
+    What is settled is what another token does not change, and `breaker` is the one that changes most: a byte that makes
+    no UTF-8 of the bytes before it.
+    """
+
+    def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None) -> None:
+        self._decode = decode
+        self._breaker = [] if breaker is None else [breaker]
+        self._ids: list[int] = []
+        self._told = b""
+
+    def more(self, ids: Iterable[int], fresh: bool) -> tuple[bytes, bool]:
+        """The bytes that are settled by these ids, and that the stream is not fresh any more."""
+        if fresh:
+            self._ids, self._told = [], b""
+        longer = [*self._ids, *ids]
+        now, then = self._decode(longer), self._decode(longer + self._breaker)
+        self._ids = longer
+        same = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), min(len(now), len(then)))
+        settled = now[:same]
+        if not settled.startswith(self._told):
+            return b"", False
+        told, self._told = self._told, settled
+        return settled[len(told) :], False
+
+    def rest(self) -> bytes:
+        """The bytes that are not told yet."""
+        return self._decode(self._ids)[len(self._told) :] if self._ids else b""

@@ -1,7 +1,8 @@
-"""The steps that run beside splitters: what normalizers and decoders the core knows, and what it is told of them.
+"""What the core is told of a model's steps, flags and unknown characters, and which parts of a model are not run.
 
-A kind of step is one row: its options, with the type or the values of each. Where a model has such steps, or scores, a
-fallback or an unknown token, its texts are whole pieces of characters (`docs/spec.md`, "Characters").
+SentencePiece's byte-pair models have an engine of their own, whose steps are rows of `NORMALIZERS` and `DECODERS`. All
+other steps are rows of the core's tables (`crates/core/src/steps/`), which refuse what they do not know by name. A model
+without either is told nothing, and has nothing in its way.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from ._errors import ModelError
 from ._model import AddedToken, Model, Step
 
-__all__ = ["DECODERS", "NORMALIZERS", "character_options", "is_run", "refused_characters"]
+__all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_stages", "is_run", "refused_characters"]
 
 Options = Mapping[str, "type | tuple[str, ...]"]
 
@@ -30,17 +31,31 @@ DECODERS: Mapping[str, Options] = {"sentencepiece": {"strip": ("nothing", "once"
 
 
 def of_characters(model: Model) -> bool:
-    """Whether texts are whole pieces of characters."""
+    """Whether texts are whole pieces of characters, as SentencePiece has them."""
+    steps = any(step.kind in NORMALIZERS or step.kind in DECODERS for step in (*model.normalizers, *model.decoders))
     more = (model.scores is not None, model.byte_fallback, model.unknown_id is not None)
-    return any(more) or bool(model.normalizers or model.decoders)
+    return steps or (any(more) and not has_symbols(model))
+
+
+def has_symbols(model: Model) -> bool:
+    """Whether pieces of characters merge by a list of pairs, so that unknown characters and marks are among them."""
+    return (model.kind, model.unit, model.merge_rule) == ("bpe", "char", "pair") and model.scores is None
 
 
 def refused_characters(model: Model) -> list[tuple[str, bool]]:
     """The parts of such a model, and whether each is one that is not run."""
+    symbols = has_symbols(model)
+    marks = ("continuing_subword_prefix", "end_of_word_suffix", "fuse_unknown")
+    parts = [
+        (f"{name} beside anything but characters that merge by pairs", bool(getattr(model, name)) and not symbols)
+        for name in marks
+    ]
+    if not of_characters(model):
+        return parts
     whole = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "char", "bytes", False)
     whole = whole and not model.splitters
     unless = "beside anything but byte-pair encoding of characters by their bytes, without splitters,"
-    parts = [
+    parts += [
         (f"byte_fallback {unless}", model.byte_fallback and not whole),
         (f"scores {unless}", model.scores is not None and not whole),
         (f"unknown_id {unless}", model.unknown_id is not None and not whole),
@@ -63,9 +78,10 @@ def fits(step: Step, table: Mapping[str, Options]) -> bool:
 
 
 def is_run(model: Model, token: AddedToken) -> bool:
-    """Whether the flags of an added token are run: a symbol that is found in the normalized text."""
+    """Whether the flags of an added token are run: all are, but SentencePiece's models know only symbols that are found
+    in the normalized text."""
     plain = AddedToken(token.content, token.id, special=False, normalized=True)
-    return token == plain and of_characters(model)
+    return token == plain or not of_characters(model)
 
 
 def character_options(model: Model) -> dict[str, object] | None:
@@ -88,3 +104,46 @@ def character_options(model: Model) -> dict[str, object] | None:
         "frozen": [(token.content, token.id) for token in model.added_tokens if token.normalized],
         "shown": next(((step["strip"], step["unknown"]) for step in model.decoders), None),
     }
+
+
+def is_plain(step: Step) -> bool:
+    """Whether a splitter is a regex whose matches are pieces."""
+    options = dict(step.options)
+    options.pop("pattern", None)
+    return step.kind == "regex" and options == {"dialect": "rust", "behavior": "isolated", "invert": False}
+
+
+def engine_stages(model: Model) -> dict[str, object] | None:
+    """What the core is told of a model's other steps, flags and symbols; None where there is nothing to tell."""
+    if of_characters(model):
+        return None
+    flags = {
+        token.content: (token.lstrip, token.rstrip, token.single_word, token.normalized)
+        for token in model.added_tokens
+        if token.lstrip or token.rstrip or token.single_word or token.normalized
+    }
+    marks = (model.continuing_subword_prefix, model.end_of_word_suffix)
+    symbols = None
+    if has_symbols(model) and (any(marks) or model.byte_fallback or model.unknown_id is not None):
+        symbols = (*marks, model.unknown_id, model.fuse_unknown, model.byte_fallback)
+    splits = not all(map(is_plain, model.splitters))
+    if not (flags or symbols or splits or model.normalizers or model.decoders):
+        return None
+    return {
+        "normalizers": specs(model.normalizers, "normalizers"),
+        "splitters": specs(model.splitters, "splitters"),
+        "decoders": specs(model.decoders, "decoders"),
+        "flags": flags,
+        "symbols": symbols,
+    }
+
+
+def specs(steps: tuple[Step, ...], field: str) -> list[tuple[str, list[tuple[str, Any]]]]:
+    """The steps as the core takes them."""
+    for step in steps:
+        for name, value in step.options:
+            if not (value is None or isinstance(value, (str, bool)) or (isinstance(value, int) and abs(value) < 2**63)):
+                raise ModelError(
+                    f"the option {name!r} of the step {step.kind!r} in {field} is {value!r}, which none takes"
+                )
+    return [(step.kind, list(step.options)) for step in steps]

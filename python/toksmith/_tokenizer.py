@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from . import _core, _formats
 from ._errors import ModelError, NotInVocabulary, UnknownId
-from ._model import RARE_FIELDS, Model, Step
-from ._results import Ragged, StreamDecoder
-from ._steps import character_options, is_run, refused_characters
+from ._model import Model
+from ._post import PLAIN, template_of
+from ._results import Ragged, Retold, StreamDecoder
+from ._steps import character_options, engine_stages, is_run, refused_characters
 from ._text_files import encoded_file
 from ._threads import thread_count
 
@@ -33,7 +34,8 @@ class Tokenizer:
 
     Wherever a text is due it is `str` or `bytes`; bytes that are no UTF-8 are encoded losslessly by byte-level models.
     `special` says what special tokens in the text become: `"raise"` refuses them, `"allow"` turns them into their
-    ids, `"text"` takes them as ordinary text, and a collection allows those and refuses the others. `errors` says
+    ids, `"text"` takes them as ordinary text, and a collection allows those and refuses the others.
+    `add_special_tokens` puts those around each text that the model's template says (`<s>` before it, say). `errors` says
     what lone surrogates in a `str` become: `"replace"` makes U+FFFD of them, `"strict"` raises UnicodeEncodeError.
 
     >>> import toksmith
@@ -48,12 +50,20 @@ class Tokenizer:
         self.model = model
         self.run_report: Mapping[str, Any] = dict(run_report or {})
         refuse_what_is_not_executed(model)
+        self._template = template_of(model) or PLAIN
         added = [(token.content, token.id, token.special) for token in model.added_tokens]
-        patterns = [step["pattern"] for step in model.splitters]
-        self._engine = _core.Engine(model.vocab, patterns, added, character_options(model))
+        stages = engine_stages(model)
+        patterns = [] if stages else [step["pattern"] for step in model.splitters]
+        self._engine = _core.Engine(model.vocab, patterns, added, character_options(model), stages)
 
     def encode(
-        self, text: Text, *, special: Special = "raise", errors: str = "replace", threads: int | None = None
+        self,
+        text: Text,
+        *,
+        special: Special = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+        add_special_tokens: bool = False,
     ) -> list[int]:
         """The ids of a text.
 
@@ -66,17 +76,25 @@ class Tokenizer:
             PatternError: The split pattern's regex engine gave up.
         Cost: time grows as n log n at worst in the text's length, and linearly in the number of its pieces.
         """
-        return self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
+        ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
+        return self._template.apply(ids)[0] if add_special_tokens else ids
 
     def encode_array(
-        self, text: Text, *, special: Special = "raise", errors: str = "replace", threads: int | None = None
+        self,
+        text: Text,
+        *,
+        special: Special = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+        add_special_tokens: bool = False,
     ) -> NDArray[np.uint32]:
         """The ids of a text as an array; `threads` as in `encode`.
 
         Returns: uint32, shape (n,).
         Raises: as `encode`.
         """
-        return self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
+        ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
+        return self._template.around(ids, np.array([len(ids)], np.uint64))[0] if add_special_tokens else ids
 
     def encode_batch(
         self,
@@ -85,6 +103,7 @@ class Tokenizer:
         special: Special = "raise",
         errors: str = "replace",
         threads: int | None = None,
+        add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The ids of each text, in order.
 
@@ -92,7 +111,8 @@ class Tokenizer:
             threads: At least 1; None for all processors. The result does not depend on it.
         Raises: as `encode`, for the first text that cannot be encoded; the error's `index` is its place.
         """
-        return self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
+        lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
+        return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
 
     def encode_ragged(
         self,
@@ -101,6 +121,7 @@ class Tokenizer:
         special: Special = "raise",
         errors: str = "replace",
         threads: int | None = None,
+        add_special_tokens: bool = False,
     ) -> Ragged:
         """The ids of many texts in one array, with the end of each.
 
@@ -108,7 +129,14 @@ class Tokenizer:
         Raises: as `encode_batch`.
         """
         ids, ends = self._engine.encode_ragged(as_sequence(texts), special, errors, thread_count(threads))
-        return Ragged(ids, ends)
+        return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
+
+    def post_process(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> list[int]:
+        """The ids of a text, or of two, with the special tokens that the model's template puts around them.
+
+        A model without a template puts none, and the second text follows the first.
+        """
+        return self._template.apply(ids, pair)[0]
 
     def encode_file(
         self,
@@ -189,7 +217,12 @@ class Tokenizer:
         >>> [decoder.feed(byte) for byte in "☀".encode()]
         ['', '', '☀']
         """
-        return StreamDecoder(self._engine.decode_more, errors)
+        if not self.model.decoders or character_options(self.model):
+            return StreamDecoder(self._engine.decode_more, errors)
+        vocab = self.model.vocab
+        breaker = next((id for token in (b"<0xFF>", "ÿ".encode()) if (id := vocab.id(token)) is not None), None)
+        retold = Retold(self._engine.decode_bytes, breaker)
+        return StreamDecoder(retold.more, errors, retold.rest)
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id, special tokens included.
@@ -283,21 +316,12 @@ def refuse_what_is_not_executed(model: Model) -> None:
     """Raises ModelError naming the first part of the model that this version can hold but not run."""
     parts: list[tuple[str, bool]] = [
         (f"kind {model.kind!r}", model.kind not in ("bpe", "chars", "words")),
+        ("max_piece_chars", model.max_piece_chars is not None),
         *refused_characters(model),
-        *((name, getattr(model, name) != usual) for name, usual in RARE_FIELDS.items() if name != "score_type"),
-        *((f"the step {step.kind!r} in post", True) for step in model.post),
     ]
-    parts += [(f"the splitter {step}", not executed(step)) for step in model.splitters]
     for token in model.added_tokens:
         flags = [flag for flag in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, flag)]
         parts += [(f"{flag} of the added token {token.content!r}", not is_run(model, token)) for flag in flags]
     for part, refused in parts:
         if refused:
             raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")
-
-
-def executed(step: Step) -> bool:
-    """Whether the core runs this splitter."""
-    options = dict(step.options)
-    plain = {"dialect": "rust", "behavior": "isolated", "invert": False}
-    return step.kind == "regex" and all(options.get(name) == value for name, value in plain.items())

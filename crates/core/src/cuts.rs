@@ -84,7 +84,7 @@ impl Cuts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::special::AddedToken;
+    use crate::special::{AddedToken, Flags};
     use crate::split::{Splitter, Text};
 
     fn none() -> AddedTokens {
@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn no_added_token_is_cut() {
-        let token = |content: &str, special| AddedToken { content: content.into(), id: 300, special };
+        let token =
+            |content: &str, special| AddedToken { content: content.into(), id: 300, special, flags: Flags::default() };
         let added = AddedTokens::new(vec![token("a b c", true), token("c d", false), token("d e", true)]).unwrap();
         let cuts = Cuts::of(row("gpt2")).unwrap();
         let all = |text: &[u8]| {

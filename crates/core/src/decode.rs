@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::shown::Shown;
 use crate::special::AddedToken;
 use crate::split::slow;
+use crate::steps::Chain;
 use crate::vocab::Vocab;
 
 /// How many bytes a slot has.
@@ -27,6 +28,8 @@ pub struct Decoder {
     slow: bool,
     /// What tokens show, where that is not their bytes.
     shown: Option<Shown>,
+    /// What makes a text of tokens, where these are not its bytes.
+    chain: Option<Chain>,
 }
 
 impl Decoder {
@@ -36,7 +39,7 @@ impl Decoder {
     pub fn new(vocab: &Vocab, added: &[AddedToken]) -> Self {
         let added_size = added.iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
         let slots = vec![Slot::default(); vocab.size().max(added_size)];
-        let mut decoder = Self { slots, long: Vec::new(), slow: slow(), shown: None };
+        let mut decoder = Self { slots, long: Vec::new(), slow: slow(), shown: None, chain: None };
         for id in 0..vocab.size() as u32 {
             decoder.set(id, vocab.token(id).unwrap_or_default());
         }
@@ -50,6 +53,13 @@ impl Decoder {
     #[must_use]
     pub fn with_shown(mut self, shown: Option<Shown>) -> Self {
         self.shown = shown;
+        self
+    }
+
+    /// The same decoder, whose tokens `chain` makes a text of.
+    #[must_use]
+    pub fn with_chain(mut self, chain: Option<Chain>) -> Self {
+        self.chain = chain;
         self
     }
 
@@ -103,6 +113,14 @@ impl Decoder {
     /// # Errors
     /// As [`Self::decode`].
     pub fn decode_more(&self, ids: &[u32], fresh: &mut bool, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(chain) = &self.chain {
+            let tokens = ids.iter().enumerate().map(|(position, &id)| {
+                let token = self.token(id).map_or_else(|| self.known(id, position), Ok)?;
+                Ok(String::from_utf8_lossy(token).into_owned())
+            });
+            out.extend_from_slice(chain.decode(tokens.collect::<Result<_>>()?)?.as_bytes());
+            return Ok(());
+        }
         if let Some(shown) = &self.shown {
             for (position, &id) in ids.iter().enumerate() {
                 if self.slots.get(id as usize).is_none_or(|slot| slot[SHORT] == 0) {
@@ -156,9 +174,15 @@ impl Decoder {
 mod tests {
     use super::*;
     use crate::merge::tests::bytes_vocab;
+    use crate::special::Flags;
 
     fn decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {
-        let added = added.iter().map(|&(content, id)| AddedToken { content: content.into(), id, special: true });
+        let added = added.iter().map(|&(content, id)| AddedToken {
+            content: content.into(),
+            id,
+            special: true,
+            flags: Flags::default(),
+        });
         Decoder::new(&bytes_vocab(tokens), &added.collect::<Vec<_>>())
     }
 

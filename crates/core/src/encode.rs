@@ -9,6 +9,8 @@ use crate::parallel::{Stop, map};
 use crate::pieces::{Pieces, Session};
 use crate::special::{AddedTokens, Allow, Segment};
 use crate::split::{Splitter, Text, slow};
+use crate::staged::{Call, Stages};
+use crate::steps::{Line, normalize};
 use crate::vocab::Vocab;
 
 /// More bytes than most ids stand for, so that room is made once and little of it is left over.
@@ -24,6 +26,9 @@ pub struct Encoder {
     added: AddedTokens,
     splitter: Splitter,
     chars: Option<Chars>,
+    stages: Stages,
+    /// Whether texts between added tokens go through the stages.
+    staged: bool,
     slow: bool,
     waiting: Mutex<Vec<Box<Session>>>,
 }
@@ -32,7 +37,23 @@ impl Encoder {
     /// The encoder of a vocabulary. `TOKSMITH_SLOW=1` makes it merge every piece anew.
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, added: AddedTokens, splitter: Splitter) -> Self {
-        Self { vocab, added, splitter, chars: None, slow: slow(), waiting: Mutex::default() }
+        let (stages, staged) = (Stages::default(), added.any_normalized());
+        Self { vocab, added, splitter, chars: None, stages, staged, slow: slow(), waiting: Mutex::default() }
+    }
+
+    /// The same encoder, which does all that a model says of a text beside cutting and merging.
+    ///
+    /// # Errors
+    /// `Pattern` of [`crate::Error`], when the added tokens cannot be normalized.
+    pub fn with_stages(mut self, stages: Stages) -> Result<Self> {
+        self.added = self.added.normalized(|content| {
+            let mut line = Line::new(content);
+            normalize(&stages.normalizers, &mut line)?;
+            Ok(line.text().to_owned())
+        })?;
+        self.staged = !stages.is_empty() || self.added.any_normalized();
+        self.stages = stages;
+        Ok(self)
     }
 
     /// The same encoder, which leaves texts between added tokens to `chars`.
@@ -46,6 +67,36 @@ impl Encoder {
     #[must_use]
     pub fn added(&self) -> &AddedTokens {
         &self.added
+    }
+
+    /// What is done beside cutting and merging.
+    #[must_use]
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    /// Whether texts are pieces of characters.
+    #[must_use]
+    pub fn has_chars(&self) -> bool {
+        self.chars.is_some()
+    }
+
+    /// Whether texts go through the stages.
+    #[must_use]
+    pub fn is_staged(&self) -> bool {
+        self.staged
+    }
+
+    /// The tables.
+    #[must_use]
+    pub fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    /// Whether everything is done the slow way.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        self.slow
     }
 
     /// Text to pieces.
@@ -88,13 +139,27 @@ impl Encoder {
             Segment::Text(start, end) if let Some(chars) = &self.chars => {
                 chars.encode(text.part(start, end), self.slow, stop, out).map_err(|error| error.shifted(start))
             }
-            Segment::Text(start, end) if self.slow => self
-                .encode_slowly(text.part(start, end), stop, &mut session.scratch, out)
+            Segment::Text(start, end) if self.staged => Call { encoder: self, allow, stop, session, out }
+                .text(text.part(start, end), start)
                 .map_err(|error| error.shifted(start)),
             Segment::Text(start, end) => {
-                self.encode_ordinary(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
+                self.encode_plain(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
             }
         })
+    }
+
+    /// Appends the ids of a text without added tokens: splits and merges.
+    pub(crate) fn encode_plain(
+        &self,
+        text: Text<'_>,
+        stop: &Stop,
+        session: &mut Session,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if self.slow {
+            return self.encode_slowly(text, stop, &mut session.scratch, out);
+        }
+        self.encode_ordinary(text, stop, session, out)
     }
 
     fn encode_ordinary(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {

@@ -7,6 +7,8 @@
 //!    threads ([`spread`]), and files are read a part at a time ([`stream`]).
 //!    [`chars`] does all of it where a text is one piece of characters: [`normalize`] (with [`charsmap`]), then
 //!    [`char_merge`] (on [`char_index`]).
+//!    Where more is done to a text than cutting and merging, [`staged`] conducts: [`steps`] normalize and cut it, and
+//!    [`symbols`] are what pieces of characters are made of.
 //! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
 //! 5. corpus → merges: [`count`], then [`train`].
 //! 6. [`table`]: the token tables of files.
@@ -52,8 +54,11 @@ pub mod slots;
 pub mod special;
 pub mod split;
 pub mod spread;
+pub mod staged;
+pub mod steps;
 pub mod stream;
 pub mod stretch;
+pub mod symbols;
 pub mod table;
 pub mod train;
 pub mod vocab;

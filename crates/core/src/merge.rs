@@ -25,7 +25,7 @@ const NONE: Merge = Merge { rank: u32::MAX, id: u32::MAX };
 pub struct Scratch {
     pub(crate) ids: Vec<u32>,
     /// Where each symbol starts in the piece; one more for the piece's end.
-    starts: Vec<u32>,
+    pub(crate) starts: Vec<u32>,
     merges: Vec<Merge>,
     links: Vec<Link>,
     heap: BinaryHeap<Reverse<(u32, u32, u32)>>,
@@ -85,6 +85,11 @@ pub(crate) fn merge_repeating(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch:
 /// The twin of [`merge_symbols`], merge after merge.
 pub(crate) fn merge_slowly(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
     symbols(vocab, piece, scratch)?;
+    merge_started(vocab, piece, stop, scratch)
+}
+
+/// The same where the symbols and their starts are in `scratch` already.
+pub(crate) fn merge_started(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
     if scratch.ids.len() <= RESCAN_LIMIT {
         rescan(vocab, piece, scratch, 1);
     } else {

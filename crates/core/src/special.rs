@@ -19,6 +19,21 @@ pub struct AddedToken {
     pub id: u32,
     /// Whether it is a control token, found only where the call allows it.
     pub special: bool,
+    /// How it is found.
+    pub flags: Flags,
+}
+
+/// How an added token is found, and what of the text around it belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// Whether white space before it belongs to it.
+    pub lstrip: bool,
+    /// Whether white space behind it belongs to it.
+    pub rstrip: bool,
+    /// Whether it is only found where no part of a word stands before or behind it.
+    pub single_word: bool,
+    /// Whether it is found in the normalized text, where it stands normalized itself.
+    pub normalized: bool,
 }
 
 /// What to do with special tokens in a text.
@@ -49,10 +64,19 @@ pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     places: HashMap<String, usize>,
     longest: usize,
+    raw: Search,
+    /// Those that are found in the normalized text.
+    normalized: Search,
+}
+
+/// A search for some of the added tokens.
+#[derive(Debug, Default)]
+struct Search {
     all: Option<AhoCorasick>,
-    /// Finds only the tokens that are not special, whose places are in `plain`.
+    places: Vec<usize>,
+    /// Finds only the tokens that are not special.
     ordinary: Option<AhoCorasick>,
-    plain: Vec<usize>,
+    ordinary_places: Vec<usize>,
 }
 
 impl AddedTokens {
@@ -74,11 +98,33 @@ impl AddedTokens {
                 return Err(Error::model(format!("the added token {content} is listed twice"), Some(token.id)));
             }
         }
-        let plain: Vec<usize> = (0..tokens.len()).filter(|&place| !tokens[place].special).collect();
-        let all = automaton(tokens.iter())?;
-        let ordinary = automaton(plain.iter().map(|&place| &tokens[place]))?;
         let longest = tokens.iter().map(|token| token.content.len()).max().unwrap_or(0);
-        Ok(Self { tokens, places, longest, all, ordinary, plain })
+        let of = |normalized| {
+            let found = tokens.iter().enumerate().filter(move |(_, token)| token.flags.normalized == normalized);
+            found.map(|(place, token)| (place, token.content.clone())).collect()
+        };
+        let (raw, normalized) = (Search::new(&tokens, of(false))?, Search::new(&tokens, of(true))?);
+        Ok(Self { tokens, places, longest, raw, normalized })
+    }
+
+    /// The same tokens, where those that are found in the normalized text are found as `normalize` writes them.
+    ///
+    /// # Errors
+    /// Those of `normalize`.
+    pub fn normalized(mut self, normalize: impl Fn(&str) -> Result<String>) -> Result<Self> {
+        let mut contents = Vec::new();
+        for (place, token) in self.tokens.iter().enumerate().filter(|(_, token)| token.flags.normalized) {
+            contents.push((place, normalize(&token.content)?));
+        }
+        contents.retain(|(_, content)| !content.is_empty());
+        self.normalized = Search::new(&self.tokens, contents)?;
+        Ok(self)
+    }
+
+    /// Whether some token is found in the normalized text.
+    #[must_use]
+    pub fn any_normalized(&self) -> bool {
+        self.normalized.all.is_some()
     }
 
     /// The place of the token with this content.
@@ -102,7 +148,7 @@ impl AddedTokens {
     /// Whether some token's content, special or not, stands in `text` with a part before `at` and a part behind it.
     #[must_use]
     pub fn cross(&self, text: &[u8], at: usize) -> bool {
-        let Some(finder) = &self.all else { return false };
+        let Some(finder) = &self.raw.all else { return false };
         let end = text.len().min(at + self.longest);
         let mut start = at.saturating_sub(self.longest);
         // The longest content that starts at a place crosses `at` if any that starts there does.
@@ -120,26 +166,90 @@ impl AddedTokens {
     /// # Errors
     /// [`Error::SpecialTokenInText`] for one that `allow` does not allow, before anything after it is looked at, and
     /// whatever `each` returns.
-    pub fn cut(&self, text: &[u8], allow: &Allow, mut each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
-        let finder = if *allow == Allow::Text { &self.ordinary } else { &self.all };
-        let mut start = 0;
-        if let Some(finder) = finder {
-            for found in finder.find_iter(text) {
-                let place = found.pattern().as_usize();
-                let place = if *allow == Allow::Text { self.plain[place] } else { place };
-                let token = &self.tokens[place];
-                if !allowed(token, place, allow) {
-                    return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
-                }
-                if start < found.start() {
-                    each(Segment::Text(start, found.start()))?;
-                }
-                each(Segment::Token(token.id))?;
-                start = found.end();
+    pub fn cut(&self, text: &[u8], allow: &Allow, each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
+        self.search(&self.raw, text, allow, each)
+    }
+
+    /// The same for a normalized text and the tokens that are found in it.
+    ///
+    /// # Errors
+    /// Those of [`Self::cut`].
+    pub fn cut_normalized(&self, text: &str, allow: &Allow, each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
+        self.search(&self.normalized, text.as_bytes(), allow, each)
+    }
+
+    fn search(
+        &self,
+        search: &Search,
+        text: &[u8],
+        allow: &Allow,
+        mut each: impl FnMut(Segment) -> Result<()>,
+    ) -> Result<()> {
+        let (finder, places) = match allow {
+            Allow::Text => (&search.ordinary, &search.ordinary_places),
+            _ => (&search.all, &search.places),
+        };
+        let mut at = 0;
+        for found in finder.iter().flat_map(|finder| finder.find_iter(text)) {
+            let place = places[found.pattern().as_usize()];
+            let token = &self.tokens[place];
+            let Some((start, end)) = token.flags.widened(text, found.start(), found.end()) else { continue };
+            if !allowed(token, place, allow) {
+                return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
+            }
+            // White space before it may belong to the token before that already.
+            if at < start {
+                each(Segment::Text(at, start))?;
+            }
+            each(Segment::Token(token.id))?;
+            at = end;
+        }
+        if at < text.len() { each(Segment::Text(at, text.len())) } else { Ok(()) }
+    }
+}
+
+impl Search {
+    fn new(tokens: &[AddedToken], contents: Vec<(usize, String)>) -> Result<Self> {
+        let ordinary = contents.iter().filter(|(place, _)| !tokens[*place].special);
+        let (ordinary_places, ordinary): (Vec<usize>, Vec<&String>) =
+            ordinary.map(|(place, text)| (*place, text)).unzip();
+        let ordinary = automaton(&ordinary)?;
+        let (places, contents): (Vec<usize>, Vec<String>) = contents.into_iter().unzip();
+        Ok(Self { all: automaton(&contents)?, places, ordinary, ordinary_places })
+    }
+}
+
+impl Flags {
+    /// What belongs to a token that stands from `start` to `end`; None if it does not count there.
+    fn widened(self, text: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
+        if self == Self::default() {
+            return Some((start, end));
+        }
+        if self.single_word {
+            let in_word = |char: Option<char>| char.is_some_and(regex_syntax::is_word_character);
+            if in_word(last_char(&text[..start])) || in_word(first_char(&text[end..])) {
+                return None;
             }
         }
-        if start < text.len() { each(Segment::Text(start, text.len())) } else { Ok(()) }
+        while let Some(char) = last_char(&text[..start]).filter(|char| self.lstrip && char.is_whitespace()) {
+            start -= char.len_utf8();
+        }
+        while let Some(char) = first_char(&text[end..]).filter(|char| self.rstrip && char.is_whitespace()) {
+            end += char.len_utf8();
+        }
+        Some((start, end))
     }
+}
+
+/// The character that starts a text; None if bytes that are none do.
+fn first_char(text: &[u8]) -> Option<char> {
+    text[..text.len().min(4)].utf8_chunks().next()?.valid().chars().next()
+}
+
+/// The character that ends a text.
+fn last_char(text: &[u8]) -> Option<char> {
+    let ends = (1..=4).filter_map(|len| text.get(text.len().checked_sub(len)?..));
+    ends.filter_map(|end| std::str::from_utf8(end).ok()).find_map(|end| end.chars().next())
 }
 
 fn allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
@@ -150,13 +260,13 @@ fn allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
     }
 }
 
-fn automaton<'a>(tokens: impl ExactSizeIterator<Item = &'a AddedToken>) -> Result<Option<AhoCorasick>> {
-    if tokens.len() == 0 {
+fn automaton(contents: &[impl AsRef<str>]) -> Result<Option<AhoCorasick>> {
+    if contents.is_empty() {
         return Ok(None);
     }
     AhoCorasickBuilder::new()
         .match_kind(MatchKind::LeftmostLongest)
-        .build(tokens.map(|token| token.content.as_bytes()))
+        .build(contents.iter().map(AsRef::as_ref))
         .map(Some)
         .map_err(|error| Error::model(format!("the added tokens cannot be searched for: {error}"), None))
 }
@@ -166,7 +276,8 @@ mod tests {
     use super::*;
 
     fn tokens() -> AddedTokens {
-        let token = |content: &str, id, special| AddedToken { content: content.into(), id, special };
+        let token =
+            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
         AddedTokens::new(vec![token("<a", 1, true), token("<ab", 2, true), token("##", 3, false)]).unwrap()
     }
 
@@ -195,6 +306,30 @@ mod tests {
         assert_eq!(crossed("<ab<a"), [1, 2, 4]);
         assert_eq!(crossed("x###"), [2, 3]);
         assert_eq!(crossed("x< a"), [0; 0]);
+    }
+
+    #[test]
+    fn white_space_and_words_around_a_token_count() {
+        let token = |content: &str, id, lstrip, rstrip, single_word| AddedToken {
+            content: content.into(),
+            id,
+            special: false,
+            flags: Flags { lstrip, rstrip, single_word, normalized: false },
+        };
+        let tokens = [
+            token("<l>", 1, true, false, false),
+            token("<r>", 2, false, true, false),
+            token("w", 3, false, false, true),
+        ];
+        let added = AddedTokens::new(tokens.into()).unwrap();
+        let cut = |text: &str| {
+            let mut parts = Vec::new();
+            added.cut(text.as_bytes(), &Allow::Text, |segment| Ok(parts.push(segment))).unwrap();
+            parts
+        };
+        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1), Segment::Text(8, 10)]);
+        assert_eq!(cut("<r>  <l>"), [Segment::Token(2), Segment::Token(1)]);
+        assert_eq!(cut("w ww é w"), [Segment::Token(3), Segment::Text(1, 8), Segment::Token(3)]);
     }
 
     #[test]

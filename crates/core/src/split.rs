@@ -9,10 +9,11 @@ use fancy_regex::{Regex, RegexBuilder};
 use crate::error::{Error, Result};
 use crate::pattern::PATTERNS;
 use crate::scan::{Ends, Scanner};
+use crate::steps::{self, Spec, Value};
 
 /// How often the engine may step back in one search before it gives up. The default of the engine is too low for long
 /// runs of white space; a pattern that needs more than this would take minutes.
-const BACKTRACK_LIMIT: usize = 100_000_000;
+pub(crate) const BACKTRACK_LIMIT: usize = 100_000_000;
 
 /// A text, known to be UTF-8 or not.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +66,7 @@ pub struct Splitter {
 enum Step {
     Scan(Scanner),
     Match(Box<Regex>),
+    Other(steps::Splitter),
 }
 
 impl Splitter {
@@ -80,6 +82,27 @@ impl Splitter {
         let step = |pattern: &str| scanner(pattern).map_or_else(|| compile(pattern), |scanner| Ok(Step::Scan(scanner)));
         let steps = patterns.iter().map(|pattern| step(pattern.as_ref())).collect::<Result<_>>()?;
         Ok(Self { steps })
+    }
+
+    /// The splitter of these steps, applied in order; [`Self::only_cuts`] must hold of it.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] and of [`steps::splitters`].
+    pub fn of_steps(specs: &[Spec]) -> Result<Self> {
+        let mut steps = Vec::new();
+        for spec in specs {
+            match plain_regex(spec) {
+                Some(pattern) => steps.extend(Self::new(&[pattern])?.steps),
+                None => steps.extend(steps::splitters(std::slice::from_ref(spec))?.into_iter().map(Step::Other)),
+            }
+        }
+        Ok(Self { steps })
+    }
+
+    /// Whether every byte of a text is in a piece, as it is.
+    #[must_use]
+    pub fn only_cuts(&self) -> bool {
+        self.steps.iter().all(|step| if let Step::Other(step) = step { step.only_cuts() } else { true })
     }
 
     /// The same splitter with the regex engine only.
@@ -164,6 +187,18 @@ pub fn slow() -> bool {
     std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1")
 }
 
+/// The regex of a step whose matches are pieces.
+fn plain_regex(spec: &Spec) -> Option<&str> {
+    let text = |name: &str, text: &str| (name.to_owned(), Value::Text(text.to_owned()));
+    let usual = [text("behavior", "isolated"), text("dialect", "rust"), ("invert".to_owned(), Value::Flag(false))];
+    let pattern = spec.options.iter().find_map(|(name, value)| match value {
+        Value::Text(pattern) if name == "pattern" => Some(pattern.as_str()),
+        _ => None,
+    })?;
+    let is_usual = spec.options.len() == 4 && usual.iter().all(|option| spec.options.contains(option));
+    (spec.kind == "regex" && is_usual).then_some(pattern)
+}
+
 fn scanner(pattern: &str) -> Option<Scanner> {
     PATTERNS.iter().find(|row| row.regexes == [pattern]).and_then(|row| row.scanner)
 }
@@ -189,6 +224,7 @@ fn apply<'t>(steps: &[Step], text: &'t str, each: &mut impl FnMut(&'t [u8]) -> R
             })
         }
         Some((Step::Match(regex), rest)) => matches(regex, text, |piece| apply(rest, piece, each)),
+        Some((Step::Other(step), rest)) => step.cut(text, |start, end| apply(rest, &text[start..end], each)),
     }
 }
 

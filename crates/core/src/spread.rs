@@ -183,12 +183,13 @@ pub(crate) mod tests {
     use super::*;
     use crate::merge::tests::bytes_vocab;
     use crate::pattern::PATTERNS;
-    use crate::special::{AddedToken, AddedTokens};
+    use crate::special::{AddedToken, AddedTokens, Flags};
     use crate::split::Splitter;
 
     /// An encoder with added tokens that overlap each other, and words that are likely to be cut.
     pub fn encoder(regexes: &[&str]) -> Encoder {
-        let token = |content: &str, id, special| AddedToken { content: content.into(), id, special };
+        let token =
+            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
         let added = vec![token("<|end|>", 900, true), token("a b", 901, false), token("b 7", 902, true)];
         let vocab = bytes_vocab(&["ab", "abab", " a", "日本", "\n\n", "77", "  "]);
         Encoder::new(Arc::new(vocab), AddedTokens::new(added).unwrap(), Splitter::new(regexes).unwrap())

@@ -95,6 +95,20 @@ impl Vocab {
     /// # Errors
     /// [`Error::Model`] names the first invariant that does not hold.
     pub fn new(unit: Unit, merge_rule: MergeRule, whole_piece: bool, tables: Tables<'_>) -> Result<Self> {
+        Self::with_prefix(unit, merge_rule, whole_piece, tables, b"")
+    }
+
+    /// The vocabulary of `tables`, where tokens that continue a piece start with `prefix`, and lose it in a merge.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn with_prefix(
+        unit: Unit,
+        merge_rule: MergeRule,
+        whole_piece: bool,
+        tables: Tables<'_>,
+        prefix: &[u8],
+    ) -> Result<Self> {
         if unit == Unit::Piece && !tables.merges.is_empty() {
             return Err(Error::model("whole pieces do not merge; list no merges", None));
         }
@@ -125,7 +139,7 @@ impl Vocab {
         if unit == Unit::Byte {
             vocab.fill_byte_ids()?;
         }
-        vocab.fill_pairs()?;
+        vocab.fill_pairs(prefix)?;
         if unit == Unit::Byte {
             vocab.fill_byte_pairs();
         }
@@ -154,7 +168,7 @@ impl Vocab {
         }
     }
 
-    fn fill_pairs(&mut self) -> Result<()> {
+    fn fill_pairs(&mut self, prefix: &[u8]) -> Result<()> {
         self.pairs.reserve(self.merges.len());
         let mut joined = Vec::new();
         for rank in 0..self.merges.len() {
@@ -167,7 +181,8 @@ impl Vocab {
                         Some(part),
                     ));
                 };
-                joined.extend_from_slice(bytes);
+                let continues = !joined.is_empty();
+                joined.extend_from_slice(bytes.strip_prefix(prefix).filter(|_| continues).unwrap_or(bytes));
             }
             if self.token(id) != Some(&joined) {
                 let joined = joined.escape_ascii();

@@ -14,14 +14,16 @@ use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::ordered::Jobs;
 use toksmith_core::parallel::Stop;
-use toksmith_core::special::{AddedToken, AddedTokens, Allow};
+use toksmith_core::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::{Splitter, slow};
 use toksmith_core::spread::{self, PART, Rules};
+use toksmith_core::staged::Stages as CoreStages;
 
 use crate::batch::{Load, Objects, Parts};
 use crate::call::call;
 use crate::chars::Chars;
 use crate::ids::Origin;
+use crate::stages::Stages;
 use crate::text::{Errors, Text, as_texts, look_up, texts};
 use crate::vocab::Vocab;
 use crate::{errors, ids, objects};
@@ -51,7 +53,7 @@ type Ragged<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (vocab, patterns, added, chars=None))]
+    #[pyo3(signature = (vocab, patterns, added, chars=None, stages=None))]
     #[allow(clippy::needless_pass_by_value)]
     fn new(
         py: Python<'_>,
@@ -59,21 +61,29 @@ impl Engine {
         patterns: Vec<String>,
         added: Vec<(String, u32, bool)>,
         chars: Option<Chars<'_>>,
+        stages: Option<Stages>,
     ) -> PyResult<Self> {
         let vocab = Arc::clone(&vocab.get().0);
-        let added = added.into_iter().map(|(content, id, special)| AddedToken { content, id, special });
+        let added = added.into_iter().map(|(content, id, special)| {
+            let flags = stages.as_ref().map(|stages| stages.flags_of(&content)).unwrap_or_default();
+            AddedToken { content, id, special, flags }
+        });
         let added: Vec<AddedToken> = added.collect();
         let engine = chars.as_ref().map(|chars| chars.engine(py, &vocab)).transpose()?;
         let shown = chars.as_ref().map(|chars| chars.shown(py, &vocab, &added)).transpose()?.flatten();
         let frozen = chars.map(|chars| chars.frozen).unwrap_or_default();
         call(py, vocab.len() * 8, move |_| {
-            let splitter = Splitter::new(&patterns)?;
-            let decoder = Decoder::new(&vocab, &added).with_shown(shown);
+            let plain = added.iter().all(|token| token.flags == Flags::default());
+            let (stages, splitter, chain) = match stages {
+                Some(stages) => stages.parts()?,
+                None => (CoreStages::default(), Splitter::new(&patterns)?, None),
+            };
+            let decoder = Decoder::new(&vocab, &added).with_shown(shown).with_chain(chain);
             let cut = added.into_iter().filter(|token| frozen.iter().all(|(content, _)| *content != token.content));
             let added = AddedTokens::new(cut.collect())?;
             // A normalizer may change what the rule for cuts looks at.
-            let cuts = Cuts::of(&patterns).filter(|_| engine.is_none());
-            let encoder = Encoder::new(vocab, added, splitter).with_chars(engine);
+            let encoder = Encoder::new(vocab, added, splitter).with_chars(engine).with_stages(stages)?;
+            let cuts = Cuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
             Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }
@@ -157,15 +167,8 @@ impl Engine {
         let py = text.py();
         let text = Text::new(text, Errors::Replace, None)?;
         let text = text.as_text()?;
-        let pieces = call(py, text.as_bytes().len(), |_| {
-            let mut pieces = Vec::new();
-            self.encoder.splitter().split(text, |piece| {
-                pieces.push(piece);
-                Ok(())
-            })?;
-            Ok(pieces)
-        })?;
-        Ok(pieces.into_iter().map(|piece| PyBytes::new(py, piece)).collect())
+        let pieces = call(py, text.as_bytes().len(), |_| self.encoder.pieces(text))?;
+        Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
     }
 
     fn token<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {

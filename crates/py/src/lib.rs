@@ -9,6 +9,7 @@ mod engine;
 mod errors;
 mod ids;
 mod objects;
+mod stages;
 mod stream;
 mod tables;
 mod text;

@@ -19,6 +19,7 @@ pub struct Vocab(pub Arc<CoreVocab>);
 #[pymethods]
 impl Vocab {
     #[new]
+    #[pyo3(signature = (kind, unit, blob, ends, ids, merges, merge_rule, whole_piece, prefix=""))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn new(
         py: Python<'_>,
@@ -30,6 +31,7 @@ impl Vocab {
         merges: PyReadonlyArray2<'_, u32>,
         merge_rule: &str,
         whole_piece: bool,
+        prefix: &str,
     ) -> PyResult<Self> {
         let invalid = |name: &str, value: &str, allowed: &str| errors::new(py, "InvalidOption", (name, value, allowed));
         let unit = match (kind, unit) {
@@ -48,7 +50,7 @@ impl Vocab {
         let tables =
             Tables { blob: blob.as_bytes(), ends: ends.as_slice()?, ids: ids.as_slice()?, merges: merge_numbers };
         let size = tables.blob.len() + merge_numbers.len();
-        call(py, size, move |_| CoreVocab::new(unit, merge_rule, whole_piece, tables))
+        call(py, size, move |_| CoreVocab::with_prefix(unit, merge_rule, whole_piece, tables, prefix.as_bytes()))
             .map(|vocab| Self(Arc::new(vocab)))
     }
 

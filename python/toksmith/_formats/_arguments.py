@@ -94,6 +94,7 @@ NEEDED: dict[str, Callable[[Model], bool]] = {
     "byte_fallback": lambda model: model.byte_fallback,
     "continuing_subword_prefix": lambda model: bool(model.continuing_subword_prefix),
     "end_of_word_suffix": lambda model: bool(model.end_of_word_suffix),
+    "fuse_unknown": lambda model: model.fuse_unknown,
     "max_piece_chars": lambda model: model.max_piece_chars is not None,
 }
 REASONS = {

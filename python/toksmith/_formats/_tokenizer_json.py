@@ -1,37 +1,48 @@
-"""HF's `tokenizer.json`, out only: byte-level byte-pair encodings with regex splitters.
+"""HF's `tokenizer.json`: a model with its steps and added tokens, each part a row of a table.
 
-HF writes bytes as characters (GPT-2's alphabet), runs its regexes in Oniguruma, and ignores the `id` of an added token
-whose content is not in the vocabulary: it then takes the next free number. So regexes are translated or refused, and
-added tokens are put into the vocabulary where the numbers would differ.
+What a part means is what HF tokenizers 0.23.3 does with it. Regexes are Oniguruma's there: they are run by it, or in the
+Rust dialect where they are known to mean the same. HF ignores the `id` of an added token: one whose content is not in
+the vocabulary takes the next free number, here as there, so that saving puts it into the vocabulary where that differs.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from .. import _core
-from .._errors import CannotRepresent, FormatError
+from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step
-from ._arguments import PatternArgument, refuse_losses
-from ._onig import NotTranslatable, to_onig
+from ._arguments import PatternArgument, refuse_arguments, refuse_losses
+from ._byte_characters import spelt, unspelt
+from ._hf_model import MODELS, dump_bpe
+from ._hf_post import dump_post, read_padding, read_post, read_truncation
+from ._hf_steps import TABLES, dump_steps, read_steps, step
+from ._json import finite, refuse_constant, unique_names
+from ._parts import Part
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "tokenizer_json"
 SUFFIXES = ("tokenizer.json",)
-DOC = "HF's tokenizer.json for byte-level encodings; it can be saved, and not yet loaded"
+DOC = "HF's tokenizer.json"
 
 HEAD_BYTES = 1 << 16
-BEHAVIORS = {
-    "isolated": "Isolated",
-    "removed": "Removed",
-    "merged_with_previous": "MergedWithPrevious",
-    "merged_with_next": "MergedWithNext",
-    "contiguous": "Contiguous",
-}
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+SIZE_LIMIT = 1 << 28
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+HOLDS = (
+    "added_tokens",
+    "byte_fallback",
+    "continuing_subword_prefix",
+    "decoders",
+    "end_of_word_suffix",
+    "fuse_unknown",
+    "normalizers",
+    "post",
+    "splitters",
+    "unknown_id",
+)
 
 
 def sniff(data: bytes, path: str) -> bool:
@@ -40,45 +51,126 @@ def sniff(data: bytes, path: str) -> bool:
     return head.startswith(b"{") and (b'"added_tokens"' in head or b'"pre_tokenizer"' in head)
 
 
-def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> NoReturn:
-    """Raises FormatError: this format can only be saved."""
-    raise FormatError(path, None, "is a tokenizer.json, which this version can save but not load")
+def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
+    """The model that the file holds."""
+    refuse_arguments("a tokenizer.json", pattern, special_tokens)
+    top = Part(parsed(data, path), path, "")
+    if (version := top.text("version", "1.0")) != "1.0":
+        top.fail(f"is {version!r}; 1.0 is known", "version")
+    steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
+    if not steps["decoders"]:
+        steps["decoders"] = (step("spaced"),)
+    steps["post"] = post_of(top)
+    model = top.part("model")
+    # The first tokenizer.json files leave the type out.
+    kind = model.text("type", "BPE" if "merges" in model.left else "")
+    if kind not in MODELS:
+        model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
+    added = added_tokens(top, model.left.get("vocab"))
+    top.finish()
+    try:
+        read = MODELS[kind](model, steps, added)
+    except (ModelError, InvalidOption) as error:
+        raise FormatError(path, "model", str(error)) from error
+    model.finish()
+    return read
+
+
+def parsed(data: bytes, path: str) -> Any:
+    """The JSON of the file, which repeats no name and holds no lone surrogate."""
+    if len(data) > SIZE_LIMIT:
+        raise FormatError(path, None, f"has {len(data)} bytes; at most {SIZE_LIMIT} are allowed")
+    try:
+        text = data.decode()
+        value = json.loads(text, object_pairs_hook=unique_names, parse_float=finite, parse_constant=refuse_constant)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise FormatError(path, None, "the JSON is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(path, f"byte {error.start}", "is not UTF-8") from error
+    except UnicodeEncodeError as error:
+        raise FormatError(path, None, "a text holds a lone surrogate") from error
+    except json.JSONDecodeError as error:
+        raise FormatError(path, f"line {error.lineno}", f"is not JSON: {error.msg}") from error
+    except ValueError as error:
+        raise FormatError(path, None, str(error)) from error
+    return value
+
+
+def steps_of(top: Part, name: str) -> tuple[Step, ...]:
+    """The steps of a part that may be null."""
+    if top.left.get(name) is None:
+        top.left.pop(name, None)
+        return ()
+    return tuple(read_steps(top.part(name), TABLES[name]))
+
+
+def post_of(top: Part) -> tuple[Step, ...]:
+    """What is done to ids: truncation, post-processors and padding."""
+    given = {name: top.part(name) for name in ("truncation", "post_processor", "padding") if top.left.get(name)}
+    for name in ("truncation", "post_processor", "padding"):
+        top.left.pop(name, None)
+    first = [read_truncation(given["truncation"])] if "truncation" in given else []
+    last = [read_padding(given["padding"])] if "padding" in given else []
+    return (*first, *(read_post(given["post_processor"]) if "post_processor" in given else ()), *last)
+
+
+def added_tokens(top: Part, vocab: object) -> tuple[AddedToken, ...]:
+    """The added tokens with the ids that HF gives them: of a content that is listed twice, the flags come last."""
+    known: Mapping[str, int] = vocab if isinstance(vocab, dict) else {}
+    found: dict[str, AddedToken] = {}
+    if top.left.get("added_tokens") is None:
+        top.left["added_tokens"] = []
+    free = len(known)
+    for part in top.parts("added_tokens"):
+        content = part.text("content")
+        part.number("id")
+        flags = {name: part.flag(name) for name in FLAGS}
+        part.finish()
+        if not content:
+            continue
+        before = found.get(content)
+        flags["special"] |= before is not None and before.special
+        id = before.id if before else known.get(content)
+        if id is None:
+            id, free = free, free + 1
+        if type(id) is not int or not 0 <= id < 1 << 24:
+            part.fail(f"has the id {id!r} in the vocabulary", "content")
+        found[content] = AddedToken(content, id, **flags)
+    return tuple(found.values())
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The JSON that HF tokenizers loads; it gives the same ids for every text."""
-    refuse_losses(model, NAME, allow_loss, holds=("added_tokens", "splitters"))
-    if model.unit != "byte":
-        raise CannotRepresent(NAME, "unit", "only byte-level encodings can be saved in it")
-    alphabet = byte_characters()
-    spelt = {id: spell(token, alphabet) for id, token in zip(model.ids.tolist(), model.tokens, strict=True)}
-    vocab = {spelt[id]: id for id in sorted(spelt)}
+    refuse_losses(model, NAME, allow_loss, holds=HOLDS)
+    vocab = spelt_vocab(model)
     added = sorted(model.added_tokens, key=lambda token: token.id)
-    listed = tokens_for_vocab(model, added, vocab)
-    merges = [[spelt[left], spelt[right]] for left, right, _ in model.vocab.recover_merges().tolist()]
+    vocab |= tokens_for_vocab(model, added, vocab)
+    splitters, decoders = model.splitters, model.decoders
+    writes = step("byte_characters")
+    if model.unit == "byte":
+        splitters = splitters if writes in splitters else (*splitters, writes)
+        decoders = decoders or (writes,)
+    post = dump_post(model.post, NAME)
     tokenizer = {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        "truncation": post["truncation"],
+        "padding": post["padding"],
         "added_tokens": [{"id": token.id, **vars(token)} for token in added],
-        "normalizer": None,
-        "pre_tokenizer": pre_tokenizer(model.splitters),
-        "post_processor": None,
-        "decoder": BYTE_LEVEL,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": model.whole_piece,
-            "vocab": vocab | listed,
-            "merges": merges,
-        },
+        "normalizer": dump_steps(model.normalizers, TABLES["normalizer"], NAME),
+        "pre_tokenizer": dump_steps(splitters, TABLES["pre_tokenizer"], NAME),
+        "post_processor": post["post_processor"],
+        "decoder": decoder(decoders),
+        "model": dump_bpe(model, vocab, NAME),
     }
     return encoded(tokenizer)
+
+
+def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
+    """The decoder: none puts spaces between tokens there."""
+    if decoders == (step("spaced"),):
+        return None
+    return dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME)
 
 
 def encoded(tokenizer: Mapping[str, Any]) -> bytes:
@@ -89,38 +181,13 @@ def encoded(tokenizer: Mapping[str, Any]) -> bytes:
         raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot hold a lone surrogate") from error
 
 
-def byte_characters() -> list[str]:
-    """The character that stands for each byte: itself where Latin-1 shows one, else the next from U+0100 on."""
-    shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = iter(range(0x100, 0x200))
-    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
-
-
-def spell(token: bytes, alphabet: list[str]) -> str:
-    """The token with a character for each byte."""
-    return "".join([alphabet[byte] for byte in token])
-
-
-def pre_tokenizer(splitters: tuple[Step, ...]) -> dict[str, Any]:
-    """The step that splits and then writes bytes as characters."""
-    if not splitters:
-        return BYTE_LEVEL
-    return {"type": "Sequence", "pretokenizers": [*map(split, splitters), BYTE_LEVEL]}
-
-
-def split(step: Step) -> dict[str, Any]:
-    """HF's step for one of ours."""
-    options = dict(step.options)
-    if step.kind != "regex" or options.get("behavior") not in BEHAVIORS:
-        raise CannotRepresent(NAME, "splitters", f"there is no step for {step}")
-    pattern = options["pattern"]
-    if options["dialect"] == "rust":
-        try:
-            pattern = to_onig(pattern)
-        except NotTranslatable as error:
-            raise CannotRepresent(NAME, "splitters", str(error)) from error
-    behavior = BEHAVIORS[options["behavior"]]
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": options["invert"]}
+def spelt_vocab(model: Model) -> dict[str, int]:
+    """The ids by token as they are written there, in order of the ids."""
+    tokens = zip(model.ids.tolist(), model.tokens, strict=True)
+    try:
+        return {spelt(token) if model.unit == "byte" else token.decode(): id for id, token in sorted(tokens)}
+    except UnicodeDecodeError as error:
+        raise CannotRepresent(NAME, "tokens", f"{error.object!r} is not UTF-8") from error
 
 
 def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, int]) -> dict[str, int]:
@@ -148,9 +215,10 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
 
 def is_piece(model: Model, content: str) -> bool:
     """Whether there is a text that our splitters leave whole and that HF writes like this content."""
-    alphabet = byte_characters()
-    if any(char not in alphabet for char in content):
+    piece = unspelt(content) if model.unit == "byte" else content.encode()
+    if piece is None:
         return False
-    piece = bytes(map(alphabet.index, content))
-    engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], [])
+    if any(each.kind != "regex" for each in model.splitters):
+        return True
+    engine = _core.Engine(model.vocab, [each["pattern"] for each in model.splitters], [])
     return engine.split(piece) == [piece]

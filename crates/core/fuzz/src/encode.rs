@@ -8,7 +8,7 @@ use toksmith_core::encode::Encoder;
 use toksmith_core::merge::{Scratch, merge};
 use toksmith_core::parallel::Stop;
 use toksmith_core::pattern::PATTERNS;
-use toksmith_core::special::{AddedToken, AddedTokens, Allow, Segment};
+use toksmith_core::special::{AddedToken, AddedTokens, Allow, Flags, Segment};
 use toksmith_core::split::{Splitter, Text};
 use toksmith_core::table::parse_tiktoken;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
@@ -41,6 +41,7 @@ impl Twins {
             content: content.to_owned(),
             id: vocab.size() as u32 + past,
             special,
+            flags: Flags::default(),
         };
         let added = vec![token("<|end|>", 0, true), token("<|end", 1, true), token("##", 2, false)];
         let added = AddedTokens::new(added).expect("the added tokens are possible");

@@ -42,9 +42,7 @@ pub const ROWS: &[Row] = &[
         Ok(vec![Decoder::Ctc(pad, delimiter, options.flag("cleanup")?)])
     }),
     ("fuse", |_| Ok(vec![Decoder::Fuse])),
-    ("metaspace", |options| {
-        Ok(vec![Decoder::Metaspace(options.char("replacement")?, options.flag("drop_first")?)])
-    }),
+    ("metaspace", |options| Ok(vec![Decoder::Metaspace(options.char("replacement")?, options.flag("drop_first")?)])),
     ("replace", |options| {
         let finder = Finder::new(options.text("pattern")?, options.text("dialect")?)?;
         Ok(vec![Decoder::Replace(finder, options.text("content")?.to_owned())])
@@ -54,9 +52,7 @@ pub const ROWS: &[Row] = &[
         Ok(vec![Decoder::Strip(options.char("content")?, options.count("start")?, options.count("stop")?)])
     }),
     ("word_end", |options| Ok(vec![Decoder::WordEnd(options.text("suffix")?.to_owned())])),
-    ("wordpiece", |options| {
-        Ok(vec![Decoder::WordPiece(options.text("prefix")?.to_owned(), options.flag("cleanup")?)])
-    }),
+    ("wordpiece", |options| Ok(vec![Decoder::WordPiece(options.text("prefix")?.to_owned(), options.flag("cleanup")?)])),
 ];
 
 /// Decoders, one after the other.
@@ -85,8 +81,8 @@ impl Chain {
 impl Decoder {
     fn apply(&self, tokens: Vec<String>) -> Result<Vec<String>> {
         let last = tokens.len().saturating_sub(1);
-        let each = |change: &dyn Fn(usize, String) -> String| {
-            tokens.clone().into_iter().enumerate().map(|(place, token)| change(place, token)).collect()
+        let each = |tokens: Vec<String>, change: &dyn Fn(usize, String) -> String| {
+            tokens.into_iter().enumerate().map(|(place, token)| change(place, token)).collect()
         };
         Ok(match self {
             Self::ByteCharacters => vec![from_byte_characters(&tokens)],
@@ -95,13 +91,15 @@ impl Decoder {
                 return tokens.iter().map(|token| replaced(token, finder, content)).collect();
             }
             Self::Fuse => vec![tokens.concat()],
-            Self::Strip(content, start, stop) => each(&|_, token| stripped(&token, *content, *start, *stop)),
-            Self::Metaspace(mark, drop_first) => each(&|place, token| {
+            Self::Strip(content, start, stop) => each(tokens, &|_, token| stripped(&token, *content, *start, *stop)),
+            Self::Metaspace(mark, drop_first) => each(tokens, &|place, token| {
                 let space = if place == 0 && *drop_first { "" } else { " " };
                 token.replace(*mark, space)
             }),
-            Self::WordEnd(suffix) => each(&|place, token| token.replace(suffix, if place == last { "" } else { " " })),
-            Self::WordPiece(prefix, cleanup) => each(&|place, token| {
+            Self::WordEnd(suffix) => {
+                each(tokens, &|place, token| token.replace(suffix, if place == last { "" } else { " " }))
+            }
+            Self::WordPiece(prefix, cleanup) => each(tokens, &|place, token| {
                 let token = match token.strip_prefix(prefix.as_str()) {
                     _ if place == 0 => token,
                     Some(rest) => rest.to_owned(),
@@ -110,7 +108,7 @@ impl Decoder {
                 if *cleanup { cleaned(&token) } else { token }
             }),
             Self::Ctc(pad, delimiter, cleanup) => ctc(tokens, pad, delimiter, *cleanup),
-            Self::Spaced => each(&|place, token| if place == 0 { token } else { format!(" {token}") }),
+            Self::Spaced => each(tokens, &|place, token| if place == 0 { token } else { format!(" {token}") }),
         })
     }
 }
@@ -129,7 +127,8 @@ fn from_byte_characters(tokens: &[String]) -> String {
 
 /// The byte of a token that is written like one.
 fn byte_token(token: &str) -> Option<u8> {
-    let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>')).filter(|digits| digits.len() == 2)?;
+    let digits =
+        token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>')).filter(|digits| digits.len() == 2)?;
     u8::from_str_radix(digits, 16).ok()
 }
 

@@ -70,6 +70,13 @@ impl<'t> Line<'t> {
         Successor { text: String::with_capacity(room), origins }
     }
 
+    /// A part of the text, with its origins.
+    #[must_use]
+    pub fn part(&self, range: Range<usize>) -> Line<'_> {
+        let origins = self.origins.as_ref().map(|origins| origins[range.clone()].to_vec());
+        Line { text: Cow::Borrowed(&self.text[range]), origins }
+    }
+
     pub(super) fn become_successor(&mut self, (text, origins): (String, Option<Vec<Origin>>)) {
         self.text = Cow::Owned(text);
         self.origins = origins;

@@ -20,7 +20,7 @@ pub use normalizers::Normalizer;
 pub use options::{Spec, Value};
 pub use splitters::{Joined, Pieces, Splitter};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use options::Options;
 
 /// A row of a table of steps: the name of a kind, and what makes the steps of it.
@@ -43,7 +43,7 @@ fn made<T>(place: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<T
 /// What is done to a text before tokens are searched in it.
 ///
 /// # Errors
-/// [`Error::Model`] for a step that no row knows or that lacks an option, [`Error::Option`] for a regex that does not
+/// [`crate::Error::Model`] for a step that no row knows or that lacks an option, [`Error::Option`] for a regex that does not
 /// compile.
 pub fn normalizers(specs: &[Spec]) -> Result<Vec<Normalizer>> {
     made("normalizers", specs, normalizers::ROWS)
@@ -68,7 +68,7 @@ pub fn decoders(specs: &[Spec]) -> Result<Chain> {
 /// The normalized line.
 ///
 /// # Errors
-/// [`Error::Pattern`] when a regex engine gives up.
+/// [`crate::Error::Pattern`] when a regex engine gives up.
 pub fn normalize(normalizers: &[Normalizer], line: &mut Line<'_>) -> Result<()> {
     normalizers.iter().try_for_each(|normalizer| normalizer.apply(line))
 }
@@ -76,7 +76,7 @@ pub fn normalize(normalizers: &[Normalizer], line: &mut Line<'_>) -> Result<()> 
 /// The pieces of a line, one after another in one text.
 ///
 /// # Errors
-/// [`Error::Pattern`] when a regex engine gives up.
+/// [`crate::Error::Pattern`] when a regex engine gives up.
 pub fn split(splitters: &[Splitter], line: Line<'_>) -> Result<Joined> {
     let mut pieces = Pieces::new(line);
     for splitter in splitters {
@@ -84,4 +84,3 @@ pub fn split(splitters: &[Splitter], line: Line<'_>) -> Result<Joined> {
     }
     Ok(pieces.join())
 }
-

@@ -145,7 +145,8 @@ fn bert(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
     }
     if strips {
         steps.push(Normalizer::Form(Form::Nfd));
-        steps.push(Normalizer::Chars(|char, emit| (!char.is_mark_nonspacing()).then(|| emit(char)).unwrap_or_default()));
+        steps
+            .push(Normalizer::Chars(|char, emit| (!char.is_mark_nonspacing()).then(|| emit(char)).unwrap_or_default()));
     }
     if lowers {
         steps.push(Normalizer::Chars(lowercase));

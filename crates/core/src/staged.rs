@@ -1,0 +1,211 @@
+//! Texts to ids in stages, where a model has steps that rewrite a text: normalize, cut out the added tokens that are found
+//! in the normalized text, split, and merge each piece.
+//!
+//! A stage that a model does not have costs nothing, and models that have none do not come here.
+
+use crate::encode::Encoder;
+use crate::error::{Error, Result};
+use crate::parallel::Stop;
+use crate::pieces::{Pieces, Session};
+use crate::special::{Allow, Segment};
+use crate::split::{Text, utf8_parts};
+use crate::steps::bytes::byte_of;
+use crate::steps::splitters::Prepend;
+use crate::steps::{Joined, Line, Normalizer, Splitter, normalize, split};
+use crate::symbols::Symbols;
+use crate::vocab::Unit;
+
+/// What is done to a text beside cutting and merging.
+#[derive(Debug, Default)]
+pub struct Stages {
+    /// What is done to a text first.
+    pub normalizers: Vec<Normalizer>,
+    /// What cuts it, if some step rewrites it or leaves a part out; otherwise the encoder's own splitter does.
+    pub splitters: Vec<Splitter>,
+    /// What pieces of characters are made of; None where each character must have a token.
+    pub symbols: Option<Symbols>,
+}
+
+impl Stages {
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.normalizers.is_empty() && self.splitters.is_empty() && self.symbols.is_none()
+    }
+
+    /// The line of a text that starts at `start` of its source, with origins if a step asks for them.
+    fn line<'t>(&self, text: &'t str, start: usize) -> Line<'t> {
+        let asks = |splitter: &Splitter| matches!(splitter, Splitter::Metaspace(_, Prepend::First));
+        if self.splitters.iter().any(asks) { Line::tracked(text, start) } else { Line::new(text) }
+    }
+}
+
+impl Encoder {
+    /// The pieces of a text without added tokens, as they are merged: normalized, and rewritten where a step does so.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] when a regex engine gives up.
+    pub fn pieces(&self, text: Text<'_>) -> Result<Vec<Vec<u8>>> {
+        let mut pieces = Vec::new();
+        if !self.is_staged() {
+            self.splitter().split(text, |piece| {
+                pieces.push(piece.to_vec());
+                Ok(())
+            })?;
+            return Ok(pieces);
+        }
+        for (part, is_text) in utf8_parts(text.as_bytes()) {
+            let Some(part) = std::str::from_utf8(part).ok().filter(|_| is_text) else {
+                pieces.push(part.to_vec());
+                continue;
+            };
+            let mut line = self.stages().line(part, 0);
+            normalize(&self.stages().normalizers, &mut line)?;
+            if self.stages().splitters.is_empty() {
+                self.splitter().split(line.text(), |piece| {
+                    pieces.push(piece.to_vec());
+                    Ok(())
+                })?;
+                continue;
+            }
+            let (text, ends) = self.joined(line)?;
+            let mut start = 0;
+            pieces.extend(ends.iter().map(|&end| text[std::mem::replace(&mut start, end)..end].to_vec()));
+        }
+        Ok(pieces)
+    }
+
+    /// The pieces of a normalized line that steps split, one after another, and where each ends.
+    fn joined(&self, line: Line<'_>) -> Result<(Vec<u8>, Vec<usize>)> {
+        let splitters = &self.stages().splitters;
+        let joined = split(splitters, line)?;
+        if self.vocab().unit() == Unit::Byte && splitters.iter().any(writes_bytes) {
+            return Ok(as_bytes(&joined));
+        }
+        Ok((joined.text.into_bytes(), joined.ends))
+    }
+}
+
+/// What one call works with.
+pub(crate) struct Call<'e> {
+    pub encoder: &'e Encoder,
+    pub allow: &'e Allow,
+    pub stop: &'e Stop,
+    pub session: &'e mut Session,
+    pub out: &'e mut Vec<u32>,
+}
+
+impl Call<'_> {
+    /// Appends the ids of a text without added tokens that are found in it as it is; it starts at `start` of its source.
+    pub fn text(&mut self, text: Text<'_>, start: usize) -> Result<()> {
+        if let Text::Str(text) = text {
+            return self.part(text, start);
+        }
+        let bytes = text.as_bytes();
+        if self.encoder.vocab().unit() != Unit::Byte {
+            return self.part(&replaced(bytes), start);
+        }
+        let mut at = start;
+        for (part, is_text) in utf8_parts(bytes) {
+            match std::str::from_utf8(part) {
+                Ok(part) if is_text => self.part(part, at)?,
+                _ => self.pieces(part, &[part.len()])?,
+            }
+            at += part.len();
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, text: &str, start: usize) -> Result<()> {
+        let encoder = self.encoder;
+        let mut line = encoder.stages().line(text, start);
+        normalize(&encoder.stages().normalizers, &mut line)?;
+        if !encoder.added().any_normalized() {
+            return self.line(line);
+        }
+        let normal = line;
+        encoder.added().cut_normalized(normal.text(), self.allow, |segment| match segment {
+            Segment::Token(id) => {
+                self.out.push(id);
+                Ok(())
+            }
+            Segment::Text(start, end) => self.line(normal.part(start..end)),
+        })
+    }
+
+    /// Appends the ids of a line without added tokens.
+    fn line(&mut self, line: Line<'_>) -> Result<()> {
+        self.stop.check()?;
+        let encoder = self.encoder;
+        if !encoder.stages().splitters.is_empty() {
+            let (text, ends) = encoder.joined(line)?;
+            return self.pieces(&text, &ends);
+        }
+        if encoder.stages().symbols.is_none() {
+            return encoder.encode_plain(Text::Str(line.text()), self.stop, self.session, self.out);
+        }
+        let text = line.text();
+        let mut at = 0;
+        encoder.splitter().split(text, |piece| {
+            self.piece(piece).map_err(|error| error.shifted(at))?;
+            at += piece.len();
+            Ok(())
+        })
+    }
+
+    /// Appends the ids of pieces that stand one after another.
+    fn pieces(&mut self, text: &[u8], ends: &[usize]) -> Result<()> {
+        if self.encoder.stages().symbols.is_none() && !self.encoder.is_slow() {
+            let mut pieces = Pieces::new(self.encoder.vocab(), self.session, self.stop, text, self.out);
+            pieces.take(ends)?;
+            return pieces.finish();
+        }
+        let mut start = 0;
+        for &end in ends {
+            self.piece(&text[start..end])?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: &[u8]) -> Result<()> {
+        let (vocab, scratch) = (self.encoder.vocab(), &mut self.session.scratch);
+        match (&self.encoder.stages().symbols, std::str::from_utf8(piece)) {
+            (Some(symbols), Ok(piece)) => symbols.encode(vocab, piece, self.stop, scratch, self.out),
+            (Some(_), Err(_)) => Err(Error::NotInVocabulary { content: piece.to_vec(), offset: 0 }),
+            (None, _) => crate::merge::merge(vocab, piece, self.stop, scratch, self.out),
+        }
+    }
+}
+
+fn writes_bytes(splitter: &Splitter) -> bool {
+    matches!(splitter, Splitter::ByteCharacters)
+}
+
+/// The text with U+FFFD for each byte that is no UTF-8.
+fn replaced(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() + 16);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '\u{FFFD}'));
+    }
+    text
+}
+
+/// Pieces that are written in characters of bytes, as these bytes.
+fn as_bytes(joined: &Joined) -> (Vec<u8>, Vec<usize>) {
+    let mut bytes = Vec::with_capacity(joined.text.len());
+    let mut ends = Vec::with_capacity(joined.ends.len());
+    let mut start = 0;
+    for &end in &joined.ends {
+        for char in joined.text[start..end].chars() {
+            match byte_of(char) {
+                Some(byte) => bytes.push(byte),
+                None => bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        ends.push(bytes.len());
+        start = end;
+    }
+    (bytes, ends)
+}

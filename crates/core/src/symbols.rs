@@ -1,0 +1,154 @@
+//! A piece of characters to ids where not every character need have a token, as HF's byte-pair encoding does it: marks are
+//! put on characters that continue or end a piece, a character without a token becomes its bytes or the unknown id, and
+//! then the pairs of the list merge, the unknown id and bytes among them.
+
+use crate::error::{Error, Result};
+use crate::merge::{Scratch, merge_started};
+use crate::parallel::Stop;
+use crate::vocab::Vocab;
+
+/// What a piece is made of, beside characters with tokens.
+#[derive(Debug, Clone)]
+pub struct Symbols {
+    /// What a token starts with that continues a piece.
+    pub prefix: String,
+    /// What a token ends with that ends a piece.
+    pub suffix: String,
+    /// The id of a character without a token.
+    pub unknown: Option<u32>,
+    /// Whether several unknown characters are one.
+    pub fuse_unknown: bool,
+    /// Whether such a character becomes its bytes, if all of them have tokens, which are written `<0x41>`.
+    pub byte_fallback: bool,
+}
+
+/// An unknown character that waits, and where it starts.
+type Waiting = Option<(u32, usize)>;
+
+impl Symbols {
+    /// Appends the ids of `piece` to `out`.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for a character without a token where there is no unknown id; [`Error::Interrupted`].
+    pub fn encode(
+        &self,
+        vocab: &Vocab,
+        piece: &str,
+        stop: &Stop,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if vocab.whole_piece()
+            && let Some(id) = vocab.id(piece.as_bytes())
+        {
+            out.push(id);
+            return Ok(());
+        }
+        self.start(vocab, piece, scratch)?;
+        merge_started(vocab, piece.as_bytes(), stop, scratch)?;
+        out.extend_from_slice(&scratch.ids);
+        Ok(())
+    }
+
+    /// Puts the symbols of a piece before the first merge into `scratch`.
+    fn start(&self, vocab: &Vocab, piece: &str, scratch: &mut Scratch) -> Result<()> {
+        scratch.ids.clear();
+        scratch.starts.clear();
+        let mut push = |id, start: usize| {
+            scratch.ids.push(id);
+            scratch.starts.push(start as u32);
+        };
+        let mut unknown: Waiting = None;
+        let mut marked = String::new();
+        for (at, char) in piece.char_indices() {
+            let end = at + char.len_utf8();
+            let mut symbol = &piece[at..end];
+            let (continues, ends) = (at > 0 && !self.prefix.is_empty(), end == piece.len() && !self.suffix.is_empty());
+            if continues || ends {
+                marked.clear();
+                marked.push_str(if continues { &self.prefix } else { "" });
+                marked.push(char);
+                marked.push_str(if ends { &self.suffix } else { "" });
+                symbol = &marked;
+            }
+            if let Some(id) = vocab.id(symbol.as_bytes()) {
+                if let Some((unknown, start)) = unknown.take() {
+                    push(unknown, start);
+                }
+                push(id, at);
+            } else if let Some(bytes) = self.bytes(vocab, symbol) {
+                // An unknown character that waits goes on waiting.
+                bytes.into_iter().for_each(|id| push(id, at));
+            } else {
+                let id = self.unknown.ok_or_else(|| missing(symbol, at))?;
+                if let Some((_, start)) = unknown.filter(|_| !self.fuse_unknown) {
+                    push(id, start);
+                    unknown = None;
+                }
+                unknown = unknown.or(Some((id, at)));
+            }
+        }
+        if let Some((unknown, start)) = unknown {
+            push(unknown, start);
+        }
+        scratch.starts.push(piece.len() as u32);
+        // What waited may have come too late to be in order; the list of pairs does not look at places.
+        scratch.starts.sort_unstable();
+        Ok(())
+    }
+
+    /// The ids of the bytes of a symbol, if it falls back to them and all have tokens.
+    fn bytes(&self, vocab: &Vocab, symbol: &str) -> Option<Vec<u32>> {
+        let id = |byte: u8| vocab.id(format!("<0x{byte:02X}>").as_bytes());
+        self.byte_fallback.then(|| symbol.bytes().map(id).collect())?
+    }
+}
+
+fn missing(symbol: &str, offset: usize) -> Error {
+    Error::NotInVocabulary { content: symbol.as_bytes().to_vec(), offset }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocab::{MergeRule, Tables, Unit};
+
+    fn vocab(tokens: &[&str], merges: &[[u32; 3]], prefix: &[u8]) -> Vocab {
+        let blob = tokens.concat().into_bytes();
+        let ends = tokens.iter().scan(0, |end, token| {
+            *end += token.len() as u32;
+            Some(*end)
+        });
+        let (ends, ids): (Vec<u32>, Vec<u32>) = ends.zip(0..).unzip();
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges };
+        Vocab::with_prefix(Unit::Char, MergeRule::Pair, false, tables, prefix).unwrap()
+    }
+
+    fn encoded(symbols: &Symbols, vocab: &Vocab, piece: &str) -> Result<Vec<u32>> {
+        let mut ids = Vec::new();
+        symbols.encode(vocab, piece, &Stop::default(), &mut Scratch::default(), &mut ids).map(|()| ids)
+    }
+
+    fn symbols(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> Symbols {
+        Symbols { prefix: String::new(), suffix: String::new(), unknown, fuse_unknown, byte_fallback }
+    }
+
+    #[test]
+    fn characters_without_tokens() {
+        let vocab = vocab(&["?", "a", "<0xC3>", "<0xA9>", "?a"], &[[0, 1, 4]], b"");
+        let ids = |unknown, fuse, fallback, piece| encoded(&symbols(unknown, fuse, fallback), &vocab, piece);
+        assert_eq!(ids(Some(0), true, false, "xyaéx").unwrap(), [4, 0]);
+        assert_eq!(ids(Some(0), false, false, "xya").unwrap(), [0, 4]);
+        assert_eq!(ids(Some(0), true, true, "xéa").unwrap(), [2, 3, 4], "the unknown one waits");
+        assert_eq!(ids(None, true, true, "éx").unwrap_err(), missing("x", 2));
+    }
+
+    #[test]
+    fn marks_at_both_ends() {
+        let tokens = ["a", "##b", "##c</w>", "a</w>", "ab", "abc</w>", "##bc</w>"];
+        let vocab = vocab(&tokens, &[[0, 1, 4], [4, 2, 5]], b"##");
+        let marks = Symbols { prefix: "##".into(), suffix: "</w>".into(), ..symbols(None, false, false) };
+        assert_eq!(encoded(&marks, &vocab, "abc").unwrap(), [5]);
+        assert_eq!(encoded(&marks, &vocab, "a").unwrap(), [3]);
+    }
+}

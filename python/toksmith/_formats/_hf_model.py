@@ -1,0 +1,168 @@
+"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags.
+
+HF writes bytes as characters (GPT-2's alphabet) and merges characters. Where a model is plain byte-level encoding it is
+read as one of bytes, which is what it means; every other is one of characters, whatever stands for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import CannotRepresent
+from .._model import AddedToken, Model, Step, TokenTable
+from ._byte_characters import unspelt
+from ._hf_steps import step
+from ._parts import Part
+
+__all__ = ["MODELS", "dump_bpe"]
+
+ID_LIMIT = 1 << 24
+
+
+def read_vocab(part: Part) -> dict[str, int]:
+    """The ids by token."""
+    vocab: dict[str, int] = part.take("vocab", dict)
+    taken: dict[int, str] = {}
+    for token, id in vocab.items():
+        if type(id) is not int or not 0 <= id < ID_LIMIT:
+            part.fail(f"{token!r} must have an id from 0 to {ID_LIMIT - 1}, not {id!r}", "vocab")
+        if taken.setdefault(id, token) != token:
+            part.fail(f"{token!r} and {taken[id]!r} have the id {id}", "vocab")
+        if not token:
+            part.fail("holds a token without a character", "vocab")
+    return vocab
+
+
+def read_merges(part: Part) -> list[tuple[str, str]]:
+    """The pairs in order of rank, in the old spelling (`"a b"`) or the new one (`["a", "b"]`)."""
+    merges = []
+    for at, merge in enumerate(part.take("merges", list)):
+        if isinstance(merge, str):
+            if merge.startswith("#version"):
+                continue
+            merge = merge.split(" ")
+        if type(merge) is not list or len(merge) != 2 or not all(type(half) is str for half in merge):
+            part.fail("must be two tokens, as a list or with one space between", f"merges[{at}]")
+        merges.append((merge[0], merge[1]))
+    return merges
+
+
+def merge_table(part: Part, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
+    """The merges by ids. A pair that comes again counts where it comes last."""
+    merges = read_merges(part)
+    last = {pair: rank for rank, pair in enumerate(merges)}
+    rows = []
+    for rank, pair in enumerate(merges):
+        if last[pair] != rank:
+            continue
+        left, right = pair
+        if prefix and not right.startswith(prefix):
+            part.fail(f"{right!r} does not start with the prefix {prefix!r}", f"merges[{rank}]")
+        joined = left + right[len(prefix) :]
+        for token in (left, right, joined):
+            if token not in vocab:
+                part.fail(f"{token!r} is not in the vocabulary", f"merges[{rank}]")
+        rows.append((vocab[left], vocab[right], vocab[joined]))
+    return np.array(rows, np.uint32).reshape(-1, 3)
+
+
+def read_bpe(part: Part, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
+    """The model of a `BPE` part with the steps and added tokens that were read around it."""
+    if part.left.get("dropout"):
+        part.fail(f"is {part.left['dropout']!r}: merges would be left out at random, which is not supported", "dropout")
+    part.left.pop("dropout", None)
+    prefix, suffix = part.text("continuing_subword_prefix", ""), part.text("end_of_word_suffix", "")
+    unknown = part.text("unk_token", None)
+    fuse, fallback = part.flag("fuse_unk", False), part.flag("byte_fallback", False)
+    whole_piece = part.flag("ignore_merges", False)
+    vocab = read_vocab(part)
+    merges = merge_table(part, vocab, prefix)
+    fields: dict[str, Any] = {"merges": merges, "whole_piece": whole_piece, "added_tokens": added}
+    if not (prefix or suffix) and (plain := as_bytes(vocab, steps, fields)):
+        return plain
+    if unknown is not None and unknown not in vocab:
+        # HF gives up when it meets the first unknown character; here such a character is not in the vocabulary.
+        unknown = None
+    return of_characters(
+        vocab,
+        steps,
+        unknown_id=None if unknown is None else vocab[unknown],
+        fuse_unknown=fuse and unknown is not None,
+        byte_fallback=fallback,
+        continuing_subword_prefix=prefix,
+        end_of_word_suffix=suffix,
+        **fields,
+    )
+
+
+def table_of(tokens: Iterable[tuple[bytes, int]]) -> tuple[TokenTable, NDArray[np.uint32]]:
+    """Tokens and ids in order of their ids."""
+    ordered = sorted(tokens, key=lambda pair: pair[1])
+    return TokenTable.of([token for token, _ in ordered]), np.array([id for _, id in ordered], np.uint32)
+
+
+def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], fields: dict[str, Any]) -> Model | None:
+    """The model of bytes that characters stand for; None if it is no such model."""
+    splitters, writes = steps["splitters"], step("byte_characters")
+    if steps["decoders"] != (writes,) or splitters.count(writes) != 1 or writes in steps["normalizers"]:
+        return None
+    merged = set(fields["merges"].ravel().tolist())
+    contents = {token.content: token for token in fields["added_tokens"]}
+    tokens = []
+    for token, id in vocab.items():
+        own = unspelt(token)
+        is_added = token in contents
+        if own is None and (not is_added or id in merged):
+            return None
+        if own is not None and (not is_added or id in merged or fields["whole_piece"]):
+            tokens.append((own, id))
+    if len({own for own, _ in tokens if len(own) == 1}) < 256:
+        return None
+    # Added tokens are decoded like all others: what is written in the alphabet must not stand for other bytes.
+    if any(unspelt(content) not in (None, content.encode("utf-8", "surrogatepass")) for content in contents):
+        return None
+    if splitters[-1] == writes:
+        splitters = splitters[:-1]
+    table, ids = table_of(tokens)
+    normalizers, post = steps["normalizers"], steps["post"]
+    return Model(table, ids, normalizers=normalizers, splitters=splitters, post=post, **fields)
+
+
+def of_characters(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:
+    """The model whose tokens are what the vocabulary holds."""
+    table, ids = table_of([(token.encode("utf-8", "surrogatepass"), id) for token, id in vocab.items()])
+    return Model(table, ids, unit="char", **{**steps, **fields})
+
+
+MODELS = {"BPE": read_bpe}
+
+
+def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
+    """The `BPE` part of a model whose tokens are spelt as in `vocab`."""
+    spelt = {id: token for token, id in vocab.items()}
+    prefix = model.continuing_subword_prefix
+    if model.unit == "byte":
+        merges = model.vocab.recover_merges()
+    elif model.merge_rule != "pair":
+        raise CannotRepresent(format, "merge_rule", "characters merge by a list of pairs there")
+    else:
+        merges = model.merges
+    unknown = None if model.unknown_id is None else spelt.get(model.unknown_id)
+    if unknown is None and model.unknown_id is not None:
+        raise CannotRepresent(format, "unknown_id", f"no token of the vocabulary has the id {model.unknown_id}")
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": unknown,
+        "continuing_subword_prefix": prefix or None,
+        "end_of_word_suffix": model.end_of_word_suffix or None,
+        "fuse_unk": model.fuse_unknown,
+        "byte_fallback": model.byte_fallback,
+        "ignore_merges": model.whole_piece,
+        "vocab": vocab,
+        "merges": [[spelt[left], spelt[right]] for left, right, _ in merges.tolist()],
+    }

@@ -1,0 +1,416 @@
+"""Reading `tokenizer.json`: spellings, added tokens, templates, and what is refused by name."""
+
+import gzip
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hard_texts import HARD_TEXTS, texts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from peers import CORPORA, scalar
+
+import toksmith
+from toksmith import FormatError, InvalidOption, ModelError, SpecialTokenInText, Tokenizer, _formats
+
+tokenizers: Any = pytest.importorskip(
+    "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"
+)
+AddedToken = tokenizers.AddedToken
+ROW = _formats.FORMATS["tokenizer_json"]
+DOCUMENTS = 40
+
+
+def load(content: Any) -> Tokenizer:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return Tokenizer(ROW.load(data, "tokenizer.json", pattern=_formats.UNSET, special_tokens=None))
+
+
+# A published file.
+
+
+def test_the_published_file_of_gpt2(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
+    path = vocab_dir / "gpt2_tokenizer.json"
+    tok, peer = toksmith.load(path), tokenizers.Tokenizer.from_file(str(path))
+    assert tok.model.unit == "byte" and not tok.model.decoders
+    tok.save(tmp_path / "tokenizer.json")
+    saved = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert toksmith.load(tmp_path / "tokenizer.json") == tok
+    for name in CORPORA:
+        with gzip.open(corpora_dir / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            found = [json.loads(line)["text"] for line in itertools.islice(lines, DOCUMENTS)]
+        for other in (peer, saved):
+            expected = [each.ids for each in other.encode_batch(found)]
+            assert tok.encode_batch(found, special="allow") == expected, name
+
+
+# Spellings.
+
+
+def small() -> dict[str, Any]:
+    """A file of characters."""
+    vocab = {token: id for id, token in enumerate(["<unk>", *"abcs <>/x", "ab", "abc", "ss"])}
+    model: dict[str, Any] = {"type": "BPE", "unk_token": "<unk>", "vocab": vocab}
+    model["merges"] = [["a", "b"], ["ab", "c"], ["s", "s"]]
+    names = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
+    return {"version": "1.0", "added_tokens": [], "model": model, **dict.fromkeys(names)}
+
+
+def with_model(**fields: Any) -> dict[str, Any]:
+    content = small()
+    content["model"] |= fields
+    return content
+
+
+def same(content: dict[str, Any], text: str) -> list[int]:
+    ids = load(content).encode(text, special="allow")
+    assert ids == tokenizers.Tokenizer.from_str(json.dumps(content)).encode(text).ids
+    return ids
+
+
+def test_merges_have_an_old_and_a_new_spelling() -> None:
+    old = with_model(merges=["#version: 0.2", "a b", "ab c", "s s"])
+    assert same(small(), "abcssa") == same(old, "abcssa") == [11, 12, 1]
+    assert load(small()) == load(old)
+
+
+def test_a_pair_that_comes_again_counts_where_it_comes_last() -> None:
+    content = with_model(merges=[["a", "b"], ["s", "s"], ["b", "s"], ["a", "b"]])
+    content["model"]["vocab"]["bs"] = 20
+    assert same(content, "abss") == [1, 20, 4]
+
+
+def test_the_type_may_be_missing_as_in_the_first_files() -> None:
+    content = small()
+    del content["model"]["type"]
+    assert load(content) == load(small())
+
+
+@pytest.mark.parametrize("left", [[], ["truncation", "padding"], ["version"], ["added_tokens"]])
+def test_parts_may_be_missing(left: list[str]) -> None:
+    content = small()
+    for name in left:
+        del content[name]
+    assert load(content) == load(small())
+
+
+# Added tokens.
+
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+def added(*tokens: tuple[str, str], normalizer: Any = None, **fields: Any) -> Any:
+    """A tokenizer of HF with these contents and flags."""
+    peer = tokenizers.Tokenizer.from_str(json.dumps(with_model(**fields)))
+    if normalizer:
+        peer.normalizer = normalizer
+    for content, flags in tokens:
+        options = {name: name in flags.split() for name in FLAGS}
+        peer.add_tokens([AddedToken(content, **options)])
+    return peer
+
+
+LOWER = tokenizers.normalizers.Lowercase()
+LLAMA = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend("x"), tokenizers.normalizers.Replace(" ", "x")])
+ADDED: dict[str, Callable[[], Any]] = {
+    "plain": lambda: added(("<s>", ""), ("<ss>", "special")),
+    "white space before": lambda: added(("<s>", "lstrip"), ("<c>", "lstrip special")),
+    "white space behind": lambda: added(("<s>", "rstrip"), ("<c>", "special")),
+    "both": lambda: added(("<s>", "lstrip rstrip special"), ("<c>", "lstrip rstrip")),
+    "words": lambda: added(("ab", "single_word"), ("s", "single_word rstrip")),
+    "normalized": lambda: added(("<S>", "normalized"), ("AB", "normalized single_word"), normalizer=LOWER),
+    "normalized and not": lambda: added(("<s>", "normalized"), ("s>", ""), ("<s", "normalized lstrip")),
+    "normalized with a prefix": lambda: added(("<s>", "normalized special"), ("c", "normalized"), normalizer=LLAMA),
+    "a token of the vocabulary": lambda: added(("abc", ""), ("s", "special")),
+    "white space": lambda: added((" ", ""), ("  ", "lstrip"), ("a ", "rstrip")),
+    "the unknown token": lambda: added(("<unk>", "special"), ("<s>", "special")),
+}
+ADDED_TEXTS = [
+    "",
+    "a<s>b",
+    "a  <s>  b",
+    "<s> <c> <s>",
+    "ab abs sab ab",
+    "x<S> <s>AB aB",
+    "  a  <c>  ",
+    "<ss><s>s>",
+    "abc ab c",
+]
+pieces = st.lists(
+    st.sampled_from(["a", "b", "ab", "c", "s", " ", "  ", "<s>", "<c>", "<S>", "AB", "é", "\n", "_", "<", ">"]),
+    max_size=9,
+).map("".join)
+
+
+@pytest.fixture(scope="module", params=ADDED)
+def pair(request: pytest.FixtureRequest) -> tuple[Tokenizer, Any, Any]:
+    peer = ADDED[request.param]()
+    tok = load(peer.to_str().encode())
+    saved = ROW.save(tok.model)
+    assert ROW.save(load(saved).model) == saved
+    return tok, peer, tokenizers.Tokenizer.from_str(saved.decode())
+
+
+@given(pieces)
+@settings(max_examples=60)
+def test_added_tokens_are_found_as_there(pair: tuple[Tokenizer, Any, Any], drawn: str) -> None:
+    tok, peer, again = pair
+    for text in [*ADDED_TEXTS, drawn]:
+        ids = tok.encode(text, special="allow")
+        assert ids == peer.encode(text).ids, text
+        assert ids == again.encode(text).ids, text
+        assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
+
+
+def test_special_tokens_still_need_leave() -> None:
+    tok = load(added(("<s>", "lstrip special"), ("ab", "single_word special")).to_str().encode())
+    with pytest.raises(SpecialTokenInText) as caught:
+        tok.encode("a  <s>")
+    assert (caught.value.token, caught.value.offset) == ("<s>", 3)
+    assert tok.encode("abc") == [12]
+    with pytest.raises(SpecialTokenInText):
+        tok.encode("ab c")
+    assert tok.encode("  <s>", special="text") == [5, 5, 6, 4, 7]
+
+
+def test_ids_of_added_tokens_are_those_that_hf_gives() -> None:
+    """The file's own are ignored there where the content is not in the vocabulary, and of a repeated one the flags count."""
+    content = small()
+    token = dict.fromkeys(FLAGS, False)
+    content["added_tokens"] = [{"id": 99, "content": "<s>", **token}, {"id": 7, "content": "ab", **token}]
+    content["added_tokens"] += [
+        {"id": 1, "content": "<s>", **token, "lstrip": True},
+        {"id": 3, "content": "<c>", **token},
+    ]
+    assert {token.content: token.id for token in load(content).model.added_tokens} == {"<s>": 14, "ab": 11, "<c>": 15}
+    assert same(content, "a  <s>ab<c>") == [1, 14, 11, 15]
+
+
+# Templates.
+
+TEMPLATES: dict[str, Any] = {
+    "TemplateProcessing": lambda: tokenizers.processors.TemplateProcessing(
+        single="<s> $A </s>:1", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 14), ("</s>", 15)]
+    ),
+    "TemplateProcessing without B": lambda: tokenizers.processors.TemplateProcessing(
+        single="<s> <s> $A", pair="$B $A:2", special_tokens=[("<s>", 14)]
+    ),
+    "BertProcessing": lambda: tokenizers.processors.BertProcessing(("</s>", 15), ("<s>", 14)),
+    "RobertaProcessing": lambda: tokenizers.processors.RobertaProcessing(("</s>", 15), ("<s>", 14)),
+    "ByteLevel": lambda: tokenizers.processors.ByteLevel(trim_offsets=True),
+    "Sequence": lambda: tokenizers.processors.Sequence(
+        [
+            tokenizers.processors.ByteLevel(trim_offsets=False),
+            tokenizers.processors.TemplateProcessing(single="<s> $A", pair="$A $B", special_tokens=[("<s>", 14)]),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_put_their_tokens_around(name: str) -> None:
+    peer = added(("<s>", "special"), ("</s>", "special"))
+    peer.post_processor = TEMPLATES[name]()
+    tok = load(peer.to_str().encode())
+    saved = ROW.save(tok.model)
+    again = tokenizers.Tokenizer.from_str(saved.decode())
+    assert ROW.save(load(saved).model) == saved
+    found = ["abc", "", "a b"]
+    for other in (peer, again):
+        expected = [other.encode(text).ids for text in found]
+        assert [tok.encode(text, add_special_tokens=True) for text in found] == expected
+        assert tok.encode_batch(found, add_special_tokens=True) == expected
+        assert [ids.tolist() for ids in tok.encode_ragged(found, add_special_tokens=True)] == expected
+        assert tok.encode_array(found[0], add_special_tokens=True).tolist() == expected[0]
+        both = other.encode("abc", "ss")
+        first, second = tok.encode("abc"), tok.encode("ss")
+        assert tok.post_process(first, second) == both.ids
+        assert tok._template.apply(first, second)[1] == both.type_ids
+        assert [tok.encode(text) for text in found] == [
+            other.encode(text, add_special_tokens=False).ids for text in found
+        ]
+
+
+def test_truncation_and_padding_are_kept() -> None:
+    peer = added(("<s>", "special"))
+    peer.enable_truncation(9, stride=2, strategy="only_first", direction="left")
+    peer.enable_padding(direction="left", pad_id=3, pad_type_id=1, pad_token="x", length=5, pad_to_multiple_of=4)
+    saved = json.loads(ROW.save(load(peer.to_str().encode()).model))
+    theirs = json.loads(peer.to_str())
+    assert {name: saved[name] for name in ("truncation", "padding")} == {
+        name: theirs[name] for name in ("truncation", "padding")
+    }
+    peer.enable_padding()
+    assert json.loads(ROW.save(load(peer.to_str().encode()).model))["padding"] == json.loads(peer.to_str())["padding"]
+
+
+# What is refused.
+
+
+def part(name: str, value: Any) -> dict[str, Any]:
+    return small() | {name: value}
+
+
+def pattern(value: Any) -> dict[str, Any]:
+    return part("pre_tokenizer", {"type": "Split", "pattern": value, "behavior": "Isolated", "invert": False})
+
+
+TOKEN = {"id": 1, "content": "<s>", **dict.fromkeys(FLAGS, False)}
+HOSTILE: dict[str, tuple[Any, str]] = {
+    "nothing": (b"", "line 1"),
+    "no JSON": (b'{"added_tokens": ', "line 1"),
+    "no object": (b"[]", "None"),
+    "not UTF-8": (b'{"\xff"}', "byte 2"),
+    "deep nesting": (b"[" * 100_000, "None"),
+    "a lone surrogate": (b'{"version": "\\ud800"}', "None"),
+    "a name twice": (b'{"version": "1.0", "version": "1.0"}', "None"),
+    "NaN": (b'{"version": NaN}', "None"),
+    "another version": (part("version", "2.0"), "version"),
+    "another part": (part("extras", None), "extras"),
+    "no model": ({name: value for name, value in small().items() if name != "model"}, "model"),
+    "a model that is a list": (part("model", []), "model"),
+    "another kind of model": (with_model(type="RNN"), "model.type"),
+    "another flag": (with_model(zeal=True), "model.zeal"),
+    "dropout": (with_model(dropout=0.1), "model.dropout"),
+    "a flag that is a number": (with_model(fuse_unk=1), "model.fuse_unk"),
+    "no vocabulary": (with_model(vocab=None), "model.vocab"),
+    "a vocabulary that is a list": (with_model(vocab=["a"]), "model.vocab"),
+    "an id that is a text": (with_model(vocab={"a": "0"}, merges=[], unk_token=None), "model.vocab"),
+    "an id that is true": (with_model(vocab={"a": True}, merges=[], unk_token=None), "model.vocab"),
+    "a negative id": (with_model(vocab={"a": -1}, merges=[], unk_token=None), "model.vocab"),
+    "a huge id": (with_model(vocab={"a": 2**24}, merges=[], unk_token=None), "model.vocab"),
+    "an id twice": (with_model(vocab={"a": 1, "b": 1}, merges=[], unk_token=None), "model.vocab"),
+    "an empty token": (with_model(vocab={"": 1}, merges=[], unk_token=None), "model.vocab"),
+    "a merge of one": (with_model(merges=["a b", "ab"]), "model.merges[1]"),
+    "a merge of three": (with_model(merges=[["a", "b", "c"]]), "model.merges[0]"),
+    "a merge of numbers": (with_model(merges=[[1, 2]]), "model.merges[0]"),
+    "a merge of an unknown token": (with_model(merges=[["a", "z"]]), "model.merges[0]"),
+    "a merge that makes nothing": (with_model(merges=[["a", "a"]]), "model.merges[0]"),
+    "a merge without the prefix": (with_model(continuing_subword_prefix="##"), "model.merges[0]"),
+    "another normalizer": (part("normalizer", {"type": "Reverse"}), "normalizer.type"),
+    "a normalizer in a sequence": (
+        part("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFZ"}]}),
+        "normalizer.normalizers[1].type",
+    ),
+    "a normalizer with another field": (part("normalizer", {"type": "NFC", "form": 1}), "normalizer.form"),
+    "a normalizer without a field": (part("normalizer", {"type": "Prepend"}), "normalizer.prepend"),
+    "a normalizer without a type": (part("normalizer", {}), "normalizer.type"),
+    "a normalizer that is a text": (part("normalizer", "NFC"), "normalizer"),
+    "another pre-tokenizer": (part("pre_tokenizer", {"type": "Words"}), "pre_tokenizer.type"),
+    "another behaviour": (
+        part("pre_tokenizer", {"type": "Punctuation", "behavior": "Alone"}),
+        "pre_tokenizer.behavior",
+    ),
+    "no regex": (pattern({}), "pre_tokenizer.pattern.Regex"),
+    "both kinds of pattern": (pattern({"Regex": "a", "String": "a"}), "pre_tokenizer.pattern.Regex"),
+    "two characters": (part("pre_tokenizer", {"type": "CharDelimiterSplit", "delimiter": "ab"}), "pre_tokenizer.delimiter"),
+    "another decoder": (part("decoder", {"type": "Sing"}), "decoder.type"),
+    "another post-processor": (part("post_processor", {"type": "Sing"}), "post_processor.type"),
+    "a template of an unknown token": (
+        part("post_processor", {"type": "TemplateProcessing", "special_tokens": {}, "pair": [], "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}]}),
+        "post_processor.single[0].SpecialToken.id",
+    ),
+    "truncation of another kind": (
+        part("truncation", {"max_length": 1, "strategy": "All", "direction": "Left", "stride": 0}),
+        "truncation.strategy",
+    ),
+    "padding of another kind": (part("padding", {"strategy": "All"}), "padding.strategy"),
+    "added tokens that are an object": (part("added_tokens", {}), "added_tokens"),
+    "an added token without a flag": (part("added_tokens", [{"id": 1, "content": "a"}]), "added_tokens[0].single_word"),
+    "an added token with another flag": (part("added_tokens", [TOKEN | {"bold": True}]), "added_tokens[0].bold"),
+    "an added token with a negative id": (part("added_tokens", [TOKEN | {"id": -1}]), "added_tokens[0].id"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_by_their_place(name: str) -> None:
+    content, place = HOSTILE[name]
+    with pytest.raises(FormatError) as caught:
+        load(content)
+    assert str(caught.value.place) == place, str(caught.value)
+
+
+RUN: dict[str, Any] = {
+    "a regex that is none": pattern({"Regex": "("}),
+    "a regex with an unknown group": pattern({"Regex": "(?<a>b)\\k<c>"}),
+    "a length of 0": part("pre_tokenizer", {"type": "FixedLength", "length": 0}),
+    "a table that is no base 64": part("normalizer", {"type": "Precompiled", "precompiled_charsmap": "%"}),
+    "a table that is cut off": part("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AQAAAA=="}),
+}
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_what_does_not_run_is_refused_when_it_is_loaded(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(RUN[name]))
+    with pytest.raises((FormatError, ModelError)):
+        toksmith.load(path)
+
+
+def test_an_engine_that_gives_up_is_an_error() -> None:
+    tok = load(pattern({"Regex": r"(a*)*\1z"}))
+    with pytest.raises(toksmith.PatternError):
+        tok.encode("a" * 50)
+
+
+def test_a_character_without_a_token_is_an_error_where_hf_drops_it() -> None:
+    tok = load(with_model(unk_token=None))
+    with pytest.raises(toksmith.NotInVocabulary):
+        tok.encode("aé")
+
+
+def test_arguments_contradict_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(small()))
+    with pytest.raises(InvalidOption):
+        toksmith.load(path, pattern=None)
+
+
+# Streams.
+
+
+@given(st.lists(texts(lone_surrogates=False), max_size=3), st.data())
+@settings(max_examples=40)
+def test_a_stream_of_ids_is_the_text(drawn: list[str], data: st.DataObject) -> None:
+    tok = llama()
+    ids = [id for text in drawn for id in tok.encode(scalar(text))]
+    ids += data.draw(st.lists(st.integers(0, tok.vocab_size - 1), max_size=9))
+    decoder = tok.decoder()
+    assert "".join(decoder.feed(id) for id in ids) + decoder.finish() == tok.decode(ids)
+
+
+def llama() -> Tokenizer:
+    """Characters with a fallback to bytes, as Llama 2 has them."""
+    vocab = {token: id for id, token in enumerate(["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), *"▁abc"])}
+    decoder = [
+        {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]
+    decoder.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    content = with_model(vocab=vocab, merges=[], byte_fallback=True)
+    return load(content | {"decoder": {"type": "Sequence", "decoders": decoder}})
+
+
+def test_a_stream_shows_what_is_settled() -> None:
+    tok = llama()
+    decoder = tok.decoder()
+    assert [decoder.feed(id) for id in tok.encode("▁aéb")] == ["", "a", "", "", "éb"]
+    assert decoder.finish() == ""
+
+
+def test_hard_texts_through_steps_and_bytes() -> None:
+    """Bytes that are no UTF-8 go around the steps of a byte-level model."""
+    peer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    peer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    peer.decoder = tokenizers.decoders.ByteLevel()
+    peer.normalizer = tokenizers.normalizers.NFC()
+    trainer = tokenizers.trainers.BpeTrainer(
+        initial_alphabet=peer.pre_tokenizer.alphabet(), vocab_size=300, show_progress=False
+    )
+    peer.train_from_iterator([scalar(text) for text in HARD_TEXTS.values()], trainer)
+    tok = load(peer.to_str().encode())
+    assert tok.decode_bytes(tok.encode(b"e\xcc\x81\xffa\xe2\x98")) == b"\xc3\xa9\xffa\xe2\x98"
