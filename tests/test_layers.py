@@ -7,19 +7,11 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
     ("errors", "_core"),
-<<<<<<< HEAD
     ("model", "progress", "results", "sample", "special", "text_files", "threads"),
-    ("patterns", "formats", "corpus", "render", "steps"),
+    ("patterns", "formats", "corpus", "render", "steps", "post"),
     ("tokenizer", "encodings"),
     ("training", "sweep", "surgery", "load"),
     ("convert", "explain", "metrics", "doctor", "compat", "shards"),
-=======
-    ("model", "progress", "results", "special", "text_files", "threads"),
-    ("patterns", "formats", "corpus", "render", "steps", "post"),
-    ("tokenizer",),
-    ("encodings", "training", "sweep", "convert", "surgery"),
-    ("load", "explain", "metrics", "doctor", "compat", "shards"),
->>>>>>> 26a2fd7 (Read and write tokenizer.json with all its steps; run them)
     ("__init__",),
     ("cli", "demo", "playground", "runners", "__main__"),
 )

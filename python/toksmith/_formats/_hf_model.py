@@ -16,7 +16,7 @@ from .._errors import CannotRepresent
 from .._model import AddedToken, Model, Step, TokenTable
 from ._byte_characters import unspelt
 from ._hf_steps import step
-from ._parts import Part
+from ._json_parts import Part
 
 __all__ = ["MODELS", "dump_bpe"]
 

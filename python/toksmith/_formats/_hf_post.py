@@ -8,7 +8,7 @@ from typing import Any
 from .._errors import CannotRepresent
 from .._model import Step
 from ._hf_steps import step
-from ._parts import Part
+from ._json_parts import Part
 
 __all__ = ["dump_post", "read_padding", "read_post", "read_truncation"]
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from .._errors import CannotRepresent
 from .._model import Step
+from ._json_parts import Part
 from ._onig import NotTranslatable, to_onig
-from ._parts import Part
 
 __all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "read_steps", "step"]
 

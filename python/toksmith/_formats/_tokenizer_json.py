@@ -20,7 +20,7 @@ from ._hf_model import MODELS, dump_bpe
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_steps import TABLES, dump_steps, read_steps, step
 from ._json import finite, refuse_constant, unique_names
-from ._parts import Part
+from ._json_parts import Part
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 

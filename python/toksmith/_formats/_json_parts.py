@@ -1,0 +1,89 @@
+"""Reading a JSON object by its fields: each is taken once, has its type, and what is left over is refused by name."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .._errors import FormatError
+
+__all__ = ["Part"]
+
+NEEDED: Any = object()
+NAMES = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "an object"}
+
+
+class Part:
+    """An object of a JSON file, whose fields are taken one after another.
+
+    Args of the constructor: `path` the file; `place` where the object is in it (`decoder.decoders[1]`).
+    """
+
+    def __init__(self, value: Any, path: str, place: str) -> None:
+        self.path, self.place = path, place
+        if not isinstance(value, dict):
+            self.fail(f"must be an object, not {shown(value)}")
+        self.left: dict[str, Any] = dict(value)
+
+    def fail(self, problem: str, field: str = "") -> NoReturn:
+        """Raises the error of the object or of a field of it."""
+        raise FormatError(self.path, ".".join(filter(None, [self.place, field])) or None, problem)
+
+    def take(self, name: str, kind: type, default: Any = NEEDED) -> Any:
+        """A field of a type; where it is missing, or null and the default is not a value itself, the default."""
+        value = self.left.pop(name, NEEDED)
+        if value is NEEDED or (value is None and default is not NEEDED):
+            if default is NEEDED:
+                self.fail("is missing", name)
+            return default
+        if type(value) is not kind:
+            self.fail(f"must be {NAMES[kind]}, not {shown(value)}", name)
+        return value
+
+    def text(self, name: str, default: Any = NEEDED) -> Any:
+        """A text."""
+        return self.take(name, str, default)
+
+    def flag(self, name: str, default: Any = NEEDED) -> Any:
+        """A truth value."""
+        return self.take(name, bool, default)
+
+    def number(self, name: str, default: Any = NEEDED) -> Any:
+        """A whole number that is not negative."""
+        value = self.take(name, int, default)
+        if value is not None and value < 0:
+            self.fail(f"must not be negative, and is {value}", name)
+        return value
+
+    def char(self, name: str) -> str:
+        """A text of one character."""
+        value = self.text(name)
+        if len(value) != 1:
+            self.fail(f"must be one character, not {shown(value)}", name)
+        return str(value)
+
+    def choice(self, name: str, choices: Any, default: Any = NEEDED) -> Any:
+        """What one of some texts stands for."""
+        value = self.text(name, default)
+        if value not in choices:
+            self.fail(f"must be one of {', '.join(choices)}, not {shown(value)}", name)
+        return choices[value]
+
+    def part(self, name: str) -> Part:
+        """An object."""
+        return Part(self.take(name, dict), self.path, f"{self.place}.{name}" if self.place else name)
+
+    def parts(self, name: str) -> list[Part]:
+        """A list of objects."""
+        place = f"{self.place}.{name}" if self.place else name
+        return [Part(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
+
+    def finish(self) -> None:
+        """Refuses the fields that nobody took."""
+        for name in self.left:
+            self.fail("is no field that is known here, so that nothing can be said of what it does", name)
+
+
+def shown(value: object) -> str:
+    """A value in a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
