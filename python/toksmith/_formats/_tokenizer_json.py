@@ -8,6 +8,7 @@ the vocabulary takes the next free number, here as there, so that saving puts it
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -29,6 +30,7 @@ SUFFIXES = ("tokenizer.json",)
 DOC = "HF's tokenizer.json"
 
 HEAD_BYTES = 1 << 16
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 SIZE_LIMIT = 1 << 28
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 HOLDS = (
@@ -54,7 +56,15 @@ def sniff(data: bytes, path: str) -> bool:
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
     """The model that the file holds."""
     refuse_arguments("a tokenizer.json", pattern, special_tokens)
-    top = Part(parsed(data, path), path, "")
+    try:
+        return read(parsed(data, path), path)
+    except RecursionError as error:
+        raise FormatError(path, None, "the JSON is nested too deeply") from error
+
+
+def read(value: Any, path: str) -> Model:
+    """The model that a JSON value says."""
+    top = Part(value, path, "")
     if (version := top.text("version", "1.0")) != "1.0":
         top.fail(f"is {version!r}; 1.0 is known", "version")
     steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
@@ -69,11 +79,11 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     added = added_tokens(top, model.left.get("vocab"))
     top.finish()
     try:
-        read = MODELS[kind](model, steps, added)
+        made = MODELS[kind](model, steps, added)
     except (ModelError, InvalidOption) as error:
         raise FormatError(path, "model", str(error)) from error
     model.finish()
-    return read
+    return made
 
 
 def parsed(data: bytes, path: str) -> Any:
@@ -83,9 +93,8 @@ def parsed(data: bytes, path: str) -> Any:
     try:
         text = data.decode()
         value = json.loads(text, object_pairs_hook=unique_names, parse_float=finite, parse_constant=refuse_constant)
-        json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError as error:
-        raise FormatError(path, None, "the JSON is nested too deeply") from error
+        if SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise FormatError(path, f"byte {error.start}", "is not UTF-8") from error
     except UnicodeEncodeError as error:
@@ -107,8 +116,9 @@ def steps_of(top: Part, name: str) -> tuple[Step, ...]:
 
 def post_of(top: Part) -> tuple[Step, ...]:
     """What is done to ids: truncation, post-processors and padding."""
-    given = {name: top.part(name) for name in ("truncation", "post_processor", "padding") if top.left.get(name)}
-    for name in ("truncation", "post_processor", "padding"):
+    names = ("truncation", "post_processor", "padding")
+    given = {name: top.part(name) for name in names if top.left.get(name) is not None}
+    for name in names:
         top.left.pop(name, None)
     first = [read_truncation(given["truncation"])] if "truncation" in given else []
     last = [read_padding(given["padding"])] if "padding" in given else []
