@@ -248,7 +248,7 @@ def test_a_right_document_runs(folder: Path) -> None:
 def test_a_picture_is_the_committed_one(folder: Path) -> None:
     (folder / "pictures").mkdir()
     (folder / "pictures" / "a.svg").write_text("<svg/>", encoding="utf-8")
-    run_document("```python\nopen('a.svg', 'w', encoding='utf-8').write('<svg/>')\n```", folder, "picture.md")
+    run_document("```console\n$ printf '<svg/>' > a.svg\n```", folder, "picture.md")
     check_pictures(folder, folder / "pictures")
     (folder / "a.svg").write_text("<svg />", encoding="utf-8")
     with pytest.raises(AssertionError, match="another picture"):
