@@ -179,7 +179,7 @@ def prune(
         raise ModelError(f"the step {tok.model.post[0].kind!r} in post holds ids, so that tokens cannot be removed")
     forest = Forest(tok.model)
     counts = None if corpus is None else used(tok, corpus, thread_count(threads))
-    removed = []
+    removed: list[int] = []
     for id, count in forest.leaves(counts):
         if len(removed) == n or (n is None and count > 0):
             break
