@@ -14,8 +14,8 @@ import typer
 import toksmith
 from toksmith import _render
 
-from ._explain import compare, explain
 from ._convert import convert
+from ._explain import compare, explain
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
