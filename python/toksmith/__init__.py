@@ -41,7 +41,7 @@ else:
     from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
     from ._patterns import Pattern, patterns
     from ._progress import Progress
-    from ._results import Ragged, StreamDecoder
+    from ._results import Fit, Ragged, StreamDecoder
     from ._shards import EncodedCorpus, encode_corpus
     from ._surgery import IdMap, add_special, extend, prune
     from ._sweep import SweepRow, rewind, sweep
@@ -58,6 +58,7 @@ else:
         "DownloadError",
         "EncodedCorpus",
         "Files",
+        "Fit",
         "Format",
         "FormatError",
         "IdMap",
