@@ -42,7 +42,7 @@ else:
     from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
     from ._patterns import Pattern, patterns
     from ._progress import Progress
-    from ._results import Chunk, Encoding, Healing, Ragged, RaggedEncoding, StreamDecoder
+    from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
     from ._shards import EncodedCorpus, encode_corpus
     from ._stream import StreamEncoder
     from ._surgery import IdMap, add_special, extend, prune
@@ -62,6 +62,7 @@ else:
         "EncodedCorpus",
         "Encoding",
         "Files",
+        "Fit",
         "Format",
         "FormatError",
         "Healing",
