@@ -132,12 +132,15 @@ class Healing:
     stable: bool
 
 
+@dataclass(frozen=True)
 class Fit:
     """How a vocabulary goes with the pattern that splits its texts; made by `Tokenizer.pattern_fits`.
 
+    Attributes:
         tokens: How many tokens were encoded: those that are UTF-8.
         misfits: How many of them do not encode to themselves. 0, or nearly, for the pattern of the training.
         examples: Some of these, as (id, token), the lowest ids first.
+    """
 
     tokens: int
     misfits: int
