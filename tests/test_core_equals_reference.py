@@ -7,6 +7,7 @@ of Unicode is drawn (`split`), the reference must run on the pinned `regex`, who
 import itertools
 import random
 import re
+import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -64,9 +65,14 @@ def documents() -> st.SearchStrategy[list[str | bytes]]:
 
 def core_counts(corpus: Sequence[str | bytes], patterns: Sequence[str], threads: int = 1) -> _core.PieceCounts:
     """The core's piece counts of a corpus."""
-    counts = _core.PieceCounts(list(patterns))
-    counts.add(list(corpus), threads)
-    return counts
+    counter = counter_of(patterns)
+    counter.add(list(corpus), threads)
+    return counter.finish(1, threads)
+
+
+def counter_of(patterns: Sequence[str], memory: int | None = None) -> _core.Counter:
+    """A counter without limits but that of memory."""
+    return _core.Counter(list(patterns), (0, 0), memory, tempfile.gettempdir(), None)
 
 
 def learned(merges: _core.Merges, first_id: int) -> list[reference.Merge]:
@@ -151,9 +157,10 @@ def test_counting_in_any_batches_and_on_any_threads(corpus: list[str | bytes], p
     assert serial.bytes == sum(len(reference.utf8(document)) for document in corpus)
     assert serial.unique == len(serial.items())
     for threads, cut in ((2, 1), (5, 3), (1, 7)):
-        counts = _core.PieceCounts(patterns)
+        counter = counter_of(patterns)
         for start in range(0, len(corpus), cut):
-            counts.add(corpus[start : start + cut], threads)
+            counter.add(corpus[start : start + cut], threads)
+        counts = counter.finish(1, threads)
         assert counts.items() == serial.items()
         assert (counts.documents, counts.bytes, counts.digest) == (serial.documents, serial.bytes, serial.digest)
     if all(isinstance(document, bytes) or document.isascii() for document in corpus):

@@ -9,7 +9,7 @@ LAYERS = (  # from the ground up; of ours, a module imports its own package and 
     ("errors", "_core"),
     ("model", "progress", "results", "sample", "special", "text_files", "threads"),
     ("patterns", "formats", "corpus", "render", "steps"),
-    ("tokenizer", "encodings"),
+    ("tokenizer", "encodings", "counts"),
     ("training", "sweep", "surgery", "load"),
     ("convert", "explain", "metrics", "doctor", "compat", "shards"),
     ("__init__",),

@@ -20,6 +20,7 @@ else:
     from . import explain
     from ._convert import ConversionReport, convert
     from ._corpus import Files, files
+    from ._counts import PieceCounts, count_pieces
     from ._encodings import encodings
     from ._errors import (
         CannotRepresent,
@@ -67,6 +68,7 @@ else:
         "NotInVocabulary",
         "Pattern",
         "PatternError",
+        "PieceCounts",
         "Progress",
         "Ragged",
         "SpecialTokenInText",
@@ -82,6 +84,7 @@ else:
         "UnknownName",
         "add_special",
         "convert",
+        "count_pieces",
         "encode_corpus",
         "encodings",
         "explain",

@@ -4,6 +4,7 @@ a model with a record of what happened."""
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -11,8 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
-from ._corpus import Corpus, documents
+from ._corpus import Corpus
+from ._counts import Limits, PieceCounts, counted
 from ._errors import CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
+from ._formats import UNSET, PatternArgument
 from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from ._patterns import splitters
 from ._progress import Progress, Reporter
@@ -23,8 +26,6 @@ from ._tokenizer import Tokenizer
 __all__ = ["train"]
 
 LOG = logging.getLogger("toksmith")
-BATCH_BYTES = 8 << 20
-BATCH_DOCUMENTS = 10_000
 CHARACTERS = r"(?s:.)"
 NO_LIMIT = 1 << 23
 ALPHABET_SIZES = {"byte": 256, "char": 128}
@@ -46,18 +47,23 @@ class Options:
 
 
 def train(
-    corpus: Corpus,
+    corpus: Corpus | PieceCounts,
     vocab_size: int | None = None,
     *,
     merges: int | None = None,
     kind: Literal["bpe", "chars", "words"] = "bpe",
     unit: Literal["byte", "char"] = "byte",
     alphabet: str | None = None,
-    pattern: str | Sequence[str] | None = "o200k",
+    pattern: PatternArgument = UNSET,
     special_tokens: Iterable[str] = (),
     ties: Literal["lowest_ids", "first_seen"] = "lowest_ids",
     min_count: int = 1,
     max_token_bytes: int | None = None,
+    min_piece_count: int = 1,
+    max_piece_bytes: int | None = None,
+    max_memory: int | None = None,
+    spill_to: str | os.PathLike[str] | None = None,
+    errors: Literal["stop", "skip"] = "stop",
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
 ) -> Tokenizer:
@@ -68,16 +74,20 @@ def train(
     each merge is in `tok.model.training`, times are in `tok.run_report`.
 
     Args:
-        corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, or an iterable of texts and paths.
+        corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an iterable of texts and paths, or the
+            `PieceCounts` of one, which give the same bit for bit.
         vocab_size: The number of tokens, special tokens included; they get the last ids.
         merges: The number of merges instead. With neither, `min_count` must be at least 2.
         kind: "bpe"; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
         unit: What merging starts from: "byte", or "char" with `alphabet="ascii"` (ids below 128).
-        pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for the unsplit stream.
+        pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for the unsplit stream. Not
+            given, it is that of the counts, or "o200k".
         special_tokens: Contents that are never merged with text; none may contain or overlap another.
         ties: Of pairs with equal counts "lowest_ids" takes the smallest ids, "first_seen" the one met first.
         min_count: The least count of a pair that is still merged; at least 1.
         max_token_bytes: The length of the longest token; None for no limit.
+        min_piece_count: Pieces that occur less often are left out (`PieceCounts.filter`).
+        max_piece_bytes, max_memory, spill_to, errors: As of `count_pieces`.
         threads: At least 1; None for all processors. The result does not depend on it.
         progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
     Raises:
@@ -97,12 +107,16 @@ def train(
     specials = tuple(special_tokens)
     options = Options(vocab_size, merges, kind, unit, alphabet, ties, min_count, max_token_bytes, specials)
     check(options)
-    steps = () if kind == "chars" else splitters(pattern)
-    counts = _core.PieceCounts([CHARACTERS] if kind == "chars" else [step["pattern"] for step in steps])
+    limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
+    limits.check("min_piece_count")
+    steps = () if kind == "chars" else splitters(pattern_of(corpus) if pattern is UNSET else pattern)
+    patterns = (CHARACTERS,) if kind == "chars" else tuple(step["pattern"] for step in steps)
     threads = thread_count(threads)
     reporter = Reporter(progress)
     with reporter.drawn():
-        count(counts, corpus, threads, reporter)
+        counts = count(corpus, patterns, limits, reporter, threads)
+        if ties == "first_seen" and not counts.has_positions:
+            raise InvalidOption("ties", ties, "'lowest_ids': the counts do not tell where pieces stand first")
         counted_s = reporter.elapsed_s
         model, interrupted = built(counts, options, steps, reporter)
         report = {
@@ -110,7 +124,7 @@ def train(
             "merge_s": reporter.elapsed_s - counted_s,
             "total_s": reporter.elapsed_s,
             "threads": threads,
-            "unique_pieces": counts.unique,
+            "unique_pieces": len(counts),
         }
     tokenizer = Tokenizer(model, run_report=report)
     if interrupted:
@@ -148,35 +162,34 @@ def check(options: Options) -> None:
         need(options.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
 
 
-def count(counts: _core.PieceCounts, corpus: Corpus, threads: int, reporter: Reporter) -> None:
-    """Adds every document of the corpus to the counts."""
-    try:
-        # A call of its own: CPython 3.13 may raise an interrupt at the jump back of a loop, past a `try` around the loop.
-        count_documents(counts, corpus, threads, reporter)
-    except KeyboardInterrupt:
-        raise TrainingInterrupted(None, "counting") from None
-    reporter.report("counting", counts.bytes, counts.bytes)
+def pattern_of(corpus: Corpus | PieceCounts) -> str | Sequence[str] | None:
+    """The pattern where none was given."""
+    return "o200k" if not isinstance(corpus, PieceCounts) else corpus.patterns or None
+
+
+def count(
+    corpus: Corpus | PieceCounts, patterns: tuple[str, ...], limits: Limits, reporter: Reporter, threads: int
+) -> PieceCounts:
+    """The counts of the corpus, if they are not what was given."""
+    if isinstance(corpus, PieceCounts):
+        if corpus.patterns != patterns:
+            raise InvalidOption("pattern", list(patterns), f"{list(corpus.patterns)}, by which the counts were made")
+        if limits.max_piece_bytes is not None:
+            allowed = "None: it decides what is counted, and the counts are made; give it to count_pieces"
+            raise InvalidOption("max_piece_bytes", limits.max_piece_bytes, allowed)
+        counts = corpus.filter(limits.min_count) if limits.min_count > 1 else corpus
+    else:
+        try:
+            # A call of its own: CPython 3.13 may raise an interrupt at the jump back of a loop, past a `try` around it.
+            counts = counted(corpus, patterns, limits, reporter, threads=threads)
+        except KeyboardInterrupt:
+            raise TrainingInterrupted(None, "counting") from None
     if counts.bytes == 0:
         raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
+    return counts
 
 
-def count_documents(counts: _core.PieceCounts, corpus: Corpus, threads: int, reporter: Reporter) -> None:
-    """Adds every document of the corpus to the counts, in batches."""
-    batch: list[str | bytes] = []
-    size = 0
-    for document in documents(corpus):
-        batch.append(document)
-        size += len(document)
-        if size >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
-            counts.add(batch, threads)
-            reporter.report("counting", counts.bytes, None)
-            batch, size = [], 0
-    counts.add(batch, threads)
-
-
-def built(
-    counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...], reporter: Reporter
-) -> tuple[Model, bool]:
+def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], reporter: Reporter) -> tuple[Model, bool]:
     """The model of the counts, and whether Ctrl-C ended the training."""
     if options.kind != "bpe":
         return listed(counts, options, steps), False
@@ -188,7 +201,7 @@ def built(
         return merged(counts, options, steps, learned), True
 
 
-def learn(counts: _core.PieceCounts, options: Options, reporter: Reporter) -> _core.Merges:
+def learn(counts: PieceCounts, options: Options, reporter: Reporter) -> _core.Merges:
     """The merges that the counts teach."""
     limit = NO_LIMIT if options.merges is None else options.merges
     if options.vocab_size is not None:
@@ -196,7 +209,7 @@ def learn(counts: _core.PieceCounts, options: Options, reporter: Reporter) -> _c
     total = None if limit == NO_LIMIT else limit
     try:
         learned = _core.train(
-            counts,
+            counts._core,
             options.unit,
             limit,
             options.min_count,
@@ -214,7 +227,7 @@ def learn(counts: _core.PieceCounts, options: Options, reporter: Reporter) -> _c
     return learned
 
 
-def merged(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.Merges) -> Model:
+def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.Merges) -> Model:
     """The model of byte-pair encoding."""
     pairs = learned.pairs
     size = ALPHABET_SIZES[options.unit]
@@ -223,7 +236,7 @@ def merged(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...],
         tokens.append(tokens[left] + tokens[right])
     results = np.arange(size, len(tokens), dtype=np.uint32)
     record = TrainingRecord(
-        options=recorded(options, steps),
+        options=recorded(options, steps, counts),
         documents=counts.documents,
         bytes=counts.bytes,
         digest=counts.digest,
@@ -243,7 +256,7 @@ def merged(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...],
     )
 
 
-def listed(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
+def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
     """The model whose tokens are the pieces themselves: the sorted characters, or the words, most frequent first."""
     pieces = counts.items()
     if options.kind == "chars":
@@ -258,7 +271,7 @@ def listed(counts: _core.PieceCounts, options: Options, steps: tuple[Step, ...])
     all_listed = len(tokens) <= room
     del tokens[room:]
     record = TrainingRecord(
-        options=recorded(options, steps),
+        options=recorded(options, steps, counts),
         documents=counts.documents,
         bytes=counts.bytes,
         digest=counts.digest,
@@ -295,10 +308,12 @@ def added(contents: tuple[str, ...], first_id: int) -> tuple[AddedToken, ...]:
     return tuple(AddedToken(content, first_id + place) for place, content in enumerate(contents))
 
 
-def recorded(options: Options, steps: tuple[Step, ...]) -> dict[str, Any]:
-    """The options as JSON values, for the training record."""
+def recorded(options: Options, steps: tuple[Step, ...], counts: PieceCounts) -> dict[str, Any]:
+    """The options as JSON values, for the training record; and the pieces that were left out, if any were."""
     patterns = [step["pattern"] for step in steps]
-    return {**asdict(options), "special_tokens": list(options.special_tokens), "patterns": patterns}
+    out = {name: list(left) for name, left in (("long", counts.long), ("rare", counts.rare)) if left.pieces}
+    left_out = {"left_out": out} if out else {}
+    return {**asdict(options), "special_tokens": list(options.special_tokens), "patterns": patterns, **left_out}
 
 
 def said_stop(stopped: str, options: Options) -> str:

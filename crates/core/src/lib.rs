@@ -8,7 +8,9 @@
 //!    [`chars`] does all of it where a text is one piece of characters: [`normalize`] (with [`charsmap`]), then
 //!    [`char_merge`] (on [`char_index`]).
 //! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
-//! 5. corpus → merges: [`count`], then [`train`].
+//! 5. corpus → merges: [`counter`] ([`rows`] of JSON, [`tallying`] into a
+//!    [`tally`], and [`runs`] on disk) makes [`count`]s in an [`arena`]
+//!    (lines: [`tsv`]), then [`train`].
 //! 6. [`table`]: the token tables of files.
 //!
 //! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
@@ -19,6 +21,7 @@
 //!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
+pub mod arena;
 pub mod cache;
 pub mod char_cuts;
 pub mod char_index;
@@ -26,6 +29,7 @@ pub mod char_merge;
 pub mod chars;
 pub mod charsmap;
 pub mod count;
+pub mod counter;
 pub mod crossing;
 pub mod cuts;
 pub mod decode;
@@ -44,6 +48,8 @@ pub mod pattern;
 pub mod period;
 pub mod pieces;
 pub mod prefix;
+pub mod rows;
+pub mod runs;
 pub mod scan;
 pub mod segments;
 pub mod shown;
@@ -55,7 +61,10 @@ pub mod spread;
 pub mod stream;
 pub mod stretch;
 pub mod table;
+pub mod tally;
+pub mod tallying;
 pub mod train;
+pub mod tsv;
 pub mod vocab;
 
 pub use error::{Error, Result};

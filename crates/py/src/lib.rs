@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod batch;
 mod call;
 mod chars;
+mod counting;
 mod engine;
 mod errors;
 mod ids;
@@ -23,7 +24,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;
-    module.add_class::<training::PieceCounts>()?;
+    module.add_class::<counting::Counter>()?;
+    module.add_class::<counting::PieceCounts>()?;
     module.add_class::<training::Merges>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;

@@ -1,71 +1,14 @@
-//! `PieceCounts` and `train`.
+//! `train`: piece counts to merges.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use toksmith_core::count::PieceCounts as CoreCounts;
-use toksmith_core::split::Splitter;
 use toksmith_core::train::{Alphabet, Options, Stopped, Ties, Trained};
 
-use crate::call::call;
+use crate::counting::PieceCounts;
 use crate::errors;
-use crate::text::{Errors, as_texts, texts};
-
-/// The distinct pieces of a corpus with their counts.
-#[pyclass(frozen, module = "toksmith._core")]
-pub struct PieceCounts(Mutex<CoreCounts>);
-
-impl PieceCounts {
-    fn lock(&self) -> MutexGuard<'_, CoreCounts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[pymethods]
-impl PieceCounts {
-    #[new]
-    #[allow(clippy::needless_pass_by_value)]
-    fn new(py: Python<'_>, patterns: Vec<String>) -> PyResult<Self> {
-        let splitter = Splitter::new(&patterns).map_err(|error| errors::to_py(py, error))?;
-        Ok(Self(Mutex::new(CoreCounts::new(splitter))))
-    }
-
-    fn add(&self, documents: &Bound<'_, PyAny>, threads: usize) -> PyResult<()> {
-        let texts = texts(documents, Errors::Replace)?;
-        let core_texts = as_texts(&texts)?;
-        let size = core_texts.iter().map(|text| text.as_bytes().len()).sum();
-        call(documents.py(), size, |stop| self.lock().add(&core_texts, threads, stop))
-    }
-
-    fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
-        let counts = self.lock();
-        counts.in_order().into_iter().map(|(piece, tally)| (PyBytes::new(py, piece), tally.count)).collect()
-    }
-
-    #[getter]
-    fn documents(&self) -> u64 {
-        self.lock().documents()
-    }
-
-    #[getter]
-    fn bytes(&self) -> u64 {
-        self.lock().bytes()
-    }
-
-    #[getter]
-    fn unique(&self) -> usize {
-        self.lock().unique()
-    }
-
-    #[getter]
-    fn digest(&self) -> String {
-        format!("{:032x}", self.lock().digest())
-    }
-}
 
 /// What training learned.
 #[pyclass(frozen, module = "toksmith._core")]
@@ -134,7 +77,7 @@ pub fn train(
             });
             if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        toksmith_core::train::train(&counts.lock(), options, &mut report)
+        toksmith_core::train::train(counts.core(), options, &mut report)
     });
     match problem {
         Err(problem) if !problem.is_instance_of::<PyKeyboardInterrupt>(py) => Err(problem),

@@ -15,6 +15,7 @@ import toksmith
 from toksmith import _render
 
 from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_bytes, token_json
+from ._counts import loaded_counts
 from ._progress import progress_lines
 from ._run import tell
 from ._sweep import print_sweep, sweep_sizes
@@ -41,6 +42,9 @@ def train(
     min_count: Annotated[int | None, typer.Option(help="Least count of a pair that is merged.")] = None,
     max_token_bytes: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads to count with; none: all cores.")] = None,
+    from_counts: Annotated[
+        list[Path] | None, typer.Option(help="Train on counts (see count-pieces) and no text; may be given again.")
+    ] = None,
     sweep: Annotated[str | None, typer.Option(help="Compare sizes, such as 8000,16000, by one training.")] = None,
     held_out: Annotated[Path | None, typer.Option(help="For --sweep: unseen text to compare on.")] = None,
     show_merges: Annotated[bool, typer.Option("--show-merges", help="Print each merge and what it left.")] = False,
@@ -61,7 +65,7 @@ def train(
     options |= given_pattern(pattern)
     if quiet or not sys.stderr.isatty():
         options["progress"] = False if quiet else progress_lines()
-    tok = trained(files, output, options)
+    tok = trained(corpus_of(files, from_counts), output, options)
     if held_out is not None:
         print_sweep(tok, sizes, held_out, as_json=as_json)
         return
@@ -88,9 +92,17 @@ def check_target(output: Path | None) -> None:
         raise toksmith.FormatError(str(output), None, f"the name does not say the format; expected one of {names}")
 
 
-def trained(files: Sequence[str] | None, output: Path | None, options: dict[str, Any]) -> toksmith.Tokenizer:
-    """The tokenizer that training on `files` gives, saved as `output`; what Ctrl-C cut short is saved beside it."""
-    corpus: list[bytes | Path] = [stdin_bytes() if name == STDIN else Path(name) for name in files or [STDIN]]
+def corpus_of(files: Sequence[str] | None, from_counts: Sequence[Path] | None) -> Any:
+    """What is trained on: files, or the counts of files."""
+    if not from_counts:
+        return [stdin_bytes() if name == STDIN else Path(name) for name in files or [STDIN]]
+    if files:
+        raise typer.BadParameter("the counts are what is trained on; name no text files", param_hint="--from-counts")
+    return loaded_counts(from_counts)
+
+
+def trained(corpus: Any, output: Path | None, options: dict[str, Any]) -> toksmith.Tokenizer:
+    """The tokenizer that training gives, saved as `output`; what Ctrl-C cut short is saved beside it."""
     try:
         tok = toksmith.train(corpus, **options)
     except toksmith.TrainingInterrupted as stopped:
