@@ -85,6 +85,7 @@ impl Wanted {
 
 /// The merges of counted pieces. Ctrl-C ends training with the merges so far; `progress` gets those that are new.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
 pub fn train(py: Python<'_>, counts: &PieceCounts, options: Wanted, progress: Option<Py<PyAny>>) -> PyResult<Merges> {
     let options = options.options()?;
     let mut problem = Ok(());
