@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::arena::Arena;
+use crate::count::{Facts, Tally};
 use crate::parallel::Stop;
 use crate::split::{Splitter, Text as Document};
 
@@ -76,6 +78,23 @@ fn training_ends_when_the_caller_says_so() {
         if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert_eq!((found.unwrap().stopped, calls), (Stopped::Interrupted, 3));
+}
+
+#[test]
+fn counts_above_32_bits_are_counts() {
+    let weighed = |pieces: &[(&str, u64)]| {
+        let mut arena = Arena::default();
+        for (place, &(piece, count)) in pieces.iter().enumerate() {
+            arena.push(piece.as_bytes(), Tally { count, first: (0, 10 * place as u64) });
+        }
+        let facts = Facts { documents: 1, positions: true, ..Facts::default() };
+        PieceCounts::kept(Splitter::new(&[""; 0]).unwrap(), arena, facts).unwrap()
+    };
+    // In 32 bits bc would stand 7 times, and -2^31 times ab; he stands in both of its pieces.
+    let counts = weighed(&[("ab", 1 << 31), ("bc", (1 << 32) + 7), ("the", 3 << 31), ("he", 1 << 40), ("x", 1)]);
+    let found = train(&counts, &options(100), &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(keys(&found), [(104, 101), (116, 256), (98, 99), (97, 98)]);
+    assert_eq!(found.counts, [(1 << 40) + (3 << 31), 3 << 31, (1 << 32) + 7, 1 << 31]);
 }
 
 /// Training as it is defined: after each merge every pair is counted anew.
