@@ -10,6 +10,7 @@ use crate::count::PieceCounts;
 use crate::error::{Error, Result};
 use crate::merge::{Scratch, merge};
 use crate::parallel::Stop;
+use crate::simd::prefetch;
 use crate::train::rules::NO_ID;
 
 /// Stands around every piece.
@@ -109,11 +110,11 @@ impl Text {
         }
     }
 
-    /// Reads what `stands` and `weight` will read, so that the processor has it.
+    /// Asks for what `stands` and `weight` will read.
     pub fn touch(&self, at: usize) {
-        std::hint::black_box(self.cells[at]);
+        prefetch(&self.cells[at]);
         if let Weights::Each(piece_at, _) = &self.weights {
-            std::hint::black_box(piece_at[at]);
+            prefetch(&piece_at[at]);
         }
     }
 
