@@ -101,6 +101,20 @@ def test_characters_are_learned_as_wholes_before_what_is_beside_them() -> None:
     assert {"日", "本", "日本"} <= {token.decode("utf-8", "replace") for token in tokens(whole)}
 
 
+# Counts
+
+
+def test_counts_above_32_bits_teach_the_right_merges() -> None:
+    # In 32 bits "he" would stand 2^31 + 6 times less than nothing, and "bc" 7 times.
+    counts = toksmith.PieceCounts.of(
+        {b"the": 1 << 31, b"bc": (1 << 32) + 7, b"ab": (1 << 31) + 1, b"th": 1 << 33}, pattern=None
+    )
+    tok = toksmith.train(counts, merges=5)
+    assert learned(tok) == [(b"t", b"h"), (b"b", b"c"), (b"a", b"b"), (b"th", b"e")]
+    assert tok.model.training is not None
+    assert tok.model.training.counts.tolist() == [(1 << 33) + (1 << 31), (1 << 32) + 7, (1 << 31) + 1, 1 << 31]
+
+
 # The alphabet and seed tokens
 
 
