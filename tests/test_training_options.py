@@ -246,6 +246,11 @@ def test_superwords_need_a_corpus_that_can_be_read_twice() -> None:
         toksmith.train("low low", 260, superwords=5)
 
 
+def test_superwords_are_not_rewound_into_another_phase() -> None:
+    with pytest.raises(InvalidOption, match="merges in one line"):
+        toksmith.rewind(toksmith.train("low low lower low low lower", 262, superwords=2), 260)
+
+
 @pytest.mark.skipif("TOKSMITH_EXHAUSTIVE" not in os.environ, reason="takes minutes; asks for TOKSMITH_EXHAUSTIVE=1")
 def test_superwords_save_a_seventh_of_the_tokens_and_hf_gives_the_same(corpora_dir: Path, tmp_path: Path) -> None:
     tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
