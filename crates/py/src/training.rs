@@ -1,16 +1,18 @@
 //! `train`: piece counts to merges.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use toksmith_core::train::{Alphabet, Options, Stopped, Ties, Trained};
+use toksmith_core::train::{Merge, NO_ID, Options, Stopped, Ties, Trained};
 
 use crate::counting::PieceCounts;
 use crate::errors;
+use crate::vocab::Vocab;
 
-/// What training learned.
+/// What training learned, or the part of it that is new since the last report.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Merges(Trained);
 
@@ -22,9 +24,9 @@ impl Merges {
     }
 
     #[getter]
-    fn pairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
-        let flat: Vec<u32> = self.0.pairs.iter().flat_map(|&(left, right)| [left, right]).collect();
-        flat.into_pyarray(py).reshape([self.0.pairs.len(), 2])
+    fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let flat: Vec<u32> = self.0.merges.iter().flat_map(|&(left, right, id)| [left, right, id]).collect();
+        flat.into_pyarray(py).reshape([self.0.merges.len(), 3])
     }
 
     #[getter]
@@ -48,36 +50,58 @@ impl Merges {
     }
 }
 
-/// The merges of counted pieces. Ctrl-C ends training with the merges so far; `progress` gets their number.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
-pub fn train(
-    py: Python<'_>,
-    counts: &PieceCounts,
-    unit: &str,
+/// The options of the core's training, by name.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wanted {
+    alphabet: Vec<Option<u32>>,
+    base: Option<Py<Vocab>>,
+    given: Vec<Merge>,
+    next_id: u32,
     limit: usize,
     min_count: u64,
-    ties: &str,
+    ties: String,
     max_token_bytes: Option<u32>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Merges> {
-    let options = Options {
-        alphabet: if unit == "byte" { Alphabet::Bytes } else { Alphabet::Ascii },
-        limit,
-        min_count,
-        ties: if ties == "lowest_ids" { Ties::LowestIds } else { Ties::FirstSeen },
-        max_token_bytes,
-    };
+    whole_characters: bool,
+}
+
+impl Wanted {
+    fn options(self) -> PyResult<Options> {
+        let ids: Vec<u32> = self.alphabet.iter().map(|id| id.unwrap_or(NO_ID)).collect();
+        let alphabet = ids.try_into().map_err(|_| PyValueError::new_err("alphabet: 256 ids are expected"))?;
+        Ok(Options {
+            alphabet,
+            base: self.base.map(|vocab| Arc::clone(&vocab.get().0)),
+            given: self.given,
+            next_id: self.next_id,
+            limit: self.limit,
+            min_count: self.min_count,
+            ties: if self.ties == "lowest_ids" { Ties::LowestIds } else { Ties::FirstSeen },
+            max_token_bytes: self.max_token_bytes,
+            whole_characters: self.whole_characters,
+        })
+    }
+}
+
+/// The merges of counted pieces. Ctrl-C ends training with the merges so far; `progress` gets those that are new.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn train(py: Python<'_>, counts: &PieceCounts, options: Wanted, progress: Option<Py<PyAny>>) -> PyResult<Merges> {
+    let options = options.options()?;
     let mut problem = Ok(());
+    let mut reported = 0;
     let trained = py.detach(|| {
-        let mut report = |merges: usize| {
+        let mut report = |found: &Trained| {
             problem = Python::attach(|py| {
                 py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (merges,)).map(drop))
+                let Some(progress) = &progress else { return Ok(()) };
+                let part = found.since(reported);
+                reported = found.merges.len();
+                progress.call1(py, (Merges(part),)).map(drop)
             });
             if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        toksmith_core::train::train(counts.core(), options, &mut report)
+        toksmith_core::train::train(counts.core(), &options, &mut report)
     });
     match problem {
         Err(problem) if !problem.is_instance_of::<PyKeyboardInterrupt>(py) => Err(problem),

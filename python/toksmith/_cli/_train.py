@@ -22,6 +22,13 @@ from ._sweep import print_sweep, sweep_sizes
 
 __all__ = ["train"]
 
+Whole = Annotated[
+    bool, typer.Option("--whole-characters", help="No token holds a part of a character and something beside it.")
+]
+Kept = Annotated[
+    Path | None, typer.Option(help="Keep the merges here while training; go on from those that are there.")
+]
+
 
 def train(
     files: Files = None,
@@ -33,7 +40,9 @@ def train(
     ] = None,
     kind: Annotated[str | None, typer.Option(help="bpe, chars or words.")] = None,
     unit: Annotated[str | None, typer.Option(help="What merging starts from: byte or char.")] = None,
-    alphabet: Annotated[str | None, typer.Option(help="For --unit char: ascii.")] = None,
+    alphabet: Annotated[
+        str | None, typer.Option(help="For --unit char: ascii. For bytes: gpt2, their order there.")
+    ] = None,
     pattern: Annotated[
         list[str] | None, typer.Option(help="Split pattern: a name, a regex (again: applied in order), or none.")
     ] = None,
@@ -41,6 +50,14 @@ def train(
     ties: Annotated[str | None, typer.Option(help="Equal counts: lowest_ids or first_seen.")] = None,
     min_count: Annotated[int | None, typer.Option(help="Least count of a pair that is merged.")] = None,
     max_token_bytes: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
+    digits: Annotated[
+        str | None, typer.Option(help="Groups of digits: none, 1, 3 or 3_right (from the right).")
+    ] = None,
+    whole_characters: Whole = False,
+    seed_token: Annotated[list[str] | None, typer.Option(help="A token to make first; may be given again.")] = None,
+    superwords: Annotated[int | None, typer.Option(help="Merges of a second phase, across words.")] = None,
+    base: Annotated[str | None, typer.Option(help="A tokenizer, by file or name, to continue.")] = None,
+    checkpoint: Kept = None,
     threads: Annotated[int | None, typer.Option(help="Threads to count with; none: all cores.")] = None,
     from_counts: Annotated[
         list[Path] | None, typer.Option(help="Train on counts (see count-pieces) and no text; may be given again.")
@@ -62,16 +79,22 @@ def train(
         min_count = 2  # until no pair repeats; other kinds than BPE have no pairs
     options = given(vocab_size=vocab_size, merges=merges, kind=kind, unit=unit, alphabet=alphabet, ties=ties)
     options |= given(min_count=min_count, max_token_bytes=max_token_bytes, threads=threads, special_tokens=special)
+    options |= given(digits=digits, whole_characters=whole_characters or None, seed_tokens=seed_token)
+    options |= given(superwords=superwords, base=base and toksmith.load(base), checkpoint=checkpoint)
     options |= given_pattern(pattern)
     if quiet or not sys.stderr.isatty():
         options["progress"] = False if quiet else progress_lines()
     tok = trained(corpus_of(files, from_counts), output, options)
     if held_out is not None:
         print_sweep(tok, sizes, held_out, as_json=as_json)
-        return
-    if as_json:
+    elif as_json:
         print_json(training_facts(tok, merges=show_merges))
-        return
+    else:
+        say(tok, output, show_merges=show_merges, quiet=quiet)
+
+
+def say(tok: toksmith.Tokenizer, output: Path | None, *, show_merges: bool, quiet: bool) -> None:
+    """Print the merges if they are asked for, and the summary unless nothing is."""
     if show_merges:
         print("\n".join(_render.merge_lines(merge_views(tok))))
     if not quiet:
