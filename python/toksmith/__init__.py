@@ -17,9 +17,10 @@ except ImportError as problem:  # pragma: no cover - the build is missing, and o
         raise ImportError("the compiled core of toksmith is missing; build it with `make`") from _MISSING_CORE
 
 else:
-    from . import explain
+    from . import explain, metrics
     from ._convert import ConversionReport, convert
     from ._corpus import Files, files
+    from ._doctor import Diagnosis, doctor
     from ._encodings import encodings
     from ._errors import (
         CannotRepresent,
@@ -47,6 +48,7 @@ else:
     from ._sweep import SweepRow, rewind, sweep
     from ._tokenizer import Tokenizer
     from ._training import train
+    from .metrics import parity
 
     __version__ = _core.__version__
 
@@ -55,6 +57,7 @@ else:
         "CannotRepresent",
         "ConversionReport",
         "CorpusError",
+        "Diagnosis",
         "DownloadError",
         "EncodedCorpus",
         "Files",
@@ -82,6 +85,7 @@ else:
         "UnknownName",
         "add_special",
         "convert",
+        "doctor",
         "encode_corpus",
         "encodings",
         "explain",
@@ -89,6 +93,8 @@ else:
         "files",
         "formats",
         "load",
+        "metrics",
+        "parity",
         "patterns",
         "prune",
         "rewind",

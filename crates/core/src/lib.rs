@@ -10,6 +10,7 @@
 //! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
 //! 5. corpus → merges: [`count`], then [`train`].
 //! 6. [`table`]: the token tables of files.
+//! 7. looking inside: [`facts`] of tokens by their bytes, and the [`tally`] of an encoding.
 //!
 //! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
 //! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`], [`slots`]) and
@@ -31,6 +32,7 @@ pub mod cuts;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod facts;
 pub mod forward;
 pub mod index;
 pub mod joint;
@@ -55,6 +57,7 @@ pub mod spread;
 pub mod stream;
 pub mod stretch;
 pub mod table;
+pub mod tally;
 pub mod train;
 pub mod vocab;
 

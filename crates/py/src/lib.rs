@@ -11,6 +11,7 @@ mod ids;
 mod objects;
 mod stream;
 mod tables;
+mod tally;
 mod text;
 mod training;
 mod vocab;
@@ -25,7 +26,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::TextStream>()?;
     module.add_class::<training::PieceCounts>()?;
     module.add_class::<training::Merges>()?;
+    module.add_class::<tally::Tally>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
+    module.add_function(wrap_pyfunction!(tally::always_cut, module)?)?;
+    module.add_function(wrap_pyfunction!(tally::token_facts, module)?)?;
     tables::register(module)
 }

@@ -14,8 +14,9 @@ import typer
 import toksmith
 from toksmith import _render
 
-from ._explain import compare, explain
 from ._convert import convert
+from ._explain import compare, explain
+from ._inside import doctor, measure, parity
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -40,6 +41,9 @@ COMMANDS = (
     Command(compare, "toksmith compare notes.txt -t gpt2 -t o200k_base"),
     Command(convert, "toksmith convert cl100k_base tokenizer.json"),
     Command(encodings, "toksmith encodings"),
+    Command(measure, "toksmith measure book.txt -t o200k_base"),
+    Command(parity, "toksmith parity en=english.txt ko=korean.txt -t cl100k_base"),
+    Command(doctor, "toksmith doctor -t gpt2"),
 )
 
 app = typer.Typer(
