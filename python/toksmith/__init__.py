@@ -17,10 +17,11 @@ except ImportError as problem:  # pragma: no cover - the build is missing, and o
         raise ImportError("the compiled core of toksmith is missing; build it with `make`") from _MISSING_CORE
 
 else:
-    from . import explain
+    from . import explain, metrics
     from ._convert import ConversionReport, convert
     from ._corpus import Files, files
     from ._counts import PieceCounts, count_pieces
+    from ._doctor import Diagnosis, doctor
     from ._encodings import encodings
     from ._errors import (
         CannotRepresent,
@@ -49,6 +50,7 @@ else:
     from ._sweep import SweepRow, rewind, sweep
     from ._tokenizer import Tokenizer
     from ._training import train
+    from .metrics import parity
 
     __version__ = _core.__version__
 
@@ -58,6 +60,7 @@ else:
         "Chunk",
         "ConversionReport",
         "CorpusError",
+        "Diagnosis",
         "DownloadError",
         "EncodedCorpus",
         "Encoding",
@@ -92,6 +95,7 @@ else:
         "add_special",
         "convert",
         "count_pieces",
+        "doctor",
         "encode_corpus",
         "encodings",
         "explain",
@@ -99,6 +103,8 @@ else:
         "files",
         "formats",
         "load",
+        "metrics",
+        "parity",
         "patterns",
         "prune",
         "rewind",

@@ -13,6 +13,7 @@
 //!    [`tally`], and [`runs`] on disk) makes [`count`]s in an [`arena`]
 //!    (lines: [`tsv`]), then [`train`].
 //! 6. [`table`]: the token tables of files.
+//! 7. looking inside: [`facts`] of tokens by their bytes, and the [`sums`] of an encoding.
 //!
 //! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
 //! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`], [`slots`]) and
@@ -37,6 +38,7 @@ pub mod cuts;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod facts;
 pub mod forward;
 pub mod index;
 pub mod joint;
@@ -65,6 +67,7 @@ pub mod split;
 pub mod spread;
 pub mod stream;
 pub mod stretch;
+pub mod sums;
 pub mod table;
 pub mod tally;
 pub mod tallying;

@@ -13,6 +13,7 @@ mod objects;
 mod offsets;
 mod stream;
 mod tables;
+mod tally;
 mod text;
 mod training;
 mod vocab;
@@ -31,7 +32,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_ragged_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
+    module.add_class::<tally::Tally>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
+    module.add_function(wrap_pyfunction!(tally::always_cut, module)?)?;
+    module.add_function(wrap_pyfunction!(tally::token_facts, module)?)?;
     tables::register(module)
 }

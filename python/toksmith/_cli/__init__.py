@@ -17,6 +17,7 @@ from toksmith import _render
 from ._convert import convert
 from ._counts import count_pieces, merge_counts
 from ._explain import compare, explain
+from ._inside import doctor, measure, parity
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -43,6 +44,9 @@ COMMANDS = (
     Command(encodings, "toksmith encodings"),
     Command(count_pieces, "toksmith count-pieces shard-0.jsonl.gz -o counts-0.parquet --pattern cl100k"),
     Command(merge_counts, "toksmith merge-counts counts-*.parquet -o counts.parquet"),
+    Command(measure, "toksmith measure book.txt -t o200k_base"),
+    Command(parity, "toksmith parity en=english.txt ko=korean.txt -t cl100k_base"),
+    Command(doctor, "toksmith doctor -t gpt2"),
 )
 
 app = typer.Typer(
