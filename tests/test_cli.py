@@ -261,8 +261,8 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(monkeypatch: pytest.
         say = options.pop("progress")
         for phase, done, total, elapsed_s in [
             ("counting", 1, None, 1.0),
-            ("counting", 2000, None, 5.5),
-            ("merging", 3, 9, 11),
+            ("counting", 2000, None, 60.4),
+            ("merging", 3, 9, 121),
         ]:
             if say:
                 say(toksmith.Progress(phase, done, total, elapsed_s))
@@ -270,7 +270,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(monkeypatch: pytest.
 
     monkeypatch.setattr(toksmith, "train", slow)
     result = run("train", "--json", "--merges", "2", stdin=TEXT)
-    lines = ["counting: 2,000 bytes after 6 s", "merging: 3 of 9 merges after 11 s"]
+    lines = ["counting: 2,000 bytes after 60 s", "merging: 3 of 9 merges after 121 s"]
     assert result.stderr.splitlines() == [f"toksmith: {line}" for line in lines]
     assert json.loads(result.stdout)["symbols"]
     assert run("train", "--json", "--merges", "2", "--quiet", stdin=TEXT).stderr == ""

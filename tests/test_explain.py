@@ -51,6 +51,15 @@ def test_pieces_and_tokens_lie_where_they_are(tok: Tokenizer) -> None:
     check_shown(found)
 
 
+def test_a_text_of_only_special_tokens(tok: Tokenizer) -> None:
+    found = explain.pieces(tok, "<|end|><|end|>", special="allow")
+    assert [token.kind for token in found.tokens] == ["special"] * 2
+    assert found.ends == (7, 14)
+    check_shown(found)
+    check_shown(explain.compare({"a": tok, "b": tok}, "<|end|>", special="allow"))
+    check_shown(explain.budget(tok, "<|end|>", special="allow"))
+
+
 def test_a_special_token_is_plain_text_unless_it_is_allowed(tok: Tokenizer) -> None:
     assert len(explain.pieces(tok, "<|end|>").ends) > 1
     with pytest.raises(toksmith.SpecialTokenInText):

@@ -26,7 +26,7 @@ def tok() -> Tokenizer:
 
 def test_the_table_of_formats() -> None:
     rows = toksmith.formats()
-    assert list(rows) == ["native", "tiktoken", "merge_dict", "tokenizer_json", "sentencepiece", "gpt2"]
+    assert list(rows) == ["native", "tiktoken", "merge_dict", "tokenizer_json", "sentencepiece", "gpt2", "tekken", "minbpe", "stoi"]
     for name, row in rows.items():
         assert row.name == name
         assert row.suffixes
@@ -35,7 +35,7 @@ def test_the_table_of_formats() -> None:
         rows["other"] = rows["native"]  # type: ignore[index]
 
 
-LOAD_ONLY = {"sentencepiece"}
+LOAD_ONLY = {"sentencepiece", "tekken", "stoi"}  # or of models of another kind: see tests/test_format_rows.py
 
 
 @pytest.mark.parametrize("name", [name for name in toksmith.formats() if name not in LOAD_ONLY])

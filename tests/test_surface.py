@@ -8,6 +8,9 @@ text. Commands that set up the checkout itself are left out. `.venv` in a comman
 A block under the line `<!-- needs: corpora/a.txt vocab/b.tiktoken -->` finds these files of the shared test data in its
 folder, which is also the cache of published encodings. Where one is missing the block is left out, and the test, after
 all other blocks ran, is a skipped one that names what it lacks.
+
+A picture that a block writes into its folder is the one that stands committed in `pictures/` beside the document;
+`TOKSMITH_PICTURES=1` writes those anew.
 """
 
 from __future__ import annotations
@@ -175,8 +178,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_documents_run(document: Path, folder: Path) -> None:
-    blocks = run_document(document.read_text(encoding="utf-8"), folder, document.name)
-    assert blocks or document != ROOT / "README.md"
+    try:
+        blocks = run_document(document.read_text(encoding="utf-8"), folder, document.name)
+        assert blocks or document != ROOT / "README.md"
+    finally:
+        check_pictures(folder, document.parent / "pictures")
+
+
+def check_pictures(folder: Path, committed: Path) -> None:
+    """Holds the pictures that a document made to those that it shows."""
+    for made in sorted(folder.glob("*.svg")):
+        content = made.read_text(encoding="utf-8")
+        if os.environ.get("TOKSMITH_PICTURES"):
+            (committed / made.name).write_text(content, encoding="utf-8")
+        assert content == (committed / made.name).read_text(encoding="utf-8"), f"{made.name} is another picture now"
 
 
 WRONG = {
@@ -228,6 +243,16 @@ $ test -x .venv/bin/python
 
 def test_a_right_document_runs(folder: Path) -> None:
     assert run_document(RIGHT, folder, "right.md") == 3
+
+
+def test_a_picture_is_the_committed_one(folder: Path) -> None:
+    (folder / "pictures").mkdir()
+    (folder / "pictures" / "a.svg").write_text("<svg/>", encoding="utf-8")
+    run_document("```console\n$ printf '<svg/>' > a.svg\n```", folder, "picture.md")
+    check_pictures(folder, folder / "pictures")
+    (folder / "a.svg").write_text("<svg />", encoding="utf-8")
+    with pytest.raises(AssertionError, match="another picture"):
+        check_pictures(folder, folder / "pictures")
 
 
 def test_a_block_finds_what_it_needs_or_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

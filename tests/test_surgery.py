@@ -1,8 +1,11 @@
 """Surgery keeps its promises: ids that may stay stay, what is added is reached, what is left works as before."""
 
+import gzip
 import itertools
+import json
 import os
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,6 +16,7 @@ import toksmith
 from toksmith import CorpusError, InvalidOption, ModelError, Tokenizer
 
 CASES = 500 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60
+HINDI = 2000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 150
 LETTERS = "aab bcé日 \n"
 
 
@@ -148,3 +152,25 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(ModelError, match="its kind is 'words'"):
         toksmith.extend(words, "low", 1)
     assert len(toksmith.prune(words, 1)[0]) == 1
+
+
+def test_cl100k_learns_hindi(vocab_dir: Path, corpora_dir: Path) -> None:
+    with gzip.open(corpora_dir / "hindi.jsonl.gz", "rt", encoding="utf-8") as lines:
+        hindi = [json.loads(line)["text"] for line in itertools.islice(lines, HINDI)]
+    with gzip.open(corpora_dir / "english.jsonl.gz", "rt", encoding="utf-8") as lines:
+        english = [json.loads(line)["text"] for line in itertools.islice(lines, 100)]
+    unseen = hindi[::10]
+    tok = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k")
+    more, map = toksmith.extend(tok, [text for place, text in enumerate(hindi) if place % 10], 200)
+    assert more.count_batch(unseen).sum() < 0.93 * tok.count_batch(unseen).sum()
+    assert len(more) == len(tok) + 200 and len(map.sources) == len(more)
+    for text in [*unseen, *english]:
+        before, after = tok.encode(text, special="text"), more.encode(text, special="text")
+        assert more.decode(after) == text
+        assert before == after or max(after) >= tok.vocab_size
+    fewer, map = toksmith.prune(tok, 20_000, corpus=english)
+    gone = {id for id in range(tok.vocab_size) if map[id] is None}
+    for text in english:
+        before = tok.encode(text, special="text")
+        if not gone & set(before):
+            assert fewer.encode(text, special="text") == [map[id] for id in before]

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use crate::chars::Chars;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::merge::{Scratch, merge};
+use crate::offsets::Spans;
 use crate::parallel::{Stop, map};
 use crate::pieces::{Pieces, Session};
-use crate::special::{AddedTokens, Allow, Segment};
+use crate::special::{AddedTokens, Allow, Flags, Segment};
 use crate::split::{Splitter, Text, slow};
 use crate::staged::{Call, Stages};
 use crate::steps::{Line, normalize};
@@ -87,7 +88,7 @@ impl Encoder {
         self.staged
     }
 
-    /// The tables.
+    /// The vocabulary.
     #[must_use]
     pub fn vocab(&self) -> &Vocab {
         &self.vocab
@@ -97,6 +98,13 @@ impl Encoder {
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.slow
+    }
+
+    /// Whether a text between added tokens is one piece, as it is.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        let flagged = self.added.tokens().iter().any(|token| token.flags != Flags::default());
+        self.splitter.is_none() && self.chars.is_none() && !self.staged && !flagged
     }
 
     /// Text to pieces.
@@ -132,34 +140,125 @@ impl Encoder {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         self.added.cut(text.as_bytes(), allow, |segment| match segment {
-            Segment::Token(id) => {
+            Segment::Token(id, _) => {
                 out.push(id);
                 Ok(())
-            }
-            Segment::Text(start, end) if let Some(chars) = &self.chars => {
-                chars.encode(text.part(start, end), self.slow, stop, out).map_err(|error| error.shifted(start))
             }
             Segment::Text(start, end) if self.staged => Call { encoder: self, allow, stop, session, out }
                 .text(text.part(start, end), start)
                 .map_err(|error| error.shifted(start)),
             Segment::Text(start, end) => {
-                self.encode_plain(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
+                self.encode_part(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
             }
         })
     }
 
-    /// Appends the ids of a text without added tokens: splits and merges.
-    pub(crate) fn encode_plain(
+    /// The same with the range of each id in the text.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn encode_with_offsets(
+        &self,
+        text: Text<'_>,
+        allow: &Allow,
+        stop: &Stop,
+        session: &mut Session,
+        (out, spans): (&mut Vec<u32>, &mut Spans),
+    ) -> Result<()> {
+        spans.begin();
+        self.added.cut(text.as_bytes(), allow, |segment| match segment {
+            Segment::Token(id, end) => {
+                out.push(id);
+                spans.push(end, end);
+                Ok(())
+            }
+            Segment::Text(start, end) => {
+                let part = text.part(start, end);
+                let first = out.len();
+                if self.staged {
+                    let invariant = "where ids come from is not told through steps, flags and unknown characters yet";
+                    return Err(Error::model(invariant, None));
+                }
+                if let Some(chars) = &self.chars {
+                    let result = chars.encode_with_offsets(part, start, (self.slow, stop), (&mut *out, &mut *spans));
+                    return result.map_err(|error| error.shifted(start));
+                }
+                self.encode_part(part, stop, session, out).map_err(|error| error.shifted(start))?;
+                spans.extend(out[first..].iter().map(|&id| self.vocab.width(id)));
+                Ok(())
+            }
+        })?;
+        spans.finish(text);
+        Ok(())
+    }
+
+    /// The number of ids of a text, which are not kept; `room` is a buffer for some of them.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn count(
+        &self,
+        text: Text<'_>,
+        allow: &Allow,
+        stop: &Stop,
+        session: &mut Session,
+        room: &mut Vec<u32>,
+    ) -> Result<u64> {
+        let mut count = 0;
+        self.added.cut(text.as_bytes(), allow, |segment| {
+            count += match segment {
+                Segment::Token(..) => 1,
+                Segment::Text(start, end) if self.staged => {
+                    room.clear();
+                    let part = text.part(start, end);
+                    let counted = Call { encoder: self, allow, stop, session, out: &mut *room }.text(part, start);
+                    counted.map_err(|error| error.shifted(start))?;
+                    room.len() as u64
+                }
+                Segment::Text(start, end) => {
+                    let counted = self.count_part(text.part(start, end), stop, session, room);
+                    counted.map_err(|error| error.shifted(start))?
+                }
+            };
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    fn count_part(&self, text: Text<'_>, stop: &Stop, session: &mut Session, room: &mut Vec<u32>) -> Result<u64> {
+        room.clear();
+        if self.slow || self.chars.is_some() {
+            self.encode_part(text, stop, session, room)?;
+            return Ok(room.len() as u64);
+        }
+        let mut count = 0;
+        let mut ends = session.ends.take().unwrap_or_default();
+        let mut pieces = Pieces::new(&self.vocab, session, stop, text.as_bytes(), room);
+        let counted = self.splitter.ends(text, &mut ends, |ends| {
+            pieces.take(ends)?;
+            count += pieces.count();
+            Ok(())
+        });
+        let result = counted.and_then(|()| pieces.finish());
+        session.ends = Some(ends);
+        result.map(|()| count + room.len() as u64)
+    }
+
+    /// Appends the ids of a text without added tokens, which goes through no stage.
+    pub(crate) fn encode_part(
         &self,
         text: Text<'_>,
         stop: &Stop,
         session: &mut Session,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if self.slow {
-            return self.encode_slowly(text, stop, &mut session.scratch, out);
+        if let Some(chars) = &self.chars {
+            chars.encode(text, self.slow, stop, out)
+        } else if self.slow {
+            self.encode_slowly(text, stop, &mut session.scratch, out)
+        } else {
+            self.encode_ordinary(text, stop, session, out)
         }
-        self.encode_ordinary(text, stop, session, out)
     }
 
     fn encode_ordinary(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
@@ -205,11 +304,7 @@ impl Encoder {
     /// # Errors
     /// Those of [`Self::encode_batch`].
     pub fn count_batch(&self, texts: &[Text<'_>], allow: &Allow, threads: usize, stop: &Stop) -> Result<Vec<u64>> {
-        self.each(texts, threads, stop, |text, session| {
-            let mut ids = Vec::new();
-            self.encode(text, allow, stop, session, &mut ids)?;
-            Ok(ids.len() as u64)
-        })
+        self.each(texts, threads, stop, |text, session| self.count(text, allow, stop, session, &mut Vec::new()))
     }
 
     fn each<T: Send>(
@@ -243,6 +338,8 @@ mod tests {
         let mut session = Session::default();
         encoder.encode_ordinary(text, &stop, &mut session, &mut new).unwrap();
         encoder.encode_ordinary(text, &stop, &mut session, &mut filled).unwrap();
+        let count = encoder.count_part(text, &stop, &mut session, &mut Vec::new()).unwrap();
+        assert_eq!(slow.len() as u64, count);
         assert_eq!(slow, new);
         assert_eq!(slow, filled);
         slow

@@ -6,12 +6,16 @@
 //!    [`encode`] conducts, one text or many ([`parallel`], [`ordered`]). Long texts are cut ([`cuts`]) and spread over
 //!    threads ([`spread`]), and files are read a part at a time ([`stream`]).
 //!    [`chars`] does all of it where a text is one piece of characters: [`normalize`] (with [`charsmap`]), then
-//!    [`char_merge`] (on [`char_index`]).
+//!    [`char_merge`] (on [`char_index`]). [`offsets`] says where ids come from, [`settled`] which of
+//!    them no later text changes.
 //!    Where more is done to a text than cutting and merging, [`staged`] conducts: [`steps`] normalize and cut it, and
 //!    [`symbols`] are what pieces of characters are made of.
 //! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
-//! 5. corpus → merges: [`count`], then [`train`].
+//! 5. corpus → merges: [`counter`] ([`rows`] of JSON, [`tallying`] into a
+//!    [`tally`], and [`runs`] on disk) makes [`count`]s in an [`arena`]
+//!    (lines: [`tsv`]), then [`train`].
 //! 6. [`table`]: the token tables of files.
+//! 7. looking inside: [`facts`] of tokens by their bytes, and the [`sums`] of an encoding.
 //!
 //! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
 //! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`], [`slots`]) and
@@ -21,33 +25,42 @@
 //!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
+pub mod arena;
 pub mod cache;
 pub mod char_cuts;
 pub mod char_index;
 pub mod char_merge;
+mod char_offsets;
 pub mod chars;
 pub mod charsmap;
 pub mod count;
+pub mod counter;
 pub mod crossing;
 pub mod cuts;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod facts;
 pub mod forward;
 pub mod index;
 pub mod joint;
 pub mod key;
 pub mod merge;
 pub mod normalize;
+pub mod offsets;
 mod once;
 pub mod ordered;
+mod origins;
 pub mod parallel;
 pub mod pattern;
 pub mod period;
 pub mod pieces;
 pub mod prefix;
+pub mod rows;
+pub mod runs;
 pub mod scan;
 pub mod segments;
+pub mod settled;
 pub mod shown;
 pub mod simd;
 pub mod slots;
@@ -58,9 +71,13 @@ pub mod staged;
 pub mod steps;
 pub mod stream;
 pub mod stretch;
+pub mod sums;
 pub mod symbols;
 pub mod table;
+pub mod tally;
+pub mod tallying;
 pub mod train;
+pub mod tsv;
 pub mod vocab;
 
 pub use error::{Error, Result};

@@ -54,8 +54,8 @@ pub enum Allow {
 pub enum Segment {
     /// Text to split: where it starts and ends.
     Text(usize, usize),
-    /// An added token's id.
-    Token(u32),
+    /// An added token's id, and where it ends.
+    Token(u32, usize),
 }
 
 /// The added tokens of a tokenizer, ready to be searched.
@@ -161,6 +161,17 @@ impl AddedTokens {
         false
     }
 
+    /// How many bytes at the end of `text` some token's content may have begun with, that more text would complete.
+    #[must_use]
+    pub fn begun(&self, text: &[u8]) -> usize {
+        let most = text.len().min(self.longest.saturating_sub(1));
+        let begins = |len: usize| {
+            let end = &text[text.len() - len..];
+            self.tokens.iter().any(|token| token.content.len() > len && token.content.as_bytes().starts_with(end))
+        };
+        (1..=most).rev().find(|&len| begins(len)).unwrap_or(0)
+    }
+
     /// Calls `each` with every part of `text`, in order; empty text parts are left out.
     ///
     /// # Errors
@@ -201,7 +212,7 @@ impl AddedTokens {
             if at < start {
                 each(Segment::Text(at, start))?;
             }
-            each(Segment::Token(token.id))?;
+            each(Segment::Token(token.id, end))?;
             at = end;
         }
         if at < text.len() { each(Segment::Text(at, text.len())) } else { Ok(()) }
@@ -286,7 +297,7 @@ mod tests {
         tokens().cut(text.as_bytes(), allow, |segment| {
             parts.push(match segment {
                 Segment::Text(start, end) => format!("{}@{start}", &text[start..end]),
-                Segment::Token(id) => id.to_string(),
+                Segment::Token(id, _) => id.to_string(),
             });
             Ok(())
         })?;
@@ -327,9 +338,15 @@ mod tests {
             added.cut(text.as_bytes(), &Allow::Text, |segment| Ok(parts.push(segment))).unwrap();
             parts
         };
-        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1), Segment::Text(8, 10)]);
-        assert_eq!(cut("<r>  <l>"), [Segment::Token(2), Segment::Token(1)]);
-        assert_eq!(cut("w ww é w"), [Segment::Token(3), Segment::Text(1, 8), Segment::Token(3)]);
+        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 8), Segment::Text(8, 10)]);
+        assert_eq!(cut("<r>  <l>"), [Segment::Token(2, 5), Segment::Token(1, 8)]);
+        assert_eq!(cut("w ww é w"), [Segment::Token(3, 1), Segment::Text(1, 8), Segment::Token(3, 9)]);
+    }
+
+    #[test]
+    fn contents_may_have_begun_at_the_end() {
+        let begun = |text: &str| tokens().begun(text.as_bytes());
+        assert_eq!((begun("x<"), begun("x<a"), begun("x<ab"), begun("##"), begun("a#"), begun("")), (1, 2, 0, 1, 1, 0));
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Call<'_> {
         }
         let normal = line;
         encoder.added().cut_normalized(normal.text(), self.allow, |segment| match segment {
-            Segment::Token(id) => {
+            Segment::Token(id, _) => {
                 self.out.push(id);
                 Ok(())
             }
@@ -142,7 +142,7 @@ impl Call<'_> {
             return self.pieces(&text, &ends);
         }
         if encoder.stages().symbols.is_none() {
-            return encoder.encode_plain(Text::Str(line.text()), self.stop, self.session, self.out);
+            return encoder.encode_part(Text::Str(line.text()), self.stop, self.session, self.out);
         }
         let text = line.text();
         let mut at = 0;

@@ -81,6 +81,35 @@ def token_parts(tokens: Sequence[bytes]) -> list[list[Part]]:
     ('a·<E0>', '<A4><A8>न')
     """
     drawn: list[list[Part]] = [[] for _ in tokens]
+    known: dict[bytes, list[Part]] = {}
+    cut: list[int] = []  # the places of neighbours that are not whole characters by themselves
+    for place, token in enumerate(tokens):
+        if token not in known and is_whole(token):
+            known[token] = cut_parts([token])[0]
+        if token not in known:
+            cut.append(place)
+            continue
+        # A whole token begins with the first byte of a character, so that nothing before it reaches into it.
+        for other, parts in zip(cut, cut_parts([tokens[other] for other in cut]), strict=True):
+            drawn[other] = parts
+        cut.clear()
+        drawn[place] = known[token]
+    for other, parts in zip(cut, cut_parts([tokens[other] for other in cut]), strict=True):
+        drawn[other] = parts
+    return drawn
+
+
+def is_whole(token: bytes) -> bool:
+    """Whether a token is whole characters by itself, and not empty."""
+    try:
+        return bool(token.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def cut_parts(tokens: Sequence[bytes]) -> list[list[Part]]:
+    """The same for any tokens, byte by byte."""
+    drawn: list[list[Part]] = [[] for _ in tokens]
     place, room = -1, 0  # the token under the cursor, and how many of its bytes are still to be drawn
     for char in b"".join(tokens).decode("utf-8", "surrogateescape"):
         data = rest = char.encode("utf-8", "surrogateescape")

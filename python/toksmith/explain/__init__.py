@@ -23,6 +23,7 @@ from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
 from ._pieces import Pieces, Token, pieces
 from ._rules import Symbol, Use
+from ._spread import Lengths, Ranks, lengths, ranks
 from ._tree import Node, Tree, tree
 
 __all__ = [
@@ -37,12 +38,14 @@ __all__ = [
     "Event",
     "Finding",
     "History",
+    "Lengths",
     "Lint",
     "LintRow",
     "MergeStep",
     "Merges",
     "Node",
     "Pieces",
+    "Ranks",
     "Symbol",
     "Token",
     "Tree",
@@ -50,8 +53,10 @@ __all__ = [
     "budget",
     "compare",
     "history",
+    "lengths",
     "lint",
     "merges",
     "pieces",
+    "ranks",
     "tree",
 ]

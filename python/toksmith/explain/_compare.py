@@ -113,9 +113,11 @@ class Comparison:
             yield Line("all cut alike")
             return
         rows = [self.row(found) for found in self.differences[:MOST_DIFFERENCES]]
-        more = f", of {len(self.differences):,}" if len(self.differences) > MOST_DIFFERENCES else ""
+        more = (
+            f" (the first {MOST_DIFFERENCES} of {len(self.differences):,})" if len(rows) < len(self.differences) else ""
+        )
         heads = ["byte", *self.cuts]
-        yield Table(heads, rows, f"where they differ (the first {len(rows)}{more})", left=range(1, len(heads)))
+        yield Table(heads, rows, f"where they differ{more}", left=range(1, len(heads)))
 
     def row(self, found: Difference) -> list[str]:
         """One difference in a table."""
@@ -159,7 +161,7 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     large (▏▏: a cut that not all make)
     ▏a▏·low
     <BLANKLINE>
-    where they differ (the first 1)
+    where they differ
     byte  small    large
        1  ▏·▏lo▏w  ▏·low
     """

@@ -1,27 +1,41 @@
 """Documents of a corpus: texts in memory, files and folders, one after another, in a fixed order.
 
-A `.txt` file is one document, a `.jsonl` file has one in each line; `.gz` is opened. Other files are one document.
-Files are read as bytes, so that text that is no UTF-8 is kept as it is.
+A `.txt` file is one document; `.jsonl` and `.parquet` files have one in each row; `.gz` and `.zst` are opened. Other files
+are one document. Files are read as bytes, so that text that is no UTF-8 is kept as it is. `_blocks.py` reads the same
+ahead, in blocks that the core counts; `_parquet.py` reads Parquet.
 """
 
 from __future__ import annotations
 
 import glob
-import gzip
 import json
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ._errors import CorpusError, InvalidOption
-from ._text_files import readable
+from .._errors import CorpusError, InvalidOption
+from .._text_files import PACKED, opened, readable
+from ._parquet import columns
 
-__all__ = ["Corpus", "Document", "Files", "WholeFile", "documents", "files", "parts"]
+__all__ = [
+    "Corpus",
+    "Document",
+    "File",
+    "Files",
+    "WholeFile",
+    "documents",
+    "files",
+    "kind_of",
+    "parts",
+    "row_text",
+    "sources",
+]
 
-SUFFIXES_IN_FOLDERS = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
-NOT_READ_YET = (".parquet", ".zst")
+LOG = logging.getLogger("toksmith")
+SUFFIXES_IN_FOLDERS = (".parquet", *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,14 @@ class WholeFile:
 
 
 @dataclass(frozen=True)
+class File:
+    """A file whose documents are not read yet."""
+
+    path: Path
+    field: str
+
+
+@dataclass(frozen=True)
 class Files:
     """Files named by globs, made by `files`."""
 
@@ -64,16 +86,18 @@ class Files:
     field: str = "text"
 
     def paths(self) -> Iterator[Path]:
-        """The files, each glob's sorted by name; a file that two globs name comes once."""
-        seen: set[str] = set()
+        """The files, each glob's sorted by name; a file that two globs name comes once, which the log says."""
+        seen: dict[str, str] = {}
         for pattern in self.globs:
             found = sorted(glob.glob(pattern, recursive=True))
             if not found:
                 raise CorpusError(pattern, None, "no file has this name")
             for name in found:
-                if name not in seen:
-                    seen.add(name)
+                before = seen.setdefault(os.path.realpath(name), pattern)
+                if before is pattern:
                     yield Path(name)
+                else:
+                    LOG.warning("%s is named by %r and by %r; it is read once", name, before, pattern)
 
 
 Item = str | bytes | os.PathLike[str] | Files | BinaryIO
@@ -85,7 +109,7 @@ def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
 
     Args:
         globs: Paths, `*`, `?`, `[…]` and `**` allowed.
-        field: The field of a `.jsonl` row that holds the text.
+        field: The field of a `.jsonl` row, or the column of a Parquet file, that holds the text.
 
     >>> import toksmith
     >>> toksmith.files("data/*.jsonl", field="content")
@@ -103,27 +127,54 @@ def documents(corpus: Corpus) -> Iterator[str | bytes]:
 
 
 def parts(corpus: Corpus) -> Iterator[Document | WholeFile]:
-    """The documents of a corpus, in order; those that are whole files are not read yet.
+    """The documents of a corpus, in order; those that are whole files are not read yet. Errors are those of `sources`.
 
     Raises:
-        CorpusError: A file is missing or cannot be read, or a row has no text.
+        CorpusError: A file cannot be read, or a row has no text.
+    """
+    for number, source in enumerate(sources(corpus)):
+        if isinstance(source, File):
+            yield from in_file(source)
+        elif isinstance(source, WholeFile):
+            yield source
+        else:
+            yield Document(source, None, None if isinstance(corpus, (str, bytes)) else number)
+
+
+def sources(corpus: Corpus) -> Iterator[str | bytes | WholeFile | File]:
+    """The texts, open files and files of a corpus, in order. No file is read.
+
+    Raises:
+        CorpusError: There is no such file.
         InvalidOption: A short `str` names an existing file: it is nearly always meant as a path.
         TypeError: An item is neither text nor path nor open file.
     """
     if isinstance(corpus, str):
         refuse_file_name(corpus)
     if isinstance(corpus, (str, bytes, Files, os.PathLike)) or hasattr(corpus, "read"):
-        yield from in_item(corpus, None)
-        return
+        corpus = [cast("Item", corpus)]
+    seen: set[str] = set()
     for number, item in enumerate(corpus):
-        yield from in_item(item, number)
+        if isinstance(item, (str, bytes)):
+            yield item
+            continue
+        for source in in_item(item, number):
+            if isinstance(source, File):
+                say_if_again(source.path, seen)
+            yield source
 
 
-def in_item(item: object, number: int | None) -> Iterator[Document | WholeFile]:
-    """The documents of one item of a corpus."""
-    if isinstance(item, (str, bytes)):
-        yield Document(item, None, number)
-    elif isinstance(item, Files):
+def say_if_again(path: Path, seen: set[str]) -> None:
+    """Who names a file twice may mean that it counts twice, but is told."""
+    name = os.path.realpath(path)
+    if name in seen:
+        LOG.warning("%s is named again; its documents count again", path)
+    seen.add(name)
+
+
+def in_item(item: object, number: int) -> Iterator[WholeFile | File]:
+    """The sources of one item of a corpus that is no text."""
+    if isinstance(item, Files):
         for path in item.paths():
             yield from in_path(path, item.field)
     elif isinstance(item, os.PathLike):
@@ -131,8 +182,7 @@ def in_item(item: object, number: int | None) -> Iterator[Document | WholeFile]:
     elif hasattr(item, "read"):
         yield WholeFile(cast("BinaryIO", item))
     else:
-        where = "" if number is None else f"document {number}: "
-        raise TypeError(f"{where}expected str, bytes or a path, not {type(item).__name__}")
+        raise TypeError(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
 
 
 def refuse_file_name(text: str) -> None:
@@ -141,34 +191,39 @@ def refuse_file_name(text: str) -> None:
         raise InvalidOption("corpus", text, f"a text; to read that file pass pathlib.Path({text!r})")
 
 
-def in_path(path: Path, field: str) -> Iterator[Document | WholeFile]:
-    """The documents of a file, or of the text files below a folder in the order of their names."""
+def in_path(path: Path, field: str) -> Iterator[File]:
+    """A file, or the files of texts below a folder in the order of their names."""
     if not os.path.isdir(path):
-        yield from in_file(path, field)
+        yield File(path, field)
         return
     inside = sorted(item for item in path.rglob("*") if item.name.endswith(SUFFIXES_IN_FOLDERS) and item.is_file())
     if not inside:
         raise CorpusError(str(path), None, f"the folder holds no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
     for item in inside:
-        yield from in_file(item, field)
+        yield File(item, field)
 
 
-def in_file(path: Path, field: str) -> Iterator[Document | WholeFile]:
+def kind_of(path: Path) -> str:
+    """What the name of a file says that it holds: ".jsonl", ".parquet", or anything else for one text."""
+    if path.suffix == ".parquet":
+        return path.suffix
+    return path.with_suffix("").suffix if path.suffix in PACKED else path.suffix
+
+
+def in_file(file: File) -> Iterator[Document | WholeFile]:
     """The documents of one file."""
-    if path.suffix in NOT_READ_YET:
-        raise CorpusError(str(path), None, f"{path.suffix} files are not read; write .txt or .jsonl (.gz allowed)")
-    if not path.name.removesuffix(".gz").endswith(".jsonl"):
-        yield WholeFile(path)
-        return
-    with readable(path), opened(path) as stream:
-        for number, line in enumerate(stream):
-            if line.strip():
-                yield Document(row_text(line, path, number, field), str(path), number)
-
-
-def opened(path: Path) -> BinaryIO:
-    """The bytes of a file, unpacked."""
-    return cast("BinaryIO", gzip.open(path)) if path.suffix == ".gz" else open(path, "rb")
+    kind = kind_of(file.path)
+    if kind == ".jsonl":
+        with readable(file.path), opened(file.path) as stream:
+            for number, line in enumerate(stream):
+                if line.strip():
+                    yield Document(row_text(line, file.path, number, file.field), str(file.path), number)
+    elif kind == ".parquet":
+        for first, blob, ends, _ in columns(file.path, file.field, skip=False):
+            for number, (start, end) in enumerate(zip([0, *ends.tolist()], ends.tolist(), strict=False), first):
+                yield Document(blob[start:end], str(file.path), number)
+    else:
+        yield WholeFile(file.path)
 
 
 def row_text(line: bytes, path: Path, number: int, field: str) -> str:

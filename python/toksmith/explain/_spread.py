@@ -1,0 +1,161 @@
+"""How a vocabulary is spread: how long its tokens are, and how often each comes in a text, from the most frequent on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _render
+from .._render import Bars, Block, Line, Plot, Table, View
+from .._tokenizer import Special, Text
+from ._asked import Tokenizers, named_tokenizers
+
+__all__ = ["Lengths", "Ranks", "lengths", "ranks"]
+
+LONGEST = 24  # bytes that have a bar of their own; all above share one
+DECADES = (1, 10, 100, 1000, 10_000, 100_000)
+
+
+@dataclass(frozen=True, repr=False)
+class Lengths:
+    """How many tokens of each length there are.
+
+    Attributes:
+        counts: By tokenizer, the number of entries by their length in bytes.
+    """
+
+    counts: dict[str, dict[int, int]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as JSON values: pairs of length and count, ascending."""
+        return {"tokenizers": {name: [list(pair) for pair in found.items()] for name, found in self.counts.items()}}
+
+    def rows(self) -> list[tuple[str, list[int]]]:
+        """The lengths that have a bar, as they are named, and the count of each tokenizer."""
+        most = max((length for found in self.counts.values() for length in found), default=0)
+        drawn = [
+            (str(n), [found.get(n, 0) for found in self.counts.values()]) for n in range(1, min(most, LONGEST) + 1)
+        ]
+        if most > LONGEST:
+            more = [sum(n for length, n in found.items() if length > LONGEST) for found in self.counts.values()]
+            drawn.append((f"> {LONGEST}", more))
+        return drawn
+
+    def plot(self) -> Plot:
+        """The chart, as plain data."""
+        rows = self.rows()
+        series = {name: [counts[place] for _, counts in rows] for place, name in enumerate(self.counts)}
+        return Plot("Tokens by length", "bytes", "tokens", series, [name for name, _ in rows])
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View("tokens by length in bytes", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        for place, (name, found) in enumerate(self.counts.items()):
+            total = sum(found.values())
+            mean = sum(length * count for length, count in found.items()) / total if total else 0.0
+            yield Line(f"{name}: {total:,} tokens, {mean:.2f} bytes on average, the longest {max(found, default=0):,}")
+            yield Bars([(length, counts[place], f"{counts[place]:,}") for length, counts in self.rows()])
+
+    def __repr__(self) -> str:
+        return f"<Lengths of {', '.join(self.counts)}>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+    to_chart = _render.to_chart
+
+
+@dataclass(frozen=True, repr=False)
+class Ranks:
+    """How often each token comes in a text.
+
+    Attributes:
+        counts: By tokenizer, how often its most frequent token comes, then the next, and so on.
+    """
+
+    counts: dict[str, tuple[int, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as JSON values."""
+        return {"tokenizers": {name: list(found) for name, found in self.counts.items()}}
+
+    def plot(self) -> Plot:
+        """The chart, as plain data: both scales are logarithmic, and few points of the long tail are kept."""
+        series = {name: thinned(found) for name, found in self.counts.items()}
+        return Plot("Tokens by how often they come", "rank", "times", series, kind="curves")
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View("how often tokens come, from the most frequent on", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        most = max((len(found) for found in self.counts.values()), default=0)
+        decades = [rank for rank in DECADES if rank <= most]
+        rows = []
+        for name, found in self.counts.items():
+            once = sum(1 for times in found if times == 1)
+            at = [f"{found[rank - 1]:,}" if rank <= len(found) else "" for rank in decades]
+            rows.append([name, f"{sum(found):,}", f"{len(found):,}", f"{once:,}", *at])
+        heads = ["tokenizer", "tokens", "different", "once", *(f"rank {rank:,}" for rank in decades)]
+        yield Table(heads, rows)
+
+    def __repr__(self) -> str:
+        return f"<Ranks of {', '.join(self.counts)}>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+    to_chart = _render.to_chart
+
+
+def lengths(toks: Tokenizers) -> Lengths:
+    """How many tokens of each length a vocabulary holds, in bytes, special tokens left out.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> toksmith.explain.lengths({"low": tok}).counts
+    {'low': {1: 256, 2: 1, 3: 1, 4: 1}}
+    """
+    counts = {}
+    for name, tok in named_tokenizers(toks).items():
+        sizes, times = np.unique(np.diff(tok.model.tokens.ends, prepend=np.uint32(0)), return_counts=True)
+        counts[name] = dict(zip(sizes.tolist(), times.tolist(), strict=True))
+    return Lengths(counts)
+
+
+def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
+    """How often each token comes in a text, from the most frequent on: the curve that Zipf's law is about.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> print(toksmith.explain.ranks({"low": tok}, "low lower lowest"))
+    how often tokens come, from the most frequent on
+    tokenizer  tokens  different  once  rank 1
+    low             8          6     4       2
+    """
+    counts = {}
+    for name, tok in named_tokenizers(toks).items():
+        _, times = np.unique(tok.encode_array(text, special=special), return_counts=True)
+        counts[name] = tuple(np.sort(times)[::-1].tolist())
+    return Ranks(counts)
+
+
+def thinned(counts: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Rank and count at ranks that stand evenly on a logarithmic scale, the first and the last among them."""
+    if not counts:
+        return []
+    places = np.unique(np.geomspace(1, len(counts), 200).round().astype(int)).tolist()
+    return [(place, counts[place - 1]) for place in places]
