@@ -26,7 +26,17 @@ def tok() -> Tokenizer:
 
 def test_the_table_of_formats() -> None:
     rows = toksmith.formats()
-    assert list(rows) == ["native", "tiktoken", "merge_dict", "tokenizer_json", "sentencepiece", "gpt2", "tekken", "minbpe", "stoi"]
+    assert list(rows) == [
+        "native",
+        "tiktoken",
+        "merge_dict",
+        "tokenizer_json",
+        "sentencepiece",
+        "gpt2",
+        "tekken",
+        "minbpe",
+        "stoi",
+    ]
     for name, row in rows.items():
         assert row.name == name
         assert row.suffixes

@@ -4,8 +4,8 @@
 we save of it must load there and give the same again.
 """
 
-import base64
 import json
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from peers import scalar
 
 import toksmith
-from toksmith import Tokenizer, _formats
+from toksmith import ModelError, Tokenizer, _formats
+from toksmith._formats import _protobuf
 
 tokenizers: Any = pytest.importorskip(
     "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"
@@ -283,7 +284,7 @@ def test_parts_on_hard_texts(pair: tuple[Tokenizer, Any, Any]) -> None:
     for text in CORPUS:
         compared(tok, peer, text)
         compared(tok, again, text)
-    for id in range(0, tok.vocab_size, 7):
+    for id in tok.model.ids[::7].tolist():
         assert tok.decode([id]) == peer.decode([id], skip_special_tokens=False)
 
 
@@ -345,11 +346,42 @@ def normal_of(form: Any) -> Callable[[str], str]:
 
 def test_a_compiled_table_is_used_as_there(vocab_dir: Any) -> None:
     """`Precompiled`, with the table of a published model: clusters of characters go by the shortest key."""
-    model = toksmith.load(vocab_dir / "mistral_v1.model").model
-    charsmap = next((step["charsmap"] for step in model.normalizers if step["charsmap"]), "")
-    if not charsmap:
-        pytest.skip("the model has no table")
-    form = normalizers.Precompiled(base64.b64decode(charsmap))
+    path = vocab_dir / "sp_unigram_en.model"
+    charsmap = _protobuf.parse(path.read_bytes(), str(path)).normalizer_spec.precompiled_charsmap
+    form = normalizers.Precompiled(charsmap)
     own = normal_of(form)
     for text in [*CORPUS, "e\u0301 ①② ﬁ\u0301 Ａ\u0301 ㍿ｱﾞ"]:
         assert own(text) == form.normalize_str(text), text
+
+
+OFFSETS = ("Qwen", "spaces removed", "with a space before", "Falcon", "StarCoder")
+
+
+@pytest.mark.parametrize("name", OFFSETS)
+def test_ids_end_where_theirs_end(name: str) -> None:
+    """What a step removes belongs to the id after it here and to none there, so that only ends are compared."""
+    peer = PARTS[name]()
+    tok = loaded(peer.to_str())
+    for text in CORPUS:
+        text = unicodedata.normalize("NFC", text)
+        expected = peer.encode(text, add_special_tokens=False)
+        found = tok.encode_with_offsets(text, special="allow")
+        assert found.ids.tolist() == expected.ids
+        ends = [end for _, end in expected.offsets]
+        if ends and name != "spaces removed":
+            assert found.ends.tolist() == ends, text
+        assert found.ends.tolist()[:-1] == ends[:-1], text
+
+
+def test_what_is_composed_belongs_to_one_id() -> None:
+    tok = loaded(PARTS["Qwen"]().to_str())
+    text = "xe\u0301\u0302 a\u030ang"
+    found = tok.encode_with_offsets(text, unit="byte")
+    starts, ends = found.starts.tolist(), found.ends.tolist()
+    assert starts == [0, *ends[:-1]] and ends[-1] == len(text.encode()) and starts == sorted(starts)
+
+
+def test_unknown_characters_have_no_offsets_yet() -> None:
+    tok = loaded(PARTS["fused"]().to_str())
+    with pytest.raises(ModelError, match="where ids come from"):
+        tok.encode_with_offsets("abc")

@@ -201,6 +201,9 @@ class StreamDecoder:
         return rest
 
 
+REPLACEMENT = "\ufffd".encode()
+
+
 class Retold:
     """The bytes of a stream of ids where steps make a text of all tokens together: decodes from the start each time.
 
@@ -223,6 +226,8 @@ class Retold:
         self._ids = longer
         same = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), min(len(now), len(then)))
         settled = now[:same]
+        while settled.endswith(REPLACEMENT):  # bytes that may yet become a character
+            settled = settled[: -len(REPLACEMENT)]
         if not settled.startswith(self._told):
             return b"", False
         told, self._told = self._told, settled

@@ -40,11 +40,11 @@ impl Decoder {
         let added_size = added.iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
         let slots = vec![Slot::default(); vocab.size().max(added_size)];
         let mut decoder = Self { slots, long: Vec::new(), slow: slow(), shown: None, chain: None };
-        for id in 0..vocab.size() as u32 {
-            decoder.set(id, vocab.token(id).unwrap_or_default());
-        }
         for token in added {
             decoder.set(token.id, token.content.as_bytes());
+        }
+        for id in 0..vocab.size() as u32 {
+            decoder.set(id, vocab.token(id).unwrap_or_default());
         }
         decoder
     }

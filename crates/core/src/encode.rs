@@ -144,7 +144,7 @@ impl Encoder {
                 out.push(id);
                 Ok(())
             }
-            Segment::Text(start, end) if self.staged => Call { encoder: self, allow, stop, session, out }
+            Segment::Text(start, end) if self.staged => Call { encoder: self, allow, stop, session, out, spans: None }
                 .text(text.part(start, end), start)
                 .map_err(|error| error.shifted(start)),
             Segment::Text(start, end) => {
@@ -176,8 +176,13 @@ impl Encoder {
                 let part = text.part(start, end);
                 let first = out.len();
                 if self.staged {
-                    let invariant = "where ids come from is not told through steps, flags and unknown characters yet";
-                    return Err(Error::model(invariant, None));
+                    if self.stages.symbols.is_some() {
+                        let invariant = "where ids come from is not told of characters that may be unknown, yet";
+                        return Err(Error::model(invariant, None));
+                    }
+                    let mut call =
+                        Call { encoder: self, allow, stop, session, out: &mut *out, spans: Some(&mut *spans) };
+                    return call.text(part, start).map_err(|error| error.shifted(start));
                 }
                 if let Some(chars) = &self.chars {
                     let result = chars.encode_with_offsets(part, start, (self.slow, stop), (&mut *out, &mut *spans));
@@ -211,7 +216,8 @@ impl Encoder {
                 Segment::Text(start, end) if self.staged => {
                     room.clear();
                     let part = text.part(start, end);
-                    let counted = Call { encoder: self, allow, stop, session, out: &mut *room }.text(part, start);
+                    let counted =
+                        Call { encoder: self, allow, stop, session, out: &mut *room, spans: None }.text(part, start);
                     counted.map_err(|error| error.shifted(start))?;
                     room.len() as u64
                 }

@@ -44,6 +44,12 @@ impl Spans {
         self.at = end;
     }
 
+    /// The same, where what came before may have taken the text further already.
+    pub(crate) fn push_to(&mut self, end: usize, touched: usize) {
+        let end = end.max(self.at);
+        self.push(end, touched.max(end));
+    }
+
     /// The ranges of these ids, whose widths in bytes are known.
     #[inline]
     pub(crate) fn extend(&mut self, widths: impl ExactSizeIterator<Item = usize>) {

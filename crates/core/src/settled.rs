@@ -100,7 +100,7 @@ mod tests {
     use crate::merge::tests::{Draw, bytes_vocab};
     use crate::parallel::Stop;
     use crate::pattern::PATTERNS;
-    use crate::special::{AddedToken, AddedTokens, Allow};
+    use crate::special::{AddedToken, AddedTokens, Allow, Flags};
     use crate::split::{Splitter, Text};
     use std::sync::Arc;
 

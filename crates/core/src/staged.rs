@@ -5,13 +5,14 @@
 
 use crate::encode::Encoder;
 use crate::error::{Error, Result};
+use crate::offsets::Spans;
 use crate::parallel::Stop;
 use crate::pieces::{Pieces, Session};
-use crate::special::{Allow, Segment};
+use crate::special::{AddedToken, Allow, Segment};
 use crate::split::{Text, utf8_parts};
 use crate::steps::bytes::byte_of;
 use crate::steps::splitters::Prepend;
-use crate::steps::{Joined, Line, Normalizer, Splitter, normalize, split};
+use crate::steps::{Joined, Line, Normalizer, Origin, Splitter, normalize, split};
 use crate::symbols::Symbols;
 use crate::vocab::Unit;
 
@@ -33,12 +34,32 @@ impl Stages {
         self.normalizers.is_empty() && self.splitters.is_empty() && self.symbols.is_none()
     }
 
+    /// The added tokens as they show when they are decoded: those that are found in the normalized text show as they stand
+    /// there.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] when a regex engine gives up.
+    pub fn shown(&self, added: &[AddedToken]) -> Result<Vec<AddedToken>> {
+        let mut shown = added.to_vec();
+        for token in shown.iter_mut().filter(|token| token.flags.normalized) {
+            let mut line = Line::new(&token.content);
+            normalize(&self.normalizers, &mut line)?;
+            if !line.text().is_empty() {
+                token.content = line.text().to_owned();
+            }
+        }
+        Ok(shown)
+    }
+
     /// The line of a text that starts at `start` of its source, with origins if a step asks for them.
     fn line<'t>(&self, text: &'t str, start: usize) -> Line<'t> {
         let asks = |splitter: &Splitter| matches!(splitter, Splitter::Metaspace(_, Prepend::First));
         if self.splitters.iter().any(asks) { Line::tracked(text, start) } else { Line::new(text) }
     }
 }
+
+/// Pieces one after another, where each ends, and where each byte comes from, if that was kept.
+type Written = (Vec<u8>, Vec<usize>, Option<Vec<Origin>>);
 
 impl Encoder {
     /// The pieces of a text without added tokens, as they are merged: normalized, and rewritten where a step does so.
@@ -68,21 +89,21 @@ impl Encoder {
                 })?;
                 continue;
             }
-            let (text, ends) = self.joined(line)?;
+            let (text, ends, _) = self.joined(line)?;
             let mut start = 0;
             pieces.extend(ends.iter().map(|&end| text[std::mem::replace(&mut start, end)..end].to_vec()));
         }
         Ok(pieces)
     }
 
-    /// The pieces of a normalized line that steps split, one after another, and where each ends.
-    fn joined(&self, line: Line<'_>) -> Result<(Vec<u8>, Vec<usize>)> {
+    /// The pieces of a normalized line that steps split, one after another, where each ends, and where its bytes come from.
+    fn joined(&self, line: Line<'_>) -> Result<Written> {
         let splitters = &self.stages().splitters;
         let joined = split(splitters, line)?;
         if self.vocab().unit() == Unit::Byte && splitters.iter().any(writes_bytes) {
             return Ok(as_bytes(&joined));
         }
-        Ok((joined.text.into_bytes(), joined.ends))
+        Ok((joined.text.into_bytes(), joined.ends, joined.origins))
     }
 }
 
@@ -93,6 +114,8 @@ pub(crate) struct Call<'e> {
     pub stop: &'e Stop,
     pub session: &'e mut Session,
     pub out: &'e mut Vec<u32>,
+    /// Where ids come from, if it is asked for; only where no piece is made of symbols.
+    pub spans: Option<&'e mut Spans>,
 }
 
 impl Call<'_> {
@@ -109,7 +132,12 @@ impl Call<'_> {
         for (part, is_text) in utf8_parts(bytes) {
             match std::str::from_utf8(part) {
                 Ok(part) if is_text => self.part(part, at)?,
-                _ => self.pieces(part, &[part.len()])?,
+                _ => {
+                    let first = self.out.len();
+                    self.pieces(part, &[part.len()])?;
+                    let origins: Vec<Origin> = (at..at + part.len()).map(|at| (at, at + 1)).collect();
+                    self.placed(first, Some(&origins));
+                }
             }
             at += part.len();
         }
@@ -118,15 +146,19 @@ impl Call<'_> {
 
     fn part(&mut self, text: &str, start: usize) -> Result<()> {
         let encoder = self.encoder;
-        let mut line = encoder.stages().line(text, start);
+        let mut line =
+            if self.spans.is_some() { Line::tracked(text, start) } else { encoder.stages().line(text, start) };
         normalize(&encoder.stages().normalizers, &mut line)?;
         if !encoder.added().any_normalized() {
             return self.line(line);
         }
         let normal = line;
         encoder.added().cut_normalized(normal.text(), self.allow, |segment| match segment {
-            Segment::Token(id, _) => {
+            Segment::Token(id, end) => {
                 self.out.push(id);
+                if let Some(spans) = &mut self.spans {
+                    place(spans, [end].into_iter(), normal.origins().unwrap_or_default());
+                }
                 Ok(())
             }
             Segment::Text(start, end) => self.line(normal.part(start..end)),
@@ -136,13 +168,17 @@ impl Call<'_> {
     /// Appends the ids of a line without added tokens.
     fn line(&mut self, line: Line<'_>) -> Result<()> {
         self.stop.check()?;
-        let encoder = self.encoder;
+        let (encoder, first) = (self.encoder, self.out.len());
         if !encoder.stages().splitters.is_empty() {
-            let (text, ends) = encoder.joined(line)?;
-            return self.pieces(&text, &ends);
+            let (text, ends, origins) = encoder.joined(line)?;
+            self.pieces(&text, &ends)?;
+            self.placed(first, origins.as_deref());
+            return Ok(());
         }
         if encoder.stages().symbols.is_none() {
-            return encoder.encode_part(Text::Str(line.text()), self.stop, self.session, self.out);
+            encoder.encode_part(Text::Str(line.text()), self.stop, self.session, self.out)?;
+            self.placed(first, line.origins());
+            return Ok(());
         }
         let text = line.text();
         let mut at = 0;
@@ -151,6 +187,18 @@ impl Call<'_> {
             at += piece.len();
             Ok(())
         })
+    }
+
+    /// Says where the ids from `first` on come from, if it is asked for.
+    fn placed(&mut self, first: usize, origins: Option<&[Origin]>) {
+        if let (Some(spans), Some(origins)) = (&mut self.spans, origins) {
+            let vocab = self.encoder.vocab();
+            let ends = self.out[first..].iter().scan(0, |end, &id| {
+                *end += vocab.width(id);
+                Some(*end)
+            });
+            place(spans, ends, origins);
+        }
     }
 
     /// Appends the ids of pieces that stand one after another.
@@ -178,6 +226,26 @@ impl Call<'_> {
     }
 }
 
+/// Adds the ranges of ids that end at these places of a text with these origins.
+///
+/// An id that ends inside of what was rewritten as a whole leaves it to the id in which that ends. A character that is
+/// what it was is not rewritten: its bytes are told apart.
+fn place(spans: &mut Spans, ends: impl Iterator<Item = usize>, origins: &[Origin]) {
+    for end in ends {
+        let Some(&origin) = end.checked_sub(1).and_then(|last| origins.get(last)) else { continue };
+        let before = origins[..end].iter().rev().take_while(|&&other| other == origin).count();
+        let behind = origins[end..].iter().take_while(|&&other| other == origin).count();
+        let (to, touched) = if behind == 0 {
+            (origin.1, origin.1)
+        } else if before + behind == origin.1 - origin.0 {
+            (origin.0 + before, origin.0 + before)
+        } else {
+            (origin.0, origin.1)
+        };
+        spans.push_to(to, touched);
+    }
+}
+
 fn writes_bytes(splitter: &Splitter) -> bool {
     matches!(splitter, Splitter::ByteCharacters)
 }
@@ -193,19 +261,24 @@ fn replaced(bytes: &[u8]) -> String {
 }
 
 /// Pieces that are written in characters of bytes, as these bytes.
-fn as_bytes(joined: &Joined) -> (Vec<u8>, Vec<usize>) {
+fn as_bytes(joined: &Joined) -> Written {
     let mut bytes = Vec::with_capacity(joined.text.len());
     let mut ends = Vec::with_capacity(joined.ends.len());
+    let mut origins = joined.origins.as_ref().map(|_| Vec::with_capacity(joined.text.len()));
     let mut start = 0;
     for &end in &joined.ends {
-        for char in joined.text[start..end].chars() {
+        for (at, char) in joined.text[start..end].char_indices() {
+            let before = bytes.len();
             match byte_of(char) {
                 Some(byte) => bytes.push(byte),
                 None => bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+            if let (Some(new), Some(old)) = (&mut origins, &joined.origins) {
+                new.extend(std::iter::repeat_n(old[start + at], bytes.len() - before));
             }
         }
         ends.push(bytes.len());
         start = end;
     }
-    (bytes, ends)
+    (bytes, ends, origins)
 }

@@ -6,19 +6,20 @@ read as one of bytes, which is what it means; every other is one of characters, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._errors import CannotRepresent
 from .._model import AddedToken, Model, Step, TokenTable
 from ._byte_characters import unspelt
 from ._hf_steps import step
 from ._json_parts import Part
 
-__all__ = ["MODELS", "dump_bpe"]
+__all__ = ["MODELS", "dump_bpe", "whole_pieces"]
 
 ID_LIMIT = 1 << 24
 
@@ -112,14 +113,15 @@ def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], field
         return None
     merged = set(fields["merges"].ravel().tolist())
     contents = {token.content: token for token in fields["added_tokens"]}
-    tokens = []
+    tokens: list[tuple[bytes, int]] = []
+    others: list[tuple[bytes, int]] = []
     for token, id in vocab.items():
         own = unspelt(token)
-        is_added = token in contents
-        if own is None and (not is_added or id in merged):
+        is_added = token in contents and id not in merged
+        if own is None and not is_added:
             return None
-        if own is not None and (not is_added or id in merged or fields["whole_piece"]):
-            tokens.append((own, id))
+        if own is not None:
+            (others if is_added else tokens).append((own, id))
     if len({own for own, _ in tokens if len(own) == 1}) < 256:
         return None
     # Added tokens are decoded like all others: what is written in the alphabet must not stand for other bytes.
@@ -127,9 +129,20 @@ def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], field
         return None
     if splitters[-1] == writes:
         splitters = splitters[:-1]
-    table, ids = table_of(tokens)
-    normalizers, post = steps["normalizers"], steps["post"]
-    return Model(table, ids, normalizers=normalizers, splitters=splitters, post=post, **fields)
+    fields |= {"normalizers": steps["normalizers"], "splitters": splitters, "post": steps["post"]}
+    model = Model(*table_of(tokens), **fields)
+    # An added token is an ordinary one too only where the lookup of whole pieces could find it.
+    is_piece = whole_pieces(model) if model.whole_piece and others else None
+    found = [(token, id) for token, id in others if is_piece and is_piece(token)]
+    return Model(*table_of([*tokens, *found]), **fields) if found else model
+
+
+def whole_pieces(model: Model) -> Callable[[bytes], bool]:
+    """Whether there may be a text that our splitters leave whole and that these bytes are."""
+    if model.normalizers or any(each.kind != "regex" or each["dialect"] != "rust" for each in model.splitters):
+        return lambda token: True
+    engine = _core.Engine(model.vocab, [each["pattern"] for each in model.splitters], [])
+    return lambda token: engine.split(token) == [token]
 
 
 def of_characters(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:

@@ -12,12 +12,11 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step
 from ._arguments import PatternArgument, refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
-from ._hf_model import MODELS, dump_bpe
+from ._hf_model import MODELS, dump_bpe, whole_pieces
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_steps import TABLES, dump_steps, read_steps, step
 from ._json import finite, refuse_constant, unique_names
@@ -156,6 +155,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     vocab = spelt_vocab(model)
     added = sorted(model.added_tokens, key=lambda token: token.id)
     vocab |= tokens_for_vocab(model, added, vocab)
+    vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
     splitters, decoders = model.splitters, model.decoders
     writes = step("byte_characters")
     if model.unit == "byte":
@@ -210,6 +210,7 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
     if ids == list(range(len(vocab), len(vocab) + len(ids))) and not any(token.content in vocab for token in added):
         return {}
     used = set(vocab.values())
+    is_piece = whole_pieces(model)
     for token in added:
         content = token.content
         if vocab.get(content, token.id) != token.id:
@@ -217,18 +218,8 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
             raise CannotRepresent(NAME, "added_tokens", problem)
         if token.id in used and content not in vocab:
             raise CannotRepresent(NAME, "added_tokens", f"{content!r} has the id of a token that is written otherwise")
-        if model.whole_piece and content not in vocab and is_piece(model, content):
+        written = unspelt(content) if model.unit == "byte" else content.encode("utf-8", "surrogatepass")
+        if model.whole_piece and content not in vocab and written and is_piece(written):
             problem = f"{content!r} would stand in the vocabulary to keep its id, and be found as an ordinary piece"
             raise CannotRepresent(NAME, "added_tokens", problem)
     return {token.content: token.id for token in added}
-
-
-def is_piece(model: Model, content: str) -> bool:
-    """Whether there is a text that our splitters leave whole and that HF writes like this content."""
-    piece = unspelt(content) if model.unit == "byte" else content.encode()
-    if piece is None:
-        return False
-    if any(each.kind != "regex" for each in model.splitters):
-        return True
-    engine = _core.Engine(model.vocab, [each["pattern"] for each in model.splitters], [])
-    return engine.split(piece) == [piece]
