@@ -41,8 +41,9 @@ else:
     from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
     from ._patterns import Pattern, patterns
     from ._progress import Progress
-    from ._results import Ragged, StreamDecoder
+    from ._results import Chunk, Encoding, Healing, Ragged, RaggedEncoding, StreamDecoder
     from ._shards import EncodedCorpus, encode_corpus
+    from ._stream import StreamEncoder
     from ._surgery import IdMap, add_special, extend, prune
     from ._sweep import SweepRow, rewind, sweep
     from ._tokenizer import Tokenizer
@@ -53,13 +54,16 @@ else:
     __all__ = [
         "AddedToken",
         "CannotRepresent",
+        "Chunk",
         "ConversionReport",
         "CorpusError",
         "DownloadError",
         "EncodedCorpus",
+        "Encoding",
         "Files",
         "Format",
         "FormatError",
+        "Healing",
         "IdMap",
         "InvalidOption",
         "Model",
@@ -69,9 +73,11 @@ else:
         "PatternError",
         "Progress",
         "Ragged",
+        "RaggedEncoding",
         "SpecialTokenInText",
         "Step",
         "StreamDecoder",
+        "StreamEncoder",
         "SweepRow",
         "TokenTable",
         "Tokenizer",

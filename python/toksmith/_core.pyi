@@ -56,6 +56,19 @@ class Engine:
     def decode_more(self, ids: object, fresh: bool) -> tuple[bytes, bool]: ...
     def decode_batch(self, batch: Sequence[object], errors: str, threads: int) -> list[str]: ...
 
+def encode_with_offsets(
+    engine: Engine, text: str | bytes, special: str | Collection[str], errors: str, characters: bool
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]: ...
+def encode_ragged_with_offsets(
+    engine: Engine,
+    batch: Sequence[str | bytes],
+    special: str | Collection[str],
+    errors: str,
+    threads: int,
+    characters: bool,
+) -> tuple[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]], NDArray[np.uint64]]: ...
+def find_cut(engine: Engine, text: bytes, start: int, last: bool) -> int | None: ...
+
 @final
 class TextStream:
     def __new__(

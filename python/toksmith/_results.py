@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ._errors import InvalidOption
 
-__all__ = ["Ragged", "StreamDecoder"]
+__all__ = ["Chunk", "Encoding", "Healing", "Ragged", "RaggedEncoding", "StreamDecoder"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,100 @@ class Ragged:
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         return (self[index] for index in range(len(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The ids of a text, and where in it each comes from: id i stands for `text[starts[i]:ends[i]]`.
+
+    With `unit="byte"` the ranges partition the text as UTF-8: each starts where the one before it ends, and only what a
+    normalizer added has an empty one. With `unit="char"` they are widened to whole characters, so that ids which
+    share a character repeat it.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        starts: int64, shape (n,), ascending.
+        ends: int64, shape (n,), ascending.
+        unit: What `starts` and `ends` count: "char" or "byte".
+    """
+
+    ids: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    unit: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Start and end of each id."""
+        return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class RaggedEncoding:
+    """The encodings of many texts in one: text i has the ids from `text_ends[i - 1]` to `text_ends[i]`, `ragged[i]`.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        starts: int64, shape (n,); in each text from 0.
+        ends: int64, shape (n,).
+        text_ends: uint64, shape (texts,), ascending; the last is n.
+        unit: What `starts` and `ends` count: "char" or "byte".
+    """
+
+    ids: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    text_ends: NDArray[np.uint64]
+    unit: str
+
+    def __len__(self) -> int:
+        return len(self.text_ends)
+
+    def __getitem__(self, index: int) -> Encoding:
+        place = range(len(self))[index]
+        own = slice(int(self.text_ends[place - 1]) if place else 0, int(self.text_ends[place]))
+        return Encoding(self.ids[own], self.starts[own], self.ends[own], self.unit)
+
+    def __iter__(self) -> Iterator[Encoding]:
+        return (self[index] for index in range(len(self)))
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of a text: `text == whole[start:end]`.
+
+    Attributes:
+        text: The part, as the text was given: `str` or `bytes`.
+        start: Where it starts: a character of a `str`, a byte of `bytes`.
+        end: Where it ends.
+        ids: Its ids, encoded as a text of its own.
+    """
+
+    text: str | bytes
+    start: int
+    end: int
+    ids: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Healing:
+    """A prompt, cut back to where it can go on in every way.
+
+    Attributes:
+        ids: The ids of the beginning of the prompt.
+        rest: The bytes of the prompt behind them; empty where nothing was cut off.
+        continuations: The ids of all tokens that begin with `rest`: uint32, ascending. Special tokens are not among them.
+        stable: Whether no text that follows the prompt can change `ids`; False where `rest` would have to be longer than
+            any token that begins with it.
+    """
+
+    ids: list[int]
+    rest: bytes
+    continuations: NDArray[np.uint32]
+    stable: bool
 
 
 class StreamDecoder:

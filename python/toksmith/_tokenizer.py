@@ -9,22 +9,24 @@ import operator
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core, _formats
+from . import _boundaries, _core, _formats, _offsets
 from ._errors import ModelError, NotInVocabulary, UnknownId
 from ._model import RARE_FIELDS, Model, Step
-from ._results import Ragged, StreamDecoder
+from ._results import Chunk, Encoding, Healing, Ragged, RaggedEncoding, StreamDecoder
 from ._steps import character_options, is_run, refused_characters
+from ._stream import StreamEncoder
 from ._text_files import encoded_file
 from ._threads import thread_count
 
 __all__ = ["Special", "Text", "Tokenizer"]
 
 Text = str | bytes
+Some = TypeVar("Some", str, bytes)
 Special = Literal["raise", "allow", "text"] | Collection[str]
 
 
@@ -110,6 +112,56 @@ class Tokenizer:
         ids, ends = self._engine.encode_ragged(as_sequence(texts), special, errors, thread_count(threads))
         return Ragged(ids, ends)
 
+    def encode_with_offsets(
+        self, text: Text, *, unit: str = "char", special: Special = "raise", errors: str = "replace"
+    ) -> Encoding:
+        """The ids of a text, and where in the text each comes from.
+
+        Args:
+            unit: "char": characters of the text, of `bytes` those of `text.decode(errors="replace")`; "byte": bytes of
+                the text as UTF-8.
+        Returns: `.ids`, `.starts`, `.ends`; see `Encoding`. A stretch that a normalizer rewrites as a whole belongs to
+            the id in which the rewriting ends (in characters: to each that has a part of it), and what it removes to
+            the id after it, at the end of the text to the last.
+        Raises: as `encode`; InvalidOption for another `unit`.
+        """
+        return _offsets.encoding(self._engine, text, unit=unit, special=special, errors=errors)
+
+    def encode_ragged_with_offsets(
+        self,
+        texts: Iterable[Text],
+        *,
+        unit: str = "char",
+        special: Special = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+    ) -> RaggedEncoding:
+        """The same for many texts, in one array each; see `RaggedEncoding`.
+
+        Raises: as `encode_batch`; InvalidOption for another `unit`.
+        """
+        batch, count = as_sequence(texts), thread_count(threads)
+        return _offsets.encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
+
+    def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
+        """The ids of a text that is put together from trusted and untrusted segments.
+
+        The segments are one text, so that pieces reach over their edges; but a special token is found only where it
+        stands in trusted segments that follow each other. Anywhere else it is ordinary text, whatever it is part of.
+
+        Args:
+            segments: Pairs of a text and whether it is trusted.
+        Raises: NotInVocabulary and PatternError as `encode`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
+        >>> tok.encode_segments([("low", True), ("<|end|>", False), ("<|end|>", True)]) == [
+        ...     *tok.encode("low<|end|>", special="text"), tok.token_id("<|end|>")
+        ... ]
+        True
+        """
+        return _boundaries.segment_ids(self._engine, self.model, segments)
+
     def encode_file(
         self,
         path: str | os.PathLike[str],
@@ -155,6 +207,82 @@ class Tokenizer:
         """
         return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
 
+    def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
+        """The longest beginning of the text that ends behind one of its first `max_tokens` ids and has no more itself.
+
+        A character is never cut. Only so much of the text is encoded as is needed, if it is split by a pattern of
+        `toksmith.patterns()` or a raw stream; else all of it.
+
+        Args:
+            max_tokens: At least 0.
+            side: What is cut off; "left" gives the end of the text, from before one of its last `max_tokens` ids.
+        Raises: as `encode`, for what is encoded; InvalidOption for another `side` or a negative number.
+
+        >>> import toksmith
+        >>> toksmith.train("low", merges=2, pattern=None).truncate("low ☀ low", 4)
+        'low '
+        """
+        return _boundaries.truncated(self._parts(special), text, max_tokens, side)
+
+    def chunk(self, text: Text, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
+        """The text in parts of at most `max_tokens` ids each, every one as long as `truncate` makes it.
+
+        Args:
+            max_tokens: At least 1, and enough for each character.
+            overlap: How many ids of a chunk the next one begins with, at most; below `max_tokens`. Each chunk reaches
+                further than the one before it, so that it may begin later.
+        Returns: `.text`, `.start`, `.end`, `.ids` of each; without overlap the texts, joined, are the text.
+        Raises: as `encode`; InvalidOption where a character has more ids than `max_tokens`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low", merges=2, pattern=None)
+        >>> [(chunk.text, chunk.start, chunk.ids) for chunk in tok.chunk("low☀", 3)]
+        [('low', 0, [257]), ('☀', 3, [226, 152, 128])]
+        """
+        return _boundaries.chunks(self._parts(special), text, max_tokens, overlap)
+
+    def heal(self, text: Text, *, special: Special = "raise") -> Healing:
+        """The beginning of a prompt that may go on in every way, and the tokens that continue it.
+
+        The ids of a prompt are often not those with which a longer text begins: a space at the end would be part of the
+        next token, and a word that goes on is cut elsewhere. Of the ids that are settled, or else of as few as
+        possible more, that leave bytes with which some token begins, it gives these bytes and tokens.
+
+        Returns: `.ids`, `.rest`, `.continuations`, `.stable`; see `Healing`.
+        Raises: as `encode`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower lowest", vocab_size=300)
+        >>> healing = tok.heal("low lo")
+        >>> healing.rest, [tok.token_bytes(id) for id in healing.continuations]
+        (b' lo', [b' low', b' lowe', b' lower', b' lowes', b' lowest'])
+        """
+        return _boundaries.healed(self._parts(special), self._tokens_by_bytes, text)
+
+    def is_canonical(self, ids: Iterable[int]) -> bool:
+        """Whether decoding the ids and encoding the text gives them again; see `first_drift`.
+
+        Raises:
+            UnknownId: An id stands for no token.
+        """
+        return self.first_drift(ids) is None
+
+    def first_drift(self, ids: Iterable[int]) -> int | None:
+        """The place of the first id that is not what decoding and encoding gives, None if all are.
+
+        Special tokens stand for themselves and are no text: each run of ids between them is decoded to bytes, and
+        encoded without allowing any.
+
+        Raises:
+            UnknownId: An id stands for no token.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low", merges=2, pattern=None)
+        >>> tok.first_drift([32, 108, 111, 119]), tok.first_drift([32, 257])
+        (1, None)
+        """
+        return _boundaries.first_drift(self._engine, self.model, ids)
+
     def decode(self, ids: Iterable[int], *, errors: str = "replace") -> str:
         """The text of ids.
 
@@ -190,6 +318,23 @@ class Tokenizer:
         ['', '', '☀']
         """
         return StreamDecoder(self._engine.decode_more, errors)
+
+    def encoder(self, *, special: Special = "text") -> StreamEncoder:
+        """An encoder for text that comes piece by piece.
+
+        >>> import toksmith
+        >>> encoder = toksmith.train("low lower", vocab_size=260).encoder()
+        >>> [encoder.feed(text) for text in ("lo", "w low", "er")], encoder.finish()
+        ([[], [257], []], [32, 257, 101, 114])
+        """
+        return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
+
+    def _parts(self, special: Special) -> _boundaries.Parts:
+        return _boundaries.Parts(self._engine, self.model, special)
+
+    @cached_property
+    def _tokens_by_bytes(self) -> _boundaries.TokensByBytes:
+        return _boundaries.tokens_by_bytes(self.model, lambda id: self._engine.decode_more([id], fresh=False)[0])
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id, special tokens included.

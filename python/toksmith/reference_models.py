@@ -72,6 +72,52 @@ def longest_at(text: str, at: int, contents: Mapping[str, object]) -> str:
     return max((content for content in contents if text.startswith(content, at)), key=len, default="")
 
 
+def rewritten(text: Text, normalizer: Normalizer, protected: Mapping[str, object]) -> list[tuple[str, int, int]]:
+    """What each part of a text becomes, and the bytes, from and to, that it is."""
+    if isinstance(text, str):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    whole = text.decode("utf-8", "surrogateescape")
+    parts, at, byte = [], 0, 0
+    while at < len(whole):
+        kept = longest_at(whole, at, protected)
+        found = kept or longest_at(whole, at, normalizer.charsmap) or whole[at]
+        shown = found if kept else normalizer.charsmap.get(found, found)
+        start, byte = byte, byte + len(found.encode("utf-8", "surrogateescape"))
+        parts.append((re.sub("[\udc80-\udcff]", "\ufffd", shown), start, byte))
+        at += len(found)
+    return parts
+
+
+def origins(text: Text, normalizer: Normalizer, protected: Mapping[str, object] = {}) -> list[tuple[str, int, int]]:
+    r"""The characters of the normalized text, each with the bytes of the text, from and to, that it comes from.
+
+    Of what is rewritten as a whole each comes from all that it was; what is added comes from nothing.
+
+    >>> origins("aﬁ", Normalizer({"ﬁ": "fi"}))
+    [('a', 0, 1), ('f', 1, 4), ('i', 1, 4)]
+    >>> origins("  a", Normalizer(dummy="before", remove_extra=True))
+    [(' ', 2, 2), ('a', 2, 3)]
+    """
+    parts = rewritten(text, normalizer, protected)
+    length = parts[-1][2] if parts else 0
+    if normalizer.remove_extra:
+        while parts and parts[0][0] == " ":
+            parts.pop(0)
+    if not parts:
+        return []
+    normal = [(" ", parts[0][1], parts[0][1])] if normalizer.dummy == "before" else []
+    after_space = normalizer.remove_extra
+    for part, start, end in parts:
+        shown = part.lstrip(" ") if after_space else part
+        after_space = normalizer.remove_extra and (shown.endswith(" ") if shown else after_space)
+        normal += [(char, start, end) for char in shown]
+    space = BLOCK if normalizer.escape else " "
+    normal = [(char.replace(" ", space), start, end) for char, start, end in normal]
+    while normalizer.remove_extra and normal and normal[-1][0] == space:
+        normal.pop()
+    return [*normal, (space, length, length)] if normalizer.dummy == "after" else normal
+
+
 def normalize(text: Text, normalizer: Normalizer, protected: Mapping[str, object] = {}) -> str:
     r"""The text as the model wants it.
 
@@ -84,31 +130,7 @@ def normalize(text: Text, normalizer: Normalizer, protected: Mapping[str, object
     >>> normalize(b"\ta\xe2\x98", Normalizer({"\t": " "}, dummy="after"))
     ' a\ufffd\ufffd '
     """
-    if isinstance(text, str):
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-    whole = re.sub("[\udc80-\udcff]", "\ufffd", text.decode("utf-8", "surrogateescape"))
-    parts, at = [], 0
-    while at < len(whole):
-        kept = longest_at(whole, at, protected)
-        found = kept or longest_at(whole, at, normalizer.charsmap) or whole[at]
-        parts.append(found if kept else normalizer.charsmap.get(found, found))
-        at += len(found)
-    if normalizer.remove_extra:
-        while parts and parts[0] == " ":
-            parts.pop(0)
-    if not parts:
-        return ""
-    normal = " " if normalizer.dummy == "before" else ""
-    after_space = normalizer.remove_extra
-    for part in parts:
-        shown = part.lstrip(" ") if after_space else part
-        after_space = normalizer.remove_extra and (shown.endswith(" ") if shown else after_space)
-        normal += shown
-    space = BLOCK if normalizer.escape else " "
-    normal = normal.replace(" ", space)
-    while normalizer.remove_extra and normal.endswith(space):
-        normal = normal.removesuffix(space)
-    return normal + (space if normalizer.dummy == "after" else "")
+    return "".join(char for char, *_ in origins(text, normalizer, protected))
 
 
 def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
@@ -127,6 +149,26 @@ def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
 
 
+def symbols(normal: str, model: Characters) -> list[tuple[int, int]]:
+    """The ids of a normalized text, an unknown id for each character that is one, with the bytes that each stands for."""
+    found: list[tuple[int, int]] = []
+    at = start = 0
+    while start < len(normal):
+        frozen = longest_at(normal, at, model.frozen)
+        if at < len(normal) and not frozen:
+            at += 1
+            continue
+        for symbol in merge_characters(normal[start:at], model.scores):
+            size = len(symbol.encode())
+            if symbol not in model.ids and model.bytes:
+                found += [(model.bytes[byte], 1) for byte in symbol.encode()]
+            else:
+                found.append((model.ids.get(symbol, model.unknown), size))
+        found += [(model.frozen[frozen], len(frozen.encode()))] if frozen else []
+        start = at = at + len(frozen)
+    return found
+
+
 def encode_characters(text: Text, model: Characters) -> list[int]:
     """The ids of a text without special tokens.
 
@@ -139,24 +181,39 @@ def encode_characters(text: Text, model: Characters) -> list[int]:
     >>> encode_characters("é", model._replace(bytes=range(100, 356)))
     [295, 269]
     """
-    normal = normalize(text, model.normalizer, model.frozen)
-    ids: list[int] = []
-    at = start = 0
-    while start < len(normal):
-        found = longest_at(normal, at, model.frozen)
-        if at < len(normal) and not found:
-            at += 1
-            continue
-        for symbol in merge_characters(normal[start:at], model.scores):
-            if symbol in model.ids:
-                ids.append(model.ids[symbol])
-            elif model.bytes:
-                ids += [model.bytes[byte] for byte in symbol.encode()]
-            elif ids[-1:] != [model.unknown]:
-                ids.append(model.unknown)
-        ids += [model.frozen[found]] if found else []
-        start = at = at + len(found)
-    return ids
+    return [id for id, *_ in ranges(text, model)]
+
+
+def ranges(text: Text, model: Characters) -> list[tuple[int, int, int, int]]:
+    r"""The ids of a text, each with the bytes, from and to, that belong to it, and the end of all that it has a part of.
+
+    Where a stretch is rewritten to as many bytes as it had, each belongs to the id of its byte; else the stretch belongs
+    to the id in which the rewriting ends. What is removed belongs to the id after it, at the end to the last.
+
+    >>> model = Characters({"▁": 0, "f": 1, "i": 2}, {}, 9, normalizer=Normalizer({"ﬁ": "fi"}, "before", True, True))
+    >>> ranges(" ﬁ ", model)
+    [(0, 0, 1, 1), (1, 1, 1, 4), (2, 1, 5, 5)]
+    """
+    normal = origins(text, model.normalizer, model.frozen)
+    width: dict[tuple[int, int], int] = {}
+    for char, *source in normal:
+        width[source[0], source[1]] = width.get((source[0], source[1]), 0) + len(char.encode())
+    marks: list[tuple[int, int]] = []  # by byte of the normalized text: what is complete after it, and what it touches
+    written: dict[tuple[int, int], int] = {}
+    for char, start, end in normal:
+        for _ in char.encode():
+            written[start, end] = done = written.get((start, end), 0) + 1
+            even, whole = width[start, end] == end - start, done == width[start, end]
+            marks.append((start + done, start + done) if even else (end if whole else start, end))
+    found: list[tuple[int, int, int, int]] = []
+    at = begun = 0
+    for id, size in symbols("".join(char for char, *_ in normal), model):
+        at += size
+        joins = id == model.unknown and not model.bytes and bool(found) and found[-1][0] == id
+        begun = found.pop()[1] if joins else found[-1][2] if found else 0
+        found.append((id, begun, *marks[at - 1]))
+    parts = rewritten(text, model.normalizer, model.frozen)
+    return [*found[:-1], (*found[-1][:2], parts[-1][2], parts[-1][2])] if found else []
 
 
 def decode_characters(ids: Sequence[int], model: Characters) -> bytes:

@@ -10,6 +10,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
 
 use crate::char_cuts::Cuts;
 use crate::char_merge::{CharTokens, FEW, Missing, Scratch};
+use crate::char_offsets::Widths;
 use crate::error::{Error, Result};
 use crate::normalize::{BLOCK, Normalizer};
 use crate::parallel::Stop;
@@ -47,11 +48,12 @@ pub struct Options<'o> {
 /// See the module.
 #[derive(Debug)]
 pub struct Chars {
-    tokens: CharTokens,
+    pub(crate) tokens: CharTokens,
     cuts: Cuts,
-    normalizer: Normalizer,
-    frozen: Option<AhoCorasick>,
+    pub(crate) normalizer: Normalizer,
+    pub(crate) frozen: Option<AhoCorasick>,
     frozen_ids: Vec<u32>,
+    pub(crate) widths: Widths,
     kept: Mutex<Vec<Session>>,
 }
 
@@ -91,9 +93,10 @@ impl Chars {
             (_, Some(id)) => Missing::Unknown(id),
             _ => Missing::Error,
         };
+        let widths = Widths::new(vocab, &frozen, (&bytes, unknown), escape);
         let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape);
         let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
-        Ok(Self { tokens, cuts, normalizer, frozen: automaton(&contents)?, frozen_ids, kept: Mutex::default() })
+        Ok(Self { tokens, cuts, normalizer, frozen: automaton(&contents)?, frozen_ids, widths, kept: Mutex::default() })
     }
 
     /// Appends the ids of `text` to `out`; with `slow`, without cuts and memory.
@@ -102,23 +105,33 @@ impl Chars {
     /// [`Error::NotInVocabulary`] for a character without a token, [`Error::Interrupted`].
     pub fn encode(&self, text: Text<'_>, slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
         let start = out.len();
-        let result = if slow {
-            self.encode_slowly(text, stop, out)
-        } else {
-            let kept = self.kept.try_lock().ok().and_then(|mut kept| kept.pop());
-            let mut session = kept.unwrap_or_default();
-            let result = self.encode_fast(text, stop, &mut session, out);
-            if let Ok(mut kept) = self.kept.try_lock()
-                && kept.len() < MOST_KEPT
-            {
-                kept.push(session);
-            }
-            result
-        };
+        let result = self.encode_all(text, slow, stop, out);
         if let Some(unknown) = self.tokens.unknown() {
             join_unknown(unknown, start, out);
         }
+        result
+    }
+
+    /// The same with an unknown id for each character that is one.
+    pub(crate) fn encode_all(&self, text: Text<'_>, slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        let result = if slow {
+            self.encode_slowly(text, stop, out)
+        } else {
+            self.with_session(|session| self.encode_fast(text, stop, session, out))
+        };
         result.map_err(|error| located(error, text.as_bytes()))
+    }
+
+    fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
+        let kept = self.kept.try_lock().ok().and_then(|mut kept| kept.pop());
+        let mut session = kept.unwrap_or_default();
+        let result = work(&mut session);
+        if let Ok(mut kept) = self.kept.try_lock()
+            && kept.len() < MOST_KEPT
+        {
+            kept.push(session);
+        }
+        result
     }
 
     fn encode_slowly(&self, text: Text<'_>, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
@@ -163,13 +176,32 @@ impl Chars {
         out: &mut Vec<u32>,
         mut each: impl FnMut(&[u8], &mut Vec<u32>) -> Result<()>,
     ) -> Result<()> {
+        self.each_part(text, |part, frozen| match frozen {
+            Some(id) => {
+                out.push(id);
+                Ok(())
+            }
+            None => each(part, out),
+        })
+    }
+
+    /// Calls `each` with the frozen symbols, and their ids, and with what lies between.
+    pub(crate) fn each_part(&self, text: &[u8], mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>) -> Result<()> {
         let mut start = 0;
         for found in self.frozen.iter().flat_map(|frozen| frozen.find_iter(text)) {
-            each(&text[start..found.start()], out)?;
-            out.push(self.frozen_ids[found.pattern().as_usize()]);
+            each(&text[start..found.start()], None)?;
             start = found.end();
+            each(&text[found.start()..start], Some(self.frozen_ids[found.pattern().as_usize()]))?;
         }
-        each(&text[start..], out)
+        each(&text[start..], None)
+    }
+
+    /// Appends the ids of a text as [`Self::each_part`] gives it, several unknown ones where several characters are.
+    pub(crate) fn encode_part(&self, part: &[u8], slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        if slow {
+            return self.tokens.merge(&self.tokens.written(part), stop, &mut Scratch::default(), out);
+        }
+        self.with_session(|session| self.segments(part, stop, session, out))
     }
 
     fn segments(&self, text: &[u8], stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
@@ -199,7 +231,7 @@ fn automaton(contents: &[String]) -> Result<Option<AhoCorasick>> {
 }
 
 /// Leaves one of several unknown ids in a row.
-fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
+pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
     let mut last = None;
     let mut at = start;
     for place in start..out.len() {
@@ -214,7 +246,7 @@ fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
 }
 
 /// The error with the place of the missing character, where the text holds it as it is.
-fn located(error: Error, text: &[u8]) -> Error {
+pub(crate) fn located(error: Error, text: &[u8]) -> Error {
     match error {
         Error::NotInVocabulary { content, .. } => {
             let offset = text.windows(content.len().max(1)).position(|part| part == content).unwrap_or(0);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::chars::Chars;
 use crate::error::Result;
 use crate::merge::{Scratch, merge};
+use crate::offsets::Spans;
 use crate::parallel::{Stop, map};
 use crate::pieces::{Pieces, Session};
 use crate::special::{AddedTokens, Allow, Segment};
@@ -48,6 +49,18 @@ impl Encoder {
         &self.added
     }
 
+    /// The vocabulary.
+    #[must_use]
+    pub fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    /// Whether a text between added tokens is one piece, as it is.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        self.splitter.is_none() && self.chars.is_none()
+    }
+
     /// Text to pieces.
     #[must_use]
     pub fn splitter(&self) -> &Splitter {
@@ -81,20 +94,60 @@ impl Encoder {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         self.added.cut(text.as_bytes(), allow, |segment| match segment {
-            Segment::Token(id) => {
+            Segment::Token(id, _) => {
                 out.push(id);
                 Ok(())
             }
-            Segment::Text(start, end) if let Some(chars) = &self.chars => {
-                chars.encode(text.part(start, end), self.slow, stop, out).map_err(|error| error.shifted(start))
-            }
-            Segment::Text(start, end) if self.slow => self
-                .encode_slowly(text.part(start, end), stop, &mut session.scratch, out)
-                .map_err(|error| error.shifted(start)),
             Segment::Text(start, end) => {
-                self.encode_ordinary(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
+                self.encode_part(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
             }
         })
+    }
+
+    /// The same with the range of each id in the text.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn encode_with_offsets(
+        &self,
+        text: Text<'_>,
+        allow: &Allow,
+        stop: &Stop,
+        session: &mut Session,
+        (out, spans): (&mut Vec<u32>, &mut Spans),
+    ) -> Result<()> {
+        spans.begin();
+        self.added.cut(text.as_bytes(), allow, |segment| match segment {
+            Segment::Token(id, end) => {
+                out.push(id);
+                spans.push(end, end);
+                Ok(())
+            }
+            Segment::Text(start, end) => {
+                let part = text.part(start, end);
+                let first = out.len();
+                if let Some(chars) = &self.chars {
+                    let result = chars.encode_with_offsets(part, start, (self.slow, stop), (&mut *out, &mut *spans));
+                    return result.map_err(|error| error.shifted(start));
+                }
+                self.encode_part(part, stop, session, out).map_err(|error| error.shifted(start))?;
+                spans.extend(out[first..].iter().map(|&id| self.vocab.width(id)));
+                Ok(())
+            }
+        })?;
+        spans.finish(text);
+        Ok(())
+    }
+
+    /// The ids of a text without added tokens.
+    fn encode_part(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+        if let Some(chars) = &self.chars {
+            chars.encode(text, self.slow, stop, out)
+        } else if self.slow {
+            self.encode_slowly(text, stop, &mut session.scratch, out)
+        } else {
+            self.encode_ordinary(text, stop, session, out)
+        }
     }
 
     fn encode_ordinary(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {

@@ -6,7 +6,8 @@
 //!    [`encode`] conducts, one text or many ([`parallel`], [`ordered`]). Long texts are cut ([`cuts`]) and spread over
 //!    threads ([`spread`]), and files are read a part at a time ([`stream`]).
 //!    [`chars`] does all of it where a text is one piece of characters: [`normalize`] (with [`charsmap`]), then
-//!    [`char_merge`] (on [`char_index`]).
+//!    [`char_merge`] (on [`char_index`]). [`offsets`] says where ids come from, [`settled`] which of
+//!    them no later text changes.
 //! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
 //! 5. corpus → merges: [`count`], then [`train`].
 //! 6. [`table`]: the token tables of files.
@@ -23,6 +24,7 @@ pub mod cache;
 pub mod char_cuts;
 pub mod char_index;
 pub mod char_merge;
+mod char_offsets;
 pub mod chars;
 pub mod charsmap;
 pub mod count;
@@ -37,8 +39,10 @@ pub mod joint;
 pub mod key;
 pub mod merge;
 pub mod normalize;
+pub mod offsets;
 mod once;
 pub mod ordered;
+mod origins;
 pub mod parallel;
 pub mod pattern;
 pub mod period;
@@ -46,6 +50,7 @@ pub mod pieces;
 pub mod prefix;
 pub mod scan;
 pub mod segments;
+pub mod settled;
 pub mod shown;
 pub mod simd;
 pub mod slots;

@@ -46,38 +46,73 @@ pub struct Normal<'t> {
     pub prefix: bool,
 }
 
+/// What a normalized text is written to.
+pub(crate) trait Written {
+    /// Appends what the next `source` bytes of the text become.
+    fn take(&mut self, source: usize, shown: &[u8]);
+    /// What was written.
+    fn written(&self) -> &[u8];
+    /// Removes all but the first `len` bytes of it.
+    fn truncate(&mut self, len: usize);
+}
+
+impl Written for Vec<u8> {
+    #[inline]
+    fn take(&mut self, _: usize, shown: &[u8]) {
+        self.extend_from_slice(shown);
+    }
+
+    fn written(&self) -> &[u8] {
+        self
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+}
+
 impl Normalizer {
     /// The normalized text. What `protected` finds is not rewritten.
     #[must_use]
     pub fn apply<'t>(&self, text: Text<'t>, protected: Option<&AhoCorasick>) -> Normal<'t> {
-        let as_it_is = self.charsmap.is_none() && !self.remove_extra && self.dummy != Dummy::After;
         let is_text = matches!(text, Text::Str(_)) || std::str::from_utf8(text.as_bytes()).is_ok();
         let text = text.as_bytes();
-        if as_it_is && is_text {
+        if self.keeps() && is_text {
             let prefix = self.dummy == Dummy::Before && !text.is_empty();
             return Normal { text: Cow::Borrowed(text), prefix };
         }
-        Normal { text: Cow::Owned(self.rewrite(text, protected)), prefix: false }
+        let mut out = Vec::with_capacity(text.len() + 8);
+        self.rewrite(text, protected, &mut out);
+        Normal { text: Cow::Owned(out), prefix: false }
     }
 
-    fn rewrite(&self, text: &[u8], protected: Option<&AhoCorasick>) -> Vec<u8> {
+    /// Whether texts that are UTF-8 stay what they are, but for a space before them.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.charsmap.is_none() && !self.remove_extra && self.dummy != Dummy::After
+    }
+
+    /// Appends the normalized text to `out`.
+    pub(crate) fn rewrite(&self, text: &[u8], protected: Option<&AhoCorasick>, out: &mut impl Written) {
         let plain =
             |byte: u8| byte.is_ascii() && byte != b' ' && self.charsmap.as_ref().is_none_or(|map| map.keeps(byte));
-        let mut out = Vec::with_capacity(text.len() + 8);
         let mut rest = text;
         if self.remove_extra {
             while let (len @ 1.., b" ") = self.first(rest, protected) {
+                out.take(len, b"");
                 rest = &rest[len..];
             }
         }
         if rest.is_empty() {
-            return out;
+            return;
         }
-        out.extend((self.dummy == Dummy::Before).then_some(b' '));
+        if self.dummy == Dummy::Before {
+            out.take(0, b" ");
+        }
         let mut after_space = self.remove_extra;
         while let [byte, after @ ..] = rest {
             if protected.is_none() && plain(*byte) && after.first().is_none_or(u8::is_ascii) {
-                out.push(*byte);
+                out.take(1, &[*byte]);
                 (rest, after_space) = (after, false);
                 continue;
             }
@@ -88,23 +123,27 @@ impl Normalizer {
             if let Some(&last) = shown.last() {
                 after_space = self.remove_extra && last == b' ';
             }
-            out.extend_from_slice(shown);
+            out.take(len, shown);
             rest = &rest[len..];
         }
-        self.finish(&mut out);
-        out
+        self.finish(out);
     }
 
     /// Tidies the end of a text.
-    fn finish(&self, out: &mut Vec<u8>) {
+    fn finish(&self, out: &mut impl Written) {
         let block = |out: &[u8]| if self.escape && out.ends_with(BLOCK) { BLOCK.len() } else { 0 };
         let space = |out: &[u8]| if out.ends_with(b" ") { 1 } else { block(out) };
         if self.remove_extra {
-            while let extra @ 1.. = space(out) {
-                out.truncate(out.len() - extra);
+            let mut left = out.written();
+            while let extra @ 1.. = space(left) {
+                left = &left[..left.len() - extra];
             }
+            let left = left.len();
+            out.truncate(left);
         }
-        out.extend((self.dummy == Dummy::After).then_some(b' '));
+        if self.dummy == Dummy::After {
+            out.take(0, b" ");
+        }
     }
 
     /// The length of what is rewritten first, and what it becomes. Each byte that is no UTF-8 becomes U+FFFD.

@@ -39,8 +39,8 @@ pub enum Allow {
 pub enum Segment {
     /// Text to split: where it starts and ends.
     Text(usize, usize),
-    /// An added token's id.
-    Token(u32),
+    /// An added token's id, and where it ends.
+    Token(u32, usize),
 }
 
 /// The added tokens of a tokenizer, ready to be searched.
@@ -115,6 +115,17 @@ impl AddedTokens {
         false
     }
 
+    /// How many bytes at the end of `text` some token's content may have begun with, that more text would complete.
+    #[must_use]
+    pub fn begun(&self, text: &[u8]) -> usize {
+        let most = text.len().min(self.longest.saturating_sub(1));
+        let begins = |len: usize| {
+            let end = &text[text.len() - len..];
+            self.tokens.iter().any(|token| token.content.len() > len && token.content.as_bytes().starts_with(end))
+        };
+        (1..=most).rev().find(|&len| begins(len)).unwrap_or(0)
+    }
+
     /// Calls `each` with every part of `text`, in order; empty text parts are left out.
     ///
     /// # Errors
@@ -134,7 +145,7 @@ impl AddedTokens {
                 if start < found.start() {
                     each(Segment::Text(start, found.start()))?;
                 }
-                each(Segment::Token(token.id))?;
+                each(Segment::Token(token.id, found.end()))?;
                 start = found.end();
             }
         }
@@ -175,7 +186,7 @@ mod tests {
         tokens().cut(text.as_bytes(), allow, |segment| {
             parts.push(match segment {
                 Segment::Text(start, end) => format!("{}@{start}", &text[start..end]),
-                Segment::Token(id) => id.to_string(),
+                Segment::Token(id, _) => id.to_string(),
             });
             Ok(())
         })?;
@@ -195,6 +206,12 @@ mod tests {
         assert_eq!(crossed("<ab<a"), [1, 2, 4]);
         assert_eq!(crossed("x###"), [2, 3]);
         assert_eq!(crossed("x< a"), [0; 0]);
+    }
+
+    #[test]
+    fn contents_may_have_begun_at_the_end() {
+        let begun = |text: &str| tokens().begun(text.as_bytes());
+        assert_eq!((begun("x<"), begun("x<a"), begun("x<ab"), begun("##"), begun("a#"), begun("")), (1, 2, 0, 1, 1, 0));
     }
 
     #[test]

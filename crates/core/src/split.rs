@@ -91,6 +91,12 @@ impl Splitter {
         Ok(Self { steps })
     }
 
+    /// Whether it leaves texts whole.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// Calls `each` with every piece of `text`, in order.
     ///
     /// # Errors

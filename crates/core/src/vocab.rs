@@ -224,6 +224,13 @@ impl Vocab {
         (place != HOLE).then(|| token_at(&self.blob, &self.ends, place))
     }
 
+    /// The length of a token in bytes; 0 for an id without one.
+    #[inline]
+    #[must_use]
+    pub fn width(&self, id: u32) -> usize {
+        self.token(id).map_or(0, <[u8]>::len)
+    }
+
     /// The place of the token with this id, which is the rank of its merge under [`MergeRule::Bytes`].
     #[inline]
     #[must_use]

@@ -9,6 +9,7 @@ mod engine;
 mod errors;
 mod ids;
 mod objects;
+mod offsets;
 mod stream;
 mod tables;
 mod text;
@@ -25,6 +26,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::TextStream>()?;
     module.add_class::<training::PieceCounts>()?;
     module.add_class::<training::Merges>()?;
+    module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;
+    module.add_function(wrap_pyfunction!(offsets::encode_ragged_with_offsets, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
     tables::register(module)

@@ -1,4 +1,4 @@
-//! `TextStream`: the text of a file, or of blocks that are fed, to ids, a part at a time.
+//! `TextStream`: the text of a file, or of blocks that are fed, to ids, a part at a time. And where texts can be cut.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, TryLockError};
@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use toksmith_core::settled::Settled;
 use toksmith_core::special::Allow;
 use toksmith_core::spread::{PART, Rules};
 use toksmith_core::stream::Stream;
@@ -70,4 +71,13 @@ impl TextStream {
         let ragged = call(py, size, |stop| stream.read(&rules, limit, threads, stop))?;
         Ok((ragged.ids.into_pyarray(py), ragged.ends.into_pyarray(py)))
     }
+}
+
+/// A cut behind `start` that changes no id: the first in a text of which all is known, or the last that holds whatever
+/// follows.
+#[pyfunction]
+pub fn find_cut(engine: &Bound<'_, Engine>, text: &[u8], start: usize, last: bool) -> PyResult<Option<usize>> {
+    let (encoder, cuts) = engine.get().for_long_texts();
+    let settled = Settled::new(encoder, cuts);
+    call(engine.py(), text.len(), |_| Ok(if last { settled.last(text, start) } else { settled.first(text, start) }))
 }

@@ -68,6 +68,16 @@ impl<'py> Text<'py> {
         }
     }
 
+    /// Makes numbers of characters of the repaired text those of the caller's.
+    pub fn number(&self, numbers: &mut [&mut [usize]]) -> PyResult<()> {
+        let Self::Repaired(repaired, original) = self else { return Ok(()) };
+        let places = places(repaired.to_str()?, original)?;
+        for number in numbers.iter_mut().flat_map(|numbers| numbers.iter_mut()) {
+            *number = places[*number];
+        }
+        Ok(())
+    }
+
     /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`.
     pub fn offset(&self, bytes: usize) -> usize {
         let before = |text: &Bound<'py, PyString>| text.to_str().map_or(String::new(), |text| text[..bytes].to_owned());
@@ -81,9 +91,28 @@ impl<'py> Text<'py> {
     }
 }
 
+/// For each character of the repaired text, and its end, where it is in the original: a pair of lone surrogates was
+/// repaired to one character.
+fn places(repaired: &str, original: &Bound<'_, PyString>) -> PyResult<Vec<usize>> {
+    let original = utf32(original)?;
+    let (original, _) = original.as_bytes().as_chunks::<4>();
+    let mut places = vec![0];
+    let mut at = 0;
+    for char in repaired.chars() {
+        let pair = char.len_utf16() == 2 && original.get(at).is_some_and(|&first| u32::from_le_bytes(first) <= 0xFFFF);
+        at += if pair { 2 } else { 1 };
+        places.push(at);
+    }
+    Ok(places)
+}
+
+fn utf32<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(text.call_method1("encode", ("utf-32-le", "surrogatepass"))?.cast_into()?)
+}
+
 /// How many characters of `text` make the first `units` units of UTF-16, where a lone surrogate is one character.
 fn characters_of_units(text: &Bound<'_, PyString>, units: usize) -> PyResult<usize> {
-    let utf32 = text.call_method1("encode", ("utf-32-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
+    let utf32 = utf32(text)?;
     let (characters, _) = utf32.as_bytes().as_chunks::<4>();
     let mut left = units;
     let fits = |character: &&[u8; 4]| {

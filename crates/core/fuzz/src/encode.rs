@@ -59,7 +59,7 @@ impl Twins {
     fn encode_slowly(&self, text: Text<'_>, allow: &Allow) -> Vec<u32> {
         let (mut ids, mut scratch, stop) = (Vec::new(), Scratch::default(), Stop::default());
         let cut = self.fast.added().cut(text.as_bytes(), allow, |segment| match segment {
-            Segment::Token(id) => {
+            Segment::Token(id, _) => {
                 ids.push(id);
                 Ok(())
             }

@@ -1,0 +1,162 @@
+//! Where in a text the ids of [`Chars`] come from.
+//!
+//! A text that only gets its spaces escaped, and one before it, is walked along with the widths of its ids. Any other is
+//! normalized anew, with the origin of each byte.
+
+use memchr::memmem::find;
+
+use crate::chars::{Chars, join_unknown, located};
+use crate::error::Result;
+use crate::normalize::{BLOCK, Dummy};
+use crate::offsets::Spans;
+use crate::origins::Origins;
+use crate::parallel::Stop;
+use crate::split::Text;
+use crate::vocab::Vocab;
+
+/// How much of a text the ids stand for.
+#[derive(Debug)]
+pub(crate) struct Widths {
+    /// By id: the bytes of its token, where `▁` is written like this, and where it is a space; none for an id without a
+    /// token, and [`UNKNOWN`] for that of any one character.
+    escaped: Vec<u32>,
+    spaced: Vec<u32>,
+    /// Whether an id says how much of a text it stands for, and a space has an id.
+    plain: bool,
+}
+
+/// The width of the unknown id: that of the character.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Widths {
+    /// The widths of the tokens of a vocabulary, given the ids of bytes and of what is unknown.
+    pub(crate) fn new(
+        vocab: &Vocab,
+        frozen: &[(String, u32)],
+        (bytes, unknown): (&[u32], Option<u32>),
+        escape: bool,
+    ) -> Self {
+        let mut widths = Self { escaped: vec![0; vocab.size()], spaced: vec![0; vocab.size()], plain: true };
+        for (token, id) in vocab.tokens() {
+            let blocks = if escape { token.windows(BLOCK.len()).filter(|&part| part == BLOCK).count() } else { 0 };
+            widths.set(id, token.len(), token.len() - (BLOCK.len() - 1) * blocks);
+        }
+        for &id in bytes {
+            widths.set(id, 1, 1);
+        }
+        if let Some(id) = unknown.filter(|_| bytes.is_empty()) {
+            widths.set(id, UNKNOWN as usize, UNKNOWN as usize);
+        }
+        let same = |(content, id): &(String, u32)| {
+            let token = vocab.token(*id).is_some_and(|token| token == content.as_bytes());
+            token && !bytes.contains(id) && unknown != Some(*id)
+        };
+        let has_space = !escape || bytes.is_empty() || vocab.id(BLOCK).is_some();
+        widths.plain = has_space && frozen.iter().all(same);
+        widths
+    }
+
+    fn set(&mut self, id: u32, escaped: usize, spaced: usize) {
+        let needed = self.escaped.len().max(id as usize + 1);
+        self.escaped.resize(needed, 0);
+        self.spaced.resize(needed, 0);
+        (self.escaped[id as usize], self.spaced[id as usize]) = (escaped as u32, spaced as u32);
+    }
+}
+
+/// The end of what starts at `at` and is as wide as a table says.
+#[inline]
+fn end(text: &[u8], at: usize, width: u32) -> usize {
+    if width != UNKNOWN {
+        return at + width as usize;
+    }
+    let inner = text.iter().skip(at + 1).take_while(|&&byte| byte & 0xC0 == 0x80);
+    at + 1 + inner.count()
+}
+
+impl Chars {
+    /// Appends the ids of `text`, which starts at `start` of the whole, to `out`, and their ranges to `spans`.
+    ///
+    /// # Errors
+    /// Those of [`Chars::encode`].
+    pub(crate) fn encode_with_offsets(
+        &self,
+        text: Text<'_>,
+        start: usize,
+        (slow, stop): (bool, &Stop),
+        (out, spans): (&mut Vec<u32>, &mut Spans),
+    ) -> Result<()> {
+        let (first, first_span) = (out.len(), spans.len());
+        if !slow && self.keeps_its_bytes(text) {
+            self.encode_all(text, slow, stop, out)?;
+            self.walk(text.as_bytes(), start, &out[first..], spans);
+        } else {
+            let result = self.encode_with_origins(text, start, (slow, stop), (&mut *out, &mut *spans));
+            result.map_err(|error| located(error, text.as_bytes()))?;
+        }
+        if let Some(unknown) = self.tokens.unknown() {
+            let ids = &out[first..];
+            let again = (0..ids.len()).map(|place| place > 0 && ids[place] == unknown && ids[place - 1] == unknown);
+            spans.join(first_span, again);
+            join_unknown(unknown, first, out);
+        }
+        Ok(())
+    }
+
+    /// Whether the normalized text is the text, with a space before it at most, and all its spaces mean `▁`.
+    fn keeps_its_bytes(&self, text: Text<'_>) -> bool {
+        let bytes = text.as_bytes();
+        let is_text = matches!(text, Text::Str(_)) || std::str::from_utf8(bytes).is_ok();
+        let kept = is_text && self.widths.plain && self.normalizer.keeps();
+        kept && !(self.normalizer.escape && find(bytes, BLOCK).is_some())
+    }
+
+    fn walk(&self, text: &[u8], start: usize, ids: &[u32], spans: &mut Spans) {
+        let added = usize::from(self.normalizer.dummy == Dummy::Before);
+        // Counts the space that was added.
+        let mut at = 0;
+        for &id in ids {
+            at = match self.widths.spaced[id as usize] {
+                UNKNOWN if at < added => added,
+                UNKNOWN => added + end(text, at - added, UNKNOWN),
+                width => at + width as usize,
+            };
+            let place = start + at.saturating_sub(added);
+            spans.push(place, place);
+        }
+    }
+
+    fn encode_with_origins(
+        &self,
+        text: Text<'_>,
+        start: usize,
+        (slow, stop): (bool, &Stop),
+        (out, spans): (&mut Vec<u32>, &mut Spans),
+    ) -> Result<()> {
+        let mut normal = Origins::new(self.normalizer.escape);
+        self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), &mut normal);
+        let mut walk = normal.walk();
+        let mut push = |at: usize| {
+            let (end, touched) = walk.source(at);
+            spans.push(start + end, start + touched);
+        };
+        let mut from = 0;
+        self.each_part(normal.text(), |part, frozen| {
+            let to = from + part.len();
+            if let Some(id) = frozen {
+                out.push(id);
+                push(to);
+            } else {
+                let first = out.len();
+                self.encode_part(part, slow, stop, out)?;
+                let mut at = 0;
+                for &id in &out[first..] {
+                    at = end(part, at, self.widths.escaped[id as usize]);
+                    push(from + at);
+                }
+            }
+            from = to;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! Where in a text each id comes from.
+//!
+//! The ids of a text partition its bytes: each starts where the one before it ends, the first at 0, and the last ends
+//! where the text does. Where a normalizer rewrites a stretch as a whole, its bytes belong to the id in which the
+//! rewriting ends; what it removes belongs to the id after it. Ranges of characters are those of all that an id shows a
+//! part of, widened to whole characters, so that ids which share a character repeat it.
+
+use crate::split::Text;
+
+/// What offsets count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// Bytes of the text.
+    Bytes,
+    /// Characters; of bytes that are no UTF-8, as many as decoding them with replacement characters gives.
+    Characters,
+}
+
+/// The ranges of ids, in their order.
+#[derive(Debug)]
+pub struct Spans {
+    count: Count,
+    /// Where each starts.
+    pub starts: Vec<usize>,
+    /// Where each ends.
+    pub ends: Vec<usize>,
+    /// Where the text begins in both, and its last id ends.
+    begun: usize,
+    at: usize,
+}
+
+impl Spans {
+    /// No ranges so far.
+    #[must_use]
+    pub fn new(count: Count) -> Self {
+        Self { count, starts: Vec::new(), ends: Vec::new(), begun: 0, at: 0 }
+    }
+
+    /// The range of the next id, which takes the text to `end` and shows something of what ends at `touched`.
+    #[inline]
+    pub(crate) fn push(&mut self, end: usize, touched: usize) {
+        self.starts.push(self.at);
+        self.ends.push(if self.count == Count::Bytes { end } else { touched });
+        self.at = end;
+    }
+
+    /// The ranges of these ids, whose widths in bytes are known.
+    #[inline]
+    pub(crate) fn extend(&mut self, widths: impl ExactSizeIterator<Item = usize>) {
+        self.ends.reserve(widths.len());
+        let mut at = self.at;
+        self.ends.extend(widths.map(|width| {
+            at += width;
+            at
+        }));
+        let from = self.starts.len();
+        self.starts.reserve(self.ends.len() - from);
+        self.starts.push(self.at);
+        self.starts.extend_from_slice(&self.ends[from..]);
+        self.starts.pop();
+        self.at = at;
+    }
+
+    /// Of the ranges from `first` on, joins each for which `joins` is true with the one before it.
+    pub(crate) fn join(&mut self, first: usize, joins: impl Iterator<Item = bool>) {
+        let mut to = first;
+        for (from, joins) in (first..).zip(joins) {
+            if joins {
+                self.ends[to - 1] = self.ends[from];
+            } else {
+                (self.starts[to], self.ends[to]) = (self.starts[from], self.ends[from]);
+                to += 1;
+            }
+        }
+        self.starts.truncate(to);
+        self.ends.truncate(to);
+    }
+
+    /// The number of ranges.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Begins a text.
+    pub(crate) fn begin(&mut self) {
+        (self.begun, self.at) = (self.ends.len(), 0);
+    }
+
+    /// Ends the text: what no id took belongs to the last.
+    pub(crate) fn finish(&mut self, text: Text<'_>) {
+        let bytes = text.as_bytes();
+        if self.ends.len() > self.begun
+            && let Some(last) = self.ends.last_mut()
+        {
+            *last = bytes.len();
+        }
+        if self.count == Count::Bytes || bytes.is_ascii() {
+            return;
+        }
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let starts =
+                |from: usize, to: usize| text.as_bytes()[from..to].iter().filter(|&&byte| is_first(byte)).count();
+            self.widen(starts, |at| text.is_char_boundary(at));
+        } else {
+            let first = first_bytes(bytes);
+            let starts = |from: usize, to: usize| first[from..to].iter().filter(|&&first| first).count();
+            self.widen(starts, |at| first.get(at).is_none_or(|&first| first));
+        }
+    }
+
+    /// Makes ranges of bytes those of characters; `starts` says how many start between two places.
+    fn widen(&mut self, starts: impl Fn(usize, usize) -> usize, between: impl Fn(usize) -> bool) {
+        // Where the range before starts and ends: in bytes, and as the characters that start before.
+        let (mut start, mut end) = ((0, 0), (0, 0));
+        for place in self.begun..self.ends.len() {
+            let (from, to) = (self.starts[place], self.ends[place]);
+            start = if from == end.0 { end } else { (from, start.1 + starts(start.0, from)) };
+            end = (to, start.1 + starts(from, to));
+            self.starts[place] = start.1 - usize::from(!between(from));
+            self.ends[place] = end.1;
+        }
+    }
+}
+
+/// Whether a byte of UTF-8 is the first of its character.
+fn is_first(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
+}
+
+/// For each byte, whether it is the first of a character or of what is replaced as one.
+fn first_bytes(text: &[u8]) -> Vec<bool> {
+    let mut first = Vec::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        first.extend(chunk.valid().bytes().map(is_first));
+        first.extend((0..chunk.invalid().len()).map(|place| place == 0));
+    }
+    first
+}

@@ -1,0 +1,130 @@
+//! Ids with the ranges of the text that they stand for.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use toksmith_core::offsets::{Count, Spans};
+use toksmith_core::ordered::Jobs;
+use toksmith_core::parallel::Stop;
+
+use crate::batch::Load;
+use crate::call::call;
+use crate::engine::Engine;
+use crate::errors;
+use crate::text::{Errors, Text, as_texts, texts};
+
+/// Ids, starts and ends.
+type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
+/// Ids and ranges of the texts of a job, and how many ids each has.
+struct Part {
+    ids: Vec<u32>,
+    spans: Spans,
+    counts: Vec<usize>,
+}
+
+impl Part {
+    fn new(count: Count) -> Self {
+        Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
+    }
+
+    fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
+        let numbers =
+            |places: Vec<usize>| places.into_iter().map(|place| place.cast_signed() as i64).collect::<Vec<_>>();
+        (
+            self.ids.into_pyarray(py),
+            numbers(self.spans.starts).into_pyarray(py),
+            numbers(self.spans.ends).into_pyarray(py),
+        )
+    }
+}
+
+#[pyfunction]
+pub fn encode_with_offsets<'py>(
+    engine: &Bound<'py, Engine>,
+    text: &Bound<'py, PyAny>,
+    special: &Bound<'py, PyAny>,
+    errors: &Bound<'py, PyString>,
+    characters: bool,
+) -> PyResult<Ranges<'py>> {
+    let (py, engine) = (text.py(), engine.get());
+    let allow = engine.allow(special)?;
+    let text = Text::new(text, Errors::from_name(errors)?, None)?;
+    let core_text = text.as_text()?;
+    let (encoder, _) = engine.for_long_texts();
+    let made = call(py, core_text.as_bytes().len(), |stop| {
+        let Part { mut ids, mut spans, counts } = Part::new(count(characters));
+        encoder.with_session(|session| {
+            encoder.encode_with_offsets(core_text, &allow, stop, session, (&mut ids, &mut spans))
+        })?;
+        Ok(Part { ids, spans, counts })
+    });
+    let mut part = made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))?;
+    if characters {
+        text.number(&mut [&mut part.spans.starts, &mut part.spans.ends])?;
+    }
+    Ok(part.into_arrays(py))
+}
+
+#[pyfunction]
+pub fn encode_ragged_with_offsets<'py>(
+    engine: &Bound<'py, Engine>,
+    batch: &Bound<'py, PyAny>,
+    special: &Bound<'py, PyAny>,
+    errors: &Bound<'py, PyString>,
+    threads: usize,
+    characters: bool,
+) -> PyResult<(Ranges<'py>, Bound<'py, PyArray1<u64>>)> {
+    let (py, engine) = (batch.py(), engine.get());
+    let allow = engine.allow(special)?;
+    let texts = texts(batch, Errors::from_name(errors)?)?;
+    let each = as_texts(&texts)?;
+    let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads);
+    let (encoder, _) = engine.for_long_texts();
+    let work = |jobs: &mut Jobs<'_, Part>, stop: &Stop| {
+        encoder.with_session(|session| {
+            jobs.each(|job| {
+                let Part { mut ids, mut spans, mut counts } = Part::new(count(characters));
+                for place in load.texts(job) {
+                    stop.check()?;
+                    let before = ids.len();
+                    let to = (&mut ids, &mut spans);
+                    let result = encoder.encode_with_offsets(each[place], &allow, stop, session, to);
+                    result.map_err(|error| error.in_batch(place))?;
+                    counts.push(ids.len() - before);
+                }
+                Ok(Part { ids, spans, counts })
+            });
+        });
+    };
+    let mut all = Part::new(count(characters));
+    let gathered = load.run(py, work, |parts| {
+        for part in parts {
+            all.ids.extend_from_slice(&part.ids);
+            all.spans.starts.extend_from_slice(&part.spans.starts);
+            all.spans.ends.extend_from_slice(&part.spans.ends);
+            all.counts.extend_from_slice(&part.counts);
+        }
+        Ok(())
+    });
+    gathered.map_err(|problem| {
+        errors::with_offset(py, &problem, |offset, index| {
+            index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
+        })
+    })?;
+    let mut at = 0;
+    let mut ends = Vec::with_capacity(texts.len());
+    for (text, ids) in texts.iter().zip(&all.counts) {
+        if characters {
+            let Spans { starts, ends, .. } = &mut all.spans;
+            text.number(&mut [&mut starts[at..at + ids], &mut ends[at..at + ids]])?;
+        }
+        at += ids;
+        ends.push(at as u64);
+    }
+    Ok((all.into_arrays(py), ends.into_pyarray(py)))
+}
+
+fn count(characters: bool) -> Count {
+    if characters { Count::Characters } else { Count::Bytes }
+}

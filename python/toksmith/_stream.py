@@ -1,0 +1,91 @@
+"""Text that comes piece by piece, to ids that no later text can change."""
+
+from __future__ import annotations
+
+from . import _core
+from ._boundaries import CONTEXT, Special, as_utf8
+from ._errors import NotInVocabulary, SpecialTokenInText
+
+__all__ = ["StreamEncoder"]
+
+HALVES = ("\ud800", "\udbff")  # the first of a pair of surrogates
+
+
+class StreamEncoder:
+    """Encodes text as it comes; made by `Tokenizer.encoder`.
+
+    What `feed` and `finish` return, joined, are the ids of all the text. `feed` keeps back what later text could
+    change: under a pattern of `toksmith.patterns()` and in a raw stream of bytes about a word; under another pattern,
+    and where texts are normalized, all of it.
+    """
+
+    def __init__(self, engine: _core.Engine, special: Special, longest_added: int) -> None:
+        self._engine, self._special = engine, special
+        self._margin = longest_added + CONTEXT
+        self._kept = bytearray()
+        self._searched = 0  # there is no cut before it
+        self._half = ""  # the first of a pair of surrogates, at the end of a text
+        self._given = 0
+
+    def feed(self, text: str | bytes) -> list[int]:
+        """The ids that this text settles and that were not returned before.
+
+        Args:
+            text: `str`, or `bytes` that may end inside a character.
+        Raises:
+            SpecialTokenInText, NotInVocabulary: as `encode`; the encoder is as it was before the call. Offsets are
+                bytes of the whole stream as UTF-8.
+        """
+        data, half = self._joined(text)
+        before = len(self._kept)
+        self._kept += data
+        begin = max(0, self._searched - self._margin)
+        try:
+            tail = bytes(self._kept[begin:])
+            cut = _core.find_cut(self._engine, tail, self._searched - begin, last=True)
+            end = 0 if cut is None else begin + cut
+            ids = self._encoded(end)
+        except BaseException:
+            del self._kept[before:]
+            raise
+        self._half = half
+        self._searched = max(0, len(self._kept) - self._margin)
+        return ids
+
+    def finish(self) -> list[int]:
+        """The ids of what was kept back, after which the encoder is new again.
+
+        Raises: as `feed`.
+        """
+        before = len(self._kept)
+        self._kept += as_utf8(self._half)
+        try:
+            ids = self._encoded(len(self._kept))
+        except BaseException:
+            del self._kept[before:]
+            raise
+        self._half, self._searched, self._given = "", 0, 0
+        return ids
+
+    def _joined(self, text: str | bytes) -> tuple[bytes, str]:
+        """The bytes that the text adds, and a half character that it leaves."""
+        if isinstance(text, bytes):
+            return as_utf8(self._half) + text, ""
+        if not isinstance(text, str):
+            raise TypeError(f"expected str or bytes, not {type(text).__name__}")
+        whole = self._half + text
+        ends_in_half = HALVES[0] <= whole[-1:] <= HALVES[1]
+        return as_utf8(whole[:-1] if ends_in_half else whole), whole[-1:] if ends_in_half else ""
+
+    def _encoded(self, end: int) -> list[int]:
+        """The ids of what was kept up to `end`, which is given out."""
+        if not end:
+            return []
+        try:
+            ids = self._engine.encode(bytes(self._kept[:end]), self._special, "replace", None)
+        except (SpecialTokenInText, NotInVocabulary) as error:
+            error.offset = self._given + (error.offset or 0)
+            raise
+        del self._kept[:end]
+        self._given += end
+        return ids
