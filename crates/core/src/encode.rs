@@ -139,6 +139,51 @@ impl Encoder {
         Ok(())
     }
 
+    /// The number of ids of a text, which are not kept; `room` is a buffer for some of them.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn count(
+        &self,
+        text: Text<'_>,
+        allow: &Allow,
+        stop: &Stop,
+        session: &mut Session,
+        room: &mut Vec<u32>,
+    ) -> Result<u64> {
+        let mut count = 0;
+        self.added.cut(text.as_bytes(), allow, |segment| {
+            count += match segment {
+                Segment::Token(..) => 1,
+                Segment::Text(start, end) => {
+                    let counted = self.count_part(text.part(start, end), stop, session, room);
+                    counted.map_err(|error| error.shifted(start))?
+                }
+            };
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    fn count_part(&self, text: Text<'_>, stop: &Stop, session: &mut Session, room: &mut Vec<u32>) -> Result<u64> {
+        room.clear();
+        if self.slow || self.chars.is_some() {
+            self.encode_part(text, stop, session, room)?;
+            return Ok(room.len() as u64);
+        }
+        let mut count = 0;
+        let mut ends = session.ends.take().unwrap_or_default();
+        let mut pieces = Pieces::new(&self.vocab, session, stop, text.as_bytes(), room);
+        let counted = self.splitter.ends(text, &mut ends, |ends| {
+            pieces.take(ends)?;
+            count += pieces.count();
+            Ok(())
+        });
+        let result = counted.and_then(|()| pieces.finish());
+        session.ends = Some(ends);
+        result.map(|()| count + room.len() as u64)
+    }
+
     /// The ids of a text without added tokens.
     fn encode_part(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
         if let Some(chars) = &self.chars {
@@ -193,11 +238,7 @@ impl Encoder {
     /// # Errors
     /// Those of [`Self::encode_batch`].
     pub fn count_batch(&self, texts: &[Text<'_>], allow: &Allow, threads: usize, stop: &Stop) -> Result<Vec<u64>> {
-        self.each(texts, threads, stop, |text, session| {
-            let mut ids = Vec::new();
-            self.encode(text, allow, stop, session, &mut ids)?;
-            Ok(ids.len() as u64)
-        })
+        self.each(texts, threads, stop, |text, session| self.count(text, allow, stop, session, &mut Vec::new()))
     }
 
     fn each<T: Send>(
@@ -231,6 +272,8 @@ mod tests {
         let mut session = Session::default();
         encoder.encode_ordinary(text, &stop, &mut session, &mut new).unwrap();
         encoder.encode_ordinary(text, &stop, &mut session, &mut filled).unwrap();
+        let count = encoder.count_part(text, &stop, &mut session, &mut Vec::new()).unwrap();
+        assert_eq!(slow.len() as u64, count);
         assert_eq!(slow, new);
         assert_eq!(slow, filled);
         slow

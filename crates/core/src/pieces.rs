@@ -143,6 +143,13 @@ impl<'e, 't> Pieces<'e, 't> {
         }
     }
 
+    /// How many ids were appended, which are taken away again.
+    pub fn count(&mut self) -> u64 {
+        let count = self.out.len() as u64;
+        self.out.clear();
+        count
+    }
+
     /// Takes pieces until there is no more room or a long one comes, and says how many.
     fn take_short(&mut self, ends: &[usize]) -> usize {
         let Session { memory, waiting, .. } = &mut *self.session;

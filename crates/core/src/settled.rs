@@ -75,7 +75,10 @@ impl<'e> Settled<'e> {
     }
 
     /// Places behind `from` that no merge crosses.
-    fn crossings(self, text: &[u8], from: usize) -> impl Iterator<Item = usize> {
+    fn crossings<'t>(self, text: &'t [u8], from: usize) -> impl Iterator<Item = usize> + 't
+    where
+        'e: 't,
+    {
         let inner = text.iter().skip(from).take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
         let start = from + inner;
         let known = if self.is_raw() && start < text.len() { self.encoder.vocab().crossings() } else { None };

@@ -152,10 +152,38 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// # Errors
 /// Those of [`Encoder::encode`], with the same offsets.
 pub fn encode(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<Vec<u32>> {
-    let &Rules { encoder, cuts, allow, part } = rules;
+    let &Rules { encoder, allow, part, .. } = rules;
+    let work = |(start, end), session: &mut Session, out: &mut Ragged| {
+        let part = text.part(start, end);
+        encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))
+    };
+    let threads = threads.min(text.as_bytes().len() / part + 1);
+    spread(encoder, threads, stop, parts(rules, text), work).map(|ragged| ragged.ids)
+}
+
+/// The number of ids of one text, in the same way.
+///
+/// # Errors
+/// Those of [`encode`].
+pub fn count(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<u64> {
+    let &Rules { encoder, allow, part, .. } = rules;
+    let work = |(start, end), session: &mut Session, out: &mut Ragged| {
+        let part = text.part(start, end);
+        let counted = encoder.count(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))?;
+        out.ids.clear();
+        out.ends.push(counted);
+        Ok(())
+    };
+    let threads = threads.min(text.as_bytes().len() / part + 1);
+    spread(encoder, threads, stop, parts(rules, text), work).map(|ragged| ragged.ends.iter().sum())
+}
+
+/// The parts of one text: where each starts and ends.
+fn parts<'t>(rules: &Rules<'t>, text: Text<'t>) -> impl FnMut() -> Result<Option<(usize, usize)>> + Send + 't {
+    let &Rules { encoder, cuts, part, .. } = rules;
     let bytes = text.as_bytes();
     let mut at = 0usize;
-    let next = || {
+    move || {
         let start = at;
         let mut from = start;
         at = loop {
@@ -168,12 +196,7 @@ pub fn encode(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) ->
             }
         };
         Ok((start < at).then_some((start, at)))
-    };
-    let work = |(start, end), session: &mut Session, out: &mut Ragged| {
-        let part = text.part(start, end);
-        encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))
-    };
-    spread(encoder, threads.min(bytes.len() / part + 1), stop, next, work).map(|ragged| ragged.ids)
+    }
 }
 
 #[cfg(test)]

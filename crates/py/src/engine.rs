@@ -14,8 +14,9 @@ use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::ordered::Jobs;
 use toksmith_core::parallel::Stop;
+use toksmith_core::pieces::Session;
 use toksmith_core::special::{AddedToken, AddedTokens, Allow};
-use toksmith_core::split::{Splitter, slow};
+use toksmith_core::split::{Splitter, Text as CoreText, slow};
 use toksmith_core::spread::{self, PART, Rules};
 
 use crate::batch::{Load, Objects, Parts};
@@ -46,6 +47,8 @@ thread_local! {
     static ROOM: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
+/// What special tokens become, and whether to stop.
+type Course<'a> = (&'a Allow, &'a Stop);
 type Ragged<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 
 #[pymethods]
@@ -138,6 +141,28 @@ impl Engine {
         Ok((fitting(all).into_pyarray(batch.py()), ends.into_pyarray(batch.py())))
     }
 
+    fn count(
+        &self,
+        text: &Bound<'_, PyAny>,
+        special: &Bound<'_, PyAny>,
+        errors: &Bound<'_, PyString>,
+    ) -> PyResult<u64> {
+        let py = text.py();
+        let allow = self.allow(special)?;
+        let text = Text::new(text, Errors::from_name(errors)?, None)?;
+        let core_text = text.as_text()?;
+        let size = core_text.as_bytes().len();
+        let threads = threads_for(py, size, None)?;
+        let (encoder, cuts) = self.for_long_texts();
+        let counted = call(py, size, |stop| {
+            if threads > 1 && cuts.is_some() {
+                return spread::count(&Rules { encoder, cuts, allow: &allow, part: PART }, core_text, threads, stop);
+            }
+            encoder.with_session(|session| encoder.count(core_text, &allow, stop, session, &mut Vec::new()))
+        });
+        counted.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
+    }
+
     fn count_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
@@ -146,8 +171,14 @@ impl Engine {
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut counts: Vec<u64> = Vec::new();
-        self.encode_many(batch, special, errors, threads, |parts| {
-            counts.extend(parts.iter().flat_map(Parts::iter).map(|ids| ids.len() as u64));
+        let new = |_: &Load, _| (Vec::new(), Vec::new());
+        let work =
+            |text: CoreText<'_>, (allow, stop): Course<'_>, session: &mut Session, to: &mut (Vec<u64>, Vec<u32>)| {
+                to.0.push(self.encoder.count(text, allow, stop, session, &mut to.1)?);
+                Ok(())
+            };
+        self.each_text(batch, (special, errors, threads), (new, work), |parts| {
+            counts.extend(parts.into_iter().flat_map(|(counts, _)| counts));
             Ok(())
         })?;
         Ok(counts.into_pyarray(batch.py()))
@@ -267,26 +298,46 @@ impl Engine {
         threads: usize,
         sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
+        let new = |load: &Load, job| Parts::with_room(load.texts(job).len(), load.size(job) / 3);
+        let work = |text: CoreText<'_>, (allow, stop): Course<'_>, session: &mut Session, to: &mut Parts<u32>| {
+            self.encoder.encode(text, allow, stop, session, &mut to.all)?;
+            to.end();
+            Ok(())
+        };
+        self.each_text(batch, (special, errors, threads), (new, work), sink)
+    }
+
+    /// Does `work` for each text of a batch, in jobs of several, each of which adds to what `new` gives for it; `sink`
+    /// gets the results in order.
+    fn each_text<T: Send>(
+        &self,
+        batch: &Bound<'_, PyAny>,
+        (special, errors, threads): (&Bound<'_, PyAny>, &Bound<'_, PyString>, usize),
+        (new, work): (
+            impl Fn(&Load, usize) -> T + Sync,
+            impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
+        ),
+        sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
+    ) -> PyResult<()> {
         let py = batch.py();
         let allow = self.allow(special)?;
         let texts = texts(batch, Errors::from_name(errors)?)?;
         let each = as_texts(&texts)?;
         let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads);
-        let work = |jobs: &mut Jobs<'_, Parts<u32>>, stop: &Stop| {
+        let run = |jobs: &mut Jobs<'_, T>, stop: &Stop| {
             self.encoder.with_session(|session| {
                 jobs.each(|job| {
-                    let mut parts = Parts::with_room(load.texts(job).len(), load.size(job) / 3);
+                    let mut result = new(&load, job);
                     for place in load.texts(job) {
                         stop.check()?;
-                        let result = self.encoder.encode(each[place], &allow, stop, session, &mut parts.all);
-                        result.map_err(|error| error.in_batch(place))?;
-                        parts.end();
+                        work(each[place], (&allow, stop), session, &mut result)
+                            .map_err(|error| error.in_batch(place))?;
                     }
-                    Ok(parts)
+                    Ok(result)
                 });
             });
         };
-        load.run(py, work, sink).map_err(|problem| {
+        load.run(py, run, sink).map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {
                 index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
             })
