@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
     ("errors", "_core"),
-    ("model", "offsets", "progress", "results", "sample", "special", "text_files", "threads"),
+    ("model", "progress", "results", "sample", "special", "text_files", "threads"),
     ("boundaries", "patterns", "formats", "corpus", "render", "steps", "stream"),
     ("tokenizer", "encodings"),
     ("training", "sweep", "surgery", "load"),

@@ -19,9 +19,20 @@ from numpy.typing import NDArray
 from . import _core
 from ._errors import InvalidOption
 from ._model import Model
-from ._results import Chunk, Healing
+from ._results import Chunk, Encoding, Healing, RaggedEncoding
 
-__all__ = ["as_utf8", "chunks", "first_drift", "healed", "longest_added", "segment_ids", "tokens_by_bytes", "truncated"]
+__all__ = [
+    "as_utf8",
+    "chunks",
+    "encoding",
+    "encodings",
+    "first_drift",
+    "healed",
+    "longest_added",
+    "segment_ids",
+    "tokens_by_bytes",
+    "truncated",
+]
 
 Some = TypeVar("Some", str, bytes)
 Special = str | Collection[str]
@@ -43,6 +54,33 @@ def as_utf8(text: str | bytes) -> bytes:
 def longest_added(model: Model) -> int:
     """The bytes of the longest added token."""
     return max((len(token.content.encode()) for token in model.added_tokens), default=0)
+
+
+def encoding(engine: _core.Engine, text: str | bytes, *, unit: str, special: Special, errors: str) -> Encoding:
+    """The ids of one text with their ranges."""
+    return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit)
+
+
+def encodings(
+    engine: _core.Engine,
+    batch: Sequence[str | bytes],
+    *,
+    unit: str,
+    special: Special,
+    errors: str,
+    threads: int,
+) -> RaggedEncoding:
+    """The ids of each text with their ranges."""
+    characters = in_characters(unit)
+    ranges, text_ends = _core.encode_ragged_with_offsets(engine, batch, special, errors, threads, characters)
+    return RaggedEncoding(*ranges, text_ends, unit)
+
+
+def in_characters(unit: str) -> bool:
+    """Whether offsets count characters, not bytes."""
+    if unit not in ("char", "byte"):
+        raise InvalidOption("unit", unit, "'char' or 'byte'")
+    return unit == "char"
 
 
 class Parts:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core, _formats, _offsets
+from . import _boundaries, _core, _formats
 from ._errors import ModelError, NotInVocabulary, UnknownId
 from ._model import RARE_FIELDS, Model, Step
 from ._results import Chunk, Encoding, Healing, Ragged, RaggedEncoding, StreamDecoder
@@ -125,7 +125,7 @@ class Tokenizer:
             the id after it, at the end of the text to the last.
         Raises: as `encode`; InvalidOption for another `unit`.
         """
-        return _offsets.encoding(self._engine, text, unit=unit, special=special, errors=errors)
+        return _boundaries.encoding(self._engine, text, unit=unit, special=special, errors=errors)
 
     def encode_ragged_with_offsets(
         self,
@@ -141,7 +141,7 @@ class Tokenizer:
         Raises: as `encode_batch`; InvalidOption for another `unit`.
         """
         batch, count = as_sequence(texts), thread_count(threads)
-        return _offsets.encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
+        return _boundaries.encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
 
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of a text that is put together from trusted and untrusted segments.
