@@ -393,7 +393,7 @@ def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
         texts = [f"{n} w{n * 7919 % 100_003}" for n in range(100_000)]
         try:
-            toksmith.count_pieces(texts, max_memory=1 << 20, spill_to=sys.argv[1])
+            toksmith.count_pieces(texts, pattern=None, max_memory=1 << 20, spill_to=sys.argv[1])
         except toksmith.CorpusError as error:
             print(error)
     """
