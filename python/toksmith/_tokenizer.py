@@ -225,7 +225,7 @@ class Tokenizer:
         """
         return _boundaries.truncated(self._parts(special), text, max_tokens, side)
 
-    def chunk(self, text: Text, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
+    def chunk(self, text: Some, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
         """The text in parts of at most `max_tokens` ids each, every one as long as `truncate` makes it.
 
         Args:
