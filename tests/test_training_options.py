@@ -135,7 +135,7 @@ def test_the_alphabet_of_gpt2_decides_ties_as_hf_does() -> None:
 
 
 def test_seed_tokens_come_first_and_are_one_token_each() -> None:
-    seeds = ["zebra", "def", "é", b"\xff\xfe", "aaaa"]
+    seeds: list[str | bytes] = ["zebra", "def", "é", b"\xff\xfe", "aaaa"]
     tok = toksmith.train("low lower lowest", 280, seed_tokens=seeds, pattern=None)
     for seed in seeds:
         assert tok.decode_bytes(tok.encode(seed)) == (seed if isinstance(seed, bytes) else seed.encode())
@@ -357,6 +357,7 @@ def test_a_killed_training_ends_with_the_same_bytes(tmp_path: Path) -> None:
 def test_ctrl_c_in_the_second_phase_keeps_the_first() -> None:
     text = REAL_TEXT * 3
     words = toksmith.train(text, 500)
+    counted = 0
 
     def interrupt(progress: toksmith.Progress) -> None:
         nonlocal counted
@@ -364,7 +365,6 @@ def test_ctrl_c_in_the_second_phase_keeps_the_first() -> None:
         if counted == 2 and progress.phase == "merging":
             raise KeyboardInterrupt
 
-    counted = 0
     with pytest.raises(TrainingInterrupted) as stopped:
         toksmith.train(text, 600, superwords=100, progress=interrupt)
     tok = stopped.value.tokenizer
