@@ -330,7 +330,7 @@ class Tokenizer:
             >>> import toksmith
             >>> encoder = toksmith.train("low lower", vocab_size=260).encoder()
             >>> [encoder.feed(text) for text in ("lo", "w low", "er")], encoder.finish()
-        x
+            ([[], [257], []], [258, 259])
         """
         return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
 
