@@ -327,10 +327,10 @@ class Tokenizer:
     def encoder(self, *, special: Special = "text") -> StreamEncoder:
         """An encoder for text that comes piece by piece.
 
-            >>> import toksmith
-            >>> encoder = toksmith.train("low lower", vocab_size=260).encoder()
-            >>> [encoder.feed(text) for text in ("lo", "w low", "er")], encoder.finish()
-            ([[], [257], []], [258, 259])
+        >>> import toksmith
+        >>> encoder = toksmith.train("low lower", vocab_size=260).encoder()
+        >>> [encoder.feed(text) for text in ("lo", "w low", "er")], encoder.finish()
+        ([[], [257], []], [258, 259])
         """
         return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
 
