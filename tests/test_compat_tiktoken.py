@@ -246,6 +246,7 @@ WRONG: dict[str, tuple[Any, type[BaseException]]] = {
         ValueError,
     ),
     "a lone surrogate for numpy": (lambda enc: enc.encode_to_numpy("\ud800"), UnicodeEncodeError),
+    "a lone surrogate for completions": (lambda enc: enc.encode_with_unstable("\ud800"), UnicodeEncodeError),
     "no threads": (lambda enc: enc.encode_batch(["a"], num_threads=0), ValueError),
 }
 
@@ -281,8 +282,19 @@ def test_results(name: str) -> None:
     assert RIGHT[name](own.get_encoding("cl100k_base")) == RIGHT[name](peer.get_encoding("cl100k_base"))
 
 
-UNSTABLE = ["", "h", "hello", "hello fanta", "a ", "a  ", "a\n", "a\n\n ", " \t\n", "x\n\n0", "it'", "日", "日本", "1", "12",
-            "x<|endoftext|>", "x<|endoftext|>y", "é", "👍", "\u3000", "a\u3000 ", "({[", "\r\n"]  # fmt: skip
+UNSTABLE = [
+    "",
+    "hello fanta",
+    "a ",
+    "x\n\n0",
+    "it'",
+    "日",
+    "12",
+    "x<|endoftext|>",
+    "x<|endoftext|>y",
+    "a\u3000",
+    "\r\n",
+]
 
 
 @pytest.mark.parametrize("name, texts", [("cl100k_base", UNSTABLE), ("gpt2", ["a\n\n", "hello fanta"])])
@@ -296,7 +308,7 @@ def test_completions(name: str, texts: list[str]) -> None:
 
 
 @settings(max_examples=10, suppress_health_check=list(HealthCheck))
-@given(texts(longest=6).map(lambda text: text + "ab"))
+@given(texts(longest=6).map(lambda text: text.encode("utf-8", "ignore").decode() + "ab"))
 def test_completions_of_drawn_texts(text: str) -> None:
     pair = own.get_encoding("cl100k_base"), peer.get_encoding("cl100k_base")
     (ids, found), (expected_ids, expected) = (enc.encode_with_unstable(text, disallowed_special=()) for enc in pair)

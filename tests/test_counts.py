@@ -57,7 +57,7 @@ def shards(documents: Sequence[str], count: int) -> Iterator[tuple[int, Sequence
 # What is counted
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     corpus=st.lists(st.one_of(small_texts("ab \n1'é"), broken_bytes()), max_size=8),
     memory=st.sampled_from([None, 1 << 20]),
@@ -92,10 +92,11 @@ def test_a_long_document_is_cut_where_nothing_changes(pattern: str, threads: int
 
 def test_spilling_changes_nothing(tmp_path: Path) -> None:
     texts = [f"{number} w{number % 700}x{number * 7919 % 10_007} {'long' * 9}{number % 50}" for number in range(30_000)]
-    plain = count_pieces(texts, threads=1)
+    plain = count_pieces(texts, pattern=r"\S+|\s+", threads=1)
     assert plain.spilled == 0
     for threads, min_count in itertools.product((1, 2), (1, 2)):
-        spilled = count_pieces(texts, threads=threads, max_memory=1 << 20, spill_to=tmp_path, min_count=min_count)
+        limits: Any = {"max_memory": 1 << 20, "spill_to": tmp_path, "min_count": min_count}
+        spilled = count_pieces(texts, pattern=r"\S+|\s+", threads=threads, **limits)
         assert spilled.spilled > 1
         assert content(spilled) == content(plain.filter(min_count))
     assert not [*tmp_path.iterdir()]
@@ -392,7 +393,7 @@ def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
         texts = [f"{n} w{n * 7919 % 100_003}" for n in range(100_000)]
         try:
-            toksmith.count_pieces(texts, max_memory=1 << 20, spill_to=sys.argv[1])
+            toksmith.count_pieces(texts, pattern=None, max_memory=1 << 20, spill_to=sys.argv[1])
         except toksmith.CorpusError as error:
             print(error)
     """

@@ -325,7 +325,7 @@ def test_the_counts_of_published_tokenizers(name: str, vocab_dir: Path, health: 
     assert len(found["merges"].witnesses) == expected["not_by_merges_alone"]
     assert not found.failed
     if name == "o200k_base":
-        assert sorted(kinds(found["unreachable"])["only in a context"]) == health["o200k_valid_not_self_ids"]
+        assert sorted(kinds(found["unreachable"])["only in a context"], key=int) == health["o200k_valid_not_self_ids"]
         for witness in found["unreachable"].witnesses:
             assert witness.id in tiktoken_o200k(vocab_dir).encode_ordinary(str(witness.text))
             assert tiktoken_o200k(vocab_dir).encode_ordinary(witness.token.decode()) != [witness.id]

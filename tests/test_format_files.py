@@ -88,7 +88,7 @@ def test_the_content_decides_and_not_the_name(tok: Tokenizer, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\n", b"hello\n", b"{}x", b"[]", b"\x00" * 99, b"PK\x03\x04", b'{"a": 1}', b"YQ== 0\n"]
+    "data", [b"", b"\n", b"hello\n", b"{}x", b"[]", b"\x00" * 99, b"PK\x03\x04", b'{"a": [1]}', b"YQ== 0\n"]
 )
 def test_unknown_content_lists_the_known_formats(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.toksmith"

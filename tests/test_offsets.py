@@ -228,8 +228,8 @@ def test_mistral_has_the_ranges_of_sentencepiece(vocab_dir: Path) -> None:
         text = drawn_text(random)
         if isinstance(text, bytes):
             continue
-        found = tok.encode_with_offsets(text, special="text")
-        pieces = peer.encode(text, out_type="immutable_proto").pieces
+        found = tok.encode_with_offsets(text, unit="byte", special="text")
+        pieces = peer.encode(text, return_type="proto").pieces
         assert found.ids.tolist() == [piece.id for piece in pieces]
         for span, piece in zip(found.spans, pieces, strict=True):
             if not peer.is_byte(piece.id):  # of a character that is bytes, it gives all to the last

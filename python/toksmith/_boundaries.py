@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from . import _core
 from ._errors import InvalidOption
 from ._model import Model
 from ._results import Chunk, Encoding, Healing, RaggedEncoding
+from ._stream import CONTEXT, Special, as_utf8
 
 __all__ = [
-    "as_utf8",
     "chunks",
     "encoding",
     "encodings",
@@ -35,20 +35,8 @@ __all__ = [
 ]
 
 Some = TypeVar("Some", str, bytes)
-Special = str | Collection[str]
 TokensByBytes = tuple[list[bytes], NDArray[np.uint32]]
 PER_ID = 8  # a first guess of the bytes that an id stands for
-CONTEXT = 8  # what a cut looks at before it, added tokens aside
-
-
-def as_utf8(text: str | bytes) -> bytes:
-    """The bytes that a text is encoded as: lone surrogates that follow each other as pairs are characters."""
-    if isinstance(text, bytes):
-        return text
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def longest_added(model: Model) -> int:
@@ -109,7 +97,7 @@ class Parts:
             data = plain(text[start : start + size])
             cut = None if data is None else _core.find_cut(self.engine, data, 0, last=True)
             if data is not None and cut is not None:
-                part = like(text, data[:cut])
+                part: Some = like(text, data[:cut])
                 if self.count(part) > most:
                     return part
             size *= 2
@@ -122,7 +110,7 @@ class Parts:
             data = plain(text[len(text) - size :])
             cut = None if data is None else _core.find_cut(self.engine, data, self.context, last=False)
             if data is not None and cut is not None:
-                part = like(text, data[cut:])
+                part: Some = like(text, data[cut:])
                 if self.count(part) > most:
                     return part
             size *= 2
@@ -160,7 +148,7 @@ def plain(text: str | bytes) -> bytes | None:
         return None
 
 
-def like(text: Some, data: bytes) -> Some:
+def like(text: object, data: bytes) -> Any:
     """The bytes in the type of the text."""
     return data if isinstance(text, bytes) else data.decode()
 
@@ -194,7 +182,7 @@ def chunks(parts: Parts, text: Some, max_tokens: int, overlap: int) -> list[Chun
     return found
 
 
-def too_small(parts: Parts, text: str | bytes, start: int, max_tokens: int) -> InvalidOption:
+def too_small(parts: Parts, text: Some, start: int, max_tokens: int) -> InvalidOption:
     """The error of a character, or what else cannot be cut, that takes more ids than a chunk may have."""
     known = parts.enough(text, start, max_tokens)
     first = next((place for place in parts.places(known) if place), len(known))
@@ -253,7 +241,7 @@ def segment_ids(engine: _core.Engine, model: Model, segments: Iterable[tuple[str
     return [*ids, *engine.encode(waiting, "text", "replace", None)]
 
 
-def joined(segments: Iterable[tuple[str | bytes, bool]]) -> list[tuple[bytes, bool]]:
+def joined(segments: Iterable[object]) -> list[tuple[bytes, bool]]:
     """The segments as bytes. Two halves of a pair of surrogates that meet are not put together."""
     found = []
     for number, segment in enumerate(segments):

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from . import _core
-from ._boundaries import CONTEXT, Special, as_utf8
 from ._errors import NotInVocabulary, SpecialTokenInText
 
-__all__ = ["StreamEncoder"]
+__all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8"]
+
+Special = str | Collection[str]
+CONTEXT = 8  # what a cut looks at before it, added tokens aside
 
 HALVES = ("\ud800", "\udbff")  # the first of a pair of surrogates
+
+
+def as_utf8(text: str | bytes) -> bytes:
+    """The bytes that a text is encoded as: lone surrogates that follow each other as pairs are characters."""
+    if isinstance(text, bytes):
+        return text
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 class StreamEncoder:

@@ -502,7 +502,9 @@ mod tests {
             plain.totals.documents = 1;
             plain.totals.bytes = text.len() as u64;
             plain.totals.tokens = ids.len() as u64;
-            ids.iter().for_each(|&id| plain.ids[id as usize] += 1);
+            for &id in &ids {
+                plain.ids[id as usize] += 1;
+            }
             plainly(&text, &ends, &mut plain);
             assert_eq!(tally.counts, plain, "{text:?} {ends:?}");
             let mut placed = Tally::new(&decoder);

@@ -1,9 +1,9 @@
 //! Piece counts to merges: the pair with the highest count merges everywhere, and again, until a limit is reached.
 //!
-//! All distinct pieces stand one after another in one array of cells ([`text`]), and every pair keeps the places where
-//! it stands ([`pairs`]), so that a merge touches those places only and the whole training costs n log n. The unsplit
-//! stream is the case of few, long pieces and needs nothing of its own. What waits is in [`queue`], and what may merge
-//! at all is in [`rules`].
+//! All distinct pieces stand one after another in one array of cells (`text`), and every pair keeps the places where
+//! it stands (`pairs`), so that a merge touches those places only and the whole training costs n log n. The unsplit
+//! stream is the case of few, long pieces and needs nothing of its own. What waits is in `queue`, and what may merge
+//! at all is in `rules`.
 //!
 //! A count is the number of places where the pair stands, each times the count of its piece: `aaa` holds `aa` twice,
 //! though it merges only once. After a pair's first count its counts only fall, and its first place only grows: new
@@ -28,7 +28,7 @@ use crate::count::PieceCounts;
 use crate::error::{Error, Result};
 use crate::vocab::Vocab;
 use pairs::Pairs;
-use queue::Queue;
+use queue::{Next, Queue};
 use rules::Rules;
 use text::Text;
 
@@ -196,7 +196,7 @@ fn learn(text: &mut Text, options: &Options, watch: &mut Watch<'_>) -> Option<St
     pairs.compact(Some(&rules));
     let mut queue = Queue::new(options.ties);
     for id in (options.next_id..).take(options.limit) {
-        let Some((left, right)) = queue.pop(&mut pairs, text, &rules, watch)? else {
+        let Next::Pair(left, right) = queue.pop(&mut pairs, text, &rules, watch)? else {
             // Pairs that are too rare were not kept, but they still stand there.
             let rare = text.any(|key| rules.allow(key, u64::MAX));
             return Some(if rare { Stopped::MinCount } else { Stopped::NoPairs });

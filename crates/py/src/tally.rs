@@ -62,8 +62,8 @@ impl Tally {
                         stop.check()?;
                         ids.clear();
                         let text = each[place].part(start, end);
-                        let encoded = encoder.encode(text, &allow, stop, session, &mut ids);
-                        encoded.map_err(|error| error.shifted(start).in_batch(place))?;
+                        let outcome = encoder.encode(text, &allow, stop, session, &mut ids);
+                        outcome.map_err(|error| error.shifted(start).in_batch(place))?;
                         tally.add(text, &ids, None, start == 0);
                     }
                     Ok(())

@@ -166,7 +166,8 @@ def sources(corpus: Corpus) -> Iterator[str | bytes | WholeFile | File]:
 
 def say_if_again(path: Path, seen: set[str]) -> None:
     """Who names a file twice may mean that it counts twice, but is told."""
-    name = os.path.realpath(path)
+    # No file has a zero byte in its name; opening it says so.
+    name = str(path) if "\0" in str(path) else os.path.realpath(path)
     if name in seen:
         LOG.warning("%s is named again; its documents count again", path)
     seen.add(name)

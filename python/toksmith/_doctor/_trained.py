@@ -107,7 +107,8 @@ def cosine_distance(rows: NDArray[np.float64], target: NDArray[np.float64]) -> N
     """1 - the cosine of each row with `target`; 0 for a row of zeros, which nothing has ever moved."""
     sizes = np.linalg.norm(rows, axis=-1) * np.linalg.norm(target, axis=-1)
     products = (rows * target).sum(axis=-1)
-    return 1 - np.divide(products, sizes, out=np.ones_like(products), where=sizes > 0)
+    cosines: NDArray[np.float64] = np.divide(products, sizes, out=np.ones_like(products), where=sizes > 0)
+    return 1 - cosines
 
 
 def principal(matrix: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

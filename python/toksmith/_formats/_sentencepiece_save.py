@@ -90,11 +90,11 @@ def pieces(model: Model) -> list[tuple[str, int, float]]:
         is_byte = model.byte_fallback and content in BYTE_PIECES
         rows[id] = (content, BYTE if is_byte else NORMAL, score)
         contents.add(content)
-    for token in model.added_tokens:
-        if token.id in rows or token.content in contents:
-            raise CannotRepresent(NAME, "added_tokens", f"{token.content!r} (id {token.id}) stands for a piece already")
-        rows[token.id] = (token.content, type_of(token, model), 0.0)
-        contents.add(token.content)
+    for added in model.added_tokens:
+        if added.id in rows or added.content in contents:
+            raise CannotRepresent(NAME, "added_tokens", f"{added.content!r} (id {added.id}) stands for a piece already")
+        rows[added.id] = (added.content, type_of(added, model), 0.0)
+        contents.add(added.content)
     if sorted(rows) != list(range(len(rows))):
         raise CannotRepresent(NAME, "ids", "an id is the place of its piece, and here some are missing")
     if model.unknown_id not in {token.id for token in model.added_tokens if token.special}:

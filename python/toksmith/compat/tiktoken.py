@@ -196,9 +196,12 @@ class Encoding:
         allowed_special: All | AbstractSet[str] = frozenset(),
         disallowed_special: All | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids that no further text changes, and the ids that may come after them; in no particular order."""
+        """The ids that no further text changes, and the ids that may come after them, in no particular order.
+
+        Lone surrogates raise UnicodeEncodeError.
+        """
         allowed = self._checked(text, allowed_special, disallowed_special)
-        return self._core_bpe.encode_with_unstable(repaired(text), allowed)
+        return self._core_bpe.encode_with_unstable(text, allowed)
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of one token, special tokens included.

@@ -244,12 +244,12 @@ impl Pairs {
                 _ => ((right, tally.other), (id, tally.other)),
             };
             // What stood beside the new symbol itself was no older pair; `lost` holds that.
-            if tally.side == 1 || tally.other != id {
-                if let Some(&number) = self.by_key.get(&old) {
-                    let pair = &mut self.table[number as usize];
-                    pair.count -= tally.gained;
-                    self.garbage += if pair.count == 0 { pair.places as usize } else { 0 };
-                }
+            if (tally.side == 1 || tally.other != id)
+                && let Some(&number) = self.by_key.get(&old)
+            {
+                let pair = &mut self.table[number as usize];
+                pair.count -= tally.gained;
+                self.garbage += if pair.count == 0 { pair.places as usize } else { 0 };
             }
             let count = tally.gained - tally.lost;
             tally.start = usize::MAX;

@@ -15,6 +15,13 @@ use super::{Ties, Watch};
 /// Count, what decides between equals (the smallest first), and the pair's number.
 type Entry = (u64, Reverse<u64>, u32);
 
+/// What [`Queue::pop`] finds.
+pub enum Next {
+    Pair(u32, u32),
+    /// No pair is left.
+    NoPair,
+}
+
 pub struct Queue {
     ties: Ties,
     heap: BinaryHeap<Entry>,
@@ -47,14 +54,8 @@ impl Queue {
         self.heap.push((pair.count, Reverse(tie), number as u32));
     }
 
-    /// Takes out the pair that merges next. Outside nothing: the caller asks to stop; inside nothing: no pair is left.
-    pub fn pop(
-        &mut self,
-        pairs: &mut Pairs,
-        text: &Text,
-        rules: &Rules,
-        watch: &mut Watch<'_>,
-    ) -> Option<Option<(u32, u32)>> {
+    /// Takes out the pair that merges next. None: the caller asks to stop.
+    pub fn pop(&mut self, pairs: &mut Pairs, text: &Text, rules: &Rules, watch: &mut Watch<'_>) -> Option<Next> {
         let mut looked = 0;
         loop {
             while let Some((count, Reverse(tie), number)) = self.heap.pop() {
@@ -64,12 +65,12 @@ impl Queue {
                 let pair = *pairs.pair(number);
                 let mut first = || u64::from(pairs.first_standing(number, text));
                 if pair.count == count && (self.ties == Ties::LowestIds || first() == tie) {
-                    return Some(Some(pair.key));
+                    return Some(Next::Pair(pair.key.0, pair.key.1));
                 }
                 self.push(pairs, number);
             }
             if !self.refill(pairs, rules) {
-                return Some(None);
+                return Some(Next::NoPair);
             }
             watch.go_on()?;
         }

@@ -255,7 +255,7 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
     let mut draw = Draw(2026);
     let mut merges = 0;
     for number in 0..2000 {
-        let documents: Vec<_> = (0..1 + draw.below(6)).map(|_| draw.document()).collect();
+        let documents: Vec<_> = (0..=draw.below(6)).map(|_| draw.document()).collect();
         let counts = counted(&documents, if draw.below(2) == 0 { &[] } else { &["[ab]+|é+"] });
         let mut options = draw.options();
         if draw.below(3) == 0 {

@@ -50,22 +50,21 @@ impl Text {
         text.cells.push(SEPARATOR);
         let mut base = options.base.as_deref().map(|vocab| (vocab, Scratch::default(), Vec::new()));
         for (piece, tally) in pieces.iter() {
-            let symbols = match &mut base {
-                Some((vocab, scratch, ids)) => {
-                    ids.clear();
-                    merge(vocab, piece, &Stop::default(), scratch, ids)?;
-                    ids.iter().for_each(|&id| text.lay(id, vocab.token(id).map_or(1, <[u8]>::len)));
-                    ids.len()
+            let symbols = if let Some((vocab, scratch, ids)) = &mut base {
+                ids.clear();
+                merge(vocab, piece, &Stop::default(), scratch, ids)?;
+                for &id in &*ids {
+                    text.lay(id, vocab.token(id).map_or(1, <[u8]>::len));
                 }
-                None => {
-                    let strange = |byte: &u8| options.alphabet[usize::from(*byte)] == NO_ID;
-                    if let Some(inside) = piece.iter().position(strange) {
-                        let content = first_character(&piece[inside..]).to_vec();
-                        return Err(Error::NotInVocabulary { content, offset: tally.first.1 as usize + inside });
-                    }
-                    text.cells.extend(piece.iter().map(|&byte| options.alphabet[usize::from(byte)]));
-                    piece.len()
+                ids.len()
+            } else {
+                let strange = |byte: &u8| options.alphabet[usize::from(*byte)] == NO_ID;
+                if let Some(inside) = piece.iter().position(strange) {
+                    let content = first_character(&piece[inside..]).to_vec();
+                    return Err(Error::NotInVocabulary { content, offset: tally.first.1 as usize + inside });
                 }
+                text.cells.extend(piece.iter().map(|&byte| options.alphabet[usize::from(byte)]));
+                piece.len()
             };
             text.cells.push(SEPARATOR);
             // Counts are checked at the door: the bytes of all pieces, each times its count, fit in 64 bits.
