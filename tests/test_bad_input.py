@@ -507,17 +507,15 @@ def test_models_with_names_that_do_not_exist(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "fields, named",
     [
-        ({"normalizers": (Step("nfc"),)}, "'nfc' in normalizers"),
-        ({"decoders": (Step("wordpiece"),)}, "'wordpiece' in decoders"),
-        ({"post": (Step("template"),)}, "'template' in post"),
-        ({"splitters": (Step("digits"),)}, "digits"),
-        ({"splitters": (toksmith._model.regex_split("a", dialect="onig"),)}, "onig"),
+        ({"normalizers": (Step("nfx"),)}, '"nfx" in normalizers'),
+        ({"decoders": (Step("sing"),)}, '"sing" in decoders'),
+        ({"post": (Step("frame"),)}, "'frame' in post"),
+        ({"splitters": (Step("sentences"),)}, '"sentences" in splitters'),
+        ({"splitters": (toksmith._model.regex_split("a", dialect="perl"),)}, "perl"),
         ({"byte_fallback": True}, "byte_fallback"),
         ({"unknown_id": 5}, "unknown_id"),
         ({"scores": np.zeros(256, np.float32)}, "scores"),
         ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
-        ({"added_tokens": (AddedToken("<x>", 300, lstrip=True),)}, "lstrip of the added token '<x>'"),
-        ({"added_tokens": (AddedToken("<x>", 300, single_word=True),)}, "single_word"),
     ],
 )
 def test_what_is_not_executed_is_refused_by_name(fields: dict[str, Any], named: str) -> None:
@@ -525,6 +523,26 @@ def test_what_is_not_executed_is_refused_by_name(fields: dict[str, Any], named: 
     with pytest.raises(ModelError, match="not executed yet") as caught:
         Tokenizer(held)
     assert named in str(caught.value)
+
+
+STEPS: dict[str, tuple[str, Step, str]] = {
+    "an option is missing": ("decoders", Step("wordpiece"), "lacks the option"),
+    "an option too many": ("normalizers", Step("nfc", (("form", 1),)), "has no option"),
+    "an option of another type": ("splitters", Step("digits", (("individual", 1),)), "needs true, false"),
+    "an option that none takes": ("normalizers", Step("nfc", (("form", [1]),)), "none takes"),
+    "an option beyond 64 bits": ("splitters", Step("fixed_length", (("length", 2**64),)), "none takes"),
+    "a length of 0": ("splitters", Step("fixed_length", (("length", 0),)), "at least 1"),
+    "two characters": ("splitters", Step("delimiter", (("delimiter", "ab"),)), "one character"),
+    "another behaviour": ("splitters", Step("punctuation", (("behavior", "alone"),)), "no behavior"),
+    "a template without its options": ("post", Step("template"), "not what it should be"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_with_wrong_options_are_refused(name: str) -> None:
+    field, step, problem = STEPS[name]
+    with pytest.raises(ModelError, match=problem):
+        Tokenizer(model(BYTES, **{field: (step,)}))
 
 
 # Files
