@@ -7,6 +7,7 @@ we save of it must load there and give the same again.
 import json
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -55,6 +56,12 @@ def unknown(**parts: Any) -> Any:
     return trained(unk_token="<unk>", trainer=trainer, **parts)
 
 
+def with_part(name: str, make: Callable[[], Any]) -> Any:
+    """One of characters with one more part; decoders get tokens that begin with marks."""
+    parts = {"pre_tokenizer": pre_tokenizers.Metaspace()} if name == "decoder" else {"decoder": decoders.Fuse()}
+    return unknown(**parts, **{name: make()})
+
+
 def byte_level(*before: Any, **options: Any) -> Any:
     """One of bytes."""
     options = {"add_prefix_space": False, "use_regex": False} | options
@@ -101,7 +108,7 @@ def some_bytes_missing() -> Any:
 PARTS: dict[str, Callable[[], Any]] = {
     # Normalizers.
     **{
-        f"normalizer {name}": lambda make=make: unknown(normalizer=make(), decoder=decoders.Fuse())
+        f"normalizer {name}": partial(with_part, "normalizer", make)
         for name, make in {
             "NFC": normalizers.NFC,
             "NFD": normalizers.NFD,
@@ -131,7 +138,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     },
     # Pre-tokenizers.
     **{
-        f"pre-tokenizer {name}": lambda make=make: unknown(pre_tokenizer=make(), decoder=decoders.Fuse())
+        f"pre-tokenizer {name}": partial(with_part, "pre_tokenizer", make)
         for name, make in {
             "Whitespace": pre_tokenizers.Whitespace,
             "WhitespaceSplit": pre_tokenizers.WhitespaceSplit,
@@ -207,7 +214,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "no decoder": lambda: without_decoder(byte_level()),
     # Flags of the model.
     **{
-        f"bytes, fused {fuse}, whole {whole}": lambda fuse=fuse, whole=whole: fallback(fuse, whole)
+        f"bytes, fused {fuse}, whole {whole}": partial(fallback, fuse, whole)
         for fuse in (False, True)
         for whole in (False, True)
     },
@@ -227,7 +234,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     ),
     # Decoders.
     **{
-        f"decoder {name}": lambda make=make: unknown(pre_tokenizer=pre_tokenizers.Metaspace(), decoder=make())
+        f"decoder {name}": partial(with_part, "decoder", make)
         for name, make in {
             "WordPiece": lambda: decoders.WordPiece(prefix="▁", cleanup=True),
             "Metaspace": decoders.Metaspace,

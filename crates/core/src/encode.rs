@@ -38,8 +38,17 @@ impl Encoder {
     /// The encoder of a vocabulary. `TOKSMITH_SLOW=1` makes it merge every piece anew.
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, added: AddedTokens, splitter: Splitter) -> Self {
-        let (stages, staged) = (Stages::default(), added.any_normalized());
-        Self { vocab, added, splitter, chars: None, stages, staged, slow: slow(), waiting: Mutex::default() }
+        let staged = added.any_normalized();
+        Self {
+            vocab,
+            added,
+            splitter,
+            chars: None,
+            stages: Stages::default(),
+            staged,
+            slow: slow(),
+            waiting: Mutex::default(),
+        }
     }
 
     /// The same encoder, which does all that a model says of a text beside cutting and merging.

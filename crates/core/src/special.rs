@@ -25,6 +25,8 @@ pub struct AddedToken {
 
 /// How an added token is found, and what of the text around it belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+// They are independent, and files have each by its name.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Flags {
     /// Whether white space before it belongs to it.
     pub lstrip: bool,
@@ -335,7 +337,11 @@ mod tests {
         let added = AddedTokens::new(tokens.into()).unwrap();
         let cut = |text: &str| {
             let mut parts = Vec::new();
-            added.cut(text.as_bytes(), &Allow::Text, |segment| Ok(parts.push(segment))).unwrap();
+            let push = |segment| {
+                parts.push(segment);
+                Ok(())
+            };
+            added.cut(text.as_bytes(), &Allow::Text, push).unwrap();
             parts
         };
         assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 8), Segment::Text(8, 10)]);

@@ -87,7 +87,7 @@ impl Splitter {
     /// The splitter of these steps, applied in order; [`Self::only_cuts`] must hold of it.
     ///
     /// # Errors
-    /// Those of [`Self::new`] and of [`steps::splitters`].
+    /// Those of [`Self::new`] and of [`steps::splitters()`].
     pub fn of_steps(specs: &[Spec]) -> Result<Self> {
         let mut steps = Vec::new();
         for spec in specs {

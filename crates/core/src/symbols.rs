@@ -78,7 +78,9 @@ impl Symbols {
                 push(id, at);
             } else if let Some(bytes) = self.bytes(vocab, symbol) {
                 // An unknown character that waits goes on waiting.
-                bytes.into_iter().for_each(|id| push(id, at));
+                for id in bytes {
+                    push(id, at);
+                }
             } else {
                 let id = self.unknown.ok_or_else(|| missing(symbol, at))?;
                 if let Some((_, start)) = unknown.filter(|_| !self.fuse_unknown) {

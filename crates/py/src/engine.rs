@@ -81,8 +81,8 @@ impl Engine {
                 Some(stages) => stages.parts()?,
                 None => (CoreStages::default(), Splitter::new(&patterns)?, None),
             };
-            let shows = stages.shown(&added)?;
-            let decoder = Decoder::new(&vocab, &shows).with_shown(shown).with_chain(chain);
+            let spelt = stages.shown(&added)?;
+            let decoder = Decoder::new(&vocab, &spelt).with_shown(shown).with_chain(chain);
             let cut = added.into_iter().filter(|token| frozen.iter().all(|(content, _)| *content != token.content));
             let added = AddedTokens::new(cut.collect())?;
             // A normalizer may change what the rule for cuts looks at.

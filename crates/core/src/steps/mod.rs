@@ -43,7 +43,7 @@ fn made<T>(place: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<T
 /// What is done to a text before tokens are searched in it.
 ///
 /// # Errors
-/// [`crate::Error::Model`] for a step that no row knows or that lacks an option, [`Error::Option`] for a regex that does not
+/// [`crate::Error::Model`] for a step that no row knows or that lacks an option, [`crate::Error::Option`] for a regex that does not
 /// compile.
 pub fn normalizers(specs: &[Spec]) -> Result<Vec<Normalizer>> {
     made("normalizers", specs, normalizers::ROWS)
@@ -52,7 +52,7 @@ pub fn normalizers(specs: &[Spec]) -> Result<Vec<Normalizer>> {
 /// What cuts a text into pieces.
 ///
 /// # Errors
-/// Those of [`normalizers`].
+/// Those of [`normalizers()`].
 pub fn splitters(specs: &[Spec]) -> Result<Vec<Splitter>> {
     made("splitters", specs, splitters::ROWS)
 }
@@ -60,7 +60,7 @@ pub fn splitters(specs: &[Spec]) -> Result<Vec<Splitter>> {
 /// What makes tokens a text again.
 ///
 /// # Errors
-/// Those of [`normalizers`].
+/// Those of [`normalizers()`].
 pub fn decoders(specs: &[Spec]) -> Result<Chain> {
     Ok(Chain::new(made("decoders", specs, decoders::ROWS)?))
 }

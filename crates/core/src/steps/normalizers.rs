@@ -145,8 +145,7 @@ fn bert(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
     }
     if strips {
         steps.push(Normalizer::Form(Form::Nfd));
-        steps
-            .push(Normalizer::Chars(|char, emit| (!char.is_mark_nonspacing()).then(|| emit(char)).unwrap_or_default()));
+        steps.push(Normalizer::Chars(without_nonspacing));
     }
     if lowers {
         steps.push(Normalizer::Chars(lowercase));
@@ -189,6 +188,12 @@ fn lowercase(char: char, emit: &mut dyn FnMut(char)) {
     char.to_lowercase().for_each(emit);
 }
 
+fn without_nonspacing(char: char, emit: &mut dyn FnMut(char)) {
+    if !char.is_mark_nonspacing() {
+        emit(char);
+    }
+}
+
 fn without_marks(char: char, emit: &mut dyn FnMut(char)) {
     if !is_combining_mark(char) {
         emit(char);
@@ -226,11 +231,11 @@ fn rewrite(line: &mut Line<'_>, map: &Charsmap) {
 
 /// Appends the changes that make `new` of `old`.
 fn change(changes: &mut Vec<(char, isize)>, old: &str, new: &str) {
-    let more = new.chars().count() as isize - old.chars().count() as isize;
+    let (count, before) = (new.chars().count(), old.chars().count());
     changes.extend(new.chars().map(|char| (char, 0)));
-    if more > 0 {
-        changes.iter_mut().rev().take(more as usize).for_each(|(_, change)| *change = 1);
+    if count > before {
+        changes.iter_mut().rev().take(count - before).for_each(|(_, change)| *change = 1);
     } else if let Some((_, change)) = changes.last_mut() {
-        *change += more;
+        *change -= (before - count).cast_signed();
     }
 }

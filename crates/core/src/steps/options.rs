@@ -82,7 +82,10 @@ impl<'s> Options<'s> {
     /// An option that is a count.
     pub(super) fn count(&mut self, name: &str) -> Result<usize> {
         match self.take(name)? {
-            Value::Number(number) if (0..1 << 32).contains(number) => Ok(*number as usize),
+            Value::Number(number) => {
+                let count = u32::try_from(*number).ok().map(|count| count as usize);
+                count.ok_or_else(|| self.wrong(&format!("needs a count below 2^32 as the option {name:?}")))
+            }
             _ => Err(self.wrong(&format!("needs a count as the option {name:?}"))),
         }
     }
