@@ -1,0 +1,239 @@
+"""Documents of a corpus: texts in memory, files and folders, one after another, in a fixed order.
+
+A `.txt` file is one document; `.jsonl` and `.parquet` files have one in each row; `.gz` and `.zst` are opened. Other files
+are one document. Files are read as bytes, so that text that is no UTF-8 is kept as it is. `_blocks.py` reads the same
+ahead, in blocks that the core counts; `_parquet.py` reads Parquet.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from .._errors import CorpusError, InvalidOption
+from .._text_files import PACKED, opened, readable
+from ._parquet import columns
+
+__all__ = [
+    "Corpus",
+    "Document",
+    "File",
+    "Files",
+    "WholeFile",
+    "documents",
+    "files",
+    "kind_of",
+    "parts",
+    "row_text",
+    "sources",
+]
+
+LOG = logging.getLogger("toksmith")
+SUFFIXES_IN_FOLDERS = (".parquet", *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text of a corpus.
+
+    Attributes: `text`; `path` the file it is from, or None; `record` its row there, or its place in an iterable.
+    """
+
+    text: str | bytes
+    path: str | None
+    record: int | None
+
+
+@dataclass(frozen=True)
+class WholeFile:
+    """A document that is all of a file, or all that an open file (in binary mode) has left.
+
+    Attributes: `source` the path or the open file.
+    """
+
+    source: Path | BinaryIO
+
+    def read(self) -> bytes:
+        """The text."""
+        if not isinstance(self.source, Path):
+            data = self.source.read()
+            if not isinstance(data, bytes):
+                raise TypeError(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
+            return data
+        with readable(self.source), opened(self.source) as stream:
+            return stream.read()
+
+
+@dataclass(frozen=True)
+class File:
+    """A file whose documents are not read yet."""
+
+    path: Path
+    field: str
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files named by globs, made by `files`."""
+
+    globs: tuple[str, ...]
+    field: str = "text"
+
+    def paths(self) -> Iterator[Path]:
+        """The files, each glob's sorted by name; a file that two globs name comes once, which the log says."""
+        seen: dict[str, str] = {}
+        for pattern in self.globs:
+            found = sorted(glob.glob(pattern, recursive=True))
+            if not found:
+                raise CorpusError(pattern, None, "no file has this name")
+            for name in found:
+                before = seen.setdefault(os.path.realpath(name), pattern)
+                if before is pattern:
+                    yield Path(name)
+                else:
+                    LOG.warning("%s is named by %r and by %r; it is read once", name, before, pattern)
+
+
+Item = str | bytes | os.PathLike[str] | Files | BinaryIO
+Corpus = Item | Iterable[Item]
+
+
+def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
+    """Names the files of a corpus, for `train`.
+
+    Args:
+        globs: Paths, `*`, `?`, `[…]` and `**` allowed.
+        field: The field of a `.jsonl` row, or the column of a Parquet file, that holds the text.
+
+    >>> import toksmith
+    >>> toksmith.files("data/*.jsonl", field="content")
+    Files(globs=('data/*.jsonl',), field='content')
+    """
+    if not globs:
+        raise InvalidOption("globs", (), "at least one path or glob")
+    return Files(tuple(os.fspath(pattern) for pattern in globs), field)
+
+
+def documents(corpus: Corpus) -> Iterator[str | bytes]:
+    """The documents of a corpus, in order; arguments and errors as of `parts`."""
+    for part in parts(corpus):
+        yield part.text if isinstance(part, Document) else part.read()
+
+
+def parts(corpus: Corpus) -> Iterator[Document | WholeFile]:
+    """The documents of a corpus, in order; those that are whole files are not read yet. Errors are those of `sources`.
+
+    Raises:
+        CorpusError: A file cannot be read, or a row has no text.
+    """
+    for number, source in enumerate(sources(corpus)):
+        if isinstance(source, File):
+            yield from in_file(source)
+        elif isinstance(source, WholeFile):
+            yield source
+        else:
+            yield Document(source, None, None if isinstance(corpus, (str, bytes)) else number)
+
+
+def sources(corpus: Corpus) -> Iterator[str | bytes | WholeFile | File]:
+    """The texts, open files and files of a corpus, in order. No file is read.
+
+    Raises:
+        CorpusError: There is no such file.
+        InvalidOption: A short `str` names an existing file: it is nearly always meant as a path.
+        TypeError: An item is neither text nor path nor open file.
+    """
+    if isinstance(corpus, str):
+        refuse_file_name(corpus)
+    if isinstance(corpus, (str, bytes, Files, os.PathLike)) or hasattr(corpus, "read"):
+        corpus = [cast("Item", corpus)]
+    seen: set[str] = set()
+    for number, item in enumerate(corpus):
+        if isinstance(item, (str, bytes)):
+            yield item
+            continue
+        for source in in_item(item, number):
+            if isinstance(source, File):
+                say_if_again(source.path, seen)
+            yield source
+
+
+def say_if_again(path: Path, seen: set[str]) -> None:
+    """Who names a file twice may mean that it counts twice, but is told."""
+    # No file has a zero byte in its name; opening it says so.
+    name = str(path) if "\0" in str(path) else os.path.realpath(path)
+    if name in seen:
+        LOG.warning("%s is named again; its documents count again", path)
+    seen.add(name)
+
+
+def in_item(item: object, number: int) -> Iterator[WholeFile | File]:
+    """The sources of one item of a corpus that is no text."""
+    if isinstance(item, Files):
+        for path in item.paths():
+            yield from in_path(path, item.field)
+    elif isinstance(item, os.PathLike):
+        yield from in_path(Path(item), "text")
+    elif hasattr(item, "read"):
+        yield WholeFile(cast("BinaryIO", item))
+    else:
+        raise TypeError(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
+
+
+def refuse_file_name(text: str) -> None:
+    """A corpus that is the name of a file is a path without `Path(…)`."""
+    if len(text) < 256 and "\n" not in text and "\0" not in text and os.path.exists(text):
+        raise InvalidOption("corpus", text, f"a text; to read that file pass pathlib.Path({text!r})")
+
+
+def in_path(path: Path, field: str) -> Iterator[File]:
+    """A file, or the files of texts below a folder in the order of their names."""
+    if not os.path.isdir(path):
+        yield File(path, field)
+        return
+    inside = sorted(item for item in path.rglob("*") if item.name.endswith(SUFFIXES_IN_FOLDERS) and item.is_file())
+    if not inside:
+        raise CorpusError(str(path), None, f"the folder holds no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
+    for item in inside:
+        yield File(item, field)
+
+
+def kind_of(path: Path) -> str:
+    """What the name of a file says that it holds: ".jsonl", ".parquet", or anything else for one text."""
+    if path.suffix == ".parquet":
+        return path.suffix
+    return path.with_suffix("").suffix if path.suffix in PACKED else path.suffix
+
+
+def in_file(file: File) -> Iterator[Document | WholeFile]:
+    """The documents of one file."""
+    kind = kind_of(file.path)
+    if kind == ".jsonl":
+        with readable(file.path), opened(file.path) as stream:
+            for number, line in enumerate(stream):
+                if line.strip():
+                    yield Document(row_text(line, file.path, number, file.field), str(file.path), number)
+    elif kind == ".parquet":
+        for first, blob, ends, _ in columns(file.path, file.field, skip=False):
+            for number, (start, end) in enumerate(zip([0, *ends.tolist()], ends.tolist(), strict=False), first):
+                yield Document(blob[start:end], str(file.path), number)
+    else:
+        yield WholeFile(file.path)
+
+
+def row_text(line: bytes, path: Path, number: int, field: str) -> str:
+    """The text of one `.jsonl` row."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as problem:
+        raise CorpusError(str(path), number, f"is no JSON: {problem}") from problem
+    if not isinstance(row, dict) or not isinstance(row.get(field), str):
+        raise CorpusError(str(path), number, f"has no text in the field {field!r}; name the field with field=")
+    text: str = row[field]
+    return text

@@ -1,0 +1,267 @@
+"""A corpus as blocks that the core counts: a few MiB each, in the order of the documents, the same for any threads.
+
+Files are read and unpacked ahead, each on a thread of its own, while the blocks before are counted. What is wrong with a
+file or a row ends the walk, or is left out and told in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Full, Queue
+from threading import Event, Thread
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .._errors import CorpusError
+from .._text_files import PACKED, opened, readable
+from . import Corpus, File, WholeFile, kind_of, row_text, sources
+from ._parquet import columns
+
+__all__ = ["Block", "Skipped", "blocks"]
+
+LOG = logging.getLogger("toksmith")
+BLOCK_BYTES = 4 << 20
+BATCH_DOCUMENTS = 10_000
+BLOCKS_AHEAD = 2
+# Files of fewer bytes are read when their turn comes.
+SMALL_BYTES = 1 << 18
+LOOK_S = 0.1
+
+
+@dataclass
+class Skipped:
+    """What was left out: files, or rows of files; or nothing may be."""
+
+    allowed: bool
+    count: int = 0
+
+    def says(self, problem: CorpusError) -> None:
+        """Tells of one that is left out, or raises."""
+        if not self.allowed:
+            raise problem
+        self.count += 1
+        LOG.warning("left out: %s", problem)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Documents in memory."""
+
+    texts: list[str | bytes]
+
+    def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
+        """Counts the block."""
+        counter.add(self.texts, threads)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Whole lines of a `.jsonl` file, of which `first` is the number of the first."""
+
+    file: File
+    first: int
+    lines: bytes
+
+    def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
+        """Counts the block. What the core does not understand is read here."""
+
+        def read(line: int, row: bytes) -> str | None:
+            try:
+                return row_text(row, self.file.path, self.first + line, self.file.field)
+            except CorpusError as problem:
+                skipped.says(problem)
+                return None
+
+        counter.add_rows(self.lines, self.file.field, read, threads)
+
+
+@dataclass(frozen=True)
+class Column:
+    """Rows of a Parquet file: their texts as one, where each ends, and how many rows have none."""
+
+    path: Path
+    blob: bytes
+    ends: NDArray[np.uint64]
+    missing: int
+
+    def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
+        """Counts the block."""
+        counter.add_column(self.blob, self.ends, threads)
+        if self.missing:
+            skipped.says(CorpusError(str(self.path), None, f"{self.missing} rows have no text"))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The next bytes of a document that is a file; `last` ends it."""
+
+    data: bytes
+    last: bool
+
+    def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
+        """Counts the block."""
+        counter.feed(self.data, self.last, threads)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A file that cannot be read any further."""
+
+    problem: CorpusError
+
+    def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
+        """Says so."""
+        skipped.says(self.problem)
+
+
+Block = Texts | Rows | Column | Stretch | Problem
+
+
+def blocks(corpus: Corpus, threads: int, *, skip: bool) -> Iterator[Block]:
+    """The blocks of a corpus, in order. So many files are read ahead; errors are those of `_corpus.parts`.
+
+    Args:
+        skip: Whether rows of Parquet files that have no text are left out.
+    """
+    waiting: deque[Iterator[Block]] = deque()
+    stop = Event()
+    try:
+        for source in grouped(corpus):
+            if isinstance(source, File):
+                waiting.append(ahead(read(source, skip), stop))
+            elif isinstance(source, WholeFile):
+                waiting.append(in_stream(cast("BinaryIO", source.source)))
+            else:
+                waiting.append(iter([source]))
+            while len(waiting) > threads or (waiting and isinstance(source, Texts) and len(waiting) == 1):
+                yield from waiting.popleft()
+        while waiting:
+            yield from waiting.popleft()
+    finally:
+        stop.set()
+
+
+def grouped(corpus: Corpus) -> Iterator[Texts | Problem | WholeFile | File]:
+    """The sources of a corpus, with texts in batches; files of one small text are texts."""
+    texts: list[str | bytes] = []
+    size = 0
+    for source in sources(corpus):
+        text = source if isinstance(source, (str, bytes)) else small_text(source)
+        if isinstance(text, (str, bytes)):
+            texts.append(text)
+            size += len(text)
+            if size <= BLOCK_BYTES and len(texts) < BATCH_DOCUMENTS:
+                continue
+        if texts:
+            yield Texts(texts)
+            texts, size = [], 0
+        if not isinstance(text, (str, bytes)):
+            yield text
+    if texts:
+        yield Texts(texts)
+
+
+def small_text(source: WholeFile | File) -> bytes | Problem | WholeFile | File:
+    """The text of a small file that is one text, or what is wrong with it; any other source as it is."""
+    if isinstance(source, WholeFile) or kind_of(source.path) in KINDS or source.path.suffix in PACKED:
+        return source
+    try:
+        with readable(source.path), opened(source.path) as file:
+            status = os.fstat(file.fileno())
+            return file.read() if stat.S_ISREG(status.st_mode) and status.st_size < SMALL_BYTES else source
+    except CorpusError as problem:
+        return Problem(problem)
+
+
+def read(file: File, skip: bool) -> Iterator[Block]:
+    """The blocks of a file; a problem is the last of them."""
+    block: Block | None = None
+    try:
+        for block in KINDS.get(kind_of(file.path), in_text)(file, skip):
+            yield block
+    except CorpusError as problem:
+        if isinstance(block, Stretch):
+            yield Stretch(b"", last=True)
+        yield Problem(problem)
+
+
+def in_text(file: File, skip: bool) -> Iterator[Block]:
+    """The blocks of one text."""
+    with readable(file.path), opened(file.path) as stream:
+        yield from in_stream(stream)
+
+
+def in_stream(stream: BinaryIO) -> Iterator[Block]:
+    """The blocks of one text that is what an open file has left."""
+    data = None
+    while data != b"":
+        data = stream.read(BLOCK_BYTES)
+        if not isinstance(data, bytes):
+            raise TypeError(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
+        yield Stretch(data, last=not data)
+
+
+def in_lines(file: File, skip: bool) -> Iterator[Block]:
+    """The rows of a `.jsonl` file."""
+    first, held = 0, []
+    with readable(file.path), opened(file.path) as stream:
+        while data := stream.read(BLOCK_BYTES):
+            end = data.rfind(b"\n") + 1
+            held.append(data[:end] if end else data)
+            if end:
+                lines = b"".join(held)
+                yield Rows(file, first, lines)
+                first += lines.count(b"\n")
+                held = [data[end:]]
+    yield Rows(file, first, b"".join(held))
+
+
+def in_columns(file: File, skip: bool) -> Iterator[Block]:
+    """The rows of a Parquet file."""
+    for _, blob, ends, missing in columns(file.path, file.field, skip=skip):
+        yield Column(file.path, blob, ends, missing)
+
+
+KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {".jsonl": in_lines, ".parquet": in_columns}
+
+
+def ahead(some: Iterator[Block], stop: Event) -> Iterator[Block]:
+    """The blocks, made a few ahead on a thread of their own, which starts now and ends at once when `stop` is set."""
+    queue: Queue[Block | BaseException | None] = Queue(BLOCKS_AHEAD)
+
+    def put(item: Block | BaseException | None) -> None:
+        while not stop.is_set():
+            with suppress(Full):
+                queue.put(item, timeout=LOOK_S)
+                return
+
+    def work() -> None:
+        try:
+            for block in some:
+                put(block)
+                if stop.is_set():
+                    return
+            put(None)
+        except BaseException as problem:  # noqa: BLE001 - whatever it is, it is raised where the blocks are taken
+            put(problem)
+
+    Thread(target=work, daemon=True).start()
+    return taken(queue)
+
+
+def taken(queue: Queue[Block | BaseException | None]) -> Iterator[Block]:
+    """The blocks that come out of a queue."""
+    while (item := queue.get()) is not None:
+        if isinstance(item, BaseException):
+            raise item
+        yield item

@@ -1,0 +1,368 @@
+"""count_pieces: a corpus to its distinct pieces with their counts, which training needs and nothing else of the corpus.
+
+Counts of shards add up to the counts of the whole, so that shards can be counted anywhere, kept in files and trained on
+together (`_files.py`). The core counts (`counter.rs`); here is where documents come from, and what counts can be asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._corpus import Corpus
+from .._corpus._blocks import Skipped, blocks
+from .._errors import InvalidOption
+from .._formats import UNSET, PatternArgument
+from .._patterns import splitters
+from .._progress import Progress, Reporter
+from .._threads import thread_count
+from ._files import Facts, read_counts, write_counts
+
+__all__ = ["LeftOut", "Limits", "PieceCounts", "count_pieces", "counted"]
+
+LOG = logging.getLogger("toksmith")
+LEAST_MEMORY = 1 << 20
+MOST = (1 << 63) - 1
+
+
+class Position(NamedTuple):
+    """A place in a corpus of many shards: the number of a document, and a byte in it."""
+
+    document: int
+    byte: int
+
+
+Span = tuple[Position, Position]
+
+
+BEGINNING = Position(0, 0)
+
+
+class LeftOut(NamedTuple):
+    """Pieces that are not among the counts: how many occurrences, and all their bytes."""
+
+    pieces: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What counting may use and leaves out; see `count_pieces`."""
+
+    min_count: int = 1
+    max_piece_bytes: int | None = None
+    max_memory: int | None = None
+    spill_to: str | os.PathLike[str] | None = None
+    errors: str = "stop"
+
+    def check(self, least_is: str = "min_count") -> None:
+        """Raises InvalidOption for the first that is out of range; `min_count` may have another name."""
+
+        def need(holds: bool, argument: str, allowed: str) -> None:
+            if not holds:
+                raise InvalidOption(argument, getattr(self, argument), allowed)
+
+        if not 1 <= self.min_count <= MOST:
+            raise InvalidOption(least_is, self.min_count, "at least 1 and below 2**63")
+        longest, memory = self.max_piece_bytes, self.max_memory
+        need(longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
+        allowed = f"at least {LEAST_MEMORY} (1 MiB), or None for no limit"
+        need(memory is None or LEAST_MEMORY <= memory <= MOST, "max_memory", allowed)
+        need(self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "a folder that exists")
+        need(self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
+
+
+def count_pieces(
+    corpus: Corpus,
+    *,
+    pattern: str | Sequence[str] | None = "o200k",
+    start: int | tuple[int, int] = 0,
+    min_count: int = 1,
+    max_piece_bytes: int | None = None,
+    max_memory: int | None = None,
+    spill_to: str | os.PathLike[str] | None = None,
+    errors: Literal["stop", "skip"] = "stop",
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
+) -> PieceCounts:
+    """The distinct pieces of a corpus, how often each stands there, and where it stands first.
+
+    `train(counts)` gives what `train(corpus)` gives, bit for bit, and `+` adds the counts of shards, in any order. For
+    `ties="first_seen"` each shard needs its place in the whole: pass as `start` the `end` of the shard before.
+
+    Args:
+        corpus: As of `train`.
+        pattern: As of `train`.
+        start: The number of the first document among those of all shards, or that number and a byte in the document.
+        min_count: Pieces that occur less often are left out at the end, as by `filter`.
+        max_piece_bytes: Longer pieces are left out and told in `long`; None leaves none out.
+        max_memory: The bytes of memory that the table of pieces may take before it goes to a file; None for no limit.
+            The result does not depend on it. A single piece is never divided, and the result itself is in memory.
+        spill_to: The folder for such files; None for the system's. They have no name, and are gone whatever happens.
+        errors: "stop" raises at a file or row that cannot be read; "skip" leaves it out (of a file, what comes after the
+            fault), says so in the log, and `skipped` counts them.
+        threads: At least 1; None for all processors. The result does not depend on it.
+        progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+    Raises:
+        CorpusError: A document cannot be read, or the disk for `max_memory` is full.
+        InvalidOption: An argument is out of range.
+    Cost: time grows with the corpus, memory with its distinct pieces.
+
+    >>> import toksmith
+    >>> counts = toksmith.count_pieces(["low low", "lower"])
+    >>> counts.items()
+    [(b'low', 1), (b' low', 1), (b'lower', 1)]
+    >>> shards = [toksmith.count_pieces(text) for text in ("low low", "lower")]
+    >>> toksmith.train(shards[1] + shards[0], 258) == toksmith.train(["low low", "lower"], 258)
+    True
+    """
+    limits = Limits(min_count, max_piece_bytes, max_memory, spill_to, errors)
+    limits.check()
+    place = Position(start, 0) if isinstance(start, int) else Position(*start)
+    if not all(0 <= part <= MOST for part in place):
+        raise InvalidOption("start", start, "a number of documents, at least 0, or that and a number of bytes")
+    patterns = [step["pattern"] for step in splitters(pattern)]
+    reporter = Reporter(progress)
+    with reporter.drawn():
+        return counted(corpus, patterns, limits, reporter, threads=thread_count(threads), start=place)
+
+
+def counted(
+    corpus: Corpus,
+    patterns: Sequence[str],
+    limits: Limits,
+    reporter: Reporter,
+    *,
+    threads: int,
+    start: Position = BEGINNING,
+) -> PieceCounts:
+    """The counts of a corpus, for options that are checked."""
+    folder = os.fspath(limits.spill_to or tempfile.gettempdir())
+    counter = _core.Counter(patterns, start, limits.max_memory, folder, limits.max_piece_bytes)
+    skipped = Skipped(limits.errors == "skip")
+    for block in blocks(corpus, threads, skip=skipped.allowed):
+        block.count(counter, skipped, threads)
+        reporter.report("counting", counter.bytes, None)
+    end = Position(*counter.next)
+    core = counter.finish(limits.min_count, threads)
+    reporter.report("counting", core.bytes, core.bytes)
+    counts = PieceCounts(core, tuple(patterns), ((start, end),), skipped.count)
+    if counts.long.pieces:
+        said = "%d pieces of over %d bytes are left out (max_piece_bytes), %d bytes in all"
+        LOG.warning(said, counts.long.pieces, limits.max_piece_bytes, counts.long.bytes)
+    return counts
+
+
+class PieceCounts:
+    """The distinct pieces of a corpus with their counts: what training needs of it. Made by `count_pieces`.
+
+    `len()` is the number of distinct pieces, `+` adds the counts of two corpora. Values are immutable.
+    """
+
+    __slots__ = ("_core", "_patterns", "_skipped", "_spans")
+
+    def __init__(
+        self, core: _core.PieceCounts, patterns: tuple[str, ...], spans: tuple[Span, ...], skipped: int = 0
+    ) -> None:
+        self._core, self._patterns, self._spans, self._skipped = core, patterns, spans, skipped
+
+    @staticmethod
+    def of(
+        counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]], *, pattern: str | Sequence[str] | None = "o200k"
+    ) -> PieceCounts:
+        """Counts that were made in another way, as one document with the pieces in this order.
+
+        Args:
+            counts: Pieces, each once and not empty, with counts of at least 1.
+            pattern: What they were split by, which is believed.
+        Raises:
+            FormatError: A piece is empty or there twice, or a count is 0.
+            InvalidOption: A count, or the bytes of all occurrences, do not fit in 64 bits.
+
+        >>> import toksmith
+        >>> counts = toksmith.PieceCounts.of({b"low": 3, b" lower": 2})
+        >>> counts.bytes, len(counts)
+        (21, 2)
+        """
+        items = list(counts.items() if isinstance(counts, Mapping) else counts)
+        for _, count in items:
+            if not 0 <= count < 1 << 64:
+                raise InvalidOption("counts", count, "counts from 1 to 2**64 - 1")
+        ends = np.cumsum([len(piece) for piece, _ in items], dtype=np.uint64)
+        places = ends - np.array([len(piece) for piece, _ in items], dtype=np.uint64)
+        numbers = np.array([count for _, count in items], dtype=np.uint64)
+        columns = [ends, numbers, np.zeros(len(items), np.uint64), places]
+        patterns = tuple(step["pattern"] for step in splitters(pattern))
+        blob = b"".join(piece for piece, _ in items)
+        core = _core.PieceCounts.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
+        return PieceCounts(core, patterns, ((Position(0, 0), Position(1, 0)),))
+
+    @staticmethod
+    def sum(parts: Sequence[PieceCounts]) -> PieceCounts:
+        """The counts of several corpora together, in one step.
+
+        Raises:
+            InvalidOption: There are none, they were split by different patterns, or a sum does not fit in 64 bits.
+        Cost: time and memory as the distinct pieces of all parts.
+        """
+        for part in parts[1:]:
+            if part.patterns != parts[0].patterns:
+                raise InvalidOption(
+                    "counts", part.patterns, f"counts of one pattern; the first has {parts[0].patterns}"
+                )
+        spans = joined([span for part in parts for span in part._spans])
+        core = _core.PieceCounts.sum([part._core for part in parts], spans is not None)
+        return PieceCounts(core, parts[0].patterns, spans or (), sum(part.skipped for part in parts))
+
+    def __add__(self, other: PieceCounts) -> PieceCounts:
+        if not isinstance(other, PieceCounts):
+            return NotImplemented
+        return PieceCounts.sum([self, other])
+
+    def __radd__(self, other: object) -> PieceCounts:
+        # What the built-in `sum` begins with.
+        return self if other == 0 else NotImplemented
+
+    def filter(self, min_count: int) -> PieceCounts:
+        """The counts without the pieces that occur less often; `rare` tells what was left out.
+
+        A merge that training learns from them may then differ from what all counts teach. The record of training tells
+        which is the first that may (`tok.run_report["first_uncertified_merge"]`).
+
+        >>> import toksmith
+        >>> counts = toksmith.count_pieces("low low low").filter(2)
+        >>> counts.items(), counts.rare
+        ([(b' low', 2)], LeftOut(pieces=1, bytes=3))
+        """
+        Limits(min_count).check()
+        return PieceCounts(self._core.filtered(min_count), self._patterns, self._spans, self._skipped)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        r"""Writes the counts to a file, whole or not at all.
+
+        `.parquet` holds everything. `.tsv` is for other tools: a line for each piece, with its count, a tab and its bytes
+        (`\\`, `\t`, `\n`, `\r`, and `\xNN` for other control characters and for bytes that are no UTF-8), after one line
+        of facts; it has no first positions. Pieces stand in the order of their bytes, so that equal counts give equal files.
+
+        Raises:
+            FormatError: The name ends in neither, or the file cannot be written.
+        """
+        facts = Facts(self._patterns, self.documents, self.long, self._core.rare, self._spans, self._skipped)
+        write_counts(self._core, facts, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], *, pattern: PatternArgument = UNSET) -> PieceCounts:
+        """The counts of a file that `save` wrote, or of lines from elsewhere.
+
+        Args:
+            pattern: For `.tsv` files without a line of facts: what the pieces were split by.
+        Raises:
+            FormatError: The file cannot be read, or is no file of counts.
+            InvalidOption: `pattern` is missing, or the file tells it.
+
+        >>> import tempfile, toksmith
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     toksmith.count_pieces("low low").save(f"{folder}/counts.tsv")
+        ...     toksmith.PieceCounts.load(f"{folder}/counts.tsv").items()
+        [(b' low', 1), (b'low', 1)]
+        """
+        given = None if pattern is UNSET else tuple(step["pattern"] for step in splitters(pattern))
+        core, facts = read_counts(path, given)
+        spans = tuple((Position(*span[0]), Position(*span[1])) for span in facts.spans)
+        return PieceCounts(core, facts.patterns, spans, facts.skipped)
+
+    def items(self) -> list[tuple[bytes, int]]:
+        """The pieces and their counts, by first position where it is known, else by bytes."""
+        return self._core.items()
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        return iter(self.items())
+
+    def __len__(self) -> int:
+        return self._core.unique
+
+    def __repr__(self) -> str:
+        return f"<PieceCounts of {self.documents} documents, {self.bytes} bytes, {len(self)} distinct pieces>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        blob, columns = self._core.columns()
+        facts = (self.documents, tuple(self.long), self._core.rare)
+        kept = columns if self.has_positions else [*columns[:2], columns[2][:0], columns[3][:0]]
+        return unpickled, (blob, kept, facts, self._patterns, (self._spans, self._skipped))
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The regexes that the corpus was split by, in order."""
+        return self._patterns
+
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+        return self._core.documents
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all documents, whatever was left out."""
+        return self._core.bytes
+
+    @property
+    def digest(self) -> str:
+        """What the record of training keeps of the pieces and counts; it does not depend on the order of documents."""
+        return self._core.digest
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether it is known where pieces stand first, which `ties="first_seen"` asks for."""
+        return self._core.positions
+
+    @property
+    def end(self) -> Position:
+        """The position behind the last document: the `start` of the next shard."""
+        return max((end for _, end in self._spans), default=Position(self.documents, 0))
+
+    @property
+    def long(self) -> LeftOut:
+        """The pieces that were longer than `max_piece_bytes`."""
+        return LeftOut(*self._core.long)
+
+    @property
+    def rare(self) -> LeftOut:
+        """The pieces that occurred less than `min_count` times."""
+        return LeftOut(*self._core.rare[:2])
+
+    @property
+    def skipped(self) -> int:
+        """The files and rows that could not be read."""
+        return self._skipped
+
+    @property
+    def spilled(self) -> int:
+        """How often the table of pieces went to a file."""
+        return self._core.runs
+
+
+def joined(spans: list[Span]) -> tuple[Span, ...] | None:
+    """The stretches of a corpus that several shards cover together; None if two overlap."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            return None
+        if found and start == found[-1][1]:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
+def unpickled(
+    blob: bytes, columns: list[Any], facts: Any, patterns: tuple[str, ...], others: tuple[tuple[Span, ...], int]
+) -> PieceCounts:
+    """What was pickled."""
+    return PieceCounts(_core.PieceCounts.kept(patterns, blob, columns, facts), patterns, *others)

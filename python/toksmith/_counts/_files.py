@@ -1,0 +1,161 @@
+"""Counts in files: Parquet with everything, and lines for other tools. Left out: what counts mean."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._corpus._parquet import flat, pyarrow
+from .._errors import CorpusError, FormatError, InvalidOption
+from .._formats import shown, write_file
+
+__all__ = ["Facts", "read_counts", "write_counts"]
+
+VERSION = 1
+KEY = b"toksmith piece counts"
+HEAD = b"# " + KEY + b": "
+SUFFIXES = (".parquet", ".tsv")
+POSITIONS = ("document", "byte")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a file tells of counts besides the pieces."""
+
+    patterns: tuple[str, ...]
+    documents: int = 0
+    long: tuple[int, int] = (0, 0)
+    rare: tuple[int, int, int] = (0, 0, 0)
+    spans: Sequence[Any] = ()
+    skipped: int = 0
+
+    def dump(self) -> bytes:
+        """One line of JSON."""
+        return json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=True).encode()
+
+    def core(self) -> tuple[int, tuple[int, int], tuple[int, int, int]]:
+        """What the core keeps of it."""
+        return self.documents, self.long, self.rare
+
+
+def parsed(data: bytes, path: str) -> Facts:
+    """The facts of a line of JSON."""
+    try:
+        fields = json.loads(data)
+        if fields.pop("version") != VERSION:
+            raise ValueError(f"it is of another version than {VERSION}")
+        pairs = [tuple(map(numbers, span)) for span in fields.pop("spans")]
+        patterns = tuple(map(str, fields.pop("patterns")))
+        documents, skipped = numbers([fields.pop("documents"), fields.pop("skipped")])
+        long, rare = numbers(fields.pop("long")), numbers(fields.pop("rare"))
+        if fields or len(long) != 2 or len(rare) != 3 or any(list(map(len, pair)) != [2, 2] for pair in pairs):
+            raise ValueError("a field is not as expected")
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as problem:
+        raise FormatError(path, None, f"its line of facts is not what save() writes: {problem}") from problem
+    return Facts(patterns, documents, (long[0], long[1]), (rare[0], rare[1], rare[2]), pairs, skipped)
+
+
+def numbers(values: Any) -> tuple[int, ...]:
+    """Some numbers of 64 bits."""
+    found = tuple(values)
+    if not all(type(value) is int and 0 <= value < 1 << 64 for value in found):
+        raise ValueError(f"{found} are no numbers of 64 bits")
+    return found
+
+
+def suffix(path: str) -> str:
+    """What the name of a file means."""
+    for known in SUFFIXES:
+        if path.endswith(known):
+            return known
+    raise FormatError(path, None, f"the name does not say the format; expected one of {', '.join(SUFFIXES)}")
+
+
+def write_counts(core: _core.PieceCounts, facts: Facts, path: str | os.PathLike[str]) -> None:
+    """Writes counts to a file; see `PieceCounts.save`."""
+    if suffix(shown(path)) == ".tsv":
+        write_file(path, HEAD + facts.dump() + b"\n" + core.lines())
+        return
+    arrow = library(shown(path))
+    blob, columns = core.columns()
+    ends, *kept = columns if core.positions else columns[:2]
+    offsets = arrow.py_buffer(np.concatenate([[0], ends.astype(np.int64)]).astype(np.int64))
+    pieces = arrow.Array.from_buffers(arrow.large_binary(), len(ends), [None, offsets, arrow.py_buffer(blob)])
+    names = ["piece", "count", *POSITIONS][: len(kept) + 1]
+    table = arrow.table([pieces, *map(arrow.array, kept)], names=names).replace_schema_metadata({KEY: facts.dump()})
+    out = io.BytesIO()
+    # Pieces hardly repeat in one column: no dictionary.
+    arrow.parquet.write_table(table, out, compression="zstd", use_dictionary=False)
+    write_file(path, out.getvalue())
+
+
+def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
+    """The counts of a file; see `PieceCounts.load`."""
+    name = shown(path)
+    read = parquet if suffix(name) == ".parquet" else lines
+    try:
+        return read(path, name, patterns)
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, FormatError) and not problem.path:
+            raise FormatError(name, problem.place, problem.problem) from None
+        if isinstance(problem, (FormatError, InvalidOption)):
+            raise
+        raise FormatError(name, None, f"cannot be read: {getattr(problem, 'strerror', None) or problem}") from problem
+
+
+def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
+    """The counts of a file of lines."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data.startswith(HEAD):
+        head, _, data = data.partition(b"\n")
+        facts = parsed(head[len(HEAD) :], name)
+        if patterns is not None:
+            raise InvalidOption("pattern", list(patterns), f"no value: {name} tells its own")
+        return _core.PieceCounts.of_lines(facts.patterns, data, 2, facts.core()), facts
+    if patterns is None:
+        raise InvalidOption("pattern", None, f"the pattern that the pieces of {name} were split by: it does not tell")
+    facts = Facts(patterns)
+    return _core.PieceCounts.of_lines(patterns, data, 1, facts.core()), facts
+
+
+def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
+    """The counts of a Parquet file."""
+    arrow = library(name)
+    try:
+        table = arrow.parquet.read_table(path)
+    except arrow.ArrowException as problem:
+        raise FormatError(name, None, f"cannot be read: {problem}") from problem
+    data = (table.schema.metadata or {}).get(KEY)
+    if data is None:
+        raise FormatError(name, None, "is no file of counts: it lacks the facts that save() writes")
+    if patterns is not None:
+        raise InvalidOption("pattern", list(patterns), f"no value: {name} tells its own")
+    facts = parsed(data, name)
+    expected = [["piece", "count", *POSITIONS], ["piece", "count"]]
+    if table.schema.names not in expected or any(column.null_count for column in table.columns):
+        raise FormatError(name, None, f"has the columns {table.schema.names}, or nulls in them; expected {expected[0]}")
+    try:
+        pieces = table.column(0).cast(arrow.large_binary()).combine_chunks()
+        kept = [column.cast(arrow.uint64()).to_numpy() for column in table.columns[1:]]
+    except arrow.ArrowException as problem:
+        raise FormatError(name, None, f"has a column of another type than save() writes: {problem}") from problem
+    blob, ends = flat(pieces)
+    none = np.empty(0, np.uint64)
+    columns = [np.ascontiguousarray(column) for column in [ends, *kept, none, none][:4]]
+    return _core.PieceCounts.kept(facts.patterns, blob, columns, facts.core()), facts
+
+
+def library(path: str) -> Any:
+    """The module `pyarrow`."""
+    try:
+        return pyarrow(path)
+    except CorpusError as missing:
+        raise FormatError(path, None, missing.problem) from missing
