@@ -7,6 +7,7 @@ of Unicode is drawn (`split`), the reference must run on the pinned `regex`, who
 import itertools
 import random
 import re
+import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -64,16 +65,29 @@ def documents() -> st.SearchStrategy[list[str | bytes]]:
 
 def core_counts(corpus: Sequence[str | bytes], patterns: Sequence[str], threads: int = 1) -> _core.PieceCounts:
     """The core's piece counts of a corpus."""
-    counts = _core.PieceCounts(list(patterns))
-    counts.add(list(corpus), threads)
-    return counts
+    counter = counter_of(patterns)
+    counter.add(list(corpus), threads)
+    return counter.finish(1, threads)
 
 
-def learned(merges: _core.Merges, first_id: int) -> list[reference.Merge]:
+def counter_of(patterns: Sequence[str], memory: int | None = None) -> _core.Counter:
+    """A counter without limits but that of memory."""
+    return _core.Counter(list(patterns), (0, 0), memory, tempfile.gettempdir(), None)
+
+
+def learned(merges: _core.Merges) -> list[reference.Merge]:
     """The core's training in the form of the reference."""
-    columns = (merges.pairs[:, 0], merges.pairs[:, 1], merges.counts, merges.left)
-    steps = zip(*(column.tolist() for column in columns), strict=True)
-    return [(left, right, first_id + at, count, rest) for at, (left, right, count, rest) in enumerate(steps)]
+    steps = zip(merges.merges.tolist(), merges.counts.tolist(), merges.left.tolist(), strict=True)
+    return [(left, right, id, count, rest) for (left, right, id), count, rest in steps]
+
+
+def core_train(counts: _core.PieceCounts, merges: int, unit: str = "byte", **options: Any) -> _core.Merges:
+    """The core's training; options as of the reference."""
+    first = reference.ALPHABET[unit]
+    alphabet = [byte if byte < first else None for byte in range(256)]
+    start: dict[str, Any] = {"alphabet": alphabet, "base": None, "given": [], "next_id": first, "limit": merges}
+    rules: dict[str, Any] = {"ties": "lowest_ids", "min_count": 1, "max_token_bytes": None, "whole_characters": False}
+    return _core.train(counts, start | rules | options, None)
 
 
 # Training
@@ -106,8 +120,8 @@ def test_training_and_encoding_with_what_was_learned(
     expected = reference.train(expected_counts, merges, ties=ties, min_count=min_count, max_token_bytes=max_token_bytes)
     counts = core_counts(corpus, patterns, threads)
     assert dict(counts.items()) == expected_counts
-    trained = _core.train(counts, "byte", merges, min_count, ties, max_token_bytes, None)
-    assert learned(trained, 256) == expected
+    trained = core_train(counts, merges, ties=ties, min_count=min_count, max_token_bytes=max_token_bytes)
+    assert learned(trained) == expected
     assert trained.symbols == sum(len(piece) * count for piece, count in expected_counts.items())
 
     model = reference.model_of(expected, patterns)
@@ -139,8 +153,8 @@ def test_training_and_encoding_with_what_was_learned(
 )
 def test_training_from_ascii_characters(corpus: list[str], patterns: list[str], ties: str) -> None:
     expected = reference.train(reference.count(corpus, patterns), 20, ties=ties, unit="char")
-    trained = _core.train(core_counts(corpus, patterns), "char", 20, 1, ties, None, None)
-    assert learned(trained, 128) == expected
+    trained = core_train(core_counts(corpus, patterns), 20, "char", ties=ties)
+    assert learned(trained) == expected
 
 
 @examples(400)
@@ -151,9 +165,10 @@ def test_counting_in_any_batches_and_on_any_threads(corpus: list[str | bytes], p
     assert serial.bytes == sum(len(reference.utf8(document)) for document in corpus)
     assert serial.unique == len(serial.items())
     for threads, cut in ((2, 1), (5, 3), (1, 7)):
-        counts = _core.PieceCounts(patterns)
+        counter = counter_of(patterns)
         for start in range(0, len(corpus), cut):
-            counts.add(corpus[start : start + cut], threads)
+            counter.add(corpus[start : start + cut], threads)
+        counts = counter.finish(1, threads)
         assert counts.items() == serial.items()
         assert (counts.documents, counts.bytes, counts.digest) == (serial.documents, serial.bytes, serial.digest)
     if all(isinstance(document, bytes) or document.isascii() for document in corpus):

@@ -90,6 +90,23 @@ def test_the_merges_are_those_of_hf_for_the_same_initial_ids(sample: list[str], 
     assert found == due, differing(found, due)
 
 
+def test_the_tokens_are_those_of_hf_in_its_own_order(sample: list[str]) -> None:
+    tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
+    level = tokenizers.pre_tokenizers.ByteLevel
+    hf = tokenizers.Tokenizer(tokenizers.models.BPE())
+    hf.pre_tokenizer = level(add_prefix_space=False, use_regex=True)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=SIZE, initial_alphabet=level.alphabet(), special_tokens=[], show_progress=False
+    )
+    hf.train_from_iterator(iter(sample), trainer)
+    tok = toksmith.train(sample, SIZE, pattern="gpt2_original", alphabet="gpt2")
+    shown = {byte: chr(byte) if chr(byte) in level.alphabet() else "" for byte in range(256)}
+    hidden = iter(range(256, 512))
+    shown |= {byte: chr(next(hidden)) for byte in range(256) if not shown[byte]}
+    found = {"".join(shown[byte] for byte in tok.token_bytes(id)): id for id in range(len(tok))}
+    assert found == hf.get_vocab()
+
+
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
 def test_the_tokens_are_those_of_rustbpe(sample: list[str], pattern: str) -> None:
     rustbpe: Any = pytest.importorskip("rustbpe", reason="lacks rustbpe==0.1.0")

@@ -36,7 +36,7 @@ def saved(tok: toksmith.Tokenizer, path: Path) -> bytes:
 def test_a_rewound_training_is_that_of_the_smaller_size(options: dict[str, Any], tmp_path: Path) -> None:
     tok = toksmith.train(SEEN, 900, **options)
     least = len(tok) - len(tok.model.merges)
-    for size in (least, least + 1, 500, 899, 900):
+    for size in (least, least + 1, 500, len(tok) - 1, len(tok)):
         direct, rewound = toksmith.train(SEEN, size, **options), toksmith.rewind(tok, size)
         assert rewound == direct
         assert saved(rewound, tmp_path / "a.toksmith") == saved(direct, tmp_path / "b.toksmith")

@@ -15,7 +15,7 @@ from typing import Any
 from ..adapters import OURS, Unsupported
 from ..tokenizer_json import byte_alphabet
 from ..vocabularies import REGEXES, TOKENIZER_JSON_REGEXES
-from .cases import JSONL, UNSPLIT
+from .cases import COUNTING, JSONL, UNSPLIT
 from .job import Job
 
 Ranks = dict[bytes, int]
@@ -46,16 +46,20 @@ def regex(job: Job) -> str:
 
 
 def toksmith_train(job: Job, texts: list[str]) -> Any:
-    """Through the public call, with all defaults but the progress bar."""
+    """Through the public calls, with all defaults but the progress bar; counting has a call of its own."""
     toksmith = installed("toksmith")
     corpus = Path(job.source.file) if job.source.form == JSONL else texts
     pattern = None if job.split == UNSPLIT else job.split
+    if job.size == COUNTING:
+        return toksmith.count_pieces(corpus, pattern=pattern, threads=job.threads, progress=False)
     return toksmith.train(corpus, job.size, pattern=pattern, threads=job.threads, progress=False)
 
 
-def toksmith_tokens(tok: Any) -> Ranks:
-    """The tokens in the order of their ids."""
-    return {tok.token_bytes(id): id for id in range(len(tok))}
+def toksmith_tokens(made: Any) -> Ranks:
+    """The tokens in the order of their ids; the bytes where it has counted only."""
+    if not hasattr(made, "token_bytes"):
+        return {bytes([byte]): byte for byte in range(COUNTING)}
+    return {made.token_bytes(id): id for id in range(len(made))}
 
 
 def rustbpe_train(job: Job, texts: list[str]) -> Any:

@@ -61,8 +61,8 @@ def rewind(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     True
     """
     record = tok.model.training
-    if record is None or not is_a_line_of_merges(tok.model):
-        allowed = "a tokenizer that train() made of kind='bpe', with its record; this one has no merges in a line"
+    if record is None or record.options.get("superwords") or not is_a_line_of_merges(tok.model):
+        allowed = "a tokenizer that train() made of kind='bpe', with its record; this one has no merges in one line"
         raise InvalidOption("tok", tok, allowed)
     specials = len(tok.model.added_tokens)
     most = len(tok.model.tokens) + specials

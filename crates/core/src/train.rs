@@ -1,23 +1,38 @@
 //! Piece counts to merges: the pair with the highest count merges everywhere, and again, until a limit is reached.
 //!
-//! All distinct pieces stand one after another in one array of symbols, each with a separator after it, and every pair
-//! keeps the positions where it stands. A merge touches those positions only, so that the whole training costs
-//! n log n. The unsplit stream is the case of few, long pieces and needs nothing of its own.
+//! All distinct pieces stand one after another in one array of cells (`text`), and every pair keeps the places where
+//! it stands (`pairs`), so that a merge touches those places only and the whole training costs n log n. The unsplit
+//! stream is the case of few, long pieces and needs nothing of its own. What waits is in `queue`, and what may merge
+//! at all is in `rules`.
 //!
 //! A count is the number of places where the pair stands, each times the count of its piece: `aaa` holds `aa` twice,
-//! though it merges only once. After a pair's first count its counts only fall, and its first position only grows: new
-//! places arise only when the younger of its two tokens does. So a heap entry is never too low, and one that is out of
-//! date is simply put back.
+//! though it merges only once. After a pair's first count its counts only fall, and its first place only grows: new
+//! places arise only when the younger of its two tokens does.
+//!
+//! Merges that are given come first, whatever their counts. So one loop continues a tokenizer, takes up a training
+//! that was interrupted, makes seed tokens, and trains superwords on what the merges of words leave.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod pairs;
+mod queue;
+mod rules;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use hashbrown::HashMap;
 
 use crate::count::PieceCounts;
 use crate::error::{Error, Result};
+use crate::vocab::Vocab;
+use pairs::Pairs;
+use queue::{Next, Queue};
+use rules::Rules;
+use text::Text;
+
+pub use rules::NO_ID;
 
 /// Which of several pairs with the highest count merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,20 +43,21 @@ pub enum Ties {
     FirstSeen,
 }
 
-/// What the symbols are before the first merge, each with its own value as id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alphabet {
-    /// The 256 bytes.
-    Bytes,
-    /// The 128 ASCII characters; a corpus with others is refused.
-    Ascii,
-}
+/// One merge: left id, right id and the id of the result.
+pub type Merge = (u32, u32, u32);
 
-/// When to stop, and how to choose.
-#[derive(Debug, Clone, Copy)]
+/// What training starts from, when it stops, and how it chooses.
+#[derive(Debug, Clone)]
 pub struct Options {
-    /// The first symbols.
-    pub alphabet: Alphabet,
+    /// The id of each byte's symbol; [`NO_ID`] for one that must not occur.
+    pub alphabet: [u32; 256],
+    /// A tokenizer to go on from: pieces start as its ids, and no pair whose joined bytes are one of its tokens merges.
+    /// Of `alphabet` nothing is used then.
+    pub base: Option<Arc<Vocab>>,
+    /// Merges that come first, in this order, whatever their counts and whatever the rules below.
+    pub given: Vec<Merge>,
+    /// The id of the first merge that is learned; above all ids of `alphabet`, `base` and `given`.
+    pub next_id: u32,
     /// The most merges to learn.
     pub limit: usize,
     /// The least count of a pair that still merges; at least 1.
@@ -50,6 +66,54 @@ pub struct Options {
     pub ties: Ties,
     /// The longest token, in bytes; pairs that would make a longer one never merge.
     pub max_token_bytes: Option<u32>,
+    /// Whether no token may hold a part of a character and something beside it.
+    pub whole_characters: bool,
+}
+
+impl Options {
+    /// Every byte is the symbol of its own value, and nothing ends training but the end of pairs.
+    #[must_use]
+    pub fn of_bytes() -> Self {
+        Self {
+            alphabet: std::array::from_fn(|byte| byte as u32),
+            base: None,
+            given: Vec::new(),
+            next_id: 256,
+            limit: usize::MAX,
+            min_count: 1,
+            ties: Ties::LowestIds,
+            max_token_bytes: None,
+            whole_characters: false,
+        }
+    }
+
+    /// # Errors
+    /// [`Error::Option`] for ids that are taken twice, or parts that no merge before made.
+    fn check(&self) -> Result<()> {
+        let refuse = |argument, value: String, allowed: &str| {
+            Err(Error::Option { argument, value, allowed: allowed.to_owned() })
+        };
+        let mut known = vec![false; self.next_id as usize];
+        let first: Vec<u32> = match &self.base {
+            Some(vocab) => vocab.tokens().map(|(_, id)| id).collect(),
+            None => self.alphabet.iter().copied().filter(|&id| id != NO_ID).collect(),
+        };
+        for id in first {
+            match known.get_mut(id as usize) {
+                Some(known) if !*known => *known = true,
+                _ => return refuse("alphabet", id.to_string(), "different ids below that of the first merge"),
+            }
+        }
+        for &(left, right, id) in &self.given {
+            let made = |part: u32| known.get(part as usize).is_some_and(|&known| known);
+            if !made(left) || !made(right) || known.get(id as usize) != Some(&false) {
+                let value = format!("({left}, {right}, {id})");
+                return refuse("given", value, "merges in the order of training, each of parts made before it");
+            }
+            known[id as usize] = true;
+        }
+        Ok(())
+    }
 }
 
 /// Why training ended.
@@ -65,12 +129,12 @@ pub enum Stopped {
     Interrupted,
 }
 
-/// The merges that training learned. The id of merge i is the alphabet's size + i.
+/// The merges, those that were given and those that training learned.
 #[derive(Debug)]
 pub struct Trained {
-    /// Left and right id of each merge.
-    pub pairs: Vec<(u32, u32)>,
-    /// Its count when it was chosen.
+    /// Each merge.
+    pub merges: Vec<Merge>,
+    /// The count of its pair when it merged.
     pub counts: Vec<u64>,
     /// The symbols left in the corpus after it.
     pub left: Vec<u64>,
@@ -80,369 +144,98 @@ pub struct Trained {
     pub stopped: Stopped,
 }
 
-/// Stands between pieces.
-const SEPARATOR: u32 = u32::MAX;
-/// Stands where a symbol was that has been merged into the one before it.
-const GONE: u32 = u32::MAX - 1;
-/// The longest array of symbols, so that positions are u32.
-const MOST_SYMBOLS: usize = (u32::MAX - 16) as usize;
+impl Trained {
+    /// The same without the first merges.
+    #[must_use]
+    pub fn since(&self, merges: usize) -> Self {
+        Self {
+            merges: self.merges[merges..].to_vec(),
+            counts: self.counts[merges..].to_vec(),
+            left: self.left[merges..].to_vec(),
+            ..*self
+        }
+    }
+}
+
 /// How many places are visited between two looks at the clock.
 const PLACES_PER_LOOK: usize = 1 << 16;
 /// How long training runs between two reports.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-impl Alphabet {
-    /// The number of symbols, and the id of the first merge.
-    #[must_use]
-    pub fn size(self) -> u32 {
-        match self {
-            Self::Bytes => 256,
-            Self::Ascii => 128,
-        }
-    }
-}
-
-/// The merges of a corpus. `report` gets the number of merges now and then, and may end training.
+/// The merges of a corpus. `report` gets what was learned so far now and then, and may end training.
 ///
 /// # Errors
-/// [`Error::NotInVocabulary`] for a symbol outside the alphabet; [`Error::Option`] for more than 4 GiB of distinct
-/// pieces.
+/// [`Error::NotInVocabulary`] for a byte outside the alphabet; [`Error::Option`] for options that contradict, and for
+/// more than 4 GiB of distinct pieces.
 pub fn train(
     counts: &PieceCounts,
-    options: Options,
-    report: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    options: &Options,
+    report: &mut dyn FnMut(&Trained) -> ControlFlow<()>,
 ) -> Result<Trained> {
-    let mut text = Text::new(counts, options.alphabet)?;
-    let mut trained =
-        Trained { pairs: vec![], counts: vec![], left: vec![], symbols: text.symbols, stopped: Stopped::Limit };
-    let mut watch = Watch { merges: 0, reported: Instant::now(), report };
-    trained.stopped = match Pairs::new(&text, options, &mut watch) {
-        Some(mut pairs) => learn(&mut text, &mut pairs, &mut watch, &mut trained),
-        None => Stopped::Interrupted,
-    };
+    options.check()?;
+    let empty = Trained { merges: vec![], counts: vec![], left: vec![], symbols: 0, stopped: Stopped::Limit };
+    let mut watch = Watch { trained: empty, reported: None, report };
+    let mut text = Text::new(counts, options)?;
+    watch.trained.symbols = text.symbols;
+    let stopped = learn(&mut text, options, &mut watch);
+    let mut trained = watch.trained;
+    trained.stopped = stopped.unwrap_or(Stopped::Interrupted);
     Ok(trained)
 }
 
-/// Merges until a limit is reached, and says which.
-fn learn(text: &mut Text, pairs: &mut Pairs, watch: &mut Watch<'_>, trained: &mut Trained) -> Stopped {
-    let mut left = text.symbols;
-    while trained.pairs.len() < pairs.options.limit {
-        let Some(best) = pairs.pop_best(text) else { return Stopped::NoPairs };
-        let Pair { key, count, .. } = pairs.table[best];
-        if count < pairs.options.min_count {
-            return Stopped::MinCount;
-        }
-        let id = pairs.options.alphabet.size() + trained.pairs.len() as u32;
-        // A merge that was interrupted half-way is not learned; the text is not used any more.
-        let Some(gone) = pairs.apply(text, best, id, watch) else { return Stopped::Interrupted };
-        left -= gone;
-        trained.pairs.push(key);
-        trained.counts.push(count);
-        trained.left.push(left);
-        watch.merges = trained.pairs.len();
+/// Merges until a limit is reached, and says which; nothing if the caller asks to stop.
+fn learn(text: &mut Text, options: &Options, watch: &mut Watch<'_>) -> Option<Stopped> {
+    let mut rules = Rules::new(options);
+    let mut pairs = Pairs::new(text, watch)?;
+    // Merges that are given need no leave: all pairs are kept as long as one of them may still come.
+    for &(left, right, id) in &options.given {
+        rules.made(left, right, id);
+        let (count, gone) = pairs.merge((left, right, id), text, None, watch)?;
+        watch.learned((left, right, id), count, gone);
     }
-    Stopped::Limit
+    pairs.compact(Some(&rules));
+    let mut queue = Queue::new(options.ties);
+    for id in (options.next_id..).take(options.limit) {
+        let Next::Pair(left, right) = queue.pop(&mut pairs, text, &rules, watch)? else {
+            // Pairs that are too rare were not kept, but they still stand there.
+            let rare = text.any(|key| rules.allow(key, u64::MAX));
+            return Some(if rare { Stopped::MinCount } else { Stopped::NoPairs });
+        };
+        rules.made(left, right, id);
+        let fresh = pairs.len();
+        let (count, gone) = pairs.merge((left, right, id), text, Some(&rules), watch)?;
+        queue.push_all(&pairs, fresh);
+        watch.learned((left, right, id), count, gone);
+    }
+    Some(Stopped::Limit)
 }
 
-/// Reports how far training is, and hears whether to go on.
+/// Holds what was learned, reports it, and hears whether to go on.
 struct Watch<'w> {
-    merges: usize,
-    reported: Instant,
-    report: &'w mut dyn FnMut(usize) -> ControlFlow<()>,
+    trained: Trained,
+    reported: Option<Instant>,
+    report: &'w mut dyn FnMut(&Trained) -> ControlFlow<()>,
 }
 
 impl Watch<'_> {
     /// Whether to go on; costs next to nothing until a report is due.
-    fn go_on(&mut self) -> bool {
-        if self.reported.elapsed() < REPORT_EVERY {
-            return true;
+    fn go_on(&mut self) -> Option<()> {
+        if self.reported.is_some_and(|last| last.elapsed() < REPORT_EVERY) {
+            return Some(());
         }
-        self.reported = Instant::now();
-        (self.report)(self.merges).is_continue()
-    }
-}
-
-/// The distinct pieces as one array of symbols.
-struct Text {
-    /// The id of the symbol that starts here; [`SEPARATOR`] around every piece; [`GONE`] inside a symbol.
-    ids: Vec<u32>,
-    /// How many places a symbol takes, at its first place and at its last.
-    spans: Vec<u32>,
-    weights: Weights,
-    /// All symbols, each times the count of its piece.
-    symbols: u64,
-}
-
-/// The count of the piece at a position.
-enum Weights {
-    /// One count for all.
-    Same(u64),
-    /// The piece of each position, and the count of each piece.
-    Each(Vec<u32>, Vec<u64>),
-}
-
-impl Text {
-    fn new(counts: &PieceCounts, alphabet: Alphabet) -> Result<Self> {
-        let pieces = counts.in_order();
-        let places = 1 + pieces.iter().map(|(piece, _)| piece.len() + 1).sum::<usize>();
-        if places > MOST_SYMBOLS {
-            return Err(Error::Option {
-                argument: "corpus",
-                value: format!("{places} bytes of distinct pieces"),
-                allowed: format!("at most {MOST_SYMBOLS}; use a pattern, or fewer documents"),
-            });
-        }
-        let mut ids = Vec::with_capacity(places);
-        ids.push(SEPARATOR);
-        for (piece, tally) in &pieces {
-            if alphabet == Alphabet::Ascii
-                && let Some(inside) = piece.iter().position(|byte| !byte.is_ascii())
-            {
-                let content = first_character(&piece[inside..]).to_vec();
-                return Err(Error::NotInVocabulary { content, offset: tally.first.1 as usize + inside });
-            }
-            ids.extend(piece.iter().map(|&byte| u32::from(byte)));
-            ids.push(SEPARATOR);
-        }
-        let symbols = pieces.iter().map(|(piece, tally)| piece.len() as u64 * tally.count).sum();
-        Ok(Self { spans: vec![1; ids.len()], ids, weights: Weights::new(&pieces, places), symbols })
+        self.reported = Some(Instant::now());
+        if (self.report)(&self.trained).is_continue() { Some(()) } else { None }
     }
 
-    /// The symbol after the one at `at`.
-    fn after(&self, at: usize) -> usize {
-        at + self.spans[at] as usize
+    /// The same, inside a long loop.
+    fn look(&mut self, step: usize) -> Option<()> {
+        if step.is_multiple_of(PLACES_PER_LOOK) { self.go_on() } else { Some(()) }
     }
 
-    /// The symbol before the one at `at`.
-    fn before(&self, at: usize) -> usize {
-        at - self.spans[at - 1] as usize
-    }
-
-    fn weight(&self, at: usize) -> u64 {
-        match &self.weights {
-            Weights::Same(count) => *count,
-            Weights::Each(piece_at, counts) => counts[piece_at[at] as usize],
-        }
-    }
-
-    /// Whether the pair stands at `at` now.
-    fn stands(&self, key: (u32, u32), at: usize) -> bool {
-        self.ids[at] == key.0 && self.ids[self.after(at)] == key.1
-    }
-
-    /// Makes one symbol of the one at `at` and the one after it.
-    fn join(&mut self, at: usize, after: usize, id: u32) {
-        let span = self.spans[at] + self.spans[after];
-        self.ids[at] = id;
-        self.ids[after] = GONE;
-        self.spans[at] = span;
-        self.spans[at + span as usize - 1] = span;
-    }
-}
-
-impl Weights {
-    fn new(pieces: &[(&[u8], crate::count::Tally)], places: usize) -> Self {
-        let first = pieces.first().map_or(1, |(_, tally)| tally.count);
-        if pieces.iter().all(|(_, tally)| tally.count == first) {
-            return Self::Same(first);
-        }
-        let mut piece_at = Vec::with_capacity(places);
-        piece_at.push(0);
-        for (number, (piece, _)) in pieces.iter().enumerate() {
-            piece_at.extend(std::iter::repeat_n(number as u32, piece.len() + 1));
-        }
-        Self::Each(piece_at, pieces.iter().map(|(_, tally)| tally.count).collect())
-    }
-}
-
-fn first_character(bytes: &[u8]) -> &[u8] {
-    let chunk = bytes.utf8_chunks().next();
-    chunk.map_or(bytes, |chunk| match chunk.valid().chars().next() {
-        Some(character) => &bytes[..character.len_utf8()],
-        None => chunk.invalid(),
-    })
-}
-
-/// One pair of neighbours.
-struct Pair {
-    key: (u32, u32),
-    /// How often it stands in the text now.
-    count: u64,
-    /// Where it stood when its places were found, ascending; some may be out of date.
-    places: Vec<u32>,
-    /// The places before this one are out of date for good.
-    cursor: usize,
-}
-
-/// A pair that waits: the highest count first, then the smallest tie, which is its key or its first position.
-type Entry = (u64, Reverse<u64>, usize);
-
-struct Pairs {
-    options: Options,
-    table: Vec<Pair>,
-    by_key: HashMap<(u32, u32), usize>,
-    heap: BinaryHeap<Entry>,
-    token_bytes: Vec<u32>,
-}
-
-impl Pairs {
-    /// The pairs of the text, or nothing if the caller asks to stop.
-    fn new(text: &Text, options: Options, watch: &mut Watch<'_>) -> Option<Self> {
-        let mut pairs = Self {
-            options,
-            table: Vec::new(),
-            by_key: HashMap::default(),
-            heap: BinaryHeap::new(),
-            token_bytes: vec![1; options.alphabet.size() as usize],
-        };
-        for at in 1..text.ids.len() {
-            if at.is_multiple_of(PLACES_PER_LOOK) && !watch.go_on() {
-                return None;
-            }
-            let key = (text.ids[at - 1], text.ids[at]);
-            if key.0 != SEPARATOR && key.1 != SEPARATOR {
-                pairs.gain(key, at - 1, text.weight(at));
-            }
-        }
-        for number in 0..pairs.table.len() {
-            pairs.push(number);
-        }
-        Some(pairs)
-    }
-
-    fn gain(&mut self, key: (u32, u32), at: usize, weight: u64) {
-        let new = self.table.len();
-        let number = *self.by_key.entry(key).or_insert(new);
-        if number == new {
-            self.table.push(Pair { key, count: 0, places: Vec::new(), cursor: 0 });
-        }
-        let pair = &mut self.table[number];
-        pair.count += weight;
-        pair.places.push(at as u32);
-    }
-
-    fn lose(&mut self, key: (u32, u32), weight: u64) {
-        if let Some(&number) = self.by_key.get(&key) {
-            self.table[number].count -= weight;
-        }
-    }
-
-    /// Puts a pair into the heap, unless it can never merge.
-    fn push(&mut self, number: usize) {
-        let pair = &self.table[number];
-        let (left, right) = pair.key;
-        let bytes = self.token_bytes[left as usize] + self.token_bytes[right as usize];
-        if pair.count == 0 || self.options.max_token_bytes.is_some_and(|most| bytes > most) {
-            return;
-        }
-        let tie = match self.options.ties {
-            Ties::LowestIds => u64::from(left) << 32 | u64::from(right),
-            Ties::FirstSeen => u64::from(pair.places[pair.cursor]),
-        };
-        self.heap.push((pair.count, Reverse(tie), number));
-    }
-
-    /// Takes the pair that merges next out of the heap.
-    fn pop_best(&mut self, text: &Text) -> Option<usize> {
-        while let Some((count, Reverse(tie), number)) = self.heap.pop() {
-            let pair = &mut self.table[number];
-            if pair.count == 0 {
-                continue;
-            }
-            if self.options.ties == Ties::FirstSeen {
-                while !text.stands(pair.key, pair.places[pair.cursor] as usize) {
-                    pair.cursor += 1;
-                }
-                if u64::from(pair.places[pair.cursor]) != tie {
-                    self.push(number);
-                    continue;
-                }
-            }
-            if pair.count == count {
-                return Some(number);
-            }
-            self.push(number);
-        }
-        None
-    }
-
-    /// Merges a pair everywhere, and gives the number of symbols that went; nothing if the caller asks to stop.
-    fn apply(&mut self, text: &mut Text, number: usize, id: u32, watch: &mut Watch<'_>) -> Option<u64> {
-        let pair = &mut self.table[number];
-        let key = pair.key;
-        let places = std::mem::take(&mut pair.places);
-        pair.count = 0;
-        self.by_key.remove(&key);
-        self.token_bytes.push(self.token_bytes[key.0 as usize] + self.token_bytes[key.1 as usize]);
-        let first_new = self.table.len();
-        let mut gone = 0;
-        for (looked, at) in places.into_iter().enumerate() {
-            if looked.is_multiple_of(PLACES_PER_LOOK) && !watch.go_on() {
-                return None;
-            }
-            let at = at as usize;
-            if !text.stands(key, at) {
-                continue;
-            }
-            let weight = text.weight(at);
-            let (before, right) = (text.before(at), text.after(at));
-            let after = text.after(right);
-            if text.ids[before] != SEPARATOR {
-                self.lose((text.ids[before], key.0), weight);
-                self.gain((text.ids[before], id), before, weight);
-            }
-            if text.ids[after] != SEPARATOR {
-                self.lose((key.1, text.ids[after]), weight);
-                self.gain((id, text.ids[after]), at, weight);
-            }
-            text.join(at, right, id);
-            gone += weight;
-        }
-        for number in first_new..self.table.len() {
-            self.push(number);
-        }
-        Some(gone)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::parallel::Stop;
-    use crate::split::Splitter;
-
-    fn trained(documents: &[&str], options: Options) -> Trained {
-        let mut counts = PieceCounts::new(Splitter::new(&[""; 0]).unwrap());
-        let documents: Vec<_> = documents.iter().map(|&text| text.into()).collect();
-        counts.add(&documents, 1, &Stop::default()).unwrap();
-        train(&counts, options, &mut |_| ControlFlow::Continue(())).unwrap()
-    }
-
-    const OPTIONS: Options =
-        Options { alphabet: Alphabet::Bytes, limit: 100, min_count: 2, ties: Ties::LowestIds, max_token_bytes: None };
-
-    #[test]
-    fn the_textbook_example() {
-        // aaabdaaabac: aa 4 times (counted), then ab, then ZY; XdXac is left.
-        let found = trained(&["aaabdaaabac"], OPTIONS);
-        assert_eq!(found.pairs, [(97, 97), (97, 98), (256, 257)]);
-        assert_eq!((found.counts, found.left), (vec![4, 2, 2], vec![9, 7, 5]));
-        assert_eq!(found.stopped, Stopped::MinCount);
-        let found = trained(&["aaabdaaabac"], Options { ties: Ties::FirstSeen, ..OPTIONS });
-        assert_eq!(found.pairs[..2], [(97, 97), (256, 97)]);
-    }
-
-    #[test]
-    fn runs_and_repeated_documents() {
-        let found = trained(&["aaaa", "aaaa", "b"], Options { min_count: 1, ..OPTIONS });
-        assert_eq!(found.pairs, [(97, 97), (256, 256)]);
-        assert_eq!((found.counts, found.left), (vec![6, 2], vec![5, 3]));
-        assert_eq!((found.symbols, found.stopped), (9, Stopped::NoPairs));
-    }
-
-    #[test]
-    fn long_tokens_can_be_forbidden() {
-        let found = trained(&["abcabc"], Options { max_token_bytes: Some(2), ..OPTIONS });
-        assert_eq!(found.pairs, [(97, 98)]);
+    fn learned(&mut self, merge: Merge, count: u64, gone: u64) {
+        let before = self.trained.left.last().copied().unwrap_or(self.trained.symbols);
+        self.trained.merges.push(merge);
+        self.trained.counts.push(count);
+        self.trained.left.push(before - gone);
     }
 }

@@ -1,73 +1,18 @@
-//! `PieceCounts` and `train`.
+//! `train`: piece counts to merges.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use toksmith_core::count::PieceCounts as CoreCounts;
-use toksmith_core::split::Splitter;
-use toksmith_core::train::{Alphabet, Options, Stopped, Ties, Trained};
+use toksmith_core::train::{Merge, NO_ID, Options, Stopped, Ties, Trained};
 
-use crate::call::call;
+use crate::counting::PieceCounts;
 use crate::errors;
-use crate::text::{Errors, as_texts, texts};
+use crate::vocab::Vocab;
 
-/// The distinct pieces of a corpus with their counts.
-#[pyclass(frozen, module = "toksmith._core")]
-pub struct PieceCounts(Mutex<CoreCounts>);
-
-impl PieceCounts {
-    fn lock(&self) -> MutexGuard<'_, CoreCounts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[pymethods]
-impl PieceCounts {
-    #[new]
-    #[allow(clippy::needless_pass_by_value)]
-    fn new(py: Python<'_>, patterns: Vec<String>) -> PyResult<Self> {
-        let splitter = Splitter::new(&patterns).map_err(|error| errors::to_py(py, error))?;
-        Ok(Self(Mutex::new(CoreCounts::new(splitter))))
-    }
-
-    fn add(&self, documents: &Bound<'_, PyAny>, threads: usize) -> PyResult<()> {
-        let texts = texts(documents, Errors::Replace)?;
-        let core_texts = as_texts(&texts)?;
-        let size = core_texts.iter().map(|text| text.as_bytes().len()).sum();
-        call(documents.py(), size, |stop| self.lock().add(&core_texts, threads, stop))
-    }
-
-    fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
-        let counts = self.lock();
-        counts.in_order().into_iter().map(|(piece, tally)| (PyBytes::new(py, piece), tally.count)).collect()
-    }
-
-    #[getter]
-    fn documents(&self) -> u64 {
-        self.lock().documents()
-    }
-
-    #[getter]
-    fn bytes(&self) -> u64 {
-        self.lock().bytes()
-    }
-
-    #[getter]
-    fn unique(&self) -> usize {
-        self.lock().unique()
-    }
-
-    #[getter]
-    fn digest(&self) -> String {
-        format!("{:032x}", self.lock().digest())
-    }
-}
-
-/// What training learned.
+/// What training learned, or the part of it that is new since the last report.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Merges(Trained);
 
@@ -79,9 +24,9 @@ impl Merges {
     }
 
     #[getter]
-    fn pairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
-        let flat: Vec<u32> = self.0.pairs.iter().flat_map(|&(left, right)| [left, right]).collect();
-        flat.into_pyarray(py).reshape([self.0.pairs.len(), 2])
+    fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let flat: Vec<u32> = self.0.merges.iter().flat_map(|&(left, right, id)| [left, right, id]).collect();
+        flat.into_pyarray(py).reshape([self.0.merges.len(), 3])
     }
 
     #[getter]
@@ -105,36 +50,58 @@ impl Merges {
     }
 }
 
-/// The merges of counted pieces. Ctrl-C ends training with the merges so far; `progress` gets their number.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
-pub fn train(
-    py: Python<'_>,
-    counts: &PieceCounts,
-    unit: &str,
+/// The options of the core's training, by name.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wanted {
+    alphabet: Vec<Option<u32>>,
+    base: Option<Py<Vocab>>,
+    given: Vec<Merge>,
+    next_id: u32,
     limit: usize,
     min_count: u64,
-    ties: &str,
+    ties: String,
     max_token_bytes: Option<u32>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Merges> {
-    let options = Options {
-        alphabet: if unit == "byte" { Alphabet::Bytes } else { Alphabet::Ascii },
-        limit,
-        min_count,
-        ties: if ties == "lowest_ids" { Ties::LowestIds } else { Ties::FirstSeen },
-        max_token_bytes,
-    };
+    whole_characters: bool,
+}
+
+impl Wanted {
+    fn options(self) -> PyResult<Options> {
+        let ids: Vec<u32> = self.alphabet.iter().map(|id| id.unwrap_or(NO_ID)).collect();
+        let alphabet = ids.try_into().map_err(|_| PyValueError::new_err("alphabet: 256 ids are expected"))?;
+        Ok(Options {
+            alphabet,
+            base: self.base.map(|vocab| Arc::clone(&vocab.get().0)),
+            given: self.given,
+            next_id: self.next_id,
+            limit: self.limit,
+            min_count: self.min_count,
+            ties: if self.ties == "lowest_ids" { Ties::LowestIds } else { Ties::FirstSeen },
+            max_token_bytes: self.max_token_bytes,
+            whole_characters: self.whole_characters,
+        })
+    }
+}
+
+/// The merges of counted pieces. Ctrl-C ends training with the merges so far; `progress` gets those that are new.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn train(py: Python<'_>, counts: &PieceCounts, options: Wanted, progress: Option<Py<PyAny>>) -> PyResult<Merges> {
+    let options = options.options()?;
     let mut problem = Ok(());
+    let mut reported = 0;
     let trained = py.detach(|| {
-        let mut report = |merges: usize| {
+        let mut report = |found: &Trained| {
             problem = Python::attach(|py| {
                 py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (merges,)).map(drop))
+                let Some(progress) = &progress else { return Ok(()) };
+                let part = found.since(reported);
+                reported = found.merges.len();
+                progress.call1(py, (Merges(part),)).map(drop)
             });
             if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        toksmith_core::train::train(&counts.lock(), options, &mut report)
+        toksmith_core::train::train(counts.core(), &options, &mut report)
     });
     match problem {
         Err(problem) if !problem.is_instance_of::<PyKeyboardInterrupt>(py) => Err(problem),

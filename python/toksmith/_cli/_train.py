@@ -15,11 +15,19 @@ import toksmith
 from toksmith import _render
 
 from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_bytes, token_json
+from ._counts import loaded_counts
 from ._progress import progress_lines
 from ._run import tell
 from ._sweep import print_sweep, sweep_sizes
 
 __all__ = ["train"]
+
+Whole = Annotated[
+    bool, typer.Option("--whole-characters", help="No token holds a part of a character and something beside it.")
+]
+Kept = Annotated[
+    Path | None, typer.Option(help="Keep the merges here while training; go on from those that are there.")
+]
 
 
 def train(
@@ -32,7 +40,9 @@ def train(
     ] = None,
     kind: Annotated[str | None, typer.Option(help="bpe, chars or words.")] = None,
     unit: Annotated[str | None, typer.Option(help="What merging starts from: byte or char.")] = None,
-    alphabet: Annotated[str | None, typer.Option(help="For --unit char: ascii.")] = None,
+    alphabet: Annotated[
+        str | None, typer.Option(help="For --unit char: ascii. For bytes: gpt2, their order there.")
+    ] = None,
     pattern: Annotated[
         list[str] | None, typer.Option(help="Split pattern: a name, a regex (again: applied in order), or none.")
     ] = None,
@@ -40,7 +50,18 @@ def train(
     ties: Annotated[str | None, typer.Option(help="Equal counts: lowest_ids or first_seen.")] = None,
     min_count: Annotated[int | None, typer.Option(help="Least count of a pair that is merged.")] = None,
     max_token_bytes: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
+    digits: Annotated[
+        str | None, typer.Option(help="Groups of digits: none, 1, 3 or 3_right (from the right).")
+    ] = None,
+    whole_characters: Whole = False,
+    seed_token: Annotated[list[str] | None, typer.Option(help="A token to make first; may be given again.")] = None,
+    superwords: Annotated[int | None, typer.Option(help="Merges of a second phase, across words.")] = None,
+    base: Annotated[str | None, typer.Option(help="A tokenizer, by file or name, to continue.")] = None,
+    checkpoint: Kept = None,
     threads: Annotated[int | None, typer.Option(help="Threads to count with; none: all cores.")] = None,
+    from_counts: Annotated[
+        list[Path] | None, typer.Option(help="Train on counts (see count-pieces) and no text; may be given again.")
+    ] = None,
     sweep: Annotated[str | None, typer.Option(help="Compare sizes, such as 8000,16000, by one training.")] = None,
     held_out: Annotated[Path | None, typer.Option(help="For --sweep: unseen text to compare on.")] = None,
     show_merges: Annotated[bool, typer.Option("--show-merges", help="Print each merge and what it left.")] = False,
@@ -58,16 +79,22 @@ def train(
         min_count = 2  # until no pair repeats; other kinds than BPE have no pairs
     options = given(vocab_size=vocab_size, merges=merges, kind=kind, unit=unit, alphabet=alphabet, ties=ties)
     options |= given(min_count=min_count, max_token_bytes=max_token_bytes, threads=threads, special_tokens=special)
+    options |= given(digits=digits, whole_characters=whole_characters or None, seed_tokens=seed_token)
+    options |= given(superwords=superwords, base=base and toksmith.load(base), checkpoint=checkpoint)
     options |= given_pattern(pattern)
     if quiet or not sys.stderr.isatty():
         options["progress"] = False if quiet else progress_lines()
-    tok = trained(files, output, options)
+    tok = trained(corpus_of(files, from_counts), output, options)
     if held_out is not None:
         print_sweep(tok, sizes, held_out, as_json=as_json)
-        return
-    if as_json:
+    elif as_json:
         print_json(training_facts(tok, merges=show_merges))
-        return
+    else:
+        say(tok, output, show_merges=show_merges, quiet=quiet)
+
+
+def say(tok: toksmith.Tokenizer, output: Path | None, *, show_merges: bool, quiet: bool) -> None:
+    """Print the merges if they are asked for, and the summary unless nothing is."""
     if show_merges:
         print("\n".join(_render.merge_lines(merge_views(tok))))
     if not quiet:
@@ -88,9 +115,17 @@ def check_target(output: Path | None) -> None:
         raise toksmith.FormatError(str(output), None, f"the name does not say the format; expected one of {names}")
 
 
-def trained(files: Sequence[str] | None, output: Path | None, options: dict[str, Any]) -> toksmith.Tokenizer:
-    """The tokenizer that training on `files` gives, saved as `output`; what Ctrl-C cut short is saved beside it."""
-    corpus: list[bytes | Path] = [stdin_bytes() if name == STDIN else Path(name) for name in files or [STDIN]]
+def corpus_of(files: Sequence[str] | None, from_counts: Sequence[Path] | None) -> Any:
+    """What is trained on: files, or the counts of files."""
+    if not from_counts:
+        return [stdin_bytes() if name == STDIN else Path(name) for name in files or [STDIN]]
+    if files:
+        raise typer.BadParameter("the counts are what is trained on; name no text files", param_hint="--from-counts")
+    return loaded_counts(from_counts)
+
+
+def trained(corpus: Any, output: Path | None, options: dict[str, Any]) -> toksmith.Tokenizer:
+    """The tokenizer that training gives, saved as `output`; what Ctrl-C cut short is saved beside it."""
     try:
         tok = toksmith.train(corpus, **options)
     except toksmith.TrainingInterrupted as stopped:

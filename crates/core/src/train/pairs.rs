@@ -1,0 +1,304 @@
+//! Every pair of neighbours with its count and the places where it stands.
+//!
+//! The places of all pairs lie in one arena, those of a pair together and ascending; they are written once, when the
+//! pair arises, and a place where the pair does not stand any more is noticed when it is visited. A merge of `a b`
+//! into `c` gives rise to the pairs `x c` and `c y`, and as many as it makes of those it takes of `x a` and `b y`. So
+//! counts are settled once for each new pair, not for each place.
+
+use hashbrown::HashMap;
+
+use super::rules::{NO_ID, Rules};
+use super::text::{SEPARATOR, Text};
+use super::{Merge, Watch};
+
+/// Garbage below this is not worth collecting.
+const LEAST_GARBAGE: usize = 1 << 16;
+/// How many places ahead the text is asked for.
+const AHEAD: usize = 8;
+
+/// One pair of neighbours.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    pub key: (u32, u32),
+    /// How often it stands in the text now.
+    pub count: u64,
+    /// Where its places start in the arena, those apart that are known to be out of date.
+    start: usize,
+    /// How many they are.
+    places: u32,
+}
+
+pub struct Pairs {
+    table: Vec<Pair>,
+    by_key: HashMap<(u32, u32), u32>,
+    places: Vec<u32>,
+    /// Places in the arena that belong to no pair.
+    garbage: usize,
+    fresh: Fresh,
+}
+
+/// The pairs that one merge gives rise to.
+#[derive(Default)]
+struct Fresh {
+    /// By the other symbol: which of `tallies` is its pair with the new one before it, and after it.
+    slots: [Vec<u32>; 2],
+    tallies: Vec<Tally>,
+    /// The tally and the place of each occurrence, in the order in which they were found.
+    found: Vec<(u32, u32)>,
+}
+
+struct Tally {
+    /// The other symbol.
+    other: u32,
+    /// 0 where it stands before the new symbol, 1 where after it.
+    side: usize,
+    /// The count of what was found.
+    gained: u64,
+    /// What of it went again in the same merge.
+    lost: u64,
+    places: u32,
+    start: usize,
+}
+
+impl Fresh {
+    /// Merges the pair that stands at a place, and gives how many symbols went.
+    fn join(&mut self, text: &mut Text, at: usize, (left, _, id): Merge) -> u64 {
+        let weight = text.weight(at);
+        let (before, right) = (text.before(at), text.after(at));
+        let after = text.after(right);
+        let (other, next) = (text.id(before), text.id(after));
+        if other != SEPARATOR {
+            self.gain(0, other, before, weight);
+        }
+        if other == id {
+            // The symbol that was joined just before has lost its neighbour again.
+            let slot = self.slots[1][left as usize];
+            self.tallies[slot as usize].lost += weight;
+        }
+        if next != SEPARATOR {
+            self.gain(1, next, at, weight);
+        }
+        text.join(at, right, after, id);
+        weight
+    }
+
+    fn gain(&mut self, side: usize, other: u32, at: usize, weight: u64) {
+        let slot = &mut self.slots[side][other as usize];
+        if *slot == NO_ID {
+            *slot = self.tallies.len() as u32;
+            self.tallies.push(Tally { other, side, gained: 0, lost: 0, places: 0, start: 0 });
+        }
+        let tally = &mut self.tallies[*slot as usize];
+        tally.gained += weight;
+        tally.places += 1;
+        self.found.push((*slot, at as u32));
+    }
+
+    /// Room for one more symbol.
+    fn grow(&mut self, id: u32) {
+        for slots in &mut self.slots {
+            slots.resize(slots.len().max(id as usize + 1), NO_ID);
+        }
+    }
+
+    fn clear(&mut self) {
+        for tally in self.tallies.drain(..) {
+            self.slots[tally.side][tally.other as usize] = NO_ID;
+        }
+        self.found.clear();
+    }
+}
+
+impl Pairs {
+    /// The pairs of a text of which nothing has merged, or nothing if the caller asks to stop.
+    pub fn new(text: &Text, watch: &mut Watch<'_>) -> Option<Self> {
+        let mut pairs = Self {
+            table: Vec::new(),
+            by_key: HashMap::default(),
+            places: Vec::new(),
+            garbage: 0,
+            fresh: Fresh::default(),
+        };
+        let mut square = vec![NO_ID; 1 << 16];
+        let mut all = 0;
+        pairs.each(text, watch, &mut square, |pairs, number, at| {
+            pairs.table[number].count += text.weight(at);
+            pairs.table[number].places += 1;
+            all += 1;
+        })?;
+        let mut start = 0;
+        for pair in &mut pairs.table {
+            pair.start = start;
+            start += std::mem::take(&mut pair.places) as usize;
+        }
+        pairs.places = vec![0; all];
+        pairs.each(text, watch, &mut square, |pairs, number, at| {
+            let pair = &mut pairs.table[number];
+            pairs.places[pair.start + pair.places as usize] = at as u32;
+            pair.places += 1;
+        })?;
+        Some(pairs)
+    }
+
+    /// Visits every place of a text of which nothing has merged, with the number of its pair.
+    fn each(
+        &mut self,
+        text: &Text,
+        watch: &mut Watch<'_>,
+        square: &mut [u32],
+        mut visit: impl FnMut(&mut Self, usize, usize),
+    ) -> Option<()> {
+        let (mut next, mut looked) = (1, 0);
+        while next + 1 < text.len() {
+            looked += 1;
+            watch.look(looked)?;
+            let at = next;
+            next = text.after(at);
+            let key = (text.id(at), text.id(next));
+            if key.0 == SEPARATOR || key.1 == SEPARATOR {
+                continue;
+            }
+            // Small ids, as those of bytes are, are looked up without hashing.
+            let mut none = NO_ID;
+            let known = if key.0 | key.1 < 256 { &mut square[(key.0 << 8 | key.1) as usize] } else { &mut none };
+            if *known == NO_ID {
+                *known = self.number(key);
+            }
+            visit(self, *known as usize, at);
+        }
+        Some(())
+    }
+
+    fn number(&mut self, key: (u32, u32)) -> u32 {
+        let new = self.table.len() as u32;
+        let number = *self.by_key.entry(key).or_insert(new);
+        if number == new {
+            self.table.push(Pair { key, count: 0, start: 0, places: 0 });
+        }
+        number
+    }
+
+    /// The number of pairs in the table.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// One pair of the table.
+    pub fn pair(&self, number: usize) -> &Pair {
+        &self.table[number]
+    }
+
+    /// The first place of the pair that is not known to be out of date.
+    pub fn first_place(&self, number: usize) -> u32 {
+        self.places[self.table[number].start]
+    }
+
+    /// The first place where a pair whose count is not 0 stands.
+    pub fn first_standing(&mut self, number: usize, text: &Text) -> u32 {
+        let pair = &mut self.table[number];
+        while !text.stands(pair.key, self.places[pair.start] as usize) {
+            pair.start += 1;
+            pair.places -= 1;
+            self.garbage += 1;
+        }
+        self.places[pair.start]
+    }
+
+    /// Merges a pair everywhere. Gives its count and how many symbols went, or nothing if the caller asks to stop. Of
+    /// the pairs that arise those are kept that the rules allow.
+    pub fn merge(
+        &mut self,
+        (left, right, id): Merge,
+        text: &mut Text,
+        rules: Option<&Rules>,
+        watch: &mut Watch<'_>,
+    ) -> Option<(u64, u64)> {
+        let Some(number) = self.by_key.remove(&(left, right)) else { return Some((0, 0)) };
+        let pair = &mut self.table[number as usize];
+        let (count, start, end) = (pair.count, pair.start, pair.start + pair.places as usize);
+        (pair.count, pair.places) = (0, 0);
+        self.garbage += end - start;
+        self.fresh.grow(id.max(left).max(right));
+        let mut gone = 0;
+        for place in start..end {
+            watch.look(place - start)?;
+            let at = self.places[place] as usize;
+            // Places lie far apart: what will be needed soon is asked for early.
+            if let Some(&soon) = self.places.get(place + AHEAD) {
+                text.touch(soon as usize);
+            }
+            if text.stands((left, right), at) {
+                gone += self.fresh.join(text, at, (left, right, id));
+            }
+        }
+        self.settle((left, right, id), rules);
+        Some((count, gone))
+    }
+
+    /// Brings the table up to date after a merge.
+    fn settle(&mut self, (left, right, id): Merge, rules: Option<&Rules>) {
+        let mut start = self.places.len();
+        for tally in &mut self.fresh.tallies {
+            let (old, new) = match tally.side {
+                0 => ((tally.other, left), (tally.other, id)),
+                _ => ((right, tally.other), (id, tally.other)),
+            };
+            // What stood beside the new symbol itself was no older pair; `lost` holds that.
+            if (tally.side == 1 || tally.other != id)
+                && let Some(&number) = self.by_key.get(&old)
+            {
+                let pair = &mut self.table[number as usize];
+                pair.count -= tally.gained;
+                self.garbage += if pair.count == 0 { pair.places as usize } else { 0 };
+            }
+            let count = tally.gained - tally.lost;
+            tally.start = usize::MAX;
+            if count > 0 && rules.is_none_or(|rules| rules.allow(new, count)) {
+                tally.start = start;
+                self.by_key.insert(new, self.table.len() as u32);
+                self.table.push(Pair { key: new, count, start, places: tally.places });
+                start += tally.places as usize;
+            }
+        }
+        self.places.resize(start, 0);
+        for &(slot, at) in &self.fresh.found {
+            let tally = &mut self.fresh.tallies[slot as usize];
+            if tally.start != usize::MAX {
+                self.places[tally.start] = at;
+                tally.start += 1;
+            }
+        }
+        self.fresh.clear();
+        if self.garbage > LEAST_GARBAGE.max(self.places.len() / 3) {
+            self.collect();
+        }
+    }
+
+    /// Closes the gaps in the arena. Pairs lie in it in the order of the table.
+    fn collect(&mut self) {
+        let mut to = 0;
+        for pair in &mut self.table {
+            if pair.count == 0 {
+                pair.places = 0;
+            }
+            let from = pair.start;
+            pair.start = to;
+            to += pair.places as usize;
+            self.places.copy_within(from..from + pair.places as usize, pair.start);
+        }
+        self.places.truncate(to);
+        self.garbage = 0;
+    }
+
+    /// Forgets the pairs that may not merge or that stand nowhere. The numbers of the others change.
+    pub fn compact(&mut self, rules: Option<&Rules>) {
+        let before = self.table.len();
+        self.table.retain(|pair| pair.count > 0 && rules.is_none_or(|rules| rules.allow(pair.key, pair.count)));
+        if self.table.len() < before {
+            self.by_key.clear();
+            self.by_key.extend(self.table.iter().zip(0..).map(|(pair, number)| (pair.key, number)));
+            self.by_key.shrink_to_fit();
+        }
+        self.collect();
+    }
+}

@@ -1,0 +1,87 @@
+//! The pairs that wait, the highest count first.
+//!
+//! Most pairs are rare and never come up. So only those with at least a certain count wait in a heap; once it is empty,
+//! that count is lowered and the table is searched for more. As counts only fall and first places only grow, an entry
+//! is never too low: one that is out of date is put back, or left to the next search.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::pairs::Pairs;
+use super::rules::Rules;
+use super::text::Text;
+use super::{Ties, Watch};
+
+/// Count, what decides between equals (the smallest first), and the pair's number.
+type Entry = (u64, Reverse<u64>, u32);
+
+/// What [`Queue::pop`] finds.
+pub enum Next {
+    Pair(u32, u32),
+    /// No pair is left.
+    NoPair,
+}
+
+pub struct Queue {
+    ties: Ties,
+    heap: BinaryHeap<Entry>,
+    /// Pairs with a lower count are not in the heap.
+    least: u64,
+}
+
+impl Queue {
+    /// An empty queue: the first `pop` fills it.
+    pub fn new(ties: Ties) -> Self {
+        Self { ties, heap: BinaryHeap::new(), least: u64::MAX }
+    }
+
+    /// Adds the pairs from `first` on.
+    pub fn push_all(&mut self, pairs: &Pairs, first: usize) {
+        for number in first..pairs.len() {
+            self.push(pairs, number);
+        }
+    }
+
+    fn push(&mut self, pairs: &Pairs, number: usize) {
+        let pair = pairs.pair(number);
+        if pair.count < self.least || pair.count == 0 {
+            return;
+        }
+        let tie = match self.ties {
+            Ties::LowestIds => u64::from(pair.key.0) << 32 | u64::from(pair.key.1),
+            Ties::FirstSeen => u64::from(pairs.first_place(number)),
+        };
+        self.heap.push((pair.count, Reverse(tie), number as u32));
+    }
+
+    /// Takes out the pair that merges next. None: the caller asks to stop.
+    pub fn pop(&mut self, pairs: &mut Pairs, text: &Text, rules: &Rules, watch: &mut Watch<'_>) -> Option<Next> {
+        let mut looked = 0;
+        loop {
+            while let Some((count, Reverse(tie), number)) = self.heap.pop() {
+                looked += 1;
+                watch.look(looked)?;
+                let number = number as usize;
+                let pair = *pairs.pair(number);
+                let mut first = || u64::from(pairs.first_standing(number, text));
+                if pair.count == count && (self.ties == Ties::LowestIds || first() == tie) {
+                    return Some(Next::Pair(pair.key.0, pair.key.1));
+                }
+                self.push(pairs, number);
+            }
+            if !self.refill(pairs, rules) {
+                return Some(Next::NoPair);
+            }
+            watch.go_on()?;
+        }
+    }
+
+    /// Lowers the least count, so that about half of what is left comes in; whether anything is left.
+    fn refill(&mut self, pairs: &mut Pairs, rules: &Rules) -> bool {
+        pairs.compact(Some(rules));
+        let most = (0..pairs.len()).map(|number| pairs.pair(number).count).max();
+        self.least = most.unwrap_or(0).div_ceil(2).max(rules.min_count());
+        self.push_all(pairs, 0);
+        most.is_some()
+    }
+}

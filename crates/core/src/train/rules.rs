@@ -1,0 +1,144 @@
+//! Which pairs may merge at all: no count too low, no token too long, none with a part of a character.
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use super::Options;
+use crate::merge::{Scratch, merge_symbols};
+use crate::parallel::Stop;
+use crate::vocab::{MergeRule, Vocab};
+
+/// The id of a byte that is no symbol.
+pub const NO_ID: u32 = u32::MAX;
+/// No token is longer, whatever the options: a cell has 31 bits for the length of a symbol.
+const LONGEST: u32 = 1 << 30;
+
+/// What a token's bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Whole characters.
+    Whole,
+    /// The beginning of one character.
+    Begun,
+    /// Anything else.
+    Other,
+}
+
+pub struct Rules {
+    min_count: u64,
+    longest: u32,
+    whole_characters: bool,
+    lengths: Vec<u32>,
+    /// By id; empty where only the length of tokens matters.
+    tokens: Vec<(Shape, Vec<u8>)>,
+    base: Option<Arc<Vocab>>,
+    /// What may not become a token, because encoding could make more of it than training did.
+    parts: HashSet<Vec<u8>>,
+}
+
+impl Rules {
+    pub fn new(options: &Options) -> Self {
+        let most = options.next_id as usize;
+        let bytes_matter = options.whole_characters || options.base.is_some();
+        let mut tokens = vec![(Shape::Other, Vec::new()); if bytes_matter { most } else { 0 }];
+        let mut lengths = vec![1; most];
+        for (token, id) in options.base.iter().flat_map(|vocab| vocab.tokens()) {
+            lengths[id as usize] = token.len() as u32;
+            tokens[id as usize] = (shape_of(token), token.to_vec());
+        }
+        for (byte, &id) in (0..=u8::MAX).zip(&options.alphabet).filter(|(_, id)| **id != NO_ID) {
+            if let Some(token) = tokens.get_mut(id as usize) {
+                *token = (shape_of(&[byte]), vec![byte]);
+            }
+        }
+        Self {
+            min_count: options.min_count.max(1),
+            longest: options.max_token_bytes.unwrap_or(LONGEST).min(LONGEST),
+            whole_characters: options.whole_characters,
+            lengths,
+            tokens,
+            base: options.base.clone(),
+            parts: options.base.as_deref().map(parts_of_unreachable).unwrap_or_default(),
+        }
+    }
+
+    /// Takes note of the token that a merge makes.
+    pub fn made(&mut self, left: u32, right: u32, id: u32) {
+        let length = self.length(left, right).min(LONGEST);
+        set(&mut self.lengths, id, length);
+        if !self.tokens.is_empty() {
+            let joined = self.joined(left, right);
+            set(&mut self.tokens, id, (shape_of(&joined), joined));
+        }
+    }
+
+    /// The least count of a pair that may merge.
+    pub fn min_count(&self) -> u64 {
+        self.min_count
+    }
+
+    /// Whether a pair may merge.
+    pub fn allow(&self, (left, right): (u32, u32), count: u64) -> bool {
+        count >= self.min_count
+            && self.length(left, right) <= self.longest
+            && (!self.whole_characters || self.whole(left, right))
+            && self.base.as_ref().is_none_or(|base| {
+                let joined = self.joined(left, right);
+                base.id(&joined).is_none() && !self.parts.contains(&joined)
+            })
+    }
+
+    fn length(&self, left: u32, right: u32) -> u32 {
+        self.lengths[left as usize] + self.lengths[right as usize]
+    }
+
+    /// Whether both are whole characters, or both parts of one that is completed from left to right.
+    fn whole(&self, left: u32, right: u32) -> bool {
+        match (self.tokens[left as usize].0, self.tokens[right as usize].0) {
+            (Shape::Whole, Shape::Whole) => true,
+            (Shape::Begun, Shape::Other) => {
+                self.length(left, right) <= 4 && shape_of(&self.joined(left, right)) != Shape::Other
+            }
+            _ => false,
+        }
+    }
+
+    fn joined(&self, left: u32, right: u32) -> Vec<u8> {
+        [&self.tokens[left as usize].1[..], &self.tokens[right as usize].1].concat()
+    }
+}
+
+fn set<T: Clone>(values: &mut Vec<T>, id: u32, value: T) {
+    let place = id as usize;
+    if place >= values.len() {
+        values.resize(place + 1, value);
+    } else {
+        values[place] = value;
+    }
+}
+
+fn shape_of(bytes: &[u8]) -> Shape {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => Shape::Whole,
+        Err(problem) if problem.error_len().is_none() && problem.valid_up_to() == 0 => Shape::Begun,
+        Err(_) => Shape::Other,
+    }
+}
+
+/// What tokens begin and end with that merging never makes, but would make where the joined bytes of any two neighbours
+/// decide, once such a beginning or end were a token.
+fn parts_of_unreachable(vocab: &Vocab) -> HashSet<Vec<u8>> {
+    let mut parts = HashSet::new();
+    if vocab.merge_rule() == MergeRule::Pair {
+        return parts;
+    }
+    let mut scratch = Scratch::default();
+    for (token, id) in vocab.tokens() {
+        let merged = merge_symbols(vocab, token, &Stop::default(), &mut scratch);
+        if merged.is_err() || scratch.ids != [id] {
+            parts.extend((1..token.len()).flat_map(|at| [token[..at].to_vec(), token[at..].to_vec()]));
+        }
+    }
+    parts
+}

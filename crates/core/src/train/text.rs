@@ -1,0 +1,170 @@
+//! The distinct pieces as one array of cells.
+//!
+//! A symbol takes as many cells as it has bytes. Its first cell holds its id; if it takes more than
+//! one, its second and its last hold how many, marked by [`LONG`]. So both neighbours of a symbol are found at once,
+//! and what has merged needs no memory beside its own.
+
+use super::Options;
+use crate::arena::Arena;
+use crate::count::PieceCounts;
+use crate::error::{Error, Result};
+use crate::merge::{Scratch, merge};
+use crate::parallel::Stop;
+use crate::simd::prefetch;
+use crate::train::rules::NO_ID;
+
+/// Stands around every piece.
+pub const SEPARATOR: u32 = u32::MAX >> 1;
+/// Marks a cell that holds the length of its symbol.
+const LONG: u32 = 1 << 31;
+/// The longest array of cells, so that places are u32.
+const MOST_CELLS: usize = (u32::MAX - 16) as usize;
+
+pub struct Text {
+    cells: Vec<u32>,
+    weights: Weights,
+    /// All symbols, each times the count of its piece.
+    pub symbols: u64,
+}
+
+/// The count of the piece at a cell.
+enum Weights {
+    /// One count for all.
+    Same(u64),
+    /// The piece of each cell, and the count of each piece.
+    Each(Vec<u32>, Vec<u64>),
+}
+
+impl Text {
+    pub fn new(counts: &PieceCounts, options: &Options) -> Result<Self> {
+        let pieces = counts.arena();
+        let places = 1 + pieces.bytes.len() + pieces.len();
+        if places > MOST_CELLS {
+            return Err(Error::Option {
+                argument: "corpus",
+                value: format!("{places} bytes of distinct pieces"),
+                allowed: format!("at most {MOST_CELLS}; use a pattern, or fewer documents"),
+            });
+        }
+        let mut text = Self { cells: Vec::with_capacity(places), weights: Weights::new(pieces, places), symbols: 0 };
+        text.cells.push(SEPARATOR);
+        let mut base = options.base.as_deref().map(|vocab| (vocab, Scratch::default(), Vec::new()));
+        for (piece, tally) in pieces.iter() {
+            let symbols = if let Some((vocab, scratch, ids)) = &mut base {
+                ids.clear();
+                merge(vocab, piece, &Stop::default(), scratch, ids)?;
+                for &id in &*ids {
+                    text.lay(id, vocab.token(id).map_or(1, <[u8]>::len));
+                }
+                ids.len()
+            } else {
+                let strange = |byte: &u8| options.alphabet[usize::from(*byte)] == NO_ID;
+                if let Some(inside) = piece.iter().position(strange) {
+                    let content = first_character(&piece[inside..]).to_vec();
+                    return Err(Error::NotInVocabulary { content, offset: tally.first.1 as usize + inside });
+                }
+                text.cells.extend(piece.iter().map(|&byte| options.alphabet[usize::from(byte)]));
+                piece.len()
+            };
+            text.cells.push(SEPARATOR);
+            // Counts are checked at the door: the bytes of all pieces, each times its count, fit in 64 bits.
+            text.symbols += symbols as u64 * tally.count;
+        }
+        Ok(text)
+    }
+
+    /// Appends a symbol of so many bytes.
+    fn lay(&mut self, id: u32, bytes: usize) {
+        self.cells.push(id);
+        self.cells.resize(self.cells.len() + bytes - 1, bytes as u32 | LONG);
+    }
+
+    /// The number of cells.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The id of the symbol that starts at a cell.
+    pub fn id(&self, at: usize) -> u32 {
+        self.cells[at]
+    }
+
+    /// Where the symbol after the one at `at` starts.
+    pub fn after(&self, at: usize) -> usize {
+        let next = self.cells[at + 1];
+        if next & LONG == 0 { at + 1 } else { at + (next & !LONG) as usize }
+    }
+
+    /// Where the symbol before the one at `at` starts.
+    pub fn before(&self, at: usize) -> usize {
+        let last = self.cells[at - 1];
+        if last & LONG == 0 { at - 1 } else { at - (last & !LONG) as usize }
+    }
+
+    /// How often the corpus holds the piece at a cell.
+    pub fn weight(&self, at: usize) -> u64 {
+        match &self.weights {
+            Weights::Same(count) => *count,
+            Weights::Each(piece_at, counts) => counts[piece_at[at] as usize],
+        }
+    }
+
+    /// Asks for what `stands` and `weight` will read.
+    pub fn touch(&self, at: usize) {
+        prefetch(&self.cells[at]);
+        if let Weights::Each(piece_at, _) = &self.weights {
+            prefetch(&piece_at[at]);
+        }
+    }
+
+    /// Whether the pair stands at `at` now.
+    pub fn stands(&self, key: (u32, u32), at: usize) -> bool {
+        self.cells[at] == key.0 && self.cells[self.after(at)] == key.1
+    }
+
+    /// Whether any two neighbours in a piece are such a pair.
+    pub fn any(&self, fits: impl Fn((u32, u32)) -> bool) -> bool {
+        let mut at = 1;
+        while at + 1 < self.cells.len() {
+            let key = (self.id(at), self.id(self.after(at)));
+            if key.0 != SEPARATOR && key.1 != SEPARATOR && fits(key) {
+                return true;
+            }
+            at = self.after(at);
+        }
+        false
+    }
+
+    /// Makes one symbol of the one at `at` and the one at `right`, which ends before `end`.
+    pub fn join(&mut self, at: usize, right: usize, end: usize, id: u32) {
+        let length = (end - at) as u32 | LONG;
+        self.cells[at] = id;
+        // No cell inside a symbol may look as if one started there.
+        self.cells[right] = length;
+        self.cells[at + 1] = length;
+        self.cells[end - 1] = length;
+    }
+}
+
+impl Weights {
+    fn new(pieces: &Arena, places: usize) -> Self {
+        let first = pieces.tallies.first().map_or(1, |tally| tally.count);
+        if pieces.tallies.iter().all(|tally| tally.count == first) {
+            return Self::Same(first);
+        }
+        let mut piece_at = Vec::with_capacity(places);
+        piece_at.push(0);
+        for (number, (piece, _)) in (0..).zip(pieces.iter()) {
+            piece_at.extend(std::iter::repeat_n(number, piece.len() + 1));
+        }
+        Self::Each(piece_at, pieces.tallies.iter().map(|tally| tally.count).collect())
+    }
+}
+
+fn first_character(bytes: &[u8]) -> &[u8] {
+    let chunk = bytes.utf8_chunks().next();
+    chunk.map_or(bytes, |chunk| match chunk.valid().chars().next() {
+        Some(character) => &bytes[..character.len_utf8()],
+        None => chunk.invalid(),
+    })
+}

@@ -1,0 +1,303 @@
+"""train: a corpus to a tokenizer. Documents are counted as pieces, the core turns counts into merges, and both become
+a model with a record of what happened.
+
+Here are the phases of a training; `_options.py` holds what may be asked for, `_learn.py` the call of the loop,
+`_checkpoint.py` what a run leaves for the next one, `_models.py` what becomes of the merges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .. import _core
+from .._corpus import Corpus
+from .._counts import Limits, PieceCounts, counted
+from .._errors import CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
+from .._formats import UNSET, PatternArgument
+from .._model import Model, Step
+from .._patterns import splitters
+from .._progress import Progress, Reporter
+from .._threads import thread_count
+from .._tokenizer import Tokenizer
+from ._checkpoint import Checkpoint
+from ._learn import DIGITS, SUPERWORDS, Merge, learn, seed_merges
+from ._models import listed, merged
+from ._options import NO_LIMIT, Options, check, said_stop
+
+__all__ = ["train"]
+
+LOG = logging.getLogger("toksmith")
+CHARACTERS = r"(?s:.)"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training reads, with what, and whom it tells."""
+
+    corpus: Corpus | PieceCounts
+    limits: Limits
+    threads: int
+    reporter: Reporter
+    checkpoint: str | os.PathLike[str] | None
+
+
+def train(
+    corpus: Corpus | PieceCounts,
+    vocab_size: int | None = None,
+    *,
+    merges: int | None = None,
+    kind: Literal["bpe", "chars", "words"] = "bpe",
+    unit: Literal["byte", "char"] = "byte",
+    alphabet: str | None = None,
+    pattern: PatternArgument = UNSET,
+    special_tokens: Iterable[str] = (),
+    ties: Literal["lowest_ids", "first_seen"] = "lowest_ids",
+    min_count: int = 1,
+    max_token_bytes: int | None = None,
+    digits: Literal["none", "1", "3", "3_right"] = "none",
+    whole_characters: bool = False,
+    seed_tokens: Iterable[str | bytes] = (),
+    superwords: int = 0,
+    superword_pattern: str | Sequence[str] = SUPERWORDS,
+    base: Tokenizer | None = None,
+    min_piece_count: int = 1,
+    max_piece_bytes: int | None = None,
+    max_memory: int | None = None,
+    spill_to: str | os.PathLike[str] | None = None,
+    errors: Literal["stop", "skip"] = "stop",
+    checkpoint: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
+) -> Tokenizer:
+    """The tokenizer that a corpus teaches.
+
+    The pair of neighbours with the highest count merges everywhere in the corpus, and again, until `vocab_size` or
+    `merges` is reached, or no pair occurs `min_count` times. Merges never cross pieces or documents. The record of
+    each merge is in `tok.model.training`, times are in `tok.run_report`.
+
+    Args:
+        corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an iterable of texts and paths, or the
+            `PieceCounts` of one, which give the same bit for bit.
+        vocab_size: The number of tokens, special tokens included; they get the last ids.
+        merges: The number of merges instead. With neither, `min_count` must be at least 2.
+        kind: "bpe"; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
+        unit: What merging starts from: "byte", or "char" with `alphabet="ascii"` (ids below 128).
+        alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's trainer; None those of their values.
+        pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for the unsplit stream. Not
+            given, it is that of the counts, that of `base`, or "o200k".
+        special_tokens: Contents that are never merged with text; none may contain or overlap another.
+        ties: Of pairs with equal counts "lowest_ids" takes the smallest ids, "first_seen" the one met first.
+        min_count: The least count of a pair that is still merged; at least 1.
+        max_token_bytes: The length of the longest token; None for no limit.
+        digits: "1", "3" or "3_right" cuts runs of digits before the pattern does: into single ones, or into groups of
+            three from the left or from the right. "none" leaves them to the pattern.
+        whole_characters: Whether no token may hold a part of a character and something beside it.
+        seed_tokens: Tokens that are made first, whatever their counts, and the shorter tokens that they are built from;
+            characters among them are a forced alphabet. Each must be a single piece.
+        superwords: How many of the merges are learned in a second phase, on the pieces of `superword_pattern`, which
+            is coarser, so that tokens may hold several words. That pattern is then the tokenizer's.
+        superword_pattern: As `pattern`; a piece of the default is what stands on one line without digits.
+        base: A tokenizer to continue: its tokens and merges stay, and new ids follow its last one.
+        min_piece_count: Pieces that occur less often are left out (`PieceCounts.filter`).
+        max_piece_bytes, max_memory, spill_to, errors: As of `count_pieces`.
+        checkpoint: A file that keeps the merges while they are learned. Where it is there, training goes on from it, and
+            ends as if it had never stopped; it may also be of a smaller `vocab_size`.
+        threads: At least 1; None for all processors. The result does not depend on it.
+        progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+    Raises:
+        CorpusError: The corpus is empty, or a document cannot be read.
+        InvalidOption: An argument is out of range; the message says what is possible.
+        TrainingInterrupted: Ctrl-C; it carries the tokenizer so far.
+    Cost: time grows with the corpus (counting), and with its distinct pieces (merging), hardly with `vocab_size`.
+    Source: Gage 1994; Sennrich et al., ACL 2016.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("aaabdaaabac", merges=2, pattern=None, ties="first_seen")
+    >>> [tok.token_bytes(id) for id in tok.encode("aaabdaaabac")]
+    [b'aaa', b'b', b'd', b'aaa', b'b', b'a', b'c']
+    """
+    if isinstance(special_tokens, str) or isinstance(seed_tokens, str):
+        raise TypeError("special_tokens and seed_tokens must be lists of contents, not one str")
+    coarse = tuple(step["pattern"] for step in splitters(superword_pattern))
+    options = Options(
+        *(vocab_size, merges, kind, unit, alphabet, ties, min_count, max_token_bytes, tuple(special_tokens), digits),
+        whole_characters,
+        tuple(seed.encode() if isinstance(seed, str) else seed for seed in seed_tokens),
+        superwords,
+        coarse,
+        None if base is None else base.model,
+        checkpoint is not None,
+    )
+    check(options)
+    limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
+    limits.check("min_piece_count")
+    steps = () if kind == "chars" else steps_of(corpus, pattern, options)
+    run = Run(corpus, limits, thread_count(threads), Reporter(progress), checkpoint)
+    cpu_s = time.process_time()
+    with run.reporter.drawn():
+        counts = count(run, (CHARACTERS,) if kind == "chars" else patterns_of(steps), options)
+        counted_s = run.reporter.elapsed_s
+        model, interrupted = built(counts, options, steps, run)
+    tokenizer = Tokenizer(model, run_report=report_of(run, len(counts), counted_s, time.process_time() - cpu_s))
+    if interrupted:
+        raise TrainingInterrupted(tokenizer, interrupted)
+    return tokenizer
+
+
+def report_of(run: Run, unique: int, counted_s: float, cpu_s: float) -> dict[str, Any]:
+    """What the training took."""
+    total_s = run.reporter.elapsed_s
+    times = {"count_s": counted_s, "merge_s": total_s - counted_s, "total_s": total_s, "cpu_s": cpu_s}
+    return times | {"peak_memory_mib": peak_memory_mib(), "threads": run.threads, "unique_pieces": unique}
+
+
+def peak_memory_mib() -> float | None:
+    """The most memory that the process had at once; None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def steps_of(corpus: Corpus | PieceCounts, pattern: PatternArgument, options: Options) -> tuple[Step, ...]:
+    """The splitter steps that were asked for, or that the base tokenizer or the counts bring along."""
+    if options.base is not None:
+        own = options.base.splitters
+        if pattern is not UNSET and patterns_of(splitters(pattern)) != patterns_of(own):
+            raise InvalidOption("pattern", pattern, f"that of the base tokenizer, {list(patterns_of(own))}")
+        if options.digits != "none":
+            raise InvalidOption("digits", options.digits, "'none': the base tokenizer has its pattern")
+        return own
+    if pattern is UNSET and isinstance(corpus, PieceCounts):
+        groups = DIGITS[options.digits]
+        if corpus.patterns[: len(groups)] != groups:
+            raise InvalidOption("digits", options.digits, f"as the counts were made: {list(corpus.patterns)}")
+        return splitters(corpus.patterns)
+    return options.steps(splitters("o200k" if pattern is UNSET else pattern))
+
+
+def patterns_of(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The regexes of the steps."""
+    return tuple(step["pattern"] for step in steps)
+
+
+def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
+    """The counts of the corpus, if they are not what was given."""
+    corpus, limits = run.corpus, run.limits
+    if options.superwords and (isinstance(corpus, (PieceCounts, Iterator))):
+        allowed = "0 for counts and iterators: superwords need a corpus that can be read twice"
+        raise InvalidOption("superwords", options.superwords, allowed)
+    if isinstance(corpus, PieceCounts):
+        if corpus.patterns != patterns:
+            raise InvalidOption("pattern", list(patterns), f"{list(corpus.patterns)}, by which the counts were made")
+        if limits.max_piece_bytes is not None:
+            allowed = "None: it decides what is counted, and the counts are made; give it to count_pieces"
+            raise InvalidOption("max_piece_bytes", limits.max_piece_bytes, allowed)
+        counts = corpus.filter(limits.min_count) if limits.min_count > 1 else corpus
+    else:
+        try:
+            # A call of its own: CPython 3.13 may raise an interrupt at the jump back of a loop, past a `try` around it.
+            counts = counted(corpus, patterns, limits, run.reporter, threads=run.threads)
+        except KeyboardInterrupt:
+            raise TrainingInterrupted(None, "counting") from None
+    if counts.bytes == 0:
+        raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
+    if options.ties == "first_seen" and not counts.has_positions:
+        raise InvalidOption("ties", options.ties, "'lowest_ids': the counts do not tell where pieces stand first")
+    return counts
+
+
+def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run) -> tuple[Model, str]:
+    """The model of the counts, and the phase in which Ctrl-C ended the training, "" if it did not."""
+    if options.kind != "bpe":
+        return listed(counts, options, steps), ""
+    try:
+        checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if options.checkpointed else {})
+        seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
+        words = phase((1, seeds, max(options.limit - options.superwords, 0)), counts, options, run, checkpoint)
+    except KeyboardInterrupt:
+        raise TrainingInterrupted(None, "merging") from None
+    found, interrupted = words, "merging" if words.stopped == "interrupted" else ""
+    try:
+        if options.superwords and not interrupted:
+            coarse = options.steps(splitters(options.superword_pattern))
+            lines = count(run, patterns_of(coarse), options)
+            given = [(left, right, id) for left, right, id in words.merges.tolist()]
+            all_found = phase((2, given, options.limit), lines, options, run, checkpoint)
+            interrupted = "merging" if all_found.stopped == "interrupted" else ""
+            if len(all_found.merges) >= len(given):
+                counts, steps, found = lines, coarse, all_found
+        return merged(counts, options, steps, found), interrupted
+    except TrainingInterrupted:
+        return merged(counts, options, steps, found), "counting"
+    except KeyboardInterrupt:
+        # It came after the last merge; what was learned is not lost.
+        return merged(counts, options, steps, found), "merging"
+
+
+def phase(
+    plan: tuple[int, list[Merge], int], counts: PieceCounts, options: Options, run: Run, checkpoint: Checkpoint
+) -> _core.Merges:
+    """One phase of merging: its number, the merges that come first, and how many there may be with those."""
+    total = None if plan[2] == NO_LIMIT else plan[2]
+
+    def report(done: int) -> None:
+        run.reporter.report("merging", done, total)
+
+    try:
+        learned = learn(counts._core, options.start, options.rules, plan, (checkpoint, report))
+    except NotInVocabulary as problem:
+        said = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
+        raise CorpusError(None, None, said) from None
+    run.reporter.report("merging", len(learned.counts), total)
+    if learned.stopped in ("no_pairs", "min_count") and total is not None:
+        said = said_stop(learned.stopped, options)
+        LOG.warning("training stopped after %d of %d merges: %s", len(learned.counts), total, said)
+    return learned
+
+
+def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:
+    """The ids of the seed tokens before the first merge."""
+    start = options.start
+    base = None if options.base is None else Tokenizer(options.base)
+    for seed in options.seed_tokens:
+        pieces = _core.Counter(patterns_of(steps), (0, 0), None, "", None)
+        pieces.add([seed], 1)
+        if not seed or pieces.finish(1, 1).items() != [(seed, 1)]:
+            raise InvalidOption(
+                "seed_tokens", seed, "tokens that the pattern leaves whole and that have at least a byte"
+            )
+    if base is not None:
+        return [base.encode(seed, special="text") for seed in options.seed_tokens]
+    found = [[start.alphabet[byte] for byte in seed] for seed in options.seed_tokens]
+    if any(id is None for ids in found for id in ids):
+        raise InvalidOption(
+            "seed_tokens", list(options.seed_tokens), f"characters of the alphabet {options.alphabet!r}"
+        )
+    return [[id for id in ids if id is not None] for ids in found]
+
+
+def identity(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> dict[str, Any]:
+    """What decides which merges are learned, and in which order; how many there may be does not."""
+    values = options.recorded()
+    for name in ("vocab_size", "merges", "special_tokens"):
+        del values[name]
+    if options.superwords:
+        values["words"] = options.limit - options.superwords
+    values |= {"patterns": list(patterns_of(steps)), "digest": counts.digest}
+    if options.ties == "first_seen":
+        blob, columns = counts._core.columns()
+        order = hashlib.sha256(blob)
+        for column in columns:
+            order.update(column.tobytes())
+        values["positions"] = order.hexdigest()
+    return values

@@ -1,0 +1,107 @@
+"""What a training learned so far, in a file, so that a run that was killed can be taken up: one line a merge.
+
+The first line says of what corpus and options the merges are, the others hold phase, left id, right id, new id and count.
+Lines are only ever appended, so that whatever ends the run, only the last line can be incomplete; it is then dropped.
+Merges are learned again from their places in the file, and their counts must come out the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._errors import FormatError, InvalidOption
+
+__all__ = ["Checkpoint"]
+
+Line = tuple[int, int, int, int]
+NUMBERS = 5
+VERSION = 1
+
+
+class Checkpoint:
+    """The file, open for more. Without a path, one that keeps nothing.
+
+    Args of the constructor: `identity` JSON values by name that decide which merges are learned.
+    Raises:
+        FormatError: The file is no checkpoint.
+        InvalidOption: It is one of another training.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, identity: Mapping[str, Any]) -> None:
+        self._path = None if path is None else Path(path)
+        self._lines: dict[int, list[Line]] = {}
+        self._known: dict[int, int] = {}
+        if self._path is None:
+            return
+        whole = begin(self._path, identity)
+        self._lines = lines_of(whole, str(self._path))
+        os.truncate(self._path, len(whole))
+
+    def learned(self, phase: int) -> list[tuple[int, int, int]]:
+        """The merges of a phase that the file holds, in order."""
+        return [line[:3] for line in self._lines.get(phase, [])]
+
+    def add(self, phase: int, merges: Iterable[Sequence[int]], counts: Iterable[int]) -> None:
+        """Appends the next merges of a phase; those that the file holds already must have the same counts.
+
+        Raises:
+            InvalidOption: They have not, so the file is of another corpus.
+        """
+        if self._path is None:
+            return
+        old = self._lines.get(phase, [])
+        fresh: list[str] = []
+        for (left, right, id), count in zip(merges, counts, strict=True):
+            place = self._known.get(phase, 0)
+            self._known[phase] = place + 1
+            if place >= len(old):
+                fresh.append(f"{phase} {left} {right} {id} {count}\n")
+            elif old[place] != (left, right, id, count):
+                told = f"merge {place} has count {old[place][3]} there and {count} here"
+                raise InvalidOption("checkpoint", str(self._path), f"a checkpoint of the same corpus; {told}")
+        if fresh:
+            with self._path.open("a", encoding="ascii", newline="\n") as file:
+                file.write("".join(fresh))
+
+
+def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
+    """The whole lines of the file; one with the first line only is made if there is none."""
+    head = (json.dumps({"toksmith_checkpoint": VERSION, **identity}, sort_keys=True) + "\n").encode()
+    if not path.exists():
+        beside = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        beside.write_bytes(head)
+        beside.replace(path)
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    first = whole.partition(b"\n")[0]
+    try:
+        found = json.loads(first)
+        if found.pop("toksmith_checkpoint") != VERSION:
+            raise ValueError
+    except (ValueError, AttributeError, KeyError, TypeError):
+        raise FormatError(str(path), 1, "this is no checkpoint of a training; give a file that is not there") from None
+    expected = json.loads(head)
+    differ = [name for name, value in sorted(identity.items()) if found.get(name) != expected[name]]
+    if differ or found.keys() != identity.keys():
+        names = ", ".join(differ) or "its fields"
+        allowed = f"a checkpoint of the same corpus and options; {names} of this one differ (remove it to begin anew)"
+        raise InvalidOption("checkpoint", str(path), allowed)
+    return whole
+
+
+def lines_of(whole: bytes, path: str) -> dict[int, list[Line]]:
+    """The merges and counts by phase."""
+    phases: dict[int, list[Line]] = {}
+    for number, line in enumerate(whole.split(b"\n")[1:-1], 2):
+        words = line.split(b" ")
+        if len(words) != NUMBERS or not all(word.isdigit() for word in words):
+            raise FormatError(
+                path, number, f"expected five numbers, found {line[:60]!r}; remove the file to begin anew"
+            )
+        phase, left, right, id, count = map(int, words)
+        phases.setdefault(phase, []).append((left, right, id, count))
+    return phases

@@ -1,0 +1,141 @@
+"""Counts to merges: what merging starts from, which pairs may merge, and the phases of one training.
+
+The loop itself is in the core (`train.rs`). It takes merges that come first, whatever their counts: by them seed tokens are
+made, a checkpoint is taken up, and superwords go on from what the merges of words leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._checkpoint import Checkpoint
+
+__all__ = ["DIGITS", "SUPERWORDS", "Merge", "Rules", "Start", "gpt2_order", "learn", "seed_merges"]
+
+Merge = tuple[int, int, int]
+BYTES = 256
+ASCII = 128
+# A piece of the second step is a run of digits and nothing else, so that groups are counted from its end in one look.
+DIGITS = {
+    "none": (),
+    "1": (r"\p{N}",),
+    "3": (r"\p{N}{1,3}",),
+    "3_right": (r"\p{N}+", r"^\p{N}{1,2}(?=(?:\p{N}{3})+$)|\p{N}{3}|\p{N}{1,2}"),
+}
+SUPERWORDS = r"[^\r\n\p{N}]+[\r\n]*|[\r\n]+|\p{N}{1,3}"
+
+
+@dataclass(frozen=True)
+class Start:
+    """What merging starts from.
+
+    Attributes: `alphabet`, the id of each byte's symbol, None for one that must not occur; `first_id`, that of the first
+    merge; `base`, the tokens of a tokenizer that is continued, instead of the alphabet.
+    """
+
+    alphabet: tuple[int | None, ...]
+    first_id: int
+    base: _core.Vocab | None = None
+
+    @staticmethod
+    def of(unit: str, alphabet: str | None) -> Start:
+        """The bytes, in their order or in that of GPT-2 and HF; or the ASCII characters."""
+        if unit == "char":
+            return Start((*range(ASCII), *[None] * (BYTES - ASCII)), ASCII)
+        if alphabet == "gpt2":
+            return Start(tuple(np.argsort(gpt2_order()).tolist()), BYTES)
+        return Start(tuple(range(BYTES)), BYTES)
+
+    def symbols(self) -> list[bytes]:
+        """The bytes of the alphabet in the order of their ids."""
+        known = sorted((id, byte) for byte, id in enumerate(self.alphabet) if id is not None)
+        return [bytes([byte]) for _, byte in known]
+
+
+def gpt2_order() -> list[int]:
+    """The bytes in the order of the characters that stand for them in GPT-2's files, which is HF's initial order."""
+    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    return [*shown, *sorted({*range(BYTES)} - {*shown})]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the loop chooses."""
+
+    ties: str
+    min_count: int
+    max_token_bytes: int | None
+    whole_characters: bool
+
+
+def learn(
+    counts: _core.PieceCounts,
+    start: Start,
+    rules: Rules,
+    plan: tuple[int, Sequence[Merge], int],
+    told: tuple[Checkpoint, Callable[[int], object]],
+) -> _core.Merges:
+    """The merges that the counts teach.
+
+    Args:
+        plan: The number of the phase, the merges that come first, and how many there may be with those.
+        told: The checkpoint; and who gets how many there are, now and then.
+    """
+    phase, given, most = plan
+    checkpoint, report = told
+    saved = checkpoint.learned(phase)
+    first = (saved if len(saved) > len(given) else [*given])[:most]
+    done = 0
+
+    def progress(part: _core.Merges) -> None:
+        nonlocal done
+        done += len(part.counts)
+        checkpoint.add(phase, part.merges.tolist(), part.counts.tolist())
+        report(done)
+
+    options: dict[str, Any] = {
+        "alphabet": list(start.alphabet),
+        "base": start.base,
+        "given": first,
+        "next_id": start.first_id + len(first),
+        "limit": most - len(first),
+        **vars(rules),
+    }
+    learned = _core.train(counts, options, progress)
+    if learned.stopped != "interrupted":
+        # Ctrl-C may have come while lines were written: what follows them would leave a gap.
+        checkpoint.add(phase, learned.merges[done:].tolist(), learned.counts[done:].tolist())
+    return learned
+
+
+def seed_merges(seeds: Iterable[Sequence[int]], first_id: int) -> list[Merge]:
+    """The merges after which each of the seeds, given in ids, is one token; each is built up from its left end.
+
+    >>> seed_merges([[97, 98, 97, 98], [97, 98, 99]], 256)
+    [(97, 98, 256), (256, 256, 257), (256, 99, 258)]
+    """
+    known: dict[tuple[int, int], int] = {}
+    for seed in seeds:
+        ids = list(seed)
+        while len(ids) > 1:
+            pairs = [pair for pair in pairwise(ids) if pair in known]
+            pair = min(pairs, key=known.__getitem__, default=(ids[0], ids[1]))
+            ids = joined(ids, pair, known.setdefault(pair, first_id + len(known)))
+    return [(left, right, id) for (left, right), id in known.items()]
+
+
+def joined(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
+    """The ids with each occurrence of a pair replaced, from left to right."""
+    found: list[int] = []
+    for id in ids:
+        if found and (found[-1], id) == pair:
+            found[-1] = new
+        else:
+            found.append(id)
+    return found

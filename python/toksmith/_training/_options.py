@@ -1,0 +1,166 @@
+"""The arguments of `train` that decide its result, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .._errors import InvalidOption
+from .._model import Model, Step
+from .._patterns import splitters
+from .._special import check_special_tokens
+from ._learn import DIGITS, SUPERWORDS, Rules, Start
+
+__all__ = ["NO_LIMIT", "Options", "check", "said_stop"]
+
+NO_LIMIT = 1 << 23
+BPE_ONLY = {
+    "merges": None,
+    "alphabet": None,
+    "base": None,
+    "seed_tokens": (),
+    "digits": "none",
+    "whole_characters": False,
+    "superwords": 0,
+    "checkpointed": False,
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `train` that decide its result, and whether there is a checkpoint."""
+
+    vocab_size: int | None
+    merges: int | None
+    kind: str
+    unit: str
+    alphabet: str | None
+    ties: str
+    min_count: int
+    max_token_bytes: int | None
+    special_tokens: tuple[str, ...]
+    digits: str = "none"
+    whole_characters: bool = False
+    seed_tokens: tuple[bytes, ...] = ()
+    superwords: int = 0
+    superword_pattern: tuple[str, ...] = (SUPERWORDS,)
+    base: Model | None = field(default=None, repr=False)
+    checkpointed: bool = False
+
+    @property
+    def start(self) -> Start:
+        """What merging starts from."""
+        if self.base is not None:
+            return Start((None,) * 256, self.base.vocab_size, self.base.vocab)
+        return Start.of(self.unit, self.alphabet)
+
+    @property
+    def rules(self) -> Rules:
+        """How the loop chooses."""
+        return Rules(self.ties, self.min_count, self.max_token_bytes, self.whole_characters)
+
+    @property
+    def limit(self) -> int:
+        """The most merges, those that seed tokens need and superwords included."""
+        if self.vocab_size is None:
+            return NO_LIMIT if self.merges is None else self.merges
+        return self.vocab_size - self.start.first_id - len(self.special_tokens)
+
+    def steps(self, patterns: Sequence[Step]) -> tuple[Step, ...]:
+        """The splitter steps: groups of digits first, then those of the pattern."""
+        return (*splitters([*DIGITS[self.digits]]), *patterns)
+
+    def recorded(self) -> dict[str, Any]:
+        """The options as JSON values. Those that came later than the first record are there if they say anything."""
+        values = {name: value for name, value in vars(self).items() if name not in ("base", "checkpointed")}
+        plain = asdict(Options(None, None, "", "", None, "", 1, None, ()))
+        later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern")
+        for name in later:
+            if values[name] == plain[name] or (name == "superword_pattern" and not self.superwords):
+                del values[name]
+        found = {name: json_value(value) for name, value in values.items()}
+        return found if self.base is None else {**found, "base": self.base.fingerprint()}
+
+
+def json_value(value: Any) -> Any:
+    """A list for a tuple, and text for bytes; what is no UTF-8 is escaped."""
+    if isinstance(value, tuple):
+        return [json_value(each) for each in value]
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+
+
+def check(options: Options) -> None:
+    """Raises InvalidOption for the first argument that is out of range."""
+
+    def need(holds: bool, argument: str, allowed: str) -> None:
+        if not holds:
+            raise InvalidOption(argument, getattr(options, argument), allowed)
+
+    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'chars' or 'words'")
+    need(options.unit in ("byte", "char"), "unit", "'byte' or 'char'")
+    need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
+    need(1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
+    longest = options.max_token_bytes
+    need(longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
+    expected = ("ascii",) if options.kind == "bpe" and options.unit == "char" else (None, "gpt2")
+    need(options.alphabet in expected, "alphabet", "'ascii' with unit='char', 'gpt2' or None with unit='byte'")
+    need(options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
+    check_special_tokens(options.special_tokens)
+    if options.kind != "bpe":
+        for name, plain in BPE_ONLY.items():
+            said = "checkpoint" if name == "checkpointed" else name
+            if getattr(options, name) != plain:
+                raise InvalidOption(said, getattr(options, name), f"not given: kind={options.kind!r} does not merge")
+        return
+    check_ends(options)
+    if options.base is not None:
+        check_base(options.base)
+        need(options.unit == "byte" and options.alphabet is None, "alphabet", "None: the base tokenizer has its own")
+
+
+def check_ends(options: Options) -> None:
+    """Raises InvalidOption for what contradicts about the end of training."""
+
+    def need(holds: bool, argument: str, allowed: str) -> None:
+        if not holds:
+            raise InvalidOption(argument, getattr(options, argument), allowed)
+
+    need(options.merges is None or options.vocab_size is None, "merges", "None when vocab_size is given")
+    need(options.merges is None or 0 <= options.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
+    if options.vocab_size is not None:
+        first = options.start.first_id
+        what = "the alphabet of" if options.base is None else "the base tokenizer's"
+        least = first + len(options.special_tokens)
+        parts = f"{what} {first} and {len(options.special_tokens)} special tokens"
+        need(options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
+        need(options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
+    elif options.merges is None:
+        need(options.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
+    most = 0 if options.limit == NO_LIMIT else options.limit
+    need(
+        0 <= options.superwords <= most, "superwords", f"from 0 to {most}, the merges that vocab_size or merges allows"
+    )
+
+
+def check_base(base: Model) -> None:
+    """Raises InvalidOption for a base tokenizer that merging cannot go on from."""
+    plain = base.kind == "bpe" and base.unit == "byte" and base.scores is None and not base.normalizers
+    if not plain:
+        raise InvalidOption("base", base.kind, "a tokenizer of bytes that merges by rank (byte-level BPE)")
+    if any(step.kind != "regex" for step in base.splitters):
+        raise InvalidOption("base", [step.kind for step in base.splitters], "a tokenizer that splits by regexes only")
+    if any(not added.special for added in base.added_tokens):
+        raise InvalidOption("base", "added tokens", "a tokenizer whose added tokens are special")
+
+
+def said_stop(stopped: str, options: Options) -> str:
+    """Why training ended, in words."""
+    limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
+    few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {options.min_count} times"
+    return {
+        "limit": f"it reached {limit}",
+        "no_pairs": "no pair is left",
+        "min_count": few,
+        "interrupted": "it was interrupted",
+    }[stopped]
