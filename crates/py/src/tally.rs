@@ -1,0 +1,121 @@
+//! What encoding made of texts, counted; and what tokens are by their bytes.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyString};
+use toksmith_core::facts::facts;
+use toksmith_core::ordered::Jobs;
+use toksmith_core::parallel::Stop;
+use toksmith_core::split::Text as CoreText;
+use toksmith_core::spread::PART;
+use toksmith_core::sums::{Counts, Tally as CoreTally, parts};
+
+use crate::batch::Load;
+use crate::call::call;
+use crate::engine::Engine;
+use crate::errors;
+use crate::text::{Errors, as_texts, texts};
+
+/// The counts of all texts that were added so far.
+#[pyclass(frozen, module = "toksmith._core")]
+pub struct Tally {
+    engine: Py<Engine>,
+    sum: Mutex<Counts>,
+}
+
+#[pymethods]
+impl Tally {
+    #[new]
+    #[allow(clippy::needless_pass_by_value)]
+    fn new(engine: Bound<'_, Engine>) -> Self {
+        let sum = Mutex::new(Counts::new(engine.get().decoder().size()));
+        Self { engine: engine.unbind(), sum }
+    }
+
+    /// Encodes each text and counts what it became; after an error, the sum may hold a part of the batch.
+    fn add<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        special: &Bound<'py, PyAny>,
+        errors: &Bound<'py, PyString>,
+        threads: usize,
+    ) -> PyResult<()> {
+        let (py, engine) = (batch.py(), self.engine.get());
+        let allow = engine.allow(special)?;
+        let texts = texts(batch, Errors::from_name(errors)?)?;
+        let each = as_texts(&texts)?;
+        let (encoder, cuts) = engine.for_long_texts();
+        let cut = |(place, text): (usize, &CoreText<'_>)| {
+            let cuts = cuts.filter(|_| threads > 1);
+            parts(text.as_bytes(), cuts, encoder.added(), PART).into_iter().map(move |(start, end)| (place, start, end))
+        };
+        let pieces: Vec<_> = each.iter().enumerate().flat_map(cut).collect();
+        let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads);
+        let work = |jobs: &mut Jobs<'_, ()>, stop: &Stop| {
+            let (mut tally, mut ids) = (CoreTally::new(engine.decoder()), Vec::new());
+            encoder.with_session(|session| {
+                jobs.each(|job| {
+                    for &(place, start, end) in &pieces[load.texts(job)] {
+                        stop.check()?;
+                        ids.clear();
+                        let text = each[place].part(start, end);
+                        let outcome = encoder.encode(text, &allow, stop, session, &mut ids);
+                        outcome.map_err(|error| error.shifted(start).in_batch(place))?;
+                        tally.add(text, &ids, None, start == 0);
+                    }
+                    Ok(())
+                });
+            });
+            self.locked().merge(&tally.counts);
+        };
+        load.run(py, work, |_| Ok(())).map_err(|problem| {
+            errors::with_offset(py, &problem, |offset, index| {
+                index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
+            })
+        })
+    }
+
+    /// The counts by the names of `toksmith_core::sums`.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = self.locked().clone();
+        let all = PyDict::new(py);
+        for (name, count) in counts.totals.named() {
+            all.set_item(name, count)?;
+        }
+        let rows = counts.indents.len();
+        all.set_item("indents", counts.indents.into_flattened().into_pyarray(py).reshape([rows, 2])?)?;
+        all.set_item("numbers", counts.numbers.into_pyarray(py))?;
+        all.set_item("ids", counts.ids.into_pyarray(py))?;
+        Ok(all)
+    }
+}
+
+impl Tally {
+    fn locked(&self) -> MutexGuard<'_, Counts> {
+        self.sum.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// For each token whether the split pattern cuts every text inside it, by the rule of `toksmith_core::cuts`; all false
+/// where that rule does not hold.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn always_cut(engine: &Bound<'_, Engine>, tokens: Vec<PyBackedStr>) -> Vec<bool> {
+    let (_, cuts) = engine.get().for_long_texts();
+    tokens.iter().map(|token| cuts.is_some_and(|cuts| cuts.inside(token))).collect()
+}
+
+type Facts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u8>>);
+
+/// By id: the length of each token in bytes, and its flags (see `toksmith_core::facts`).
+#[pyfunction]
+pub fn token_facts<'py>(engine: &Bound<'py, Engine>) -> PyResult<Facts<'py>> {
+    let (py, engine) = (engine.py(), engine.get());
+    let (encoder, _) = engine.for_long_texts();
+    let (lengths, flags) =
+        call(py, engine.decoder().size(), |_| Ok(facts(engine.decoder(), encoder.added().tokens())))?;
+    Ok((lengths.into_pyarray(py), flags.into_pyarray(py)))
+}

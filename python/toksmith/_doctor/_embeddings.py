@@ -1,0 +1,179 @@
+"""The embedding matrices of a model, from a safetensors file that is mapped and not read.
+
+A safetensors file is the length of its header (8 bytes, little-endian), the header (JSON: type, shape and place of each
+tensor), and the raw numbers. No other library is needed, and no more of the file is touched than the rows that are asked
+for. Left out: every tensor that is no embedding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import FormatError
+
+__all__ = ["Matrix", "matrices"]
+
+INPUT = (
+    "model.embed_tokens.weight",
+    "embed_tokens.weight",
+    "transformer.wte.weight",
+    "wte.weight",
+    "gpt_neox.embed_in.weight",
+    "model.language_model.embed_tokens.weight",
+    "language_model.model.embed_tokens.weight",
+)
+OUTPUT = ("lm_head.weight", "embed_out.weight", "gpt_neox.embed_out.weight", "language_model.lm_head.weight")
+TYPES: Mapping[str, type[np.generic]] = {"F32": np.float32, "F64": np.float64, "F16": np.float16, "BF16": np.uint16}
+MOST_HEADER = 100 << 20
+INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
+BLOCK_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """One embedding matrix, a row for each id.
+
+    Attributes:
+        path: The file.
+        name: The tensor's name.
+        role: "input" or "output".
+        rows: As they are in the file, mapped; BF16 as its 16 bits.
+    """
+
+    path: Path
+    name: str
+    role: Literal["input", "output"]
+    rows: NDArray[Any]
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """The rows as float32, some at a time, each time with the number of the first."""
+        step = max(1, BLOCK_BYTES // (4 * self.rows.shape[1]))
+        for start in range(0, len(self.rows), step):
+            yield start, self.floats(self.rows[start : start + step])
+
+    def floats(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        """Rows as float32."""
+        if rows.dtype == np.uint16:  # BF16 is the upper half of a float32
+            return (rows.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return rows.astype(np.float32)
+
+
+def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
+    """The embedding matrices of a model: of a file, or of a folder with one file or an index of several.
+
+    Returns:
+        The input matrix, then the output matrix where it is another.
+    Raises:
+        FormatError: The file is no safetensors file, holds no embeddings, or ones that do not fit the vocabulary.
+    """
+    found = []
+    for role, names in (("input", INPUT), ("output", OUTPUT)):
+        for file, name in tensors(Path(path), names):
+            found.append(matrix(file, name, "input" if role == "input" else "output", vocab_size))
+            break
+    if found:
+        return found
+    file = next(files(Path(path)))
+    alone = [name for name, entry in header(file)[0].items() if len(entry["shape"]) == 2]
+    if len(alone) == 1:
+        return [matrix(file, alone[0], "input", vocab_size)]
+    problem = (
+        f"holds no tensor with the name of an embedding (such as {INPUT[0]}); its matrices: {', '.join(alone[:8])}"
+    )
+    raise FormatError(str(file), None, problem)
+
+
+def files(path: Path) -> Iterator[Path]:
+    """The safetensors files that a path stands for."""
+    if not path.is_dir():
+        yield path
+    elif (path / WHOLE).is_file():
+        yield path / WHOLE
+    else:
+        inside = sorted(path.glob("*.safetensors"))
+        if not inside:
+            raise FormatError(str(path), None, "the folder holds no .safetensors file")
+        yield from inside
+
+
+def tensors(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    """The files and names of those of `names` that are there; an index says which file has which."""
+    index = path if path.name.endswith(".index.json") else path / INDEX
+    if index.is_file():
+        try:
+            places = json.loads(index.read_bytes())["weight_map"]
+            listed = {str(name): index.parent / str(file) for name, file in places.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise FormatError(str(index), None, f"is no index of safetensors files: {problem!r}") from None
+        yield from ((listed[name], name) for name in names if name in listed)
+        return
+    for file in files(path):
+        entries, _ = header(file)
+        yield from ((file, name) for name in names if name in entries)
+
+
+def header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
+    """The entries of a file by tensor, and where its numbers begin."""
+    try:
+        with open(path, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            length = int.from_bytes(stream.read(8), "little")
+            if size < 8 or not 2 <= length <= min(size - 8, MOST_HEADER):
+                raise FormatError(
+                    str(path), "byte 0", "is no safetensors file: the length of its header does not fit it"
+                )
+            entries = json.loads(stream.read(length))
+    except OSError as problem:
+        raise FormatError(str(path), None, f"cannot be read: {problem.strerror}") from problem
+    except (ValueError, RecursionError) as problem:
+        if isinstance(problem, FormatError):
+            raise
+        raise FormatError(str(path), "byte 8", f"is no safetensors file: its header is no JSON ({problem})") from None
+    if not isinstance(entries, dict):
+        raise FormatError(str(path), "byte 8", "is no safetensors file: its header is no JSON object")
+    entries.pop("__metadata__", None)
+    for name, entry in entries.items():
+        check_entry(path, name, entry, size - 8 - length)
+    return entries, 8 + length
+
+
+def check_entry(path: Path, name: str, entry: object, room: int) -> None:
+    """Refuses an entry whose shape or place cannot be."""
+    fields = entry if isinstance(entry, dict) else {}
+    shape, offsets = fields.get("shape"), fields.get("data_offsets")
+    numbers = [shape, offsets]
+    sound = all(isinstance(each, list) and all(type(n) is int and n >= 0 for n in each) for each in numbers)
+    if not sound or not isinstance(fields.get("dtype"), str) or len(offsets or ()) != 2:
+        raise FormatError(str(path), name, "expected dtype, shape and data_offsets")
+    start, end = offsets or (0, 0)
+    if not start <= end <= room:
+        raise FormatError(str(path), name, f"its bytes {start} to {end} lie outside the {room} of the file")
+
+
+def matrix(path: Path, name: str, role: Literal["input", "output"], vocab_size: int) -> Matrix:
+    """One matrix of a file, checked against the vocabulary."""
+    entries, begin = header(path)
+    if name not in entries:
+        raise FormatError(str(path), name, "is not in the file, although the index says so")
+    entry = entries[name]
+    if entry["dtype"] not in TYPES:
+        raise FormatError(str(path), name, f"has the dtype {entry['dtype']}; expected one of {', '.join(TYPES)}")
+    shape, (start, end) = entry["shape"], entry["data_offsets"]
+    dtype = np.dtype(TYPES[entry["dtype"]]).newbyteorder("<")
+    if len(shape) != 2 or not shape[1]:
+        raise FormatError(str(path), name, f"has the shape {shape}; expected a row of numbers for each id")
+    if shape[0] * shape[1] * dtype.itemsize != end - start:
+        raise FormatError(str(path), name, f"has the shape {shape} of {entry['dtype']}, but {end - start} bytes")
+    if shape[0] < vocab_size:
+        problem = f"has {shape[0]:,} rows, so that the id {vocab_size - 1:,} has none; is it of another tokenizer?"
+        raise FormatError(str(path), name, problem)
+    data = np.memmap(path, dtype, "r", begin + start, (shape[0], shape[1]))
+    return Matrix(path, name, role, data)

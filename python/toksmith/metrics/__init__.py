@@ -1,0 +1,24 @@
+"""Metrics of a tokenizer on a corpus, each with its parts, its unit, its direction, and what it does not show.
+
+`measure` encodes once and counts exactly; `METRICS` is the table of metrics. There is no single score, because what
+predicts a model's quality is disputed. `toksmith.parity` compares languages.
+"""
+
+from ._parity import Language, Parity, parity
+from ._report import Report, measure, names
+from ._rows import METRICS, Metric, Parts
+from ._sample import Sample, Tokens
+
+__all__ = [
+    "METRICS",
+    "Language",
+    "Metric",
+    "Parity",
+    "Parts",
+    "Report",
+    "Sample",
+    "Tokens",
+    "measure",
+    "names",
+    "parity",
+]

@@ -1,0 +1,197 @@
+"""parity: what the same text costs in each language, by one tokenizer.
+
+The premium of a language is its tokens over those of the reference language, for texts that say the same. Left out:
+prices, which the reader multiplies in; and whether two texts do say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _render
+from .._corpus import documents
+from .._errors import InvalidOption
+from .._tokenizer import Text, Tokenizer
+
+__all__ = ["Language", "Parity", "parity"]
+
+Parallel = Text | Sequence[Text] | Path
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language: its name, and the lines, bytes and tokens of its text; `premium` None where the reference has none.
+
+    Attributes:
+        layout: Lines that are blank, or that begin or end with white space.
+    """
+
+    name: str
+    lines: int
+    bytes: int
+    tokens: int
+    premium: float | None
+    layout: int
+
+
+@dataclass(frozen=True)
+class Parity:
+    """Premiums by language, and how unequal they are.
+
+    Attributes:
+        reference: The language whose premium is 1.
+        languages: In the order of the argument.
+        gini: The Gini coefficient of tokens by language: 0 where all are equal, at most 1 - 1/n; None without tokens.
+        gini_per_byte: The same of tokens per byte. It ranks tokenizers otherwise, because bytes are as unequal as tokens.
+        warnings: What makes the figures doubtful: unequal numbers of lines, layout.
+    """
+
+    reference: str
+    languages: tuple[Language, ...]
+    gini: float | None
+    gini_per_byte: float | None
+    warnings: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> float | None:
+        """The premium of a language."""
+        return next(each.premium for each in self.languages if each.name == name)
+
+    def view(self) -> _render.View:
+        """What is to be seen, as plain data."""
+        blocks: list[_render.Block] = [_render.Line(f"warning: {each}", "warn") for each in self.warnings]
+        heads = ("language", "premium", "tokens", "lines", "bytes", "bytes per token")
+        blocks.append(_render.Table(heads, [self._row(each) for each in self.languages]))
+        said = "Gini coefficient of tokens {}, of tokens per byte {} (0: all languages pay the same)"
+        blocks.append(_render.Line(said.format(*map(_figure, (self.gini, self.gini_per_byte)))))
+        ordered = sorted(self.languages, key=lambda each: each.premium or 0)
+        bars = [(each.name, each.premium, f"{each.premium:.2f}") for each in ordered if each.premium is not None]
+        blocks.append(_render.Bars(bars, f"Tokens over those of {self.reference} for the same text"))
+        hidden = "It does not show whether the texts say the same, nor how well a model does in any of these languages."
+        blocks.append(_render.Line(hidden, "dim"))
+        return _render.View(f"Parity with {self.reference}", blocks)
+
+    def _row(self, each: Language) -> list[str | _render.Cell]:
+        figures = [f"{number:,}" for number in (each.tokens, each.lines, each.bytes)]
+        ratio = _figure(each.bytes / each.tokens if each.tokens else None)
+        return [each.name, _render.Cell(_figure(each.premium), "strong"), *figures, ratio]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is shown, as JSON values."""
+        return {
+            "reference": self.reference,
+            "languages": [vars(each) for each in self.languages],
+            "gini": self.gini,
+            "gini_per_byte": self.gini_per_byte,
+            "warnings": [*self.warnings],
+        }
+
+    __str__, __rich__, _repr_html_ = _render.to_text, _render.to_rich, _render.to_notebook
+    to_json, to_html, to_svg = _render.to_json, _render.to_html, _render.to_svg
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def parity(
+    tok: Tokenizer, texts: Mapping[str, Parallel], *, reference: str | None = None, threads: int | None = None
+) -> Parity:
+    """What the same text costs in each language: tokens over those of the reference language.
+
+    A text is encoded whole, a list of lines line by line; the texts of all languages should be translations of each other
+    with as many lines. Layout counts as text, so take it out first; special tokens are ordinary text.
+
+    Args:
+        texts: By language: a text, its lines, or the path of a file (without its last newline).
+        reference: The language that the others are compared with; None for the first.
+        threads: At least 1; None for all processors.
+    Returns:
+        Premiums, Gini coefficients, and warnings where lines are unequal in number or hold layout.
+    Raises:
+        InvalidOption: There is no language, or `reference` is none of them.
+        CorpusError: A file cannot be read.
+    Cost: that of encoding. Source: Petrov et al., NeurIPS 2023 (premium); Foroutan et al. 2025 (Gini).
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> found = toksmith.parity(tok, {"en": ["low", "lowest"], "ko": ["낮은", "가장 낮은"]})
+    >>> found["en"], found["ko"], found.warnings
+    (1.0, 3.8, ())
+    """
+    if not texts:
+        raise InvalidOption("texts", {}, "at least one language with its text")
+    reference = next(iter(texts)) if reference is None else reference
+    if reference not in texts:
+        raise InvalidOption("reference", reference, f"one of the languages {', '.join(texts)}")
+    lines = {name: _documents(text) for name, text in texts.items()}
+    counts = {name: tok.count_batch(each, special="text", threads=threads) for name, each in lines.items()}
+    tokens = {name: int(each.sum()) for name, each in counts.items()}
+    base = tokens[reference]
+    languages = tuple(
+        Language(
+            name,
+            sum(text.count("\n") + 1 for text in each),
+            sum(len(text.encode()) for text in each),
+            tokens[name],
+            tokens[name] / base if base else None,
+            sum(map(_layout, each)),
+        )
+        for name, each in ((name, [*map(_text, each)]) for name, each in lines.items())
+    )
+    per_byte = [each.tokens / each.bytes for each in languages if each.bytes]
+    return Parity(reference, languages, gini([*tokens.values()]), gini(per_byte), tuple(_warnings(languages)))
+
+
+def _documents(text: Parallel) -> list[Text]:
+    """The documents that are encoded: a text or a file as a whole, or each line."""
+    if isinstance(text, (str, bytes)):
+        return [text]
+    if isinstance(text, Path):
+        [data] = documents(text)
+        end = b"\n" if isinstance(data, bytes) else "\n"
+        return [data.removesuffix(end)]  # type: ignore[arg-type]
+    return list(text)
+
+
+def _text(document: Text) -> str:
+    """A document as text; what is no UTF-8 or a lone surrogate is one character of three bytes."""
+    if isinstance(document, bytes):
+        return document.decode("utf-8", "replace")
+    return document.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _layout(text: str) -> int:
+    """Lines that are blank, or that begin or end with white space."""
+    return sum(line != line.strip() or not line for line in text.split("\n"))
+
+
+def _warnings(languages: Sequence[Language]) -> Iterator[str]:
+    """What makes the figures doubtful."""
+    counts = {each.lines for each in languages}
+    if len(counts) > 1:
+        said = ", ".join(f"{each.name} {each.lines:,}" for each in languages)
+        yield f"the numbers of lines differ, so that the texts may not say the same ({said})"
+    for each in languages:
+        if each.layout:
+            said = f"{each.layout:,} of {each.lines:,} lines of {each.name} are blank, or begin or end with white space"
+            yield f"{said}; strip them, or layout is compared and not language"
+        if not each.tokens:
+            yield f"{each.name} has no text"
+
+
+def gini(amounts: Sequence[float]) -> float | None:
+    """The Gini coefficient: the mean difference of two amounts over twice the mean; None for no amount at all.
+
+    >>> gini([1, 1, 4])
+    0.3333333333333333
+    """
+    values = np.asarray(amounts, np.float64)
+    if not values.sum():
+        return None
+    differences = np.abs(values[:, None] - values[None, :]).sum()
+    return float(differences / (2 * len(values) ** 2 * values.mean()))

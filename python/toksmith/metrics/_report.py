@@ -1,0 +1,151 @@
+"""Report: the values of all metrics for one tokenizer and corpus, and `measure`, which makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import _render
+from .._corpus import Corpus
+from .._tokenizer import Special, Tokenizer
+from ._rows import METRICS, Metric, Parts
+from ._sample import Sample, counted
+from ._tables import TABLES
+
+__all__ = ["Report", "measure", "names"]
+
+ARROWS = {"higher": "↑", "lower": "↓", "": ""}
+
+
+class Report(Mapping[str, float | None]):
+    """The metrics of one tokenizer on one corpus: a mapping of names to values; None is what is undefined there.
+
+    Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to that of the whole, because they keep the
+    counts and make every ratio of them.
+
+    Attributes:
+        sample: The exact counts.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        self._parts = {name: row.function(sample) for name, row in METRICS.items()}
+
+    def __getitem__(self, name: str) -> float | None:
+        numerator, denominator = self.parts(name)
+        return numerator / denominator if denominator else None
+
+    def parts(self, name: str) -> Parts:
+        """The numerator and the denominator of a metric."""
+        return self._parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(METRICS)
+
+    def __len__(self) -> int:
+        return len(METRICS)
+
+    def __add__(self, other: Report) -> Report:
+        return Report(self.sample + other.sample)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and self.sample == other.sample
+
+    def __hash__(self) -> int:
+        return hash(self.sample)
+
+    def __repr__(self) -> str:
+        return f"<Report {self.sample.tokens} tokens of {self.sample.bytes} bytes, {self.sample.tokenizer[:12]}>"
+
+    def view(self) -> _render.View:
+        """What is to be seen, as plain data."""
+        sample = self.sample
+        size = f"{sample.documents:,} documents, {sample.bytes:,} bytes, {sample.tokens:,} tokens"
+        rows = [self._shown(row) for row in METRICS.values()]
+        blocks: list[_render.Block] = [
+            _render.Line(f"{size}; tokenizer {sample.tokenizer[:12]}"),
+            _render.Table(("metric", "value", "unit", "numerator", "denominator"), rows, left=(0, 2)),
+            _render.Line("↑ higher is better, ↓ lower is better, all else equal; – is undefined here", "dim"),
+        ]
+        if sample.unplaced:
+            said = f"{sample.unplaced:,} documents are not the bytes of their tokens: words and numbers leave them out"
+            blocks.append(_render.Line(said, "warn"))
+        for table in TABLES:
+            shown = [[_figure(cell) for cell in row] for row in table.rows(sample)]
+            if shown:
+                blocks.append(_render.Table(table.heads, shown, table.says))
+        hidden = [[row.name, row.hides] for row in METRICS.values()]
+        blocks.append(_render.Table(("metric", "what it does not show"), hidden, left=(0, 1)))
+        return _render.View("Metrics", blocks)
+
+    def _shown(self, row: Metric) -> list[str | _render.Cell]:
+        value, (numerator, denominator) = self[row.name], self.parts(row.name)
+        said = "–" if value is None else f"{value:.4f}{ARROWS[row.better]}"
+        return [row.name, _render.Cell(said, "strong"), row.unit, _figure(numerator), _figure(denominator)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is shown, as JSON values; what is undefined is None."""
+        sample = self.sample
+        names = ("documents", "bytes", "chars", "tokens", "unplaced")
+        return {
+            "tokenizer": sample.tokenizer,
+            **{name: getattr(sample, name) for name in names},
+            "metrics": {row.name: self._as_dict(row) for row in METRICS.values()},
+            "tables": {table.name: {"heads": [*table.heads], "rows": table.rows(sample)} for table in TABLES},
+        }
+
+    def _as_dict(self, row: Metric) -> dict[str, Any]:
+        numerator, denominator = self.parts(row.name)
+        return {
+            "value": self[row.name],
+            "unit": row.unit,
+            "better": row.better or None,
+            "numerator": numerator,
+            "counted": row.counted,
+            "denominator": denominator,
+            "over": row.over,
+            "does_not_show": row.hides,
+        }
+
+    __str__, __rich__, _repr_html_ = _render.to_text, _render.to_rich, _render.to_notebook
+    to_json, to_html, to_svg = _render.to_json, _render.to_html, _render.to_svg
+
+
+def _figure(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
+
+
+def names() -> list[str]:
+    """The names of the metrics, in the order of the report.
+
+    >>> import toksmith
+    >>> toksmith.metrics.names()[:3]
+    ['bytes_per_token', 'chars_per_token', 'fertility']
+    """
+    return list(METRICS)
+
+
+def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", threads: int | None = None) -> Report:
+    """All metrics of a tokenizer on a corpus, from one encoding pass with exact counts.
+
+    Args:
+        corpus: Documents as for `train`: texts, paths, `files(…)`.
+        special: What special tokens in the text become, as for `encode`.
+        threads: At least 1; None for all processors. The result does not depend on it.
+    Returns:
+        The values by name, None for what is undefined on this corpus (no words, no numbers, no text), with the counts
+        that they are made of. `measure(tok, a) + measure(tok, b)` is `measure(tok, [*a, *b])`.
+    Raises:
+        CorpusError: A file cannot be read.
+        SpecialTokenInText, NotInVocabulary, PatternError: as `Tokenizer.encode_batch`.
+    Cost: that of encoding, and a few operations for each token and each 64 bytes.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3)
+    >>> report = toksmith.metrics.measure(tok, ["low lower"])
+    >>> report["bytes_per_token"], report.parts("fertility")
+    (2.25, Parts(numerator=4, denominator=2))
+    >>> print(report["digit_alignment"])
+    None
+    """
+    return Report(counted(tok, corpus, special=special, threads=threads))

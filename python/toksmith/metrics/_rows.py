@@ -1,0 +1,292 @@
+"""The metrics: one row and one function each. A value is a numerator over a denominator, None where that is zero.
+
+A new metric is a function of a `Sample` and a row of `METRICS`. Left out: any single score; what a figure does not show
+stands in its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._sample import DIGITS, Sample
+
+__all__ = ["METRICS", "Metric", "Parts"]
+
+
+class Parts(NamedTuple):
+    """What a value is made of: it is `numerator / denominator`."""
+
+    numerator: float
+    denominator: float
+
+
+class Metric(NamedTuple):
+    """One row.
+
+    Attributes:
+        name: What `measure` calls it.
+        function: The parts of the value.
+        counted: What the numerator counts.
+        over: What the denominator counts.
+        better: Which direction is better, all else equal; "" where neither is.
+        hides: What the figure does not show, in one sentence.
+        source: Where the definition comes from.
+    """
+
+    name: str
+    function: Callable[[Sample], Parts]
+    counted: str
+    over: str
+    better: Literal["higher", "lower", ""]
+    hides: str
+    source: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The unit of the value."""
+        over = self.over.split()
+        same = self.counted.split()[-1] in (over[0], over[-1])
+        return f"share of {self.over}" if same else f"{self.counted} per {singular(self.over)}"
+
+
+def singular(words: str) -> str:
+    """`words` for one of them."""
+    return {"bytes": "byte", "entries": "entry"}.get(words, words.removesuffix("s"))
+
+
+def bytes_per_token(sample: Sample) -> Parts:
+    """UTF-8 bytes that a token stands for: a ratio of totals, not a mean over documents."""
+    return Parts(sample.bytes, sample.tokens)
+
+
+def chars_per_token(sample: Sample) -> Parts:
+    """Characters (code points) that a token stands for."""
+    return Parts(sample.chars, sample.tokens)
+
+
+def fertility(sample: Sample) -> Parts:
+    """Tokens in a word, the space before it included; 1.0 means that no word is cut."""
+    return Parts(sample.word_tokens, sample.words)
+
+
+def continued_words(sample: Sample) -> Parts:
+    """Running words that are in two tokens or more."""
+    return Parts(sample.cut_words, sample.words)
+
+
+def single_token_words(sample: Sample) -> Parts:
+    """Running words that are in one token: 1 - `continued_words`."""
+    return Parts(sample.words - sample.cut_words, sample.words)
+
+
+def vocabulary_used(sample: Sample) -> Parts:
+    """Entries of the vocabulary that the corpus used."""
+    return Parts(int(np.count_nonzero(sample.ids)), sample.entries if sample.tokens else 0)
+
+
+def probabilities(sample: Sample) -> NDArray[np.float64]:
+    """The share of each id that was emitted, ids that were not left out."""
+    emitted: NDArray[np.float64] = sample.ids[sample.ids > 0].astype(np.float64)
+    emitted /= emitted.sum()
+    return emitted
+
+
+def entropy(shares: NDArray[np.float64]) -> float:
+    """Bits; 0 for one outcome."""
+    return abs(float(-(shares * np.log2(shares)).sum()))
+
+
+def shannon_efficiency(sample: Sample) -> Parts:
+    """The entropy of single tokens over that of an even use of all entries."""
+    if not sample.tokens:
+        return Parts(0, 0)
+    return Parts(entropy(probabilities(sample)), float(np.log2(sample.entries)))
+
+
+def renyi_efficiency(sample: Sample) -> Parts:
+    """The same with Rényi's entropy of order 2.5, which weighs frequent tokens more."""
+    if not sample.tokens:
+        return Parts(0, 0)
+    bits = float(np.log2((probabilities(sample) ** 2.5).sum())) / (1 - 2.5)
+    return Parts(abs(bits), float(np.log2(sample.entries)))
+
+
+def unigram_bits_per_byte(sample: Sample) -> Parts:
+    """Bits of all tokens under their own frequencies, for each byte of text."""
+    bits = entropy(probabilities(sample)) * sample.tokens if sample.tokens else 0
+    return Parts(bits, sample.bytes)
+
+
+def vocabulary_token_bytes(sample: Sample) -> Parts:
+    """The mean length of an entry."""
+    ordinary = sample.vocabulary.known & ~sample.vocabulary.special
+    return Parts(int(sample.vocabulary.lengths[ordinary].sum()), int(ordinary.sum()))
+
+
+def partial_entries(sample: Sample) -> Parts:
+    """Entries that are not whole characters: not valid UTF-8 alone."""
+    tokens = sample.vocabulary
+    return Parts(int((tokens.partial & tokens.known).sum()), sample.entries)
+
+
+def partial_tokens(sample: Sample) -> Parts:
+    """Emitted tokens that are not whole characters."""
+    return Parts(int(sample.ids[sample.vocabulary.partial].sum()), sample.tokens)
+
+
+def cut_characters(sample: Sample) -> Parts:
+    """Characters that are cut by the end of a token, which then holds their first bytes."""
+    return Parts(int(sample.ids[sample.vocabulary.ends_inside].sum()), sample.chars)
+
+
+def numbers_of(sample: Sample, digits: int) -> NDArray[np.uint64]:
+    """How often numbers of so many digits were cut in each way, by the bits of the cuts."""
+    return sample.numbers[1 << (digits - 1) : 1 << digits]
+
+
+@cache
+def alignment(digits: int) -> NDArray[np.float64]:
+    """For each way to cut a number: the F1 score of its cuts against those before every third digit from the right.
+
+    1.0 where there is no cut to make and none was made.
+    """
+    ideal = sum(1 << (place - 1) for place in range(digits - 3, 0, -3))
+    scores = []
+    for cuts in range(1 << (digits - 1)):
+        both, made = (cuts & ideal).bit_count(), cuts.bit_count() + ideal.bit_count()
+        scores.append(2 * both / made if made else 1.0)
+    return np.array(scores)
+
+
+def digit_alignment(sample: Sample) -> Parts:
+    """The F1 score of a number's cuts against groups of three from the right; mean over numbers of 4 to 12 digits."""
+    lengths = range(4, DIGITS + 1)
+    score = sum(float((numbers_of(sample, digits) * alignment(digits)).sum()) for digits in lengths)
+    return Parts(score, int(sum(numbers_of(sample, digits).sum() for digits in lengths)))
+
+
+def digit_pattern_entropy(sample: Sample) -> Parts:
+    """The entropy of the ways in which numbers of one length are cut; mean over numbers of 2 to 12 digits."""
+    bits = numbers = 0.0
+    for digits in range(2, DIGITS + 1):
+        ways = numbers_of(sample, digits)
+        if many := int(ways.sum()):
+            bits += entropy(ways[ways > 0] / many) * many
+            numbers += many
+    return Parts(bits, int(numbers))
+
+
+def indentation(sample: Sample) -> Parts:
+    """Tokens that end in or at the end of a line's indentation."""
+    lines, tokens = sample.indents.sum(axis=0).tolist()
+    return Parts(tokens, lines)
+
+
+def white_tokens(sample: Sample) -> Parts:
+    """Emitted tokens that are white space and nothing else."""
+    return Parts(int(sample.ids[sample.vocabulary.white].sum()), sample.tokens)
+
+
+def glued_spaces(sample: Sample) -> Parts:
+    """Words after a space that are in one token with it: a prompt that ends in that space is cut as no text is."""
+    return Parts(sample.glued, sample.spaced)
+
+
+def round_trip(sample: Sample) -> Parts:
+    """Documents that decoding gives back byte for byte."""
+    return Parts(sample.documents - sample.changed, sample.documents)
+
+
+RUST = "Rust et al., ACL 2021"
+ROWS = (
+    Metric(
+        *("bytes_per_token", bytes_per_token, "bytes", "tokens", "higher"),
+        "It says nothing about where texts are cut, and a script of three bytes a letter looks three times as good.",
+    ),
+    Metric(
+        *("chars_per_token", chars_per_token, "characters", "tokens", "higher"),
+        "Characters of different scripts carry different amounts of meaning, so that it compares tokenizers, not languages.",
+    ),
+    Metric(
+        *("fertility", fertility, "tokens", "words", "lower"),
+        "Where a script has no spaces a whole sentence is one word; it says nothing about where a word is cut.",
+        RUST,
+    ),
+    Metric(
+        *("continued_words", continued_words, "cut words", "words", "lower"),
+        "It counts running words, so that a few frequent ones decide, and a word in two tokens weighs as one in ten.",
+        RUST,
+    ),
+    Metric(
+        *("single_token_words", single_token_words, "whole words", "words", "higher"),
+        "It counts running words and not different ones, of which far fewer are whole.",
+        "arXiv 2510.09947",
+    ),
+    Metric(
+        *("vocabulary_used", vocabulary_used, "used entries", "entries", "higher"),
+        "It grows with the corpus, so that only samples of one size compare; an entry for another language is not waste.",
+    ),
+    Metric(
+        *("shannon_efficiency", shannon_efficiency, "bits", "bits of even use", "higher"),
+        "It can be raised without any gain to a model, and larger vocabularies score lower by their size alone.",
+        "Zouhar et al., ACL 2023",
+    ),
+    Metric(
+        *("renyi_efficiency", renyi_efficiency, "bits", "bits of even use", "higher"),
+        "The order 2.5 was fitted to translation; it can rise while translations get worse (Cognetta and others, 2024).",
+        "Zouhar et al., ACL 2023",
+    ),
+    Metric(
+        *("unigram_bits_per_byte", unigram_bits_per_byte, "bits", "bytes", "lower"),
+        "It leaves out what the vocabulary costs and everything that a model learns from the order of tokens.",
+    ),
+    Metric(
+        *("vocabulary_token_bytes", vocabulary_token_bytes, "bytes", "entries", ""),
+        "Long entries may never be emitted; compare with bytes_per_token.",
+    ),
+    Metric(
+        *("partial_entries", partial_entries, "partial entries", "entries", ""),
+        "The vocabulary's share and the share of what is emitted differ by a factor of a hundred.",
+    ),
+    Metric(
+        *("partial_tokens", partial_tokens, "partial tokens", "tokens", "lower"),
+        "It depends on the script of the text far more than on the tokenizer.",
+    ),
+    Metric(
+        *("cut_characters", cut_characters, "cut characters", "characters", "lower"),
+        "A cut character costs a model nothing that can be read off here; streams must hold its bytes back.",
+    ),
+    Metric(
+        *("digit_alignment", digit_alignment, "F1 score", "numbers", "higher"),
+        "Consistent cuts from the left score 0 too; digit_pattern_entropy tells them from random ones.",
+        "Singh and Strouse, arXiv 2402.14903",
+    ),
+    Metric(
+        *("digit_pattern_entropy", digit_pattern_entropy, "bits", "numbers", "lower"),
+        "0 says that numbers of one length are all cut alike, not that they are cut well.",
+    ),
+    Metric(
+        *("indentation", indentation, "tokens", "indented lines", "lower"),
+        "One token for an indentation is cheap, but the depth is then to be learned from an id.",
+    ),
+    Metric(
+        *("white_tokens", white_tokens, "white tokens", "tokens", ""),
+        "White space that is in one token with a word is not counted.",
+    ),
+    Metric(
+        *("glued_spaces", glued_spaces, "glued words", "words after a space", ""),
+        "High is how most vocabularies are made; it says how often a trailing space in a prompt hurts, not how much.",
+    ),
+    Metric(
+        *("round_trip", round_trip, "unchanged documents", "documents", "higher"),
+        "One changed byte counts as much as a lost page; lone surrogates are replaced before anything is counted.",
+    ),
+)
+
+METRICS: Mapping[str, Metric] = MappingProxyType({row.name: row for row in ROWS})

@@ -1,0 +1,163 @@
+"""What metrics are made from: exact counts of one encoding pass, and what each token is by its bytes.
+
+Counts of parts of a corpus, from other threads, processes or machines, add up to those of the whole, in any order. Left
+out: every ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .._corpus import Corpus, documents
+from .._errors import InvalidOption
+from .._threads import thread_count
+from .._tokenizer import Special, Tokenizer
+
+__all__ = ["DIGITS", "SPACES", "TABS", "Sample", "Tokens", "counted", "tokens_of"]
+
+BATCH_CHARS = 16 << 20
+BATCH_DOCUMENTS = 1 << 16
+
+# The sizes of the core's tables: numbers of up to 12 digits, and indentation by up to 64 spaces or 16 tabs.
+DIGITS, SPACES, TABS = 12, 64, 16
+
+KNOWN, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE, SPECIAL = (1 << bit for bit in range(6))
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """What the tokens of a tokenizer are by their bytes, as arrays by id.
+
+    Attributes:
+        lengths: uint32, bytes.
+        known: Whether a token has the id.
+        special: Whether it is a special token.
+        starts_inside: It begins with the rest of a character that began before it.
+        ends_inside: It ends before its last character does.
+        impossible: No well-formed UTF-8 holds its bytes.
+        white: It is white space and nothing else.
+    """
+
+    lengths: NDArray[np.uint32]
+    known: NDArray[np.bool_]
+    special: NDArray[np.bool_]
+    starts_inside: NDArray[np.bool_]
+    ends_inside: NDArray[np.bool_]
+    impossible: NDArray[np.bool_]
+    white: NDArray[np.bool_]
+
+    @property
+    def partial(self) -> NDArray[np.bool_]:
+        """Not whole characters: not valid UTF-8 alone."""
+        return self.starts_inside | self.ends_inside | self.impossible
+
+
+def tokens_of(tok: Tokenizer) -> Tokens:
+    """What the tokens of `tok` are by their bytes."""
+    lengths, flags = _core.token_facts(tok._engine)
+    bits = (KNOWN, SPECIAL, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE)
+    return Tokens(lengths, *((flags & bit).astype(np.bool_) for bit in bits))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Exact counts of what a tokenizer made of a corpus. `a + b` counts both corpora.
+
+    A word is a letter with the letters and marks after it; a space (U+0020) before it counts with it, because it is in the
+    token of the word wherever it can be. A number is a run of ASCII digits. An indented line begins with spaces or tabs
+    and goes on with something else. Texts that are not the bytes of their tokens, one after another (those of a model
+    with normalizers), are counted in `unplaced`, and no count from `words` on knows them.
+
+    Attributes:
+        tokenizer: The fingerprint of the tokenizer; only counts of one tokenizer add up.
+        documents, bytes, chars, tokens: What was encoded; `chars` are bytes that begin a character.
+        changed: Documents that decoding does not give back.
+        words, word_tokens, cut_words: Words; tokens that hold a byte of a word, summed over words; words in several tokens.
+        spaced, glued: Words after a space; those whose first letter is in the token of the space.
+        long_numbers: Numbers of more than 12 digits, which `numbers` leaves out.
+        numbers: uint64, shape (4096,): numbers by `1 << (digits - 1) | cuts`; bit i of `cuts` is a cut after digit i + 1.
+        indents: uint64, shape (81, 2): lines and tokens that end in their indentation; by 1…64 spaces, 1…16 tabs, others.
+        ids: uint64, shape (vocab_size,): how often each id was emitted.
+        vocabulary: What each token is by its bytes.
+    """
+
+    tokenizer: str
+    documents: int
+    bytes: int
+    chars: int
+    tokens: int
+    changed: int
+    unplaced: int
+    words: int
+    word_tokens: int
+    cut_words: int
+    spaced: int
+    glued: int
+    long_numbers: int
+    numbers: NDArray[np.uint64]
+    indents: NDArray[np.uint64]
+    ids: NDArray[np.uint64]
+    vocabulary: Tokens
+
+    def __add__(self, other: Sample) -> Sample:
+        if self.tokenizer != other.tokenizer:
+            allowed = "counts of one tokenizer; these have different fingerprints, so that their ids differ"
+            raise InvalidOption("other", other.tokenizer, allowed)
+        kept = {"tokenizer": self.tokenizer, "vocabulary": self.vocabulary}
+        names = [item.name for item in fields(self) if item.name not in kept]
+        return Sample(**kept, **{name: getattr(self, name) + getattr(other, name) for name in names})  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sample) and all(
+            np.array_equal(getattr(self, item.name), getattr(other, item.name))
+            for item in fields(self)
+            if item.name != "vocabulary"
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.tokenizer, self.documents, self.bytes, self.tokens))
+
+    @property
+    def entries(self) -> int:
+        """Tokens in the vocabulary, special tokens included."""
+        return int(self.vocabulary.known.sum())
+
+
+def counted(tok: Tokenizer, corpus: Corpus, *, special: Special, threads: int | None) -> Sample:
+    """The counts of a corpus, in one encoding pass."""
+    tally = _core.Tally(tok._engine)
+    workers = thread_count(threads)
+    for batch in batches(corpus):
+        tally.add(batch, special, "replace", workers)
+    counts: dict[str, Any] = tally.counts()
+    return Sample(tokenizer=tok.fingerprint, vocabulary=tokens_of(tok), **counts)
+
+
+def batches(corpus: Corpus) -> Iterator[Sequence[str | bytes]]:
+    """The documents of a corpus in batches; those of a list of texts are not looked at one by one."""
+    if isinstance(corpus, (list, tuple)) and {*map(type, corpus)} <= {str, bytes}:
+        ends = list(accumulate(map(len, corpus)))
+        start = 0
+        while start < len(corpus):
+            before = ends[start - 1] if start else 0
+            end = int(np.searchsorted(ends, before + BATCH_CHARS)) + 1
+            yield corpus[start:end]
+            start = end
+        return
+    batch: list[str | bytes] = []
+    size = 0
+    for document in documents(corpus):
+        batch.append(document)
+        size += len(document)
+        if size >= BATCH_CHARS or len(batch) >= BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
