@@ -26,7 +26,17 @@ def tok() -> Tokenizer:
 
 def test_the_table_of_formats() -> None:
     rows = toksmith.formats()
-    assert list(rows) == ["native", "tiktoken", "merge_dict", "tokenizer_json", "sentencepiece", "gpt2"]
+    assert list(rows) == [
+        "native",
+        "tiktoken",
+        "merge_dict",
+        "tokenizer_json",
+        "sentencepiece",
+        "gpt2",
+        "tekken",
+        "minbpe",
+        "stoi",
+    ]
     for name, row in rows.items():
         assert row.name == name
         assert row.suffixes
@@ -35,7 +45,7 @@ def test_the_table_of_formats() -> None:
         rows["other"] = rows["native"]  # type: ignore[index]
 
 
-LOAD_ONLY = {"sentencepiece"}
+LOAD_ONLY = {"sentencepiece", "tekken", "stoi"}  # or of models of another kind: see tests/test_format_rows.py
 
 
 @pytest.mark.parametrize("name", [name for name in toksmith.formats() if name not in LOAD_ONLY])
@@ -78,7 +88,7 @@ def test_the_content_decides_and_not_the_name(tok: Tokenizer, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\n", b"hello\n", b"{}x", b"[]", b"\x00" * 99, b"PK\x03\x04", b'{"a": 1}', b"YQ== 0\n"]
+    "data", [b"", b"\n", b"hello\n", b"{}x", b"[]", b"\x00" * 99, b"PK\x03\x04", b'{"a": [1]}', b"YQ== 0\n"]
 )
 def test_unknown_content_lists_the_known_formats(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.toksmith"

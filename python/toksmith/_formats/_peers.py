@@ -6,6 +6,7 @@ special tokens as ordinary text. None of the modules is a requirement; where one
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module, metadata
@@ -54,9 +55,11 @@ def by_tiktoken(tiktoken: Any, paths: Sequence[str], model: Model) -> Encode:
     regexes = [step["pattern"] for step in model.splitters]
     if len(regexes) > 1:
         raise NotComparable("tiktoken splits with one regex only")
-    load = import_module("tiktoken.load").load_tiktoken_bpe
     pattern = regexes[0] if regexes else r"[\s\S]+"
-    encoding = tiktoken.Encoding(name="own", pat_str=pattern, mergeable_ranks=load(paths[0]), special_tokens={})
+    # Not by its own loader, which keeps a copy of every file by its path and would give an older one of the same name.
+    rows = (line.split() for line in import_module("tiktoken.load").read_file(paths[0]).splitlines())
+    ranks = {base64.b64decode(row[0]): int(row[1]) for row in rows if row}
+    encoding = tiktoken.Encoding(name="own", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     encode: Encode = encoding.encode_ordinary
     return encode
 
@@ -98,9 +101,35 @@ def by_sentencepiece(sentencepiece: Any, paths: Sequence[str], model: Model) -> 
     return encode
 
 
+def by_mistral(tekken: Any, paths: Sequence[str], model: Model) -> Encode:
+    """A tekken.json in Mistral's library."""
+    tokenizer = tekken.Tekkenizer.from_file(paths[0])
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = tokenizer.encode(text, bos=False, eos=False)
+        return ids
+
+    return encode
+
+
+def by_minbpe(minbpe: Any, paths: Sequence[str], model: Model) -> Encode:
+    """A model in minbpe, which keeps the pattern that it was made with and not the one that it reads."""
+    if model.splitters:
+        tokenizer = minbpe.RegexTokenizer(pattern=model.splitters[0]["pattern"])
+        tokenizer.load(paths[0])
+        encode: Encode = tokenizer.encode_ordinary
+        return encode
+    basic = minbpe.BasicTokenizer()
+    basic.load(paths[0])
+    encode = basic.encode
+    return encode
+
+
 PEERS: Mapping[str, Peer] = {
     "gpt2": Peer("tokenizers", "tokenizers", by_two_files),
+    "minbpe": Peer("minbpe", "minbpe", by_minbpe),
     "sentencepiece": Peer("sentencepiece", "sentencepiece", by_sentencepiece),
+    "tekken": Peer("mistral-common", "mistral_common.tokens.tokenizers.tekken", by_mistral),
     "tiktoken": Peer("tiktoken", "tiktoken", by_tiktoken),
     "tokenizer_json": Peer("tokenizers", "tokenizers", by_tokenizers),
 }

@@ -9,21 +9,22 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from .._errors import CannotRepresent, FormatError
+from .._errors import FormatError
 from .._model import AddedToken, Model, Step, TokenTable
 from ._arguments import PatternArgument, refuse_arguments
 from ._protobuf import parse
+from ._sentencepiece_save import save
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "sentencepiece"
 SUFFIXES = (".model",)
-DOC = "SentencePiece's model; byte-pair encodings, load only"
+DOC = "SentencePiece's model; byte-pair encodings"
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODEL_TYPES = {1: "a unigram model", 2: "byte-pair encoding", 3: "a model of words", 4: "a model of characters"}
@@ -71,11 +72,6 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         added_tokens=tuple(added),
         metadata={"normalizer": name} if (name := text_of(normalizer.name, path, "normalizer_spec.name")) else {},
     )
-
-
-def save(model: Model, *, allow_loss: Collection[str] = ()) -> NoReturn:
-    """Raises CannotRepresent: this format can only be loaded."""
-    raise CannotRepresent(NAME, "kind", "this version can load SentencePiece models but not save them")
 
 
 def check_specs(message: Any, path: str) -> None:

@@ -22,7 +22,7 @@ from .._model import AddedToken, Model, Step, TokenTable
 from .._patterns import splitters
 from ._arguments import UNSET, PatternArgument, added_tokens, refuse_losses
 
-__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "ranks", "save", "sniff"]
+__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "ranks", "ranks_of", "save", "sniff"]
 
 NAME = "tiktoken"
 SUFFIXES = (".tiktoken",)
@@ -94,14 +94,14 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     return b"".join(lines)
 
 
-def ranks_of(model: Model) -> Model:
+def ranks_of(model: Model, format: str = NAME) -> Model:
     """The model of `merge_rule="bytes"` with whole pieces, and ids that rise, that gives the same ids as `model`.
 
     Raises:
         CannotRepresent: There is none.
     """
     if model.merge_rule == "bytes" and not rising(model.ids):
-        raise CannotRepresent(NAME, "ids", "an id must be the token's rank, and these do not rise with the ranks")
+        raise CannotRepresent(format, "ids", "an id must be the token's rank, and these do not rise with the ranks")
     if model.merge_rule == "bytes" and model.whole_piece:
         return model
     order = np.argsort(model.ids)
@@ -109,10 +109,10 @@ def ranks_of(model: Model) -> Model:
     ranked = Model(tokens, model.ids[order], merge_rule="bytes", whole_piece=True, splitters=model.splitters)
     implied = ranked.vocab.recover_merges()
     if model.merge_rule == "pair":
-        refuse_other_merges(model.merges, implied)
+        refuse_other_merges(model.merges, implied, format)
     if not model.whole_piece and len(implied) < len(tokens) - 256:
         problem = "some tokens are not reached by merging, but as whole pieces this format would give them"
-        raise CannotRepresent(NAME, "whole_piece", problem)
+        raise CannotRepresent(format, "whole_piece", problem)
     return ranked
 
 
@@ -121,7 +121,7 @@ def rising(ids: NDArray[np.uint32]) -> bool:
     return bool(np.all(ids[1:] > ids[:-1]))
 
 
-def refuse_other_merges(merges: NDArray[np.uint32], implied: NDArray[np.uint32]) -> None:
+def refuse_other_merges(merges: NDArray[np.uint32], implied: NDArray[np.uint32], format: str) -> None:
     """Raises unless the tokens' bytes imply exactly these merges in this order.
 
     Then the two rules give the same ids, because `Vocab.recover_merges` lists what the rule by bytes does.
@@ -133,4 +133,4 @@ def refuse_other_merges(merges: NDArray[np.uint32], implied: NDArray[np.uint32])
     rank = int(differs[0]) if len(differs) else both
     listed = [table[rank].tolist() if rank < len(table) else "nothing" for table in (merges, implied)]
     problem = f"merge {rank} is {listed[0]} (left, right, result), but the tokens in the order of their ids imply "
-    raise CannotRepresent(NAME, "merges", f"{problem}{listed[1]}")
+    raise CannotRepresent(format, "merges", f"{problem}{listed[1]}")

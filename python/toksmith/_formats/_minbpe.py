@@ -1,0 +1,169 @@
+"""minbpe's `.model`: a pattern, special tokens and merges, whose results are numbered from 256 on; and its `.vocab`.
+
+The `.vocab` is for people and is never read. minbpe compiles its pattern with Python's `regex`, so that one whose classes
+mean something else in the Rust dialect is refused. An empty pattern is that of `BasicTokenizer`, which does not split.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from .._errors import CannotRepresent, FormatError, ModelError
+from .._model import AddedToken, Model, TokenTable, regex_split
+from ._arguments import ID_LIMIT, PatternArgument, refuse_arguments, refuse_losses
+from ._parts import Part
+from ._recovered import pair_merges
+
+__all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
+
+NAME = "minbpe"
+SUFFIXES = (".model",)
+FILES = ((".model", ".vocab"),)
+READS = 1
+DOC = "minbpe's .model, with the .vocab for people beside it"
+
+VERSION = "minbpe v1"
+BYTES_LIMIT = 1 << 26
+# Python's `regex` takes a bracket in a class for itself, and knows no operators there; the Rust dialect has both.
+OTHER_CLASSES = re.compile(r"\[(?:[^\]\\]|\\.)*?(?:\[|&&|~~|--)")
+
+
+def sniff(data: bytes, path: str) -> bool:
+    """Whether the first line is minbpe's."""
+    return data[: len(VERSION) + 2].splitlines()[:1] == [VERSION.encode()]
+
+
+def load(
+    data: Sequence[Part], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
+) -> Model:
+    """The model that the file holds."""
+    refuse_arguments("a minbpe model", pattern, special_tokens)
+    lines = lines_of(data[0].data, path)
+    if lines[:1] != [VERSION]:
+        raise FormatError(path, 1, f"expected {VERSION!r}")
+    regex = (lines[1] if len(lines) > 1 else "").strip()
+    if problem := other_meaning(regex):
+        raise FormatError(path, 2, problem)
+    count = number(lines[2] if len(lines) > 2 else "", path, 3)
+    if count > len(lines) - 3:
+        raise FormatError(path, 3, f"{count} special tokens are announced, and {len(lines) - 3} lines follow")
+    added = [special(line, path, place) for place, line in enumerate(lines[3 : 3 + count], 4)]
+    pairs = [pair(line, path, place) for place, line in enumerate(lines[3 + count :], 4 + count)]
+    tokens = [bytes([byte]) for byte in range(256)]
+    size = 0
+    for place, (left, right) in enumerate(pairs, 4 + count):
+        if max(left, right) >= len(tokens):
+            raise FormatError(path, place, f"expected two ids below {len(tokens)}, the id that this merge makes")
+        size += len(tokens[left]) + len(tokens[right])
+        if size > BYTES_LIMIT:
+            raise FormatError(path, place, f"the tokens have more than {BYTES_LIMIT} bytes together")
+        tokens.append(tokens[left] + tokens[right])
+    try:
+        return Model(
+            TokenTable.of(tokens),
+            np.arange(len(tokens), dtype=np.uint32),
+            merges=np.array([(left, right, id) for id, (left, right) in enumerate(pairs, 256)], np.uint32),
+            splitters=(regex_split(regex),) if regex else (),
+            added_tokens=tuple(added),
+        )
+    except ModelError as error:
+        raise FormatError(path, None, str(error)) from error
+
+
+def lines_of(data: bytes, path: str) -> list[str]:
+    """The lines of the file."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, f"byte {error.start}", "is not UTF-8") from error
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def number(text: str, path: str, line: int) -> int:
+    """A number of the file."""
+    if not re.fullmatch("[0-9]{1,9}", text.strip(), re.ASCII):
+        raise FormatError(path, line, f"expected a number, not {text[:40]!r}")
+    return int(text)
+
+
+def special(line: str, path: str, place: int) -> AddedToken:
+    """The special token of a line."""
+    parts = line.strip().split()
+    if len(parts) != 2:
+        raise FormatError(path, place, f"expected a special token and its id, not {line[:40]!r}")
+    id = number(parts[1], path, place)
+    if id >= ID_LIMIT:
+        raise FormatError(path, place, f"the id {id} must lie below {ID_LIMIT}")
+    return AddedToken(parts[0], id)
+
+
+def pair(line: str, path: str, place: int) -> tuple[int, int]:
+    """The two ids of a line."""
+    parts = line.split()
+    if len(parts) != 2:
+        raise FormatError(path, place, f"expected two ids, not {line[:40]!r}")
+    return number(parts[0], path, place), number(parts[1], path, place)
+
+
+def other_meaning(regex: str) -> str:
+    """What Python's `regex` would read otherwise in a pattern; "" for nothing."""
+    found = OTHER_CLASSES.search(regex)
+    return f"the class at character {found.start()} means something else in Python's regex" if found else ""
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]:
+    """The model and the vocabulary for people."""
+    refuse_losses(model, NAME, allow_loss)
+    if model.unit != "byte":
+        raise CannotRepresent(NAME, "unit", "its tokens are made of bytes, not of characters")
+    regex = pattern_of(model)
+    merges = pair_merges(model, NAME).tolist()
+    by_id = dict(zip(model.ids.tolist(), model.tokens, strict=True))
+    if [by_id.get(id) for id in range(256)] != [bytes([byte]) for byte in range(256)]:
+        raise CannotRepresent(NAME, "ids", "each byte must have its own value as its id")
+    if [id for _, _, id in merges] != list(range(256, len(by_id))):
+        raise CannotRepresent(NAME, "ids", "merges must make the ids from 256 on, one after another")
+    for token in model.added_tokens:
+        if not token.content.isprintable() or token.content.split() != [token.content]:
+            raise CannotRepresent(NAME, "added_tokens", f"{token.content!r} must be one word in a line")
+    lines = [VERSION, regex, str(len(model.added_tokens))]
+    lines += [f"{token.content} {token.id}" for token in model.added_tokens]
+    lines += [f"{left} {right}" for left, right, _ in merges]
+    return ("\n".join(lines) + "\n").encode(), vocabulary(model, merges, by_id).encode()
+
+
+def pattern_of(model: Model) -> str:
+    """The pattern's line."""
+    if not model.splitters:
+        return ""
+    regexes = [str(step["pattern"]) for step in model.splitters]
+    if len(regexes) > 1:
+        raise CannotRepresent(NAME, "splitters", "it splits with one regex only")
+    if regexes[0].strip() != regexes[0] or len(regexes[0].splitlines()) != 1:
+        raise CannotRepresent(NAME, "splitters", "the regex must be one line without spaces at its ends")
+    if problem := other_meaning(regexes[0]):
+        raise CannotRepresent(NAME, "splitters", problem)
+    return regexes[0]
+
+
+def vocabulary(model: Model, merges: Sequence[Sequence[int]], by_id: Mapping[int, bytes]) -> str:
+    """The lines for people: `[left][right] -> [token] id`, `[token] id` for what no merge makes."""
+    parts = {id: (by_id[left], by_id[right]) for left, right, id in merges}
+    rows = []
+    for id, token in [*by_id.items(), *((added.id, added.content.encode()) for added in model.added_tokens)]:
+        start = "".join(f"[{shown(part)}]" for part in parts[id]) + " -> " if id in parts else ""
+        rows.append(f"{start}[{shown(token)}] {id}\n")
+    return "".join(rows)
+
+
+def shown(token: bytes) -> str:
+    """A token as text, control characters as their numbers."""
+    text = token.decode("utf-8", "replace")
+    return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in text)

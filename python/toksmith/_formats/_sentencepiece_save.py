@@ -1,0 +1,114 @@
+"""A model as SentencePiece's `.model`: the way back of `_sentencepiece.py`, for models of characters with scores."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from .._errors import CannotRepresent
+from .._model import AddedToken, Model, Step
+from ._arguments import refuse_losses
+from ._protobuf import new_model
+
+__all__ = ["save"]
+
+NAME = "sentencepiece"
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, _UNUSED, BYTE = range(1, 7)
+BYTE_PAIR = 2
+BYTE_PIECES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
+UNKNOWN_SURFACE = " ⁇ "
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
+    """The model that SentencePiece loads; it gives the same ids for every text."""
+    holds = ("added_tokens", "byte_fallback", "decoders", "metadata", "normalizers", "scores", "unknown_id")
+    refuse_losses(model, NAME, allow_loss, holds=holds)
+    check_kind(model)
+    normalizer, decoder = only(model, "normalizers"), only(model, "decoders")
+    message = new_model()
+    for content, kind, score in pieces(model):
+        message.pieces.add(piece=content.encode(), type=kind, score=score)
+    trainer, spec = message.trainer_spec, message.normalizer_spec
+    trainer.model_type = BYTE_PAIR
+    trainer.byte_fallback = model.byte_fallback
+    trainer.treat_whitespace_as_suffix = normalizer["dummy"] == "after"
+    if decoder["unknown"] != UNKNOWN_SURFACE:
+        trainer.unk_surface = decoder["unknown"].encode()
+    spec.name = name_of(model, allow_loss).encode()
+    spec.precompiled_charsmap = base64.b64decode(normalizer["charsmap"])
+    spec.add_dummy_prefix = normalizer["dummy"] != "nowhere"
+    spec.remove_extra_whitespaces = normalizer["remove_extra"]
+    spec.escape_whitespaces = normalizer["escape"]
+    strip = "each" if spec.remove_extra_whitespaces else "once" if spec.add_dummy_prefix else "nothing"
+    if decoder["strip"] != strip:
+        problem = f"spaces that decoding takes away follow from the normalizer: {strip!r}, not {decoder['strip']!r}"
+        raise CannotRepresent(NAME, "decoders", problem)
+    data: bytes = message.SerializeToString(deterministic=True)
+    return data
+
+
+def check_kind(model: Model) -> None:
+    """Raises CannotRepresent for a model that is none of characters merged by their scores."""
+    needed = {"unit": "char", "merge_rule": "bytes", "whole_piece": False, "splitters": ()}
+    for field, value in needed.items():
+        if getattr(model, field) != value:
+            raise CannotRepresent(NAME, field, f"its byte-pair encodings have {field}={value!r}")
+    if model.scores is None:
+        raise CannotRepresent(NAME, "scores", "there are none, and it merges by them")
+    if model.unknown_id is None:
+        raise CannotRepresent(NAME, "unknown_id", "there must be one")
+
+
+def only(model: Model, field: str) -> Step:
+    """The one step of a field, which must be SentencePiece's."""
+    steps: tuple[Step, ...] = getattr(model, field)
+    if len(steps) != 1 or steps[0].kind != "sentencepiece":
+        raise CannotRepresent(NAME, field, f"it has one step of its own kind, and this is {steps}")
+    return steps[0]
+
+
+def name_of(model: Model, allow_loss: Collection[str]) -> str:
+    """The name of the normalizer, all the metadata that there is room for."""
+    if model.metadata.keys() - {"normalizer"} and "metadata" not in allow_loss:
+        raise CannotRepresent(NAME, "metadata", "there is no place for it; allow_loss=['metadata'] leaves it out")
+    return model.metadata.get("normalizer", "")
+
+
+def pieces(model: Model) -> list[tuple[str, int, float]]:
+    """Content, type and score of each piece, by id."""
+    rows: dict[int, tuple[str, int, float]] = {}
+    contents: set[str] = set()
+    scores: Any = model.scores
+    for id, token, score in zip(model.ids.tolist(), model.tokens, scores.tolist(), strict=True):
+        try:
+            content = token.decode()
+        except UnicodeDecodeError as error:
+            raise CannotRepresent(NAME, "tokens", f"{token!r} is not UTF-8") from error
+        is_byte = model.byte_fallback and content in BYTE_PIECES
+        rows[id] = (content, BYTE if is_byte else NORMAL, score)
+        contents.add(content)
+    for added in model.added_tokens:
+        if added.id in rows or added.content in contents:
+            raise CannotRepresent(NAME, "added_tokens", f"{added.content!r} (id {added.id}) stands for a piece already")
+        rows[added.id] = (added.content, type_of(added, model), 0.0)
+        contents.add(added.content)
+    if sorted(rows) != list(range(len(rows))):
+        raise CannotRepresent(NAME, "ids", "an id is the place of its piece, and here some are missing")
+    if model.unknown_id not in {token.id for token in model.added_tokens if token.special}:
+        raise CannotRepresent(NAME, "unknown_id", "it must be the id of a special token")
+    if np.any(np.diff(model.ids.astype(np.int64)) < 0):
+        raise CannotRepresent(NAME, "ids", "the tokens must be in the order of their ids")
+    return [rows[id] for id in range(len(rows))]
+
+
+def type_of(token: AddedToken, model: Model) -> int:
+    """What SentencePiece calls such a token."""
+    if token == AddedToken(token.content, token.id):
+        return UNKNOWN if token.id == model.unknown_id else CONTROL
+    if token == AddedToken(token.content, token.id, special=False, normalized=True):
+        return USER_DEFINED
+    problem = f"{token.content!r} has flags that are neither a control token's nor a user-defined one's"
+    raise CannotRepresent(NAME, "added_tokens", problem)

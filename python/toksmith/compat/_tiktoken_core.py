@@ -1,0 +1,217 @@
+"""What is below `tiktoken.Encoding`: ids of texts and pieces, and the completions of a text that goes on.
+
+Texts are split by the pattern and merged by the engine; bytes that are no text are one piece here, which the engine would
+cut where they stop being UTF-8, and are merged in Python.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from .. import _core
+from .._errors import UnknownId
+from .._tokenizer import Tokenizer
+
+__all__ = ["CoreBPE"]
+
+SPACE = frozenset(b" \n\t")
+
+
+class CoreBPE:
+    """The methods of tiktoken's compiled class of this name."""
+
+    def __init__(self, tok: Tokenizer) -> None:
+        self._tok = tok
+        self._vocab = tok.model.vocab
+        self._specials = tok.special_tokens
+        self._regexes = [step["pattern"] for step in tok.model.splitters]
+        self._engines: dict[frozenset[str], _core.Engine] = {}
+
+    def engine(self, allowed: AbstractSet[str]) -> _core.Engine:
+        """The engine that finds these special tokens, and takes all others for ordinary text."""
+        names = frozenset(name for name in allowed if name in self._specials)
+        if names not in self._engines:
+            added = [(content, id, True) for content, id in self._specials.items() if content in names]
+            if len(self._engines) > 16:
+                self._engines.clear()
+            self._engines[names] = _core.Engine(self._vocab, self._regexes, added)
+        return self._engines[names]
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text without special tokens."""
+        return self.engine(frozenset()).encode(text, "text", "strict", None)
+
+    def encode(self, text: str, allowed_special: AbstractSet[str]) -> list[int]:
+        """The ids of a text with these special tokens."""
+        return self.engine(allowed_special).encode(text, "allow", "strict", None)
+
+    def encode_single_token(self, piece: bytes) -> int:
+        """The id of one token, special tokens included."""
+        found = self._vocab.id(bytes(piece))
+        if found is None:
+            found = next((id for content, id in self._specials.items() if content.encode() == piece), None)
+        if found is None:
+            raise KeyError(piece)
+        return found
+
+    def encode_single_piece(self, piece: bytes) -> list[int]:
+        """The ids of bytes that are not split: a token, or what merging gives."""
+        found = self._vocab.id(bytes(piece))
+        return [found] if found is not None else self.merged(bytes(piece))
+
+    def merged(self, piece: bytes) -> list[int]:
+        """The ids that merging gives for a piece: of its neighbours that join to a token, the lowest rank first."""
+        parts = [piece[at : at + 1] for at in range(len(piece))]
+        ranks = [self.rank(one + two) for one, two in itertools.pairwise(parts)]
+        while ranks and min(ranks) < float("inf"):
+            at = ranks.index(min(ranks))
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            del ranks[at]
+            for place in (at - 1, at):
+                if 0 <= place < len(ranks):
+                    ranks[place] = self.rank(parts[place] + parts[place + 1])
+        return [self.encode_single_token(part) for part in parts]
+
+    def rank(self, token: bytes) -> float:
+        """The rank of a token, infinite if it is none."""
+        found = self._vocab.id(token)
+        return float("inf") if found is None else found
+
+    def encode_bytes(self, data: bytes) -> list[int]:
+        """The ids of bytes: what is a text is split, and its last piece goes on to the end."""
+        try:
+            return self.encode_ordinary(data.decode())
+        except UnicodeDecodeError as error:
+            ids, last = self.with_last_piece(data[: error.start].decode(), frozenset())
+            rest = data[error.start :]
+        if last:
+            rest = self._tok.decode_bytes(ids[-last:]) + rest
+            del ids[-last:]
+        return ids + self.encode_single_piece(rest)
+
+    def with_last_piece(self, text: str, allowed: AbstractSet[str]) -> tuple[list[int], int]:
+        """The ids of a text, and how many of the last are not settled: those of the last piece, and, where these begin with
+        white space, all before them that are nothing else. 0 after a special token."""
+        ids = self.encode(text, allowed)
+        tail = text[last_special_end(text, frozenset(name for name in allowed if name in self._specials)) :]
+        pieces = self.engine(frozenset()).split(tail)
+        if not pieces:
+            return ids, 0
+        last = len(self.encode_single_piece(pieces[-1]))
+        if self.is_space(ids[-last]):
+            while last < len(ids) and self.is_space(ids[-last - 1]):
+                last += 1
+        return ids, last
+
+    def is_space(self, id: int) -> bool:
+        """Whether a token is nothing but spaces, tabs and line feeds."""
+        token = self._vocab.token(id)
+        return token is not None and SPACE.issuperset(token)
+
+    def encode_with_unstable(self, text: str, allowed_special: AbstractSet[str]) -> tuple[list[int], list[list[int]]]:
+        """The ids that no further text changes, and the ways in which those after them may go on."""
+        ids, last = self.with_last_piece(text, allowed_special)
+        if last == 0:
+            return ids, []
+        unstable = self._tok.decode_bytes(ids[-last:])
+        completions: set[tuple[int, ...]] = {(self.encode_single_token(token),) for token in self.tokens_from(unstable)}
+        completions.update(self.straddling(unstable))
+        # White space at the end may become a piece of its own when a word follows it.
+        end = last_character(unstable)
+        if 0 < end < len(unstable) and unstable[end:].decode("utf-8", "replace").isspace():
+            completions.add((*self.merged(unstable[:end]), *self.merged(unstable[end:])))
+        return ids[:-last], [list(ids) for ids in completions]
+
+    def straddling(self, unstable: bytes) -> Iterator[tuple[int, ...]]:
+        """The ids that cover these bytes when a token that starts inside them goes on beyond their end."""
+        texts: list[str] = []
+        for start in range(1, len(unstable)):
+            for token in self.tokens_from(unstable[start:]):
+                longer = unstable[:start] + token
+                try:
+                    texts.append(longer.decode())
+                except UnicodeDecodeError:
+                    yield self.covering(self.merged(longer), len(unstable))
+        for ids in self.engine(frozenset()).encode_batch(texts, "text", "strict", 1):
+            yield self.covering(ids, len(unstable))
+
+    def covering(self, ids: list[int], size: int) -> tuple[int, ...]:
+        """The first ids, as many as it takes for so many bytes."""
+        for count, id in enumerate(ids, 1):
+            size -= len(self._vocab.token(id) or b"")
+            if size <= 0:
+                return tuple(ids[:count])
+        return tuple(ids)
+
+    def tokens_from(self, start: bytes) -> Iterator[bytes]:
+        """The tokens that start with these bytes, in order."""
+        tokens = self.sorted_tokens
+        for place in range(bisect.bisect_left(tokens, start), len(tokens)):
+            if not tokens[place].startswith(start):
+                return
+            yield tokens[place]
+
+    @functools.cached_property
+    def sorted_tokens(self) -> list[bytes]:
+        """The ordinary tokens by their bytes."""
+        return sorted(self._tok.model.tokens)
+
+    def token_byte_values(self) -> list[bytes]:
+        """The ordinary tokens by their bytes, as a new list."""
+        return list(self.sorted_tokens)
+
+    def decode_bytes(self, tokens: Iterable[int]) -> bytes:
+        """The bytes of ids."""
+        try:
+            return self._tok.decode_bytes(tokens)
+        except UnknownId as error:
+            if not 0 <= error.id < 1 << 32:
+                raise OverflowError(f"the token {error.id} is no unsigned integer of 32 bits") from error
+            raise KeyError(f"Invalid token for decoding: {error.id}") from error
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one id."""
+        try:
+            return self._tok.token_bytes(token)
+        except UnknownId as error:
+            if not 0 <= error.id < 1 << 32:
+                raise OverflowError(f"the token {error.id} is no unsigned integer of 32 bits") from error
+            raise KeyError(str(token)) from error
+
+
+@functools.lru_cache(maxsize=64)
+def alternatives(contents: frozenset[str]) -> re.Pattern[str]:
+    """A regex of these contents, longer ones first."""
+    return re.compile("|".join(map(re.escape, sorted(contents, key=len, reverse=True))))
+
+
+def last_special_end(text: str, allowed: frozenset[str]) -> int:
+    """Where the last of these special tokens ends in a text; 0 for none."""
+    if not allowed:
+        return 0
+    end = 0
+    for match in alternatives(allowed).finditer(text):
+        end = match.end()
+    return end
+
+
+def last_character(data: bytes) -> int:
+    """Where the last character starts; the last byte, if it is part of none."""
+    for size in range(1, min(4, len(data)) + 1):
+        try:
+            data[-size:].decode()
+        except UnicodeDecodeError:
+            continue
+        return len(data) - size
+    return len(data) - 1
+
+
+def ranks_of(model: Any) -> Mapping[bytes, int]:
+    """The ids of a model's ordinary tokens by their bytes."""
+    return dict(zip(model.tokens, model.ids.tolist(), strict=True))

@@ -1,0 +1,403 @@
+"""tiktoken's interface: `Encoding` with every method, keyword, attribute and error class of version 0.14, and `get_encoding`.
+
+`from toksmith.compat import tiktoken` stands for `import tiktoken`. What differs, because no text may get lost: what a
+pattern does not cover is a piece of its own here, and dropped there; a vocabulary must hold all 256 bytes, and is refused
+when it is made, not when it is used; where tiktoken panics, ValueError is raised. Plug-ins (`tiktoken_ext`) are not looked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from .._encodings import encodings, published
+from .._model import AddedToken, Model, TokenTable, regex_split
+from .._threads import thread_count
+from .._tokenizer import Tokenizer
+from ._tiktoken_core import CoreBPE, ranks_of
+from ._tiktoken_models import MODELS, PREFIXES
+
+__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
+
+All = Literal["all"]
+ENDOFTEXT = "<|endoftext|>"
+
+
+class Encoding:
+    r"""A drop-in for `tiktoken.Encoding`.
+
+    Args:
+        name: What `repr` shows; no two different encodings should have the same.
+        pat_str: The regex that splits texts.
+        mergeable_ranks: The rank of each token, which is its id.
+        special_tokens: The ids of special tokens.
+        explicit_n_vocab: How many tokens there must be, with no hole among their ids.
+
+    >>> from toksmith.compat import tiktoken
+    >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
+    >>> enc = tiktoken.Encoding("low", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={"<|end|>": 258})
+    >>> enc.encode("slow<|end|>", allowed_special="all")
+    [115, 257, 258]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str,
+        mergeable_ranks: dict[bytes, int],
+        special_tokens: dict[str, int],
+        explicit_n_vocab: int | None = None,
+    ) -> None:
+        order = sorted(mergeable_ranks.items(), key=lambda item: item[1])
+        model = Model(
+            TokenTable.of([token for token, _ in order]),
+            np.array([rank for _, rank in order], np.uint32),
+            merge_rule="bytes",
+            whole_piece=True,
+            splitters=(regex_split(pat_str),),
+            added_tokens=tuple(AddedToken(content, id) for content, id in special_tokens.items()),
+        )
+        self.name = name
+        self._own(Tokenizer(model))
+        self._mergeable_ranks = mergeable_ranks
+        self._special_tokens = special_tokens
+        if explicit_n_vocab:
+            assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
+            assert self.max_token_value == explicit_n_vocab - 1
+
+    def _own(self, tok: Tokenizer) -> None:
+        """Takes a tokenizer for its own."""
+        self._tokenizer = tok
+        self._pat_str: str = tok.model.splitters[0]["pattern"]
+        self._special_tokens = tok.special_tokens
+        self._core_bpe = CoreBPE(tok)
+        self.max_token_value = tok.vocab_size - 1
+
+    @classmethod
+    def of(cls, name: str, tok: Tokenizer) -> Encoding:
+        """The encoding that a tokenizer of ranks, with one regex, is: tokens merge by their bytes, whole pieces are found.
+
+        Raises:
+            ValueError: The tokenizer is of another kind, and tiktoken would give other ids.
+        """
+        model = tok.model
+        plain = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "byte", "bytes", True)
+        if (
+            not plain
+            or len(model.splitters) != 1
+            or model.normalizers
+            or not all(t.special for t in model.added_tokens)
+        ):
+            raise ValueError(
+                f"{tok!r} is no table of ranks with one split pattern; save it as .tiktoken, or use it as it is"
+            )
+        encoding = cls.__new__(cls)
+        encoding.name = name
+        encoding._own(tok)
+        return encoding
+
+    @functools.cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        return dict(ranks_of(self._tokenizer.model))
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text, in which special tokens mean nothing."""
+        return self._core_bpe.encode_ordinary(repaired(text))
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: All | AbstractSet[str] = frozenset(),
+        disallowed_special: All | Collection[str] = "all",
+    ) -> list[int]:
+        """The ids of a text.
+
+        Args:
+            allowed_special: The special tokens that become their ids; "all" for all.
+            disallowed_special: The texts that must not occur; "all" for the special tokens that are not allowed.
+        Raises:
+            ValueError: The text holds what is disallowed.
+        """
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        return self._core_bpe.encode(repaired(text), allowed)
+
+    def _checked(
+        self, text: str, allowed_special: All | AbstractSet[str], disallowed_special: All | Collection[str]
+    ) -> AbstractSet[str]:
+        """The allowed special tokens, after a look for the disallowed ones."""
+        if not isinstance(text, str):
+            raise TypeError(f"expected a str, not {type(text).__name__}")
+        allowed = (
+            self.special_tokens_set
+            if isinstance(allowed_special, str) and allowed_special == "all"
+            else allowed_special
+        )
+        refused = disallowed_special
+        if isinstance(refused, str) and refused == "all":
+            refused = self.special_tokens_set - set(allowed)
+        if refused:
+            found = searcher(frozenset(refused)).search(text)
+            if found:
+                refuse(found[0])
+        if not isinstance(allowed, AbstractSet):
+            raise TypeError(f"allowed_special must be a set, not {type(allowed).__name__}")
+        return allowed
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: All | AbstractSet[str] = frozenset(),
+        disallowed_special: All | Collection[str] = "all",
+    ) -> npt.NDArray[np.uint32]:
+        """The ids of a text as a read-only array; see `encode`. Lone surrogates raise UnicodeEncodeError."""
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        ids = self._core_bpe.engine(allowed).encode_array(text, "allow", "strict", None)
+        ids.flags.writeable = False
+        return ids
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """The ids of each text; see `encode_ordinary`."""
+        engine = self._core_bpe.engine(frozenset())
+        return engine.encode_batch([repaired(each) for each in text], "text", "strict", thread_count(num_threads))
+
+    def encode_batch(
+        self,
+        text: list[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: All | AbstractSet[str] = frozenset(),
+        disallowed_special: All | Collection[str] = "all",
+    ) -> list[list[int]]:
+        """The ids of each text; see `encode`."""
+        texts = list(text)
+        allowed: AbstractSet[str] = frozenset()
+        for each in texts:
+            allowed = self._checked(each, allowed_special, disallowed_special)
+        engine = self._core_bpe.engine(allowed)
+        return engine.encode_batch([repaired(each) for each in texts], "allow", "strict", thread_count(num_threads))
+
+    def encode_with_unstable(
+        self,
+        text: str,
+        *,
+        allowed_special: All | AbstractSet[str] = frozenset(),
+        disallowed_special: All | Collection[str] = "all",
+    ) -> tuple[list[int], list[list[int]]]:
+        """The ids that no further text changes, and the ids that may come after them, in no particular order.
+
+        Lone surrogates raise UnicodeEncodeError.
+        """
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        return self._core_bpe.encode_with_unstable(text, allowed)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of one token, special tokens included.
+
+        Raises:
+            KeyError: There is no such token.
+        """
+        return self._core_bpe.encode_single_token(as_bytes(text_or_bytes))
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of ids.
+
+        Raises:
+            KeyError: An id stands for no token.
+            OverflowError: It is negative.
+        """
+        return self._core_bpe.decode_bytes(tokens)
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of ids; `errors` as in `bytes.decode`."""
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one id, special tokens included."""
+        return self._core_bpe.decode_single_token_bytes(token)
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each id."""
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of ids, and for each the first character that holds bytes of it.
+
+        Raises:
+            UnicodeDecodeError: The bytes are no UTF-8.
+        """
+        parts = self.decode_tokens_bytes(tokens)
+        offsets = []
+        chars = 0
+        for part in parts:
+            continues = bool(part) and part[0] & 0xC0 == 0x80
+            offsets.append(max(0, chars - continues))
+            chars += sum(byte & 0xC0 != 0x80 for byte in part)
+        return b"".join(parts).decode("utf-8", errors="strict"), offsets
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """The text of each sequence of ids."""
+        return self._many(lambda tokens: self.decode(tokens, errors), batch, num_threads)
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """The bytes of each sequence of ids."""
+        return self._many(self.decode_bytes, batch, num_threads)
+
+    def _many(
+        self, function: Callable[[Sequence[int]], Any], batch: Iterable[Sequence[int]], threads: int
+    ) -> list[Any]:
+        thread_count(threads)  # refuses what is no number of threads
+        return [function(each) for each in batch]
+
+    def token_byte_values(self) -> list[bytes]:
+        """The ordinary tokens, sorted by their bytes."""
+        return self._core_bpe.token_byte_values()
+
+    @property
+    def eot_token(self) -> int:
+        """The id of `<|endoftext|>`."""
+        return self._special_tokens[ENDOFTEXT]
+
+    @functools.cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether an id is a special token's."""
+        assert isinstance(token, int)
+        return token in self._special_ids
+
+    @functools.cached_property
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset(self._special_tokens.values())
+
+    @property
+    def n_vocab(self) -> int:
+        """The largest id + 1; see `max_token_value`."""
+        return self.max_token_value + 1
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of one piece, which is not split."""
+        return self._core_bpe.encode_single_piece(as_bytes(text_or_bytes))
+
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        """The ids of a text that Python's `regex` splits, whose Unicode version may differ."""
+        pieces = (match[0] for match in regex.compile(self._pat_str).finditer(text))
+        return [id for piece in pieces for id in self._core_bpe.encode_single_piece(piece.encode())]
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """The ids of bytes that need be no UTF-8."""
+        return self._core_bpe.encode_bytes(text)
+
+    def __getstate__(self) -> object:
+        if self is ENCODINGS.get(self.name):
+            return self.name
+        return {
+            "name": self.name,
+            "pat_str": self._pat_str,
+            "mergeable_ranks": self._mergeable_ranks,
+            "special_tokens": self._special_tokens,
+        }
+
+    def __setstate__(self, value: object) -> None:
+        if isinstance(value, str):
+            self.__dict__ = get_encoding(value).__dict__
+        elif isinstance(value, dict):
+            Encoding.__init__(self, **value)
+
+
+def as_bytes(text_or_bytes: str | bytes) -> bytes:
+    """The bytes of a token."""
+    return text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+
+
+def repaired(text: str) -> str:
+    """The text with pairs of surrogates as the characters that they encode, and U+FFFD for lone ones."""
+    if not isinstance(text, str):
+        raise TypeError(f"expected a str, not {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+@functools.lru_cache(maxsize=128)
+def searcher(contents: frozenset[str]) -> Any:
+    """A regex that finds any of these contents."""
+    return regex.compile("|".join(map(regex.escape, sorted(contents))))
+
+
+def refuse(token: str) -> NoReturn:
+    """Raises the error for a disallowed text."""
+    raise ValueError(
+        f"the text holds {token!r}, which disallowed_special forbids. To encode it as a special token, pass it to "
+        f"`allowed_special`, as in `allowed_special={{{token!r}, ...}}`. To encode it as normal text, pass "
+        f"`disallowed_special=(enc.special_tokens_set - {{{token!r}}})`. To disable the check for all special tokens, "
+        f"pass `disallowed_special=()`."
+    )
+
+
+ENCODINGS: dict[str, Encoding] = {}
+LOCK = threading.RLock()
+
+
+def get_encoding(encoding_name: str) -> Encoding:
+    """The published encoding of this name, made once.
+
+    Raises:
+        ValueError: There is no such encoding.
+    """
+    if not isinstance(encoding_name, str):
+        raise ValueError(f"expected the name of an encoding, not {type(encoding_name).__name__}")  # noqa: TRY004 - as there
+    with LOCK:
+        if encoding_name not in ENCODINGS:
+            if encoding_name not in encodings():
+                raise ValueError(f"Unknown encoding {encoding_name}; the known ones are {', '.join(encodings())}")
+            ENCODINGS[encoding_name] = Encoding.of(encoding_name, Tokenizer(published(encoding_name)))
+        return ENCODINGS[encoding_name]
+
+
+def list_encoding_names() -> list[str]:
+    """The names that `get_encoding` knows."""
+    return encodings()
+
+
+def encoding_name_for_model(model_name: str) -> str:
+    """The name of the encoding that a model uses.
+
+    Raises:
+        KeyError: It is not known.
+
+    >>> from toksmith.compat import tiktoken
+    >>> tiktoken.encoding_name_for_model("gpt-4o-2024-08-06")
+    'o200k_base'
+    """
+    if model_name in MODELS:
+        return MODELS[model_name]
+    for prefix, encoding in PREFIXES.items():
+        if model_name.startswith(prefix):
+            return encoding
+    raise KeyError(
+        f"Could not automatically map {model_name} to a tokeniser; name the encoding with `get_encoding` instead"
+    )
+
+
+def encoding_for_model(model_name: str) -> Encoding:
+    """The encoding that a model uses; see `encoding_name_for_model`."""
+    return get_encoding(encoding_name_for_model(model_name))
