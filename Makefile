@@ -53,10 +53,7 @@ test: .venv/.tools
 check: .venv/.tools
 	@scripts/check.sh $(PY)
 
-bench: .venv-bench/.made
-	.venv-bench/bin/python -m bench
-
-bench-train: .venv-bench/.made
-	.venv-bench/bin/python -m bench.training
+bench bench-train: .venv-bench/.made
+	.venv-bench/bin/python -m $(subst bench-train,bench.training,$@)
 
 wheel: dist/.built

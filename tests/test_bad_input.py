@@ -90,7 +90,7 @@ def test_missing_files(tmp_path: Path, name: str) -> None:
         ("a.jsonl.gz", gzip.compress(b'{"text": "a"}')[:15], None),
         ("a.txt.gz", gzip.compress(b"text" * 1000)[:20] + b"\xff" * 20, None),
         ("a.parquet", b"PAR1", None),
-        ("a.txt.zst", b"", None),
+        ("a.txt.zst", b"not zstd", None),
     ],
 )
 def test_broken_corpus_files(tmp_path: Path, name: str, content: bytes, record: int | None) -> None:

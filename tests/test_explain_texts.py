@@ -174,3 +174,22 @@ def test_what_looks_alike_costs() -> None:
     tok = toksmith.load(path, pattern="cl100k")
     assert [tok.count(text) for text in ("hello world", "hello\u00a0world", "hello\u200bworld")] == [2, 3, 3]
     assert [finding.tokens for finding in explain.lint(tok, "hello\u200b world").findings] == [2]
+
+
+def test_offsets_through_a_normalizer() -> None:
+    """Mistral writes a space as U+2581 and adds one at the front; the ranges are those of the text as it was given."""
+    path = DATA / "vocab" / "mistral_v1.model"
+    if not path.is_file():
+        pytest.skip(f"lacks {path}")
+    tok = toksmith.load(path)
+    text = "low lower ☀ 나"
+    found = explain.pieces(tok, text)
+    assert [token.id for token in found.tokens] == tok.encode(text)
+    assert b"".join(found.text[token.start : token.end] for token in found.tokens) == text.encode()
+    assert [found.text[token.start : token.end] for token in found.tokens][:2] == [b"low", b" lower"]
+    assert len([*found.rows()]) == 1
+    compared = explain.compare({"mistral": tok, "few": TOKENIZERS["few"]}, text)
+    assert compared.shared[-1] == len(text.encode())
+    assert explain.budget(tok, text, context=2).rows[0].fitting_chars == len("low lower")
+    for result in (found, compared, explain.budget(tok, text, context=2)):
+        check_shown(result)

@@ -17,9 +17,11 @@ except ImportError as problem:  # pragma: no cover - the build is missing, and o
         raise ImportError("the compiled core of toksmith is missing; build it with `make`") from _MISSING_CORE
 
 else:
-    from . import explain
+    from . import explain, metrics
     from ._convert import ConversionReport, convert
     from ._corpus import Files, files
+    from ._counts import PieceCounts, count_pieces
+    from ._doctor import Diagnosis, doctor
     from ._encodings import encodings
     from ._errors import (
         CannotRepresent,
@@ -41,13 +43,14 @@ else:
     from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
     from ._patterns import Pattern, patterns
     from ._progress import Progress
-    from ._results import Chunk, Encoding, Healing, Ragged, RaggedEncoding, StreamDecoder
+    from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
     from ._shards import EncodedCorpus, encode_corpus
     from ._stream import StreamEncoder
     from ._surgery import IdMap, add_special, extend, prune
     from ._sweep import SweepRow, rewind, sweep
     from ._tokenizer import Tokenizer
     from ._training import train
+    from .metrics import parity
 
     __version__ = _core.__version__
 
@@ -57,10 +60,12 @@ else:
         "Chunk",
         "ConversionReport",
         "CorpusError",
+        "Diagnosis",
         "DownloadError",
         "EncodedCorpus",
         "Encoding",
         "Files",
+        "Fit",
         "Format",
         "FormatError",
         "Healing",
@@ -71,6 +76,7 @@ else:
         "NotInVocabulary",
         "Pattern",
         "PatternError",
+        "PieceCounts",
         "Progress",
         "Ragged",
         "RaggedEncoding",
@@ -88,6 +94,8 @@ else:
         "UnknownName",
         "add_special",
         "convert",
+        "count_pieces",
+        "doctor",
         "encode_corpus",
         "encodings",
         "explain",
@@ -95,6 +103,8 @@ else:
         "files",
         "formats",
         "load",
+        "metrics",
+        "parity",
         "patterns",
         "prune",
         "rewind",

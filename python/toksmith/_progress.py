@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -10,12 +11,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 __all__ = ["Progress", "Reporter"]
 
 
+LOG = logging.getLogger("toksmith")
+LOG_EVERY_S = 60.0
 Phase = Literal["counting", "merging", "encoding"]
 
 
@@ -24,20 +27,40 @@ class Progress:
     """How far a training or the encoding of a corpus is.
 
     Attributes: `phase`; `done` bytes counted, merges learned or ids made, of `total` (None when nobody knows);
-    `elapsed_s` seconds since the work began.
+    `elapsed_s` seconds since the work began, `phase_s` since the phase did.
     """
 
     phase: Phase
     done: int
     total: int | None
     elapsed_s: float
+    phase_s: float = 0.0
+
+    @property
+    def rate(self) -> float | None:
+        """What was done in a second of this phase; None at its beginning."""
+        return self.done / self.phase_s if self.phase_s else None
+
+    @property
+    def left_s(self) -> float | None:
+        """The seconds that the rest of the phase takes at this rate; None when nobody knows."""
+        return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
+
+    def __str__(self) -> str:
+        unit = {"counting": "bytes", "merging": "merges", "encoding": "ids"}[self.phase]
+        of = "" if self.total is None else f" of {self.total:,}"
+        rate = f", {self.rate:,.0f} in a second" if self.rate else ""
+        left = f", {self.left_s:,.0f} s to go" if self.left_s else ""
+        return f"{self.phase}: {self.done:,}{of} {unit} after {self.elapsed_s:,.0f} s{rate}{left}"
 
 
 class Reporter:
-    """Hands progress to a callable, or draws a bar on a terminal."""
+    """Hands progress to a callable, or draws a bar on a terminal; elsewhere the log gets a line a minute."""
 
     def __init__(self, progress: Callable[[Progress], object] | bool | None) -> None:
-        self._start = time.perf_counter()
+        self._start = self._said = time.perf_counter()
+        self._phase: tuple[Phase | None, float] = (None, self._start)
+        self._quiet = progress is False
         self._call = progress if callable(progress) else None
         drawn = progress is not False and self._call is None and sys.stderr.isatty()
         columns = (
@@ -45,6 +68,7 @@ class Reporter:
             BarColumn(),
             TextColumn("{task.fields[said]}"),
             TimeElapsedColumn(),
+            TimeRemainingColumn(),
         )
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True) if drawn else None
         self._tasks = {}
@@ -63,11 +87,19 @@ class Reporter:
 
     def report(self, phase: Phase, done: int, total: int | None) -> None:
         """Says how far a phase is."""
+        now_s = time.perf_counter()
+        if phase != self._phase[0]:
+            self._phase = (phase, now_s)
+        now = Progress(phase, done, total, now_s - self._start, now_s - self._phase[1])
         if self._call:
-            self._call(Progress(phase, done, total, self.elapsed_s))
+            self._call(now)
+        elif not (self._bar or self._quiet) and now_s - self._said >= LOG_EVERY_S:
+            self._said = now_s
+            LOG.info("%s", now)
         if self._bar:
             task = self._tasks[phase]
             self._bar.start_task(task)
-            said = f"{done / 2**20:,.0f} MiB" if phase == "counting" else f"{done:,} of {total or 0:,} merges"
+            rate = f", {now.rate:,.0f}/s" if now.rate else ""
+            said = f"{done / 2**20:,.0f} MiB" if phase == "counting" else f"{done:,} of {total or 0:,} merges{rate}"
             said = f"{done:,} ids" if phase == "encoding" else said
             self._bar.update(task, completed=done, total=total, said=said, visible=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ._errors import InvalidOption
 
-__all__ = ["Chunk", "Encoding", "Healing", "Ragged", "RaggedEncoding", "StreamDecoder"]
+__all__ = ["Chunk", "Encoding", "Fit", "Healing", "Ragged", "RaggedEncoding", "StreamDecoder"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +130,30 @@ class Healing:
     rest: bytes
     continuations: NDArray[np.uint32]
     stable: bool
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a vocabulary goes with the pattern that splits its texts; made by `Tokenizer.pattern_fits`.
+
+    Attributes:
+        tokens: How many tokens were encoded: those that are UTF-8.
+        misfits: How many of them do not encode to themselves. 0, or nearly, for the pattern of the training.
+        examples: Some of these, as (id, token), the lowest ids first.
+    """
+
+    tokens: int
+    misfits: int
+    examples: tuple[tuple[int, bytes], ...]
+
+    def __bool__(self) -> bool:
+        return self.misfits == 0
+
+    def __str__(self) -> str:
+        if self:
+            return f"each of {self.tokens} tokens encodes to itself"
+        shown = ", ".join(repr(token.decode()) for _, token in self.examples)
+        return f"{self.misfits} of {self.tokens} tokens do not encode to themselves, such as {shown}"
 
 
 class StreamDecoder:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core
+from . import _counts
 from ._corpus import Corpus, documents
 from ._errors import CorpusError, InvalidOption, ModelError
 from ._model import AddedToken, Model, Step, TokenTable
+from ._progress import Reporter
 from ._special import check_special_tokens
 from ._threads import thread_count
 from ._tokenizer import Tokenizer
@@ -231,9 +232,8 @@ def batches(corpus: Corpus) -> Iterator[list[str | bytes]]:
 
 def counted(model: Model, corpus: Corpus, threads: int) -> list[tuple[bytes, int]]:
     """The pieces of a corpus with their counts."""
-    counts = _core.PieceCounts([step["pattern"] for step in model.splitters])
-    for batch in batches(corpus):
-        counts.add(batch, threads)
+    patterns = [step["pattern"] for step in model.splitters]
+    counts = _counts.counted(corpus, patterns, _counts.Limits(), Reporter(False), threads=threads)
     if counts.bytes == 0:
         raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
     return counts.items()

@@ -1,18 +1,19 @@
 """Files of text to ids, a block at a time.
 
 The core reads regular files itself, so that reading and encoding go on together. What it must not wait for (a pipe, the
-terminal) and what has to be unpacked is read here and fed to it. Left out: rows of `.jsonl` files (`_corpus.py`).
+terminal) and what has to be unpacked is read here and fed to it. Left out: rows of `.jsonl` files (`_corpus/`).
 """
 
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import stat
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,13 @@ from numpy.typing import NDArray
 from . import _core
 from ._errors import CorpusError, InvalidOption, ToksmithError
 
-__all__ = ["Block", "blocks", "encoded_file", "readable"]
+__all__ = ["PACKED", "Block", "blocks", "encoded_file", "opened", "readable"]
 
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24
+PACKED = (".gz", ".zst")
+# What so many packed bytes unpack to, 128 KiB from four at the worst, must fit in memory.
+UNPACKED_AT_A_TIME = 1 << 12
 EVERYTHING = (1 << 64) - 1
 
 
@@ -67,18 +71,18 @@ def blocks(
         path = os.fspath(source)
         with readable(path):
             regular = stat.S_ISREG(os.stat(path).st_mode)
-        if regular and not path.endswith(".gz"):
+        if regular and not path.endswith(PACKED):
             stream = _core.TextStream(engine, path, separator, special)
             while not stream.finished:
                 yield stream.read(limit, threads)
             return
-        with readable(path), gzip.open(path) if path.endswith(".gz") else open(path, "rb") as opened:
-            yield from fed(_core.TextStream(engine, None, separator, special), opened, threads)
+        with readable(path), opened(path) as file:
+            yield from fed(_core.TextStream(engine, None, separator, special), file, threads)
         return
     yield from fed(_core.TextStream(engine, None, separator, special), source, threads)
 
 
-def fed(stream: _core.TextStream, source: BinaryIO | gzip.GzipFile, threads: int) -> Iterator[Block]:
+def fed(stream: _core.TextStream, source: BinaryIO, threads: int) -> Iterator[Block]:
     """The blocks of a stream that gets the bytes of an open source."""
     while not stream.finished:
         data = source.read(FED_AT_A_TIME)
@@ -97,3 +101,63 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except (OSError, EOFError, ValueError, zlib.error) as problem:
         raise CorpusError(os.fsdecode(path), None, f"cannot be read: {problem}") from problem
+
+
+def opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """The bytes of a file, unpacked.
+
+    Raises:
+        CorpusError: It is packed with zstd, and the library for that is not installed.
+    """
+    name = os.fspath(path)
+    if name.endswith(".gz"):
+        return cast("BinaryIO", gzip.open(name))
+    if name.endswith(".zst"):
+        return cast("BinaryIO", io.BufferedReader(Zstd(name), 1 << 17))
+    return open(name, "rb")
+
+
+class Zstd(io.RawIOBase):
+    """The bytes of a `.zst` file, of any number of frames. A file that ends inside a frame is an error, as in `gzip`."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        try:
+            import zstandard
+        except ImportError as missing:
+            problem = ".zst files need the library zstandard: pip install 'toksmith[zstd]'"
+            raise CorpusError(path, None, problem) from missing
+        self._library = zstandard
+        self._file = open(path, "rb")  # noqa: SIM115 - closed with this
+        self._frame: Any = None
+        self._packed, self._left = b"", io.BytesIO()
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fills as much of the buffer as is there at once; 0 at the end."""
+        while not (size := self._left.readinto(buffer)):
+            self._packed = self._packed or self._file.read(UNPACKED_AT_A_TIME)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("the file ends inside of a zstd frame; it is cut short")
+                return 0
+            self._unpack()
+        return size
+
+    def _unpack(self) -> None:
+        frame = self._frame or self._library.ZstdDecompressor().decompressobj()
+        try:
+            self._left = io.BytesIO(frame.decompress(self._packed))
+        except self._library.ZstdError as problem:
+            raise OSError(str(problem)) from problem
+        self._packed = frame.unused_data if frame.eof else b""
+        self._frame = None if frame.eof else frame
+
+    def close(self) -> None:
+        """Closes the file."""
+        if hasattr(self, "_file"):
+            self._file.close()
+        super().close()

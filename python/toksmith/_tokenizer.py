@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from . import _boundaries, _core, _formats
 from ._errors import ModelError, NotInVocabulary, UnknownId
 from ._model import RARE_FIELDS, Model, Step
-from ._results import Chunk, Encoding, Healing, Ragged, RaggedEncoding, StreamDecoder
+from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
 from ._steps import character_options, is_run, refused_characters
 from ._stream import StreamEncoder
 from ._text_files import encoded_file
@@ -27,6 +27,7 @@ __all__ = ["Special", "Text", "Tokenizer"]
 
 Text = str | bytes
 Some = TypeVar("Some", str, bytes)
+EXAMPLES = 5  # misfits that are shown
 Special = Literal["raise", "allow", "text"] | Collection[str]
 
 
@@ -255,7 +256,7 @@ class Tokenizer:
         >>> tok = toksmith.train("low lower lowest", vocab_size=300)
         >>> healing = tok.heal("low lo")
         >>> healing.rest, [tok.token_bytes(id) for id in healing.continuations]
-        (b' lo', [b' low', b' lowe', b' lower', b' lowes', b' lowest'])
+        (b' lo', [b' low', b' lowe', b' lower', b' lowest'])
         """
 
         def tokens(first: bool) -> _boundaries.TokensByBytes:
@@ -329,7 +330,7 @@ class Tokenizer:
         >>> import toksmith
         >>> encoder = toksmith.train("low lower", vocab_size=260).encoder()
         >>> [encoder.feed(text) for text in ("lo", "w low", "er")], encoder.finish()
-        ([[], [257], []], [32, 257, 101, 114])
+        ([[], [257], []], [258, 259])
         """
         return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
 
@@ -371,6 +372,28 @@ class Tokenizer:
         if found is None:
             raise NotInVocabulary(token)
         return found
+
+    def pattern_fits(self) -> Fit:
+        """Whether the tokens can come of the pattern: how many that are UTF-8 do not encode to themselves.
+
+        A token that the pattern cuts is never found, so that many of them tell of ranks that were trained with another
+        pattern. Found out at the first call.
+
+        Cost: the time to encode the vocabulary, once.
+
+        >>> import toksmith
+        >>> print(toksmith.train("it's 2026", merges=2, pattern="cl100k").pattern_fits())
+        each of 130 tokens encodes to itself
+        """
+        return self._fit
+
+    @cached_property
+    def _fit(self) -> Fit:
+        pairs = zip(self.model.tokens, self.model.ids.tolist(), strict=True)
+        texts = [(token, id) for token, id in pairs if is_utf8(token)]
+        found = self._engine.encode_batch([token for token, _ in texts], "text", "strict", thread_count(None))
+        misfits = sorted((id, token) for (token, id), ids in zip(texts, found, strict=True) if ids != [id])
+        return Fit(len(texts), len(misfits), tuple(misfits[:EXAMPLES]))
 
     @cached_property
     def vocab_size(self) -> int:
@@ -427,6 +450,15 @@ class Tokenizer:
 
 def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:
     return Tokenizer(model, run_report=run_report)
+
+
+def is_utf8(token: bytes) -> bool:
+    """Whether the bytes are a text."""
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:

@@ -68,6 +68,12 @@ impl Cuts {
         None
     }
 
+    /// Whether every text that holds `token` is cut inside it, whatever stands around it.
+    #[must_use]
+    pub fn inside(&self, token: &str) -> bool {
+        self.find_in(token, |_| true).is_some()
+    }
+
     fn find_in(&self, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
         let mut at = 0;
         // An engine that gives up finds nothing: then there is no cut here.

@@ -90,6 +90,21 @@ impl Decoder {
         }
     }
 
+    /// How many bytes the token has, if `text` begins with them.
+    #[inline(always)]
+    #[must_use]
+    pub fn begins(&self, id: u32, text: &[u8]) -> Option<usize> {
+        let slot = self.slots.get(id as usize)?;
+        let len = usize::from(slot[SHORT]);
+        if (1..=SHORT).contains(&len)
+            && let Some(first) = text.first_chunk::<SLOT>()
+        {
+            let differ = u128::from_le_bytes(*slot) ^ u128::from_le_bytes(*first);
+            return (differ << (8 * (SLOT - len)) == 0).then_some(len);
+        }
+        self.token(id).filter(|token| text.starts_with(token)).map(<[u8]>::len)
+    }
+
     /// Appends the bytes of `ids` to `out`.
     ///
     /// # Errors
@@ -190,6 +205,13 @@ mod tests {
             let (mut fast, mut slow) = (b"before".to_vec(), b"before".to_vec());
             assert_eq!(decoder.decode_slots(&ids, &mut fast), decoder.decode_slowly(&ids, &mut slow));
             assert_eq!(fast, slow);
+            let mut rest = &fast[b"before".len()..];
+            for &id in ids.iter().take_while(|&&id| decoder.token(id).is_some()) {
+                let len = decoder.token(id).unwrap().len();
+                assert_eq!(decoder.begins(id, rest), Some(len));
+                assert_eq!(decoder.begins(id, &[&rest[..len - 1], &[rest[len - 1] ^ 1]].concat()), None);
+                rest = &rest[len..];
+            }
         }
     }
 }

@@ -9,8 +9,11 @@
 //!    [`char_merge`] (on [`char_index`]). [`offsets`] says where ids come from, [`settled`] which of
 //!    them no later text changes.
 //! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
-//! 5. corpus → merges: [`count`], then [`train`].
+//! 5. corpus → merges: [`counter`] ([`rows`] of JSON, [`tallying`] into a
+//!    [`tally`], and [`runs`] on disk) makes [`count`]s in an [`arena`]
+//!    (lines: [`tsv`]), then [`train`].
 //! 6. [`table`]: the token tables of files.
+//! 7. looking inside: [`facts`] of tokens by their bytes, and the [`sums`] of an encoding.
 //!
 //! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
 //! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`], [`slots`]) and
@@ -20,6 +23,7 @@
 //!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
+pub mod arena;
 pub mod cache;
 pub mod char_cuts;
 pub mod char_index;
@@ -28,11 +32,13 @@ mod char_offsets;
 pub mod chars;
 pub mod charsmap;
 pub mod count;
+pub mod counter;
 pub mod crossing;
 pub mod cuts;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod facts;
 pub mod forward;
 pub mod index;
 pub mod joint;
@@ -48,6 +54,8 @@ pub mod pattern;
 pub mod period;
 pub mod pieces;
 pub mod prefix;
+pub mod rows;
+pub mod runs;
 pub mod scan;
 pub mod segments;
 pub mod settled;
@@ -59,8 +67,12 @@ pub mod split;
 pub mod spread;
 pub mod stream;
 pub mod stretch;
+pub mod sums;
 pub mod table;
+pub mod tally;
+pub mod tallying;
 pub mod train;
+pub mod tsv;
 pub mod vocab;
 
 pub use error::{Error, Result};

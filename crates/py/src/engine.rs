@@ -256,12 +256,17 @@ impl Engine {
 }
 
 impl Engine {
-    /// The ids of a text, in the memory of `ids`.
+    /// Ids to bytes.
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
     /// The encoder, and where long texts can be cut.
     pub fn for_long_texts(&self) -> (&Encoder, Option<&Cuts>) {
         (&self.encoder, self.cuts.as_ref())
     }
 
+    /// The ids of a text, in the memory of `ids`.
     fn encode_one(
         &self,
         text: &Bound<'_, PyAny>,

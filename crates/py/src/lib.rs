@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod batch;
 mod call;
 mod chars;
+mod counting;
 mod engine;
 mod errors;
 mod ids;
@@ -12,6 +13,7 @@ mod objects;
 mod offsets;
 mod stream;
 mod tables;
+mod tally;
 mod text;
 mod training;
 mod vocab;
@@ -24,12 +26,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;
-    module.add_class::<training::PieceCounts>()?;
+    module.add_class::<counting::Counter>()?;
+    module.add_class::<counting::PieceCounts>()?;
     module.add_class::<training::Merges>()?;
     module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_ragged_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
+    module.add_class::<tally::Tally>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
+    module.add_function(wrap_pyfunction!(tally::always_cut, module)?)?;
+    module.add_function(wrap_pyfunction!(tally::token_facts, module)?)?;
     tables::register(module)
 }

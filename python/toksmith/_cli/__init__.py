@@ -15,7 +15,9 @@ import toksmith
 from toksmith import _render
 
 from ._convert import convert
+from ._counts import count_pieces, merge_counts
 from ._explain import compare, explain
+from ._inside import doctor, measure, parity
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -24,7 +26,7 @@ __all__ = ["COMMANDS", "app", "main"]
 
 
 class Command(NamedTuple):
-    """One command: the function, whose name is the command's, and the example that its help shows."""
+    """One command: the function, whose name is the command's with hyphens, and the example that its help shows."""
 
     function: Callable[..., None]
     example: str
@@ -40,6 +42,11 @@ COMMANDS = (
     Command(compare, "toksmith compare notes.txt -t gpt2 -t o200k_base"),
     Command(convert, "toksmith convert cl100k_base tokenizer.json"),
     Command(encodings, "toksmith encodings"),
+    Command(count_pieces, "toksmith count-pieces shard-0.jsonl.gz -o counts-0.parquet --pattern cl100k"),
+    Command(merge_counts, "toksmith merge-counts counts-*.parquet -o counts.parquet"),
+    Command(measure, "toksmith measure book.txt -t o200k_base"),
+    Command(parity, "toksmith parity en=english.txt ko=korean.txt -t cl100k_base"),
+    Command(doctor, "toksmith doctor -t gpt2"),
 )
 
 app = typer.Typer(
@@ -49,7 +56,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for row in COMMANDS:
-    app.command(name=row.function.__name__, epilog=f"Example: {row.example}")(runnable(row.function))
+    app.command(name=row.function.__name__.replace("_", "-"), epilog=f"Example: {row.example}")(runnable(row.function))
 
 
 @app.callback(invoke_without_command=True)

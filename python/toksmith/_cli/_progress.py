@@ -10,19 +10,17 @@ from ._run import tell
 
 __all__ = ["progress_lines"]
 
-UNITS = {"counting": "bytes", "merging": "merges", "encoding": "ids"}
+EVERY_S = 60
 
 
 def progress_lines() -> Callable[[toksmith.Progress], None]:
-    """Progress as plain lines on stderr, one in five seconds: for a log, where a bar would be noise."""
+    """Progress as plain lines on stderr, one a minute: for a log, where a bar would be noise."""
     said_s = 0.0
 
     def say(now: toksmith.Progress) -> None:
         nonlocal said_s
-        if now.elapsed_s - said_s >= 5:
+        if now.elapsed_s - said_s >= EVERY_S:
             said_s = now.elapsed_s
-            of = "" if now.total is None else f" of {now.total:,}"
-            unit = UNITS[now.phase]
-            tell(f"{now.phase}: {now.done:,}{of} {unit} after {said_s:.0f} s")
+            tell(str(now))
 
     return say

@@ -39,6 +39,6 @@ def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Ite
     longest = max((value for _, value, _ in bars), default=0) or 1.0
     for name, value, said in bars:
         drawn = io.StringIO()
-        bar = Bar(longest, 0, value, width=width)
+        bar = Bar(1.0, 0, value / longest, width=width)  # of the longest exactly 1, so that it is full
         Console(file=drawn, width=width, color_system=None, legacy_windows=False).print(bar, end="")
         yield f"{name.rjust(names)}  {drawn.getvalue().rstrip(chr(10)).ljust(width)} {said}"

@@ -123,7 +123,7 @@ def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str
     longest = max((value for _, value, _ in block.bars), default=0) or 1.0
     rows = []
     for name, value, said in block.bars[:items]:
-        wide = f"width:{max(value, 0) / longest:.1%}"
+        wide = f"width:{round(100 * max(value, 0) / longest, 1):g}%"  # as a sanitiser writes it
         bar = f'<div style="background-color:#5c9dff;border-right:2px solid #0b3d91;height:12px;{wide}"></div>'
         rows.append(
             f'<tr><td style="text-align:right;padding:0 8px">{escaped(name, chars)}</td>'

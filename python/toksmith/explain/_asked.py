@@ -42,9 +42,10 @@ def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
     return named
 
 
-def token_ends(tok: Tokenizer, data: bytes, ids: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Where each token ends in the bytes of its text; the tokens partition the text."""
-    return np.cumsum([len(tok.token_bytes(id)) for id in ids.tolist()], dtype=np.int64)
+def token_ends(tok: Tokenizer, data: bytes, special: Special) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The ids of a text, and where in its bytes each ends; the ids partition the text."""
+    encoding = tok.encode_with_offsets(data, unit="byte", special=special)
+    return encoding.ids, encoding.ends
 
 
 def piece_ends(tok: Tokenizer, data: bytes, special: Special) -> list[int]:

@@ -115,8 +115,7 @@ def budget(
     data = utf8(text)
     rows = []
     for name, tok in named.items():
-        ids = tok.encode_array(data, special=special)
-        ends = token_ends(tok, data, ids)
+        ids, ends = token_ends(tok, data, special)
         for model, length in contexts.items():
             end = whole_characters(data, int(ends[length - 1]) if len(ids) > length else len(data))
             windows = -(-len(ids) // length)

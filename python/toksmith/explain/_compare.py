@@ -169,9 +169,9 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     data = utf8(text)
     cuts = {}
     for name, tok in named.items():
-        ids = tok.encode_array(data, special=special)
+        ids, token_end = token_ends(tok, data, special)
         views = _render.token_views(ids.tolist(), tok.token_bytes, frozenset(tok.special_tokens.values()))
-        cuts[name] = Cuts(tuple(ids.tolist()), tuple(views), tuple(token_ends(tok, data, ids).tolist()))
+        cuts[name] = Cuts(tuple(ids.tolist()), tuple(views), tuple(token_end.tolist()))
     ends = [np.array(found.ends, np.int64) for found in cuts.values()]
     shared = reduce(np.intersect1d, ends)
     return Comparison(data, cuts, tuple(shared.tolist()), tuple(differences(shared, ends)))

@@ -149,13 +149,13 @@ def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     (b'low', 1)
     """
     data = utf8(text)
-    ids = tok.encode_array(data, special=special)
+    ids, ends = token_ends(tok, data, special)
     ranks = ranks_of(tok)
     found: list[Token] = []
     facts: dict[int, tuple[bytes, Kind, int | None]] = {}
     specials = frozenset(tok.special_tokens.values())
     start = 0
-    for id, end in zip(ids.tolist(), token_ends(tok, data, ids).tolist(), strict=True):
+    for id, end in zip(ids.tolist(), ends.tolist(), strict=True):
         if id not in facts:
             token = tok.token_bytes(id)
             kind: Kind = "special" if id in specials else token_kind(token)

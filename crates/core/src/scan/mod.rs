@@ -5,7 +5,7 @@
 
 mod block;
 mod cl100k;
-mod class;
+pub(crate) mod class;
 mod gpt2;
 mod o200k;
 
