@@ -28,8 +28,9 @@ $(MADE): scripts/venv.sh Makefile
 	.venv/bin/maturin develop --release --extras download
 	@touch $@
 
-.venv/.tools: tests/requirements.txt .venv/.built
+.venv/.tools: tests/requirements.txt tests/requirements-alone.txt .venv/.built
 	@scripts/venv.sh .venv -r $<
+	@scripts/venv.sh .venv --no-deps -r tests/requirements-alone.txt
 	@touch $@
 
 dist/.built: .venv/.built $(PACKAGE)

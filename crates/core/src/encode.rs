@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::chars::Chars;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::merge::{Scratch, merge};
 use crate::offsets::Spans;
 use crate::parallel::{Stop, map};
@@ -153,7 +153,7 @@ impl Encoder {
                 out.push(id);
                 Ok(())
             }
-            Segment::Text(start, end) if self.staged => Call { encoder: self, allow, stop, session, out, spans: None }
+            Segment::Text(start, end) if self.staged => Call::new(self, (allow, stop), session, out, None)
                 .text(text.part(start, end), start)
                 .map_err(|error| error.shifted(start)),
             Segment::Text(start, end) => {
@@ -185,13 +185,9 @@ impl Encoder {
                 let part = text.part(start, end);
                 let first = out.len();
                 if self.staged {
-                    if self.stages.symbols.is_some() {
-                        let invariant = "where ids come from is not told of characters that may be unknown, yet";
-                        return Err(Error::model(invariant, None));
-                    }
-                    let mut call =
-                        Call { encoder: self, allow, stop, session, out: &mut *out, spans: Some(&mut *spans) };
-                    return call.text(part, start).map_err(|error| error.shifted(start));
+                    return Call::new(self, (allow, stop), session, out, Some(&mut *spans))
+                        .text(part, start)
+                        .map_err(|error| error.shifted(start));
                 }
                 if let Some(chars) = &self.chars {
                     let result = chars.encode_with_offsets(part, start, (self.slow, stop), (&mut *out, &mut *spans));
@@ -225,9 +221,9 @@ impl Encoder {
                 Segment::Text(start, end) if self.staged => {
                     room.clear();
                     let part = text.part(start, end);
-                    let counted =
-                        Call { encoder: self, allow, stop, session, out: &mut *room, spans: None }.text(part, start);
-                    counted.map_err(|error| error.shifted(start))?;
+                    Call::new(self, (allow, stop), session, room, None)
+                        .text(part, start)
+                        .map_err(|error| error.shifted(start))?;
                     room.len() as u64
                 }
                 Segment::Text(start, end) => {

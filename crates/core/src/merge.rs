@@ -88,7 +88,7 @@ pub(crate) fn merge_slowly(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &m
     merge_started(vocab, piece, stop, scratch)
 }
 
-/// The same where the symbols and their starts are in `scratch` already.
+/// The same where the symbols and their starts are in `scratch` already; of characters the starts are then right as well.
 pub(crate) fn merge_started(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
     if scratch.ids.len() <= RESCAN_LIMIT {
         rescan(vocab, piece, scratch, 1);
@@ -274,6 +274,10 @@ fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, least: 
             stop.check()?;
             merges_until_look = MERGES_PER_LOOK;
         }
+    }
+    if vocab.unit() == Unit::Char {
+        let mut own = ids.iter();
+        starts.retain(|_| own.next() != Some(&GONE));
     }
     ids.retain(|&id| id != GONE);
     Ok(highest)

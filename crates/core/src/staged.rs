@@ -109,16 +109,29 @@ impl Encoder {
 
 /// What one call works with.
 pub(crate) struct Call<'e> {
-    pub encoder: &'e Encoder,
-    pub allow: &'e Allow,
-    pub stop: &'e Stop,
-    pub session: &'e mut Session,
-    pub out: &'e mut Vec<u32>,
-    /// Where ids come from, if it is asked for; only where no piece is made of symbols.
-    pub spans: Option<&'e mut Spans>,
+    encoder: &'e Encoder,
+    allow: &'e Allow,
+    stop: &'e Stop,
+    session: &'e mut Session,
+    out: &'e mut Vec<u32>,
+    /// Where ids come from, if it is asked for.
+    spans: Option<&'e mut Spans>,
+    /// Where the ids of symbols end, if it is asked for, until that is said.
+    ends: Vec<usize>,
 }
 
-impl Call<'_> {
+impl<'e> Call<'e> {
+    /// Nothing so far; `spans` where it is asked for where ids come from.
+    pub fn new(
+        encoder: &'e Encoder,
+        (allow, stop): (&'e Allow, &'e Stop),
+        session: &'e mut Session,
+        out: &'e mut Vec<u32>,
+        spans: Option<&'e mut Spans>,
+    ) -> Self {
+        Self { encoder, allow, stop, session, out, spans, ends: Vec::new() }
+    }
+
     /// Appends the ids of a text without added tokens that are found in it as it is; it starts at `start` of its source.
     pub fn text(&mut self, text: Text<'_>, start: usize) -> Result<()> {
         if let Text::Str(text) = text {
@@ -183,15 +196,21 @@ impl Call<'_> {
         let text = line.text();
         let mut at = 0;
         encoder.splitter().split(text, |piece| {
-            self.piece(piece).map_err(|error| error.shifted(at))?;
+            self.piece(piece, at).map_err(|error| error.shifted(at))?;
             at += piece.len();
             Ok(())
-        })
+        })?;
+        self.placed(first, line.origins());
+        Ok(())
     }
 
     /// Says where the ids from `first` on come from, if it is asked for.
     fn placed(&mut self, first: usize, origins: Option<&[Origin]>) {
         if let (Some(spans), Some(origins)) = (&mut self.spans, origins) {
+            if self.encoder.stages().symbols.is_some() {
+                place(spans, self.ends.drain(..), origins);
+                return;
+            }
             let vocab = self.encoder.vocab();
             let ends = self.out[first..].iter().scan(0, |end, &id| {
                 *end += vocab.width(id);
@@ -210,19 +229,26 @@ impl Call<'_> {
         }
         let mut start = 0;
         for &end in ends {
-            self.piece(&text[start..end])?;
+            self.piece(&text[start..end], start)?;
             start = end;
         }
         Ok(())
     }
 
-    fn piece(&mut self, piece: &[u8]) -> Result<()> {
+    /// Appends the ids of a piece that starts at `start`.
+    fn piece(&mut self, piece: &[u8], start: usize) -> Result<()> {
         let (vocab, scratch) = (self.encoder.vocab(), &mut self.session.scratch);
-        match (&self.encoder.stages().symbols, std::str::from_utf8(piece)) {
-            (Some(symbols), Ok(piece)) => symbols.encode(vocab, piece, self.stop, scratch, self.out),
-            (Some(_), Err(_)) => Err(Error::NotInVocabulary { content: piece.to_vec(), offset: 0 }),
-            (None, _) => crate::merge::merge(vocab, piece, self.stop, scratch, self.out),
+        let Some(symbols) = &self.encoder.stages().symbols else {
+            return crate::merge::merge(vocab, piece, self.stop, scratch, self.out);
+        };
+        let Ok(piece) = std::str::from_utf8(piece) else {
+            return Err(Error::NotInVocabulary { content: piece.to_vec(), offset: 0 });
+        };
+        symbols.encode(vocab, piece, self.stop, scratch, self.out)?;
+        if self.spans.is_some() {
+            self.ends.extend(scratch.starts[1..].iter().map(|&end| start + end as usize));
         }
+        Ok(())
     }
 }
 

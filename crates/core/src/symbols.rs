@@ -22,11 +22,11 @@ pub struct Symbols {
     pub byte_fallback: bool,
 }
 
-/// An unknown character that waits, and where it starts.
+/// Unknown characters that wait: their id, and how many bytes they have.
 type Waiting = Option<(u32, usize)>;
 
 impl Symbols {
-    /// Appends the ids of `piece` to `out`.
+    /// Appends the ids of `piece` to `out`; where they start and the last one ends is left in `scratch.starts`.
     ///
     /// # Errors
     /// [`Error::NotInVocabulary`] for a character without a token where there is no unknown id; [`Error::Interrupted`].
@@ -42,6 +42,8 @@ impl Symbols {
             && let Some(id) = vocab.id(piece.as_bytes())
         {
             out.push(id);
+            scratch.starts.clear();
+            scratch.starts.extend([0, piece.len() as u32]);
             return Ok(());
         }
         self.start(vocab, piece, scratch)?;
@@ -54,9 +56,12 @@ impl Symbols {
     fn start(&self, vocab: &Vocab, piece: &str, scratch: &mut Scratch) -> Result<()> {
         scratch.ids.clear();
         scratch.starts.clear();
-        let mut push = |id, start: usize| {
+        let mut place = 0;
+        // Bytes that marks have count as well, so that the end may come early.
+        let mut push = |id, size: usize| {
             scratch.ids.push(id);
-            scratch.starts.push(start as u32);
+            scratch.starts.push(place.min(piece.len()) as u32);
+            place += size;
         };
         let mut unknown: Waiting = None;
         let mut marked = String::new();
@@ -72,30 +77,28 @@ impl Symbols {
                 symbol = &marked;
             }
             if let Some(id) = vocab.id(symbol.as_bytes()) {
-                if let Some((unknown, start)) = unknown.take() {
-                    push(unknown, start);
+                if let Some((unknown, size)) = unknown.take() {
+                    push(unknown, size);
                 }
-                push(id, at);
+                push(id, end - at);
             } else if let Some(bytes) = self.bytes(vocab, symbol) {
-                // An unknown character that waits goes on waiting.
+                // Unknown characters that wait go on waiting, and stand behind these bytes.
                 for id in bytes {
-                    push(id, at);
+                    push(id, 1);
                 }
             } else {
                 let id = self.unknown.ok_or_else(|| missing(symbol, at))?;
-                if let Some((_, start)) = unknown.filter(|_| !self.fuse_unknown) {
-                    push(id, start);
+                if let Some((_, size)) = unknown.filter(|_| !self.fuse_unknown) {
+                    push(id, size);
                     unknown = None;
                 }
-                unknown = unknown.or(Some((id, at)));
+                unknown = Some((id, unknown.map_or(0, |(_, size)| size) + end - at));
             }
         }
-        if let Some((unknown, start)) = unknown {
-            push(unknown, start);
+        if let Some((unknown, size)) = unknown {
+            push(unknown, size);
         }
         scratch.starts.push(piece.len() as u32);
-        // What waited may have come too late to be in order; the list of pairs does not look at places.
-        scratch.starts.sort_unstable();
         Ok(())
     }
 
@@ -127,8 +130,13 @@ mod tests {
     }
 
     fn encoded(symbols: &Symbols, vocab: &Vocab, piece: &str) -> Result<Vec<u32>> {
-        let mut ids = Vec::new();
-        symbols.encode(vocab, piece, &Stop::default(), &mut Scratch::default(), &mut ids).map(|()| ids)
+        placed(symbols, vocab, piece).map(|(ids, _)| ids)
+    }
+
+    fn placed(symbols: &Symbols, vocab: &Vocab, piece: &str) -> Result<(Vec<u32>, Vec<u32>)> {
+        let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
+        symbols.encode(vocab, piece, &Stop::default(), &mut scratch, &mut ids)?;
+        Ok((ids, scratch.starts))
     }
 
     fn symbols(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> Symbols {
@@ -143,6 +151,17 @@ mod tests {
         assert_eq!(ids(Some(0), false, false, "xya").unwrap(), [0, 4]);
         assert_eq!(ids(Some(0), true, true, "xéa").unwrap(), [2, 3, 4], "the unknown one waits");
         assert_eq!(ids(None, true, true, "éx").unwrap_err(), missing("x", 2));
+    }
+
+    #[test]
+    fn places_of_bytes_unknown_characters_and_long_pieces() {
+        let vocab = vocab(&["?", "a", "<0xC3>", "<0xA9>", "aa"], &[[1, 1, 4]], b"");
+        let places = |fuse, fallback, piece| placed(&symbols(Some(0), fuse, fallback), &vocab, piece).unwrap();
+        assert_eq!(places(true, true, "aaéa"), (vec![4, 2, 3, 1], vec![0, 2, 3, 4, 5]));
+        assert_eq!(places(true, false, "xéaay"), (vec![0, 4, 0], vec![0, 3, 5, 6]));
+        assert_eq!(places(false, false, "xé"), (vec![0, 0], vec![0, 1, 3]));
+        let (ids, starts) = places(true, false, &"aa".repeat(100));
+        assert_eq!((ids, starts), (vec![4; 100], (0..=200).step_by(2).collect()));
     }
 
     #[test]

@@ -15,8 +15,9 @@ from types import MappingProxyType, ModuleType
 
 from .._errors import CannotRepresent, FormatError, UnknownName
 from .._model import Model
-from . import _gpt2, _merge_dict, _minbpe, _native, _sentencepiece, _stoi, _tekken, _tiktoken, _tokenizer_json
+from . import _gguf, _gpt2, _merge_dict, _minbpe, _native, _sentencepiece, _stoi, _tekken, _tiktoken, _tokenizer_json
 from ._arguments import UNSET, PatternArgument, Unset, check_losses, refuse_arguments
+from ._byte_characters import spelt
 from ._files import make_folder, read_file, shown, write_file
 from ._parts import Part, places
 from ._peers import NotComparable
@@ -33,11 +34,13 @@ __all__ = [
     "format_of",
     "formats",
     "lost_fields",
+    "make_folder",
     "opened_by_peer",
     "ranks",
     "read",
     "refuse_arguments",
     "shown",
+    "spelt",
     "target_format",
     "write",
     "write_file",
@@ -59,6 +62,7 @@ class Format:
         arguments: What `toksmith.load` may be told because no such file holds it.
         files: Sets of file names that are one tokenizer together.
         reads: How many files of a set are read; the others are for people.
+        start_bytes: How much of a file is read at most, where what follows is not the tokenizer's; None for all of it.
     """
 
     name: str
@@ -70,6 +74,7 @@ class Format:
     arguments: tuple[str, ...] = ()
     files: tuple[tuple[str, ...], ...] = ()
     reads: int = 1
+    start_bytes: int | None = None
 
     def fits(self, path: str) -> bool:
         """Whether the name of this file means the format."""
@@ -79,13 +84,12 @@ class Format:
 
 def row(module: ModuleType) -> Format:
     """The row of a format's module."""
-    more = {
-        name: getattr(module, name.upper()) for name in ("arguments", "files", "reads") if hasattr(module, name.upper())
-    }
+    names = ("arguments", "files", "start_bytes", "reads")
+    more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
 
-MODULES = (_native, _tiktoken, _merge_dict, _tokenizer_json, _sentencepiece, _gpt2, _tekken, _minbpe, _stoi)
+MODULES = (_native, _tiktoken, _merge_dict, _tokenizer_json, _sentencepiece, _gpt2, _tekken, _minbpe, _stoi, _gguf)
 FORMATS = MappingProxyType({module.NAME: row(module) for module in MODULES})
 
 
@@ -117,13 +121,23 @@ def read(
     known = None if format is None else named(format)
     if os.path.isdir(path):
         path = in_folder(path, known)
-    data = read_file(path)
+    data = content_of(path)
     name = shown(path)
     known = known or sniffed(data, name)
     content: bytes | list[Part] = data
     if known.files:
         content = read_together(path, data, known)
     return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
+
+
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file; of one that starts with a tokenizer and goes on with something large, its start."""
+
+    def most(start: bytes) -> int | None:
+        rows = (row for row in FORMATS.values() if row.start_bytes is not None and row.sniff(start, ""))
+        return next((row.start_bytes for row in rows), None)
+
+    return read_file(path, most)
 
 
 def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
@@ -167,7 +181,7 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     if not os.path.lexists(path):
         return None
     path = in_folder(path, None) if os.path.isdir(path) else path
-    return sniffed(read_file(path), shown(path)).name
+    return sniffed(content_of(path), shown(path)).name
 
 
 def target_format(path: str | os.PathLike[str], format: str | None) -> Format:

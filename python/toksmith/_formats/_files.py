@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Callable
 
 from .._errors import FormatError
 
@@ -13,20 +14,27 @@ __all__ = ["FILE_LIMIT", "make_folder", "read_file", "shown", "write_file"]
 
 FILE_LIMIT = 1 << 30
 CHUNK = 1 << 20
+HEAD = 64
 
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file of at most 1 GiB.
+def read_file(path: str | os.PathLike[str], most: Callable[[bytes], int | None] = lambda start: None) -> bytes:
+    """The bytes of a file of at most 1 GiB; or as many from its start as `most` says of it when it has seen the first.
 
     Raises:
         FormatError: There is no such file, it is a folder, it is too large, or it cannot be read.
     """
     path = os.fspath(path)  # an int would be taken for an open file, and closed
     data = bytearray()
+    enough: int | None = None
     try:
         with open(path, "rb") as file:
             while chunk := file.read(CHUNK):
                 data += chunk
+                enough = enough or most(bytes(data[:HEAD]))
+                if enough is not None:
+                    if len(data) >= enough:
+                        return bytes(data[:enough])
+                    continue
                 # The size of a regular file is known at once; a pipe tells its own only by ending.
                 if max(len(data), os.fstat(file.fileno()).st_size) > FILE_LIMIT:
                     raise OSError(f"it is larger than {FILE_LIMIT} bytes, the most that a tokenizer's file may have")

@@ -15,6 +15,9 @@ __all__ = ["dump_json", "parse_json"]
 
 JSON_LIMIT = 1 << 24
 DEPTH_LIMIT = 32
+# How often what begins an object, begins a list or stands between two values may stand in a file.
+CROWDS = {b"{": 1 << 19, b"[": 1 << 20, b",": 1 << 21}
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 # The characters of the core's `table::is_hidden` that JSON would leave as they are: a person could not see them.
 HIDDEN = re.compile(
@@ -45,6 +48,7 @@ def parse_json(data: bytes) -> Any:
     """
     if len(data) > JSON_LIMIT:
         raise ValueError(f"the JSON has {len(data)} bytes; at most {JSON_LIMIT} are allowed")
+    refuse_crowds(data)
     try:
         value = json.loads(
             data.decode(), object_pairs_hook=unique_names, parse_float=finite, parse_constant=refuse_constant
@@ -55,16 +59,28 @@ def parse_json(data: bytes) -> Any:
         raise ValueError(f"byte {error.start} of the JSON is not UTF-8") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at character {error.pos}") from error
-    check_value(value, 0)
+    check_depth(value)
+    if SURROGATE.search(data):
+        check_texts(value)
     return value
+
+
+def refuse_crowds(data: bytes) -> None:
+    """Raises ValueError for more objects, lists or values than any tokenizer has: each takes far more memory than bytes.
+
+    What stands in texts counts as well.
+    """
+    for sign, most in CROWDS.items():
+        if (count := data.count(sign)) > most:
+            raise ValueError(f"{sign.decode()!r} stands {count} times in the JSON; at most {most} are allowed")
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of `pairs`, whose names must differ."""
     value = dict(pairs)
     if len(value) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for place, name in enumerate(names) if name in names[:place])
+        seen: set[str] = set()
+        repeated = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"the name {repeated!r} stands twice in one JSON object")
     return value
 
@@ -82,19 +98,20 @@ def refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def check_value(value: object, depth: int) -> None:
-    """Raises ValueError for nesting beyond the limit and for texts that UTF-8 cannot hold."""
-    if depth > DEPTH_LIMIT:
-        raise ValueError(f"the JSON is nested deeper than {DEPTH_LIMIT}")
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(f"a text holds the lone surrogate U+{ord(value[error.start]):04X}") from error
-    elif isinstance(value, list):
-        for item in value:
-            check_value(item, depth + 1)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            check_value(name, depth + 1)
-            check_value(item, depth + 1)
+def check_depth(value: object) -> None:
+    """Raises ValueError for nesting beyond the limit."""
+    level = [value]
+    for _ in range(DEPTH_LIMIT + 1):
+        inside = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list)))
+        level = [item for items in inside for item in items if isinstance(item, (dict, list))]
+        if not level:
+            return
+    raise ValueError(f"the JSON is nested deeper than {DEPTH_LIMIT}")
+
+
+def check_texts(value: object) -> None:
+    """Raises ValueError for texts that UTF-8 cannot hold."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a text holds the lone surrogate U+{ord(error.object[error.start]):04X}") from error

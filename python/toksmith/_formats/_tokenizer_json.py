@@ -8,7 +8,6 @@ the vocabulary takes the next free number, here as there, so that saving puts it
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -19,7 +18,7 @@ from ._byte_characters import spelt, unspelt
 from ._hf_model import MODELS, dump_bpe, whole_pieces
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_steps import TABLES, dump_steps, read_steps, step
-from ._json import finite, refuse_constant, unique_names
+from ._json import SURROGATE, check_texts, finite, refuse_constant, refuse_crowds, unique_names
 from ._json_parts import Part
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
@@ -29,7 +28,6 @@ SUFFIXES = ("tokenizer.json",)
 DOC = "HF's tokenizer.json"
 
 HEAD_BYTES = 1 << 16
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 SIZE_LIMIT = 1 << 28
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 HOLDS = (
@@ -90,14 +88,13 @@ def parsed(data: bytes, path: str) -> Any:
     if len(data) > SIZE_LIMIT:
         raise FormatError(path, None, f"has {len(data)} bytes; at most {SIZE_LIMIT} are allowed")
     try:
+        refuse_crowds(data)
         text = data.decode()
         value = json.loads(text, object_pairs_hook=unique_names, parse_float=finite, parse_constant=refuse_constant)
-        if SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
+        if SURROGATE.search(data):
+            check_texts(value)
     except UnicodeDecodeError as error:
         raise FormatError(path, f"byte {error.start}", "is not UTF-8") from error
-    except UnicodeEncodeError as error:
-        raise FormatError(path, None, "a text holds a lone surrogate") from error
     except json.JSONDecodeError as error:
         raise FormatError(path, f"line {error.lineno}", f"is not JSON: {error.msg}") from error
     except ValueError as error:

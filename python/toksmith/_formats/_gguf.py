@@ -1,0 +1,413 @@
+"""GGUF: the tokenizer that stands at the start of llama.cpp's files, in front of the weights; saved with no weights.
+
+Two kinds are known: `gpt2`, byte-level pairs, and `llama`, SentencePiece's pairs of characters. How a text is split is a
+name there, `pre`; of those that llama.cpp knows, the ones with a regex that is known to the letter are rows of `PRES`, and
+all others need the argument `pattern`. Ids without a token are entries of the type UNUSED with the content `[PADn]`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._model import AddedToken, Model, Step, TokenTable
+from .._patterns import patterns, splitters
+from ._arguments import ID_LIMIT, UNSET, PatternArgument, refuse_arguments, refuse_losses
+from ._byte_characters import spelt, unspelt
+from ._gguf_pieces import character_entries, characters
+from ._gguf_values import MAGIC, values
+from ._json import dump_json
+from ._recovered import pair_merges
+
+__all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
+
+NAME = "gguf"
+SUFFIXES = (".gguf",)
+DOC = "the tokenizer of a GGUF file (byte-level and SentencePiece's byte-pair encodings); saved without weights"
+START_BYTES = 1 << 26
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
+KEYS = "tokenizer.ggml."
+OWN = "toksmith.metadata"
+HOLDS = ("added_tokens", "metadata", "post")
+# What a model says otherwise, and what the other kind of model says.
+SAID = ("model", "pre", "tokens", "token_type", "scores", "merges", "add_bos_token", "add_eos_token")
+SAID += ("add_space_prefix", "remove_extra_whitespaces", "precompiled_charsmap")
+DIGITS = (r"\p{N}", "gpt2_original")
+TEKKEN = (
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+)
+DEEPSEEK = (
+    r"\p{N}{1,3}",
+    "[一-龥\u3040-ゟ゠-ヿ]+",
+    (
+        r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+)
+
+
+class Pre(NamedTuple):
+    """How texts are split: regexes or names of patterns, in order; whether a piece that is a token is that token; and
+    whether a text begins with the token of its beginning where the file does not say it."""
+
+    pattern: tuple[str, ...]
+    whole_piece: bool = False
+    add_bos: bool = False
+
+
+# Of several rows that split alike, saving takes the first.
+PRES: Mapping[str, Pre] = {
+    "gpt-2": Pre(("gpt2_original",)),
+    **dict.fromkeys(("phi-2", "mpt", "olmo", "jais", "jina-v1-en", "gigachat"), Pre(("gpt2_original",))),
+    "llama-bpe": Pre(("llama3",), whole_piece=True, add_bos=True),
+    **dict.fromkeys(("llama3", "llama-v3", "falcon3"), Pre(("llama3",), whole_piece=True, add_bos=True)),
+    "dbrx": Pre(("llama3",)),
+    **dict.fromkeys(("smaug-bpe", "chatglm-bpe"), Pre(("llama3",))),
+    "qwen2": Pre(("qwen2",)),
+    **dict.fromkeys(("deepseek-r1-qwen", "stablelm2", "megrez"), Pre(("qwen2",))),
+    "gpt-4o": Pre(("o200k",)),
+    "llama4": Pre(("o200k",)),
+    "tekken": Pre(TEKKEN, whole_piece=True, add_bos=True),
+    "deepseek-v3": Pre(DEEPSEEK),
+    "starcoder": Pre(DIGITS),
+    **dict.fromkeys(("refact", "command-r", "smollm", "codeshell", "exaone"), Pre(DIGITS)),
+}
+# Patterns with the same matches, of which a name stands for one only: one scanner of the core has the matches of both.
+SAME = {"gpt2": "gpt2_original", "cl100k_minbpe": "llama3"}
+
+
+def sniff(data: bytes, path: str) -> bool:
+    """Whether it starts as every such file does."""
+    return data[:4] == MAGIC
+
+
+def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
+    """The model that the start of the file holds."""
+    if special_tokens is not None:
+        refuse_arguments("a GGUF file", UNSET, special_tokens)
+    source = Source(values(data, path), path)
+    kind = source.text("model", None)
+    try:
+        if kind == "gpt2":
+            return byte_level(source, pattern)
+        if kind == "llama":
+            refuse_arguments("a GGUF file of SentencePiece's kind", pattern, None)
+            return characters(source, post(source, add_bos=True), metadata(source, "unknown_token_id"))
+    except ModelError as error:
+        raise FormatError(path, None, str(error)) from error
+    raise FormatError(path, f"{KEYS}model", f"{kind!r} is not supported; 'gpt2' and 'llama' are")
+
+
+class Source:
+    """The values of a file, each looked at for its type when it is asked for."""
+
+    def __init__(self, found: Mapping[str, Any], path: str) -> None:
+        self.found, self.path = found, path
+        self.around: set[str] = set()  # which of "bos" and "eos" stand around texts
+
+    def fail(self, name: str, problem: str) -> Any:
+        """Raises the error of a value."""
+        raise FormatError(self.path, KEYS + name, problem)
+
+    def get(self, name: str, kinds: type | tuple[type, ...], default: Any, what: str) -> Any:
+        """A value of some types."""
+        value = self.found.get(KEYS + name, default)
+        if value is not default and not isinstance(value, kinds):
+            self.fail(name, f"expected {what}, not {str(value)[:40]!r}")
+        return value
+
+    def text(self, name: str, default: str | None) -> str | None:
+        """A text."""
+        value = self.get(name, bytes, default, "a text")
+        return decoded(value, self.path, KEYS + name) if isinstance(value, bytes) else value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """A truth value."""
+        return bool(self.get(name, bool, default, "a truth value"))
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts."""
+        value = self.get(name, list, None, "a list of texts")
+        if value is None:
+            self.fail(name, "is missing")
+        return [decoded(item, self.path, f"{KEYS}{name}[{at}]") for at, item in enumerate(value)]
+
+    def numbers(self, name: str, kind: str, count: int) -> np.ndarray[Any, Any] | None:
+        """An array of whole numbers (`kind` "iu") or others ("f"), as many as there are tokens; None if it is missing."""
+        value = self.get(name, np.ndarray, None, "an array of numbers")
+        if value is not None and (value.dtype.kind not in kind or len(value) != count):
+            self.fail(name, f"expected {count} numbers, one for each token, not {len(value)} of the type {value.dtype}")
+        return value  # type: ignore[no-any-return]
+
+    def id(self, name: str, count: int) -> int | None:
+        """The id of a token, below `count`."""
+        value = self.get(name, int, None, "an id")
+        if value is not None and (isinstance(value, bool) or not 0 <= value < count):
+            self.fail(name, f"expected an id below {count}, not {value}")
+        return None if value is None else int(value)
+
+    def tokens(self) -> list[str]:
+        """The contents of all entries."""
+        tokens = self.texts("tokens")
+        if not 0 < len(tokens) <= ID_LIMIT:
+            self.fail("tokens", f"there are {len(tokens)}; 1 to {ID_LIMIT} are expected")
+        return tokens
+
+
+def decoded(data: bytes, path: str, place: str) -> str:
+    """A text of the file."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error
+
+
+def byte_level(source: Source, pattern: PatternArgument) -> Model:
+    """A model of the kind `gpt2`."""
+    contents = source.tokens()
+    types = source.numbers("token_type", "iu", len(contents))
+    kinds = [NORMAL] * len(contents) if types is None else types.tolist()
+    tokens: dict[str, tuple[bytes, int]] = {}
+    added = []
+    for id, (content, kind) in enumerate(zip(contents, kinds, strict=True)):
+        if kind in (UNKNOWN, CONTROL, USER_DEFINED):
+            added.append(AddedToken(content, id, special=kind != USER_DEFINED))
+        elif kind != UNUSED or content != hole(id):
+            token = unspelt(content)
+            if token is None or kind not in (0, NORMAL, UNUSED):
+                problem = f"{content[:40]!r} of the type {kind} is not spelt in the characters of bytes"
+                source.fail(f"tokens[{id}]", problem)
+            if tokens.setdefault(content, (token, id))[1] != id:  # type: ignore[arg-type]
+                source.fail(f"tokens[{id}]", f"{content[:40]!r} stands twice; token {tokens[content][1]} is the same")
+    pre = source.text("pre", None)
+    row = PRES.get(pre) if pre is not None else None
+    if row is not None:
+        refuse_arguments(f"the GGUF file's pre {pre!r}", pattern, None)
+    elif pattern is UNSET:
+        known = f"the names that are known are {', '.join(PRES)}"
+        raise InvalidOption("pattern", UNSET, f"the split pattern: the file says pre = {pre!r}; {known}")
+    listed = list(tokens.values())
+    return Model(
+        TokenTable.of([token for token, _ in listed]),
+        np.array([id for _, id in listed], np.uint32),
+        merges=np.array(list(merges(source, tokens)), np.uint32),
+        whole_piece=row is not None and row.whole_piece,
+        splitters=splitters(pattern) if row is None else splitters(row.pattern),  # type: ignore[arg-type]
+        added_tokens=tuple(added),
+        post=post(source, add_bos=row is not None and row.add_bos),
+        metadata=metadata(source),
+    )
+
+
+def merges(source: Source, tokens: Mapping[str, tuple[bytes, int]]) -> Iterator[tuple[int, int, int]]:
+    """The ids of each merge."""
+    for at, line in enumerate(source.texts("merges")):
+        left, _, right = line.partition(" ")
+        for text in (left, right, left + right):
+            if text not in tokens:
+                source.fail(f"merges[{at}]", f"{text[:40]!r} of {line[:80]!r} is not among the tokens")
+        yield tokens[left][1], tokens[right][1], tokens[left + right][1]
+
+
+def hole(id: int) -> str:
+    """What stands where there is no token."""
+    return f"[PAD{id}]"
+
+
+def post(source: Source, add_bos: bool) -> tuple[Step, ...]:
+    """What stands around a text."""
+    contents = source.tokens()
+    ends: list[tuple[int, str] | None] = []
+    for name, default in (("bos", add_bos), ("eos", False)):
+        id = source.id(f"{name}_token_id", len(contents))
+        asked = source.flag(f"add_{name}_token", default)
+        if asked and id is None and f"{KEYS}add_{name}_token" in source.found:
+            source.fail(f"add_{name}_token", f"there is no {name}_token_id")
+        ends.append((id, contents[id]) if asked and id is not None else None)
+        source.around |= {name} if ends[-1] else set()
+    return template(*ends) if any(ends) else ()
+
+
+def template(bos: tuple[int, str] | None, eos: tuple[int, str] | None) -> tuple[Step, ...]:
+    """The step that puts these tokens around each text."""
+
+    def around(text: str, type_id: int) -> list[list[Any]]:
+        before = [[bos[1], True, type_id]] if bos else []
+        behind = [[eos[1], True, type_id]] if eos else []
+        return [*before, [text, False, type_id], *behind]
+
+    tokens = {content: [[id], [content]] for id, content in filter(None, (bos, eos))}
+    options = {"single": around("A", 0), "pair": [*around("A", 0), *around("B", 1)], "special_tokens": tokens}
+    return (Step("template", tuple(sorted(options.items()))),)
+
+
+def metadata(source: Source, *more_said: str) -> dict[str, str]:
+    """What the file says beside the tokenizer: ids with a meaning, and the template of chats."""
+    own = source.found.get(OWN, b"{}")
+    try:
+        kept = json.loads(own)
+    except (TypeError, ValueError):
+        kept = None
+    if not isinstance(kept, dict) or not all(isinstance(value, str) for value in kept.values()):
+        raise FormatError(source.path, OWN, f"expected a JSON object of texts, not {str(own)[:40]!r}")
+    said = {KEYS + name for name in (*SAID, *more_said)}
+    said |= {f"{KEYS}{side}_token_id" for side in ("bos", "eos") if side in source.around}
+    more: dict[str, Any] = {}
+    for name, value in source.found.items():
+        if name.startswith("tokenizer.") and name not in said and isinstance(value, (bool, int, bytes)):
+            more[name] = decoded(value, source.path, name) if isinstance(value, bytes) else value
+    return {**kept, **({"gguf": dump_json(more)} if more else {})}
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
+    """A file with the tokenizer and no weights."""
+    gguf = package()
+    is_characters = model.unit == "char"
+    holds = (*HOLDS, "byte_fallback", "decoders", "normalizers", "scores", "unknown_id") if is_characters else HOLDS
+    refuse_losses(model, NAME, allow_loss, holds=holds)
+    entries, architecture = (character_entries, "llama") if is_characters else (byte_entries, "gpt2")
+    given = entries(model)
+    given.update(ends_of(model))
+    more, own = metadata_of(model, allow_loss)
+    given.update({name: value for name, value in more.items() if given.get(name, value) == value})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokenizer.gguf"
+        writer = gguf.GGUFWriter(path, architecture)
+        for name, value in {**given, **({OWN: own} if own else {})}.items():
+            add(gguf, writer, name, value)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.close()
+        return path.read_bytes()
+
+
+def package() -> Any:
+    """The package that writes such files."""
+    try:
+        import gguf
+    except ImportError:
+        raise ImportError("to save GGUF files the package gguf is needed; pip install 'toksmith[gguf]'") from None
+    return gguf
+
+
+def add(gguf: Any, writer: Any, name: str, value: Any) -> None:
+    """Adds a value under its name."""
+    kinds = gguf.GGUFValueType
+    if isinstance(value, bool):
+        writer.add_bool(name, value)
+    elif isinstance(value, int):
+        writer.add_uint32(name, value)
+    elif isinstance(value, str):
+        writer.add_string(name, value)
+    elif value:
+        inner = kinds.UINT8 if isinstance(value, bytes) else kinds.get_type(value[0])
+        writer.add_key_value(name, value, kinds.ARRAY, sub_type=inner)
+
+
+def byte_entries(model: Model) -> dict[str, Any]:
+    """The values of a model of bytes."""
+    whole_piece, pre = pre_of(model)
+    rows = model.vocab.recover_merges() if whole_piece else pair_merges(model, NAME)
+    by_id = dict(zip(model.ids.tolist(), map(spelt, model.tokens), strict=True))
+    contents = set(by_id.values())
+    entries: dict[int, tuple[str, int]] = {id: (text, NORMAL) for id, text in by_id.items()}
+    for token in model.added_tokens:
+        if token != AddedToken(token.content, token.id, special=token.special):
+            raise CannotRepresent(NAME, "added_tokens", f"{token.content!r} has flags, and there is no place for them")
+        if token.id in entries or token.content in contents:
+            problem = f"{token.content!r} (id {token.id}) would be taken for another token, which is written like it"
+            raise CannotRepresent(NAME, "added_tokens", problem)
+        entries[token.id] = (token.content, CONTROL if token.special else USER_DEFINED)
+        contents.add(token.content)
+    rows_by_id = [entries.get(id, (hole(id), UNUSED)) for id in range(model.vocab_size)]
+    if any(entry[1] == UNUSED and entry[0] in contents for entry in rows_by_id):
+        raise CannotRepresent(NAME, "ids", "a token is written like what stands for an id without one")
+    return {
+        f"{KEYS}model": "gpt2",
+        f"{KEYS}pre": pre,
+        f"{KEYS}tokens": [checked(content) for content, _ in rows_by_id],
+        f"{KEYS}token_type": [kind for _, kind in rows_by_id],
+        f"{KEYS}merges": [f"{by_id[left]} {by_id[right]}" for left, right, _ in rows.tolist()],
+    }
+
+
+def checked(content: str) -> str:
+    """The content of a token, if UTF-8 can hold it."""
+    try:
+        content.encode()
+    except UnicodeEncodeError as error:
+        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot hold a lone surrogate") from error
+    return content
+
+
+def pre_of(model: Model) -> tuple[bool, str]:
+    """Whether whole pieces are looked up, and the name for how the model splits.
+
+    A model that looks them up can do without where merging makes all its tokens, which is looked at later.
+    """
+    same = {patterns()[name].regexes: patterns()[other].regexes for name, other in SAME.items()}
+    own = tuple(step["pattern"] for step in model.splitters)
+    own = same.get(own, own)
+    found = [
+        (row.whole_piece, name)
+        for name, row in PRES.items()
+        if tuple(step["pattern"] for step in splitters(row.pattern)) == own
+    ]
+    fitting = [each for each in found if each[0] == model.whole_piece] or [each for each in found if not each[0]]
+    if not fitting:
+        shown = ", ".join(map(repr, own)) or "no pattern at all"
+        why = "with the lookup of whole pieces only" if found else "none"
+        problem = f"a text is split by what a name says, and llama.cpp has {why} for {shown[:200]}"
+        raise CannotRepresent(NAME, "splitters", problem)
+    return fitting[0]
+
+
+def ends_of(model: Model) -> dict[str, Any]:
+    """What stands around a text, as values."""
+    given: dict[str, Any] = {f"{KEYS}add_bos_token": False, f"{KEYS}add_eos_token": False}
+    if not model.post:
+        return given
+    problem = "one token before a text and one behind it can be said there, and nothing else"
+    if len(model.post) != 1 or model.post[0].kind != "template":
+        raise CannotRepresent(NAME, "post", problem)
+    step = model.post[0]
+    names = [name for name, is_special, _ in step["single"] if is_special]
+    places = [name for name, _, _ in step["single"]]
+    ids = {name: each[0][0] for name, each in step["special_tokens"].items()}
+    sides: dict[str, tuple[int, str]] = {}
+    for name in names:
+        sides["bos" if places.index(name) < places.index("A") else "eos"] = (ids[name], name)
+    if "A" not in places or (step,) != template(sides.get("bos"), sides.get("eos")):
+        raise CannotRepresent(NAME, "post", problem)
+    for side, (id, _) in sides.items():
+        given |= {f"{KEYS}add_{side}_token": True, f"{KEYS}{side}_token_id": id}
+    return given
+
+
+def metadata_of(model: Model, allow_loss: Collection[str]) -> tuple[dict[str, Any], str]:
+    """The values that the metadata hold, and all other metadata as JSON."""
+    if "metadata" in allow_loss:
+        return {}, ""
+    rest = dict(model.metadata)
+    try:
+        more = json.loads(rest.pop("gguf", "{}"))
+    except ValueError:
+        more = None
+    fine = isinstance(more, dict) and all(
+        name.startswith("tokenizer.") and (isinstance(value, str) or (isinstance(value, int) and 0 <= value < 1 << 32))
+        for name, value in more.items()
+    )
+    if not fine:
+        raise InvalidOption("metadata", model.metadata["gguf"], "a JSON object, as loading such a file makes it")
+    return more, dump_json(rest) if rest else ""

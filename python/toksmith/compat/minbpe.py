@@ -1,0 +1,331 @@
+r"""minbpe's interface: `BasicTokenizer`, `RegexTokenizer`, `GPT4Tokenizer` and its helpers, on the engine of this package.
+
+`from toksmith.compat import minbpe` stands for `import minbpe`. What differs: what a pattern does not cover is a piece of
+its own here, and is dropped there; a loaded model splits by the pattern of its file, where minbpe goes on with the one
+that the tokenizer was made with; patterns are in the Rust dialect, whose classes are those of Unicode 16; a file holds no
+special token with a space, and is written as UTF-8 on every platform.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+
+from .. import _formats
+from .._encodings import published
+from .._formats import FORMATS, UNSET
+from .._model import AddedToken, Model, TokenTable
+from .._patterns import patterns, splitters
+from .._tokenizer import Tokenizer as Engine
+from .._training import train
+
+__all__ = [
+    "BasicTokenizer",
+    "GPT4Tokenizer",
+    "RegexTokenizer",
+    "Tokenizer",
+    "get_stats",
+    "merge",
+    "render_token",
+    "replace_control_characters",
+]
+
+Pair = tuple[int, int]
+
+GPT2_SPLIT_PATTERN = patterns()["gpt2_original"].regexes[0]
+GPT4_SPLIT_PATTERN = patterns()["cl100k_minbpe"].regexes[0]
+
+
+def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
+    """How often each pair of neighbours stands in a list, added to `counts` if it is given.
+
+    >>> get_stats([1, 2, 3, 1, 2])
+    {(1, 2): 2, (2, 3): 1, (3, 1): 1}
+    """
+    counts = {} if counts is None else counts
+    for pair in itertools.pairwise(ids):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def merge(ids: list[int], pair: Pair, idx: int) -> list[int]:
+    """The list with a new id for each occurrence of a pair, from the left.
+
+    >>> merge([1, 2, 3, 1, 2], (1, 2), 4)
+    [4, 3, 4]
+    """
+    merged: list[int] = []
+    at = 0
+    while at < len(ids):
+        found = (*ids[at : at + 2],) == pair
+        merged.append(idx if found else ids[at])
+        at += 2 if found else 1
+    return merged
+
+
+def replace_control_characters(s: str) -> str:
+    """The text with characters of Unicode's categories C as their escapes."""
+    return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in s)
+
+
+def render_token(t: bytes) -> str:
+    """A token as people may see it."""
+    return replace_control_characters(t.decode("utf-8", errors="replace"))
+
+
+class Tokenizer:
+    """What the three have in common.
+
+    Attributes:
+        merges: The id that each pair becomes, in the order in which they were learnt.
+        pattern: The regex that splits texts; "" for none.
+        special_tokens: Their ids by content.
+        vocab: The bytes of each id.
+    """
+
+    def __init__(self) -> None:
+        self.merges: dict[Pair, int] = {}
+        self.pattern = ""
+        self.special_tokens: dict[str, int] = {}
+        self.vocab = self._build_vocab()
+        self._engine: tuple[dict[Pair, int], int, str, Engine] | None = None
+
+    def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
+        """Learns merges from a text, until there are `vocab_size` tokens.
+
+        Ties go to the pair that comes first in the text as it stands.
+
+        Raises:
+            AssertionError: `vocab_size` is below 256.
+            ValueError: There is no pair left before so many tokens are learnt.
+        """
+        raise NotImplementedError
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        raise NotImplementedError
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; bytes that are no UTF-8 become U+FFFD."""
+        raise NotImplementedError
+
+    def save(self, file_prefix: str | os.PathLike[str]) -> None:
+        """Writes `file_prefix.model`, which can be loaded, and `file_prefix.vocab` for people."""
+        model, vocab = FORMATS["minbpe"].save(self._model())
+        _formats.write_file(os.fspath(file_prefix) + ".model", model)  # type: ignore[arg-type]
+        _formats.write_file(os.fspath(file_prefix) + ".vocab", vocab)  # type: ignore[arg-type]
+
+    def load(self, model_file: str | os.PathLike[str]) -> None:
+        """Becomes what a `.model` file holds.
+
+        Raises:
+            AssertionError: The file has another name.
+            FormatError: It holds something else.
+        """
+        assert os.fspath(model_file).endswith(".model")
+        model = _formats.read(model_file, format="minbpe", pattern=UNSET)
+        self.merges = merges_of(model)
+        self.pattern = model.splitters[0]["pattern"] if model.splitters else ""
+        self.special_tokens = dict(model.special_tokens)
+        self.vocab = self._build_vocab()
+
+    def _build_vocab(self) -> dict[int, bytes]:
+        vocab = {byte: bytes([byte]) for byte in range(256)}
+        for (left, right), id in self.merges.items():
+            vocab[id] = vocab[left] + vocab[right]
+        return vocab | {id: content.encode() for content, id in self.special_tokens.items()}
+
+    def _model(self, special: bool = True) -> Model:
+        """The model of the merges as they are now."""
+        vocab = {byte: bytes([byte]) for byte in range(256)}
+        for (left, right), id in self.merges.items():
+            vocab[id] = vocab[left] + vocab[right]
+        tokens = self.special_tokens.items() if special else ()
+        return Model(
+            TokenTable.of(vocab.values()),
+            np.array(list(vocab), np.uint32),
+            merges=np.array([(*pair, id) for pair, id in self.merges.items()], np.uint32),
+            splitters=splitters(self.pattern or None),
+            added_tokens=tuple(AddedToken(content, id) for content, id in tokens),
+        )
+
+    def _run(self) -> Engine:
+        """The engine for the merges and the pattern as they are now, without special tokens."""
+        made = self._engine
+        if made is None or made[0] is not self.merges or made[1:3] != (len(self.merges), self.pattern):
+            self._engine = made = (self.merges, len(self.merges), self.pattern, Engine(self._model(special=False)))
+        return made[3]
+
+    def _learn(self, text: str, vocab_size: int, verbose: bool) -> None:
+        assert vocab_size >= 256
+        wanted = vocab_size - 256
+        text.encode()  # a lone surrogate is an error
+        tok = train([text], merges=wanted, pattern=self.pattern or None, ties="first_seen", progress=False)
+        learnt = merges_of(tok.model)
+        if len(learnt) < wanted:
+            raise ValueError(f"no pair is left after {len(learnt)} merges, and vocab_size asks for {wanted}")
+        self.merges = learnt
+        self.vocab = {byte: bytes([byte]) for byte in range(256)}
+        counts = tok.model.training.counts.tolist() if tok.model.training else []
+        for number, (pair, id) in enumerate(learnt.items()):
+            self.vocab[id] = self.vocab[pair[0]] + self.vocab[pair[1]]
+            if verbose:
+                told = f"({self.vocab[id]!r}) had {counts[number]} occurrences"
+                print(f"merge {number + 1}/{wanted}: {pair} -> {id} {told}")
+
+
+def merges_of(model: Model) -> dict[Pair, int]:
+    """The id that each pair of a model becomes, in rank order."""
+    return {(left, right): id for left, right, id in model.merges.tolist()}
+
+
+class BasicTokenizer(Tokenizer):
+    """Byte-pair encoding of whole texts.
+
+    >>> tok = BasicTokenizer()
+    >>> tok.train("aaabdaaabac", 256 + 3)
+    >>> tok.encode("aaabdaaabac"), tok.decode([258, 100])
+    ([258, 100, 258, 97, 99], 'aaabd')
+    """
+
+    def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
+        """See `Tokenizer.train`."""
+        self._learn(text, vocab_size, verbose)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        return self._run().encode(text, special="text", errors="strict")
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; KeyError for one that there is not."""
+        return b"".join(self.vocab[id] for id in ids).decode("utf-8", errors="replace")
+
+
+class RegexTokenizer(Tokenizer):
+    """Byte-pair encoding of the pieces that a regex finds, with special tokens.
+
+    Args:
+        pattern: The regex; None for GPT-4's.
+
+    >>> tok = RegexTokenizer()
+    >>> tok.register_special_tokens({"<|end|>": 300})
+    >>> tok.encode("a<|end|>", allowed_special="all")
+    [97, 300]
+    """
+
+    def __init__(self, pattern: str | None = None) -> None:
+        super().__init__()
+        self.pattern = GPT4_SPLIT_PATTERN if pattern is None else pattern
+        self.inverse_special_tokens: dict[int, str] = {}
+
+    def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
+        """See `Tokenizer.train`; no merge crosses a piece."""
+        self._learn(text, vocab_size, verbose)
+
+    def load(self, model_file: str | os.PathLike[str]) -> None:
+        """See `Tokenizer.load`; the file's pattern is the tokenizer's from now on."""
+        super().load(model_file)
+        self.inverse_special_tokens = {id: content for content, id in self.special_tokens.items()}
+
+    def register_special_tokens(self, special_tokens: Mapping[str, int]) -> None:
+        """Makes these the special tokens: ids by content."""
+        self.special_tokens = dict(special_tokens)
+        self.inverse_special_tokens = {id: content for content, id in special_tokens.items()}
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is special."""
+        return self._run().encode(text, special="text", errors="strict")
+
+    def encode(self, text: str, allowed_special: str | Collection[str] = "none_raise") -> list[int]:
+        """The ids of a text.
+
+        Args:
+            allowed_special: The special tokens that are found: "all", "none", a set of them, or "none_raise", with which
+                a text must spell none.
+        Raises:
+            AssertionError: The text spells a special token, with "none_raise".
+            ValueError: Another value.
+        """
+        if allowed_special == "all":
+            special = self.special_tokens
+        elif allowed_special == "none":
+            special = {}
+        elif allowed_special == "none_raise":
+            special = {}
+            assert all(token not in text for token in self.special_tokens)
+        elif isinstance(allowed_special, (set, frozenset)):
+            special = {content: id for content, id in self.special_tokens.items() if content in allowed_special}
+        else:
+            raise ValueError(f"allowed_special={allowed_special!r} is none of 'all', 'none', 'none_raise' and a set")
+        if not special:
+            return self.encode_ordinary(text)
+        ids: list[int] = []
+        for part in re.split("(" + "|".join(map(re.escape, special)) + ")", text):
+            ids += [special[part]] if part in special else self.encode_ordinary(part)
+        return ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; ValueError for one that there is not."""
+        parts = []
+        for id in ids:
+            if id in self.vocab:
+                parts.append(self.vocab[id])
+            elif id in self.inverse_special_tokens:
+                parts.append(self.inverse_special_tokens[id].encode())
+            else:
+                raise ValueError(f"invalid token id: {id}")
+        return b"".join(parts).decode("utf-8", errors="replace")
+
+
+class GPT4Tokenizer(RegexTokenizer):
+    """GPT-4's tokenizer: the merges of the published encoding `cl100k_base`, which must be there or is downloaded.
+
+    The ids of single bytes are permuted (`byte_shuffle`), and tokens in `vocab` are spelt in permuted bytes, as there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(pattern=GPT4_SPLIT_PATTERN)
+        model = published("cl100k_base")
+        self.merges = {(left, right): id for left, right, id in model.vocab.recover_merges().tolist()}
+        ids = {token: id for token, id in zip(model.tokens, model.ids.tolist(), strict=True) if len(token) == 1}
+        self.byte_shuffle = {byte: ids[bytes([byte])] for byte in range(256)}
+        self.inverse_byte_shuffle = {id: byte for byte, id in self.byte_shuffle.items()}
+        self.vocab = self._build_vocab()
+        self._own = Engine(model)
+        self.register_special_tokens(model.special_tokens)
+
+    def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
+        """Not to be had: it is trained."""
+        raise NotImplementedError
+
+    def save(self, file_prefix: str | os.PathLike[str]) -> None:
+        """Not to be had: minbpe's files have no place for permuted bytes. See `toksmith.convert` for other formats."""
+        raise NotImplementedError("GPT4Tokenizer cannot be saved.")
+
+    def load(self, model_file: str | os.PathLike[str]) -> None:
+        """Not to be had: it is loaded."""
+        raise NotImplementedError("GPT4Tokenizer cannot be loaded.")
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is special."""
+        return self._own.encode(text, special="text", errors="strict")
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; KeyError for one that there is not, special tokens among them."""
+        shuffled = b"".join(self.vocab[id] for id in ids)
+        return bytes(self.inverse_byte_shuffle[byte] for byte in shuffled).decode("utf-8", errors="replace")
+
+    def save_vocab(self, vocab_file: str | os.PathLike[str]) -> None:
+        """Writes what people may want to see of the tokens."""
+        pairs = {id: pair for pair, id in self.merges.items()}
+        own = {id: bytes(self.inverse_byte_shuffle[byte] for byte in token) for id, token in self.vocab.items()}
+        lines = []
+        for id, token in own.items():
+            parts = "".join(f"[{render_token(own[part])}]" for part in pairs.get(id, ()))
+            lines.append(f"{parts} -> [{render_token(token)}] {id}" if parts else f"[{render_token(token)}] {id}")
+        _formats.write_file(vocab_file, "".join(f"{line}\n" for line in lines).encode())

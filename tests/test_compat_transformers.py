@@ -1,0 +1,268 @@
+"""transformers on what is exported, and our slow class beside its fast one: the same ids, masks, types, padding and texts."""
+
+import copy
+import itertools
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hard_texts import HARD_TEXTS
+from peers import imported_transformers, scalar
+
+import toksmith
+from toksmith import AddedToken, CannotRepresent, InvalidOption, Step, Tokenizer, UnknownId
+
+transformers = imported_transformers()
+from toksmith.compat.transformers import ToksmithTokenizer, export
+
+TEXT = "low lower lowest slow it's 12 newer, hello world. The lower the newer. " * 3
+TEXTS = [scalar(text) for text in HARD_TEXTS.values()] + ["low<|e|>er <s> x", "xx lower", "  <|e|>  "]
+WITH_MASKS = {"return_special_tokens_mask": True, "return_token_type_ids": True}
+NAMES = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask")
+
+
+def trained(**fields: Any) -> Tokenizer:
+    import dataclasses
+
+    tok = toksmith.train(TEXT, merges=30, pattern="llama3", special_tokens=["<|e|>", "<s>", "<pad>"])
+    return Tokenizer(dataclasses.replace(tok.model, **fields)) if fields else tok
+
+
+def template(bos: int, eos: int) -> Step:
+    tokens = {"<s>": [[bos], ["<s>"]], "<|e|>": [[eos], ["<|e|>"]]}
+    single = [["<s>", True, 0], ["A", False, 0], ["<|e|>", True, 0]]
+    pair = [*single, ["B", False, 1], ["<|e|>", True, 1]]
+    return Step("template", (("pair", pair), ("single", single), ("special_tokens", tokens)))
+
+
+def framed() -> Tokenizer:
+    """With tokens around texts, a token that is not special, and a normalizer."""
+    tok = trained()
+    e, s = tok.token_id("<|e|>"), tok.token_id("<s>")
+    added = (*tok.model.added_tokens, AddedToken("xx", 400 - 400 + tok.vocab_size, special=False))
+    return trained(post=(template(s, e),), normalizers=(Step("nfc"),), added_tokens=added)
+
+
+TOKS: dict[str, Callable[[], Tokenizer]] = {"plain": trained, "framed": framed}
+
+
+@pytest.fixture(scope="module", params=TOKS)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Tokenizer]:
+    """The fast class on an export, our slow class, and what both are made of."""
+    tok = TOKS[request.param]()
+    folder = tmp_path_factory.mktemp("export")
+    named = {"eos_token": "<|e|>", "pad_token": "<pad>"}
+    export(tok, folder, **named)
+    fast = transformers.PreTrainedTokenizerFast.from_pretrained(str(folder))
+    return fast, ToksmithTokenizer(tok, **named), tok
+
+
+def test_the_fast_class_gives_our_ids(pair: Any) -> None:
+    fast, _, tok = pair
+    assert fast.is_fast and len(fast) == len(tok)
+    for text in TEXTS:
+        assert fast.encode(text, add_special_tokens=False) == tok.encode(text, special="allow"), text
+        assert fast.encode(text) == tok.encode(text, special="allow", add_special_tokens=True), text
+    assert (fast.eos_token, fast.pad_token) == ("<|e|>", "<pad>")
+
+
+def test_auto_tokenizer_finds_an_export(tmp_path: Path) -> None:
+    tok = trained()
+    paths = export(tok, tmp_path / "new", eos_token="<|e|>", model_max_length=77)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(Path(path).name for path in paths)
+    fast = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "new"))
+    assert fast.encode("low lower") == tok.encode("low lower") and fast.model_max_length == 77
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "a text": {},
+    "without what is put around": {"add_special_tokens": False},
+    "truncated": {"truncation": True, "max_length": 5},
+    "padded": {"padding": "max_length", "max_length": 12},
+    "padded to a multiple": {"padding": True, "pad_to_multiple_of": 8},
+    "both": {"padding": "max_length", "truncation": True, "max_length": 6},
+    "padded on the left": {"padding": "max_length", "max_length": 9, "padding_side": "left", "truncation": True},
+    "special tokens as text": {"split_special_tokens": True},
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_slow_class_does_what_the_fast_one_does(pair: Any, call: str) -> None:
+    fast, slow, _ = pair
+    options = CALLS[call] | WITH_MASKS
+    for text in TEXTS:
+        if text or "padding" not in options:
+            same(fast(text, **options), slow(text, **options), (text, call))
+    batch = [text for text in TEXTS if text]
+    same(fast(batch, **options), slow(batch, **options), call)
+    if (
+        "truncation" not in options
+    ):  # of two texts, the slow and the fast class of transformers cut the longer one otherwise
+        pairs = list(zip(batch, reversed(batch), strict=True))
+        same(fast(pairs, **options), slow(pairs, **options), call)
+        same(fast(*zip(*pairs, strict=True), **options), slow(*map(list, zip(*pairs, strict=True)), **options), call)
+
+
+def same(expected: Any, found: Any, said: Any) -> None:
+    for name in NAMES:
+        assert expected[name] == found[name], (name, said)
+
+
+def test_pairs_are_cut_by_strategies(pair: Any) -> None:
+    fast, slow, _ = pair
+    one, two = "low lower lowest slow", "newer hello world, hello"
+    for strategy, length in itertools.product(("only_first", "only_second"), (14, 12)):
+        options = {"truncation": strategy, "max_length": length} | WITH_MASKS
+        same(fast(one, two, **options), slow(one, two, **options), strategy)
+
+
+def test_tensors(pair: Any) -> None:
+    fast, slow, _ = pair
+    for given in ("low lower", ["low lower", "slow"]):
+        expected = fast(given, padding=True, return_tensors="np")
+        found = slow(given, padding=True, return_tensors="np")
+        for name in ("input_ids", "attention_mask"):
+            assert isinstance(found[name], np.ndarray) and np.array_equal(found[name], expected[name])
+
+
+def test_offsets(pair: Any) -> None:
+    fast, slow, tok = pair
+    text = "low lowér, slow<|e|> newer"
+    options: dict[str, Any] = {"return_offsets_mapping": True, "padding": "max_length", "max_length": 40}
+    expected, found = fast(text, **options), slow(text, **options)
+    assert found["input_ids"] == expected["input_ids"] and found["offset_mapping"] == expected["offset_mapping"]
+    cut = slow(text, return_offsets_mapping=True, truncation=True, max_length=4)
+    assert (
+        cut["offset_mapping"]
+        == fast(text, return_offsets_mapping=True, truncation=True, max_length=4)["offset_mapping"]
+    )
+    words = slow(["low", "lower"], is_split_into_words=True, return_offsets_mapping=True, add_special_tokens=False)
+    own = [tok.encode_with_offsets(word) for word in ("low", "lower")]
+    assert words["offset_mapping"] == [span for each in own for span in each.spans]
+    batch = slow([text, "x"], return_offsets_mapping=True, padding=True, padding_side="left")
+    assert len(batch["offset_mapping"][0]) == len(batch["offset_mapping"][1]) and batch["offset_mapping"][1][0] == (
+        0,
+        0,
+    )
+    with pytest.raises(ValueError, match="needs texts"):
+        slow([1, 2], return_offsets_mapping=True)
+
+
+def test_decoding(pair: Any) -> None:
+    fast, slow, tok = pair
+    for text in TEXTS:
+        ids = slow.encode(text)
+        for skip in (False, True):
+            assert slow.decode(ids, skip_special_tokens=skip) == fast.decode(ids, skip_special_tokens=skip)
+    rows = [slow.encode("low"), slow.encode("slow")]
+    assert slow.batch_decode(rows) == fast.batch_decode(rows)
+    assert slow.decode(np.array(rows[0])) == fast.decode(rows[0]) and slow.decode(rows[0][0]) == fast.decode(rows[0][0])
+    with pytest.raises(UnknownId):
+        slow.decode([tok.vocab_size])
+
+
+def test_tokens_are_shown_as_there(pair: Any) -> None:
+    fast, slow, tok = pair
+    assert slow.get_vocab() == fast.get_vocab() and len(slow) == len(fast) and slow.vocab_size == fast.vocab_size
+    for text in TEXTS:
+        assert slow.tokenize(text) == fast.tokenize(text)
+        assert slow.tokenize(text, add_special_tokens=True) == fast.tokenize(text, add_special_tokens=True)
+    tokens = slow.tokenize("low lower é")
+    assert slow.convert_tokens_to_ids(tokens) == tok.encode("low lower é") == fast.convert_tokens_to_ids(tokens)
+    assert slow.convert_ids_to_tokens(tok.encode("low lower é")) == tokens
+    assert slow.convert_tokens_to_string(tokens) == tok.decode(tok.encode("low lower é"))
+    assert slow.convert_tokens_to_ids("no such token") is None
+    assert set(slow.all_special_tokens) == set(tok.special_tokens), (
+        "the fast class knows only of those that have a name"
+    )
+    assert slow([tokens, [97, 98]])["input_ids"] == [slow.encode("low lower é"), slow.encode("ab")]
+
+
+def test_special_tokens_around(pair: Any) -> None:
+    fast, slow, tok = pair
+    assert slow.num_special_tokens_to_add() == fast.num_special_tokens_to_add()
+    assert slow.num_special_tokens_to_add(pair=True) == fast.num_special_tokens_to_add(pair=True)
+    assert slow.build_inputs_with_special_tokens([1, 2]) == tok.post_process([1, 2])
+    assert slow.build_inputs_with_special_tokens([1], [2]) == tok.post_process([1], [2])
+    ids = slow.encode("low")
+    mask = slow.get_special_tokens_mask(ids, already_has_special_tokens=True)
+    assert mask == [int(id in slow.all_special_ids) for id in ids]
+
+
+def test_a_batch_may_be_empty(pair: Any) -> None:
+    _, slow, _ = pair
+    assert slow([])["input_ids"] == [] and slow("")["input_ids"] == slow.build_inputs_with_special_tokens([])
+    assert slow("", padding="max_length", max_length=5)["input_ids"][-1] == slow.pad_token_id
+
+
+def test_what_is_cut_off_is_given_back(pair: Any) -> None:
+    _, slow, tok = pair
+    around = slow.num_special_tokens_to_add()
+    found = slow("low lower lowest", truncation=True, max_length=around + 2, return_overflowing_tokens=True, stride=1)
+    ids = tok.encode("low lower lowest")
+    assert found["overflowing_tokens"] == ids[1:] and found["num_truncated_tokens"] == len(ids) - 2
+    assert found["attention_mask"] == [1] * (around + 2)
+    assert slow("low", return_length=True)["length"] == len(slow.encode("low"))
+
+
+def test_tokens_are_added() -> None:
+    slow = ToksmithTokenizer(trained())
+    size = len(slow)
+    assert slow.add_tokens(["<new>", "low", "<new>"]) == 1 and len(slow) == size + 1
+    assert slow.encode("<new>low") == [size, slow.tokenizer.token_id("low")]
+    assert (
+        slow.add_special_tokens({"pad_token": "[PAD]", "mask_token": transformers.AddedToken("[M]", lstrip=True)}) == 2
+    )
+    assert slow.pad_token_id == size + 1 and slow.encode("a  [M]") == [97, size + 2]
+    assert slow.decode([97, size + 1], skip_special_tokens=True) == "a"
+    assert trained() == Tokenizer(trained().model), "the tokenizer that it was made of is what it was"
+
+
+def test_it_is_saved_and_loaded(pair: Any, tmp_path: Path) -> None:
+    _, slow, tok = pair
+    slow.save_pretrained(str(tmp_path))
+    assert (tmp_path / "tokenizer.toksmith").is_file()
+    again = ToksmithTokenizer.from_pretrained(str(tmp_path))
+    assert again.tokenizer == tok and again.pad_token == "<pad>"
+    for other in (again, pickle.loads(pickle.dumps(slow)), copy.deepcopy(slow)):
+        assert other("low lower<|e|>")["input_ids"] == slow("low lower<|e|>")["input_ids"]
+    assert ToksmithTokenizer(vocab_file=tmp_path / "tokenizer.toksmith").tokenizer == tok
+
+
+def test_batches_are_collated(pair: Any) -> None:
+    _, slow, _ = pair
+    rows = [slow("low lower"), slow("slow")]
+    batch = slow.pad(rows, return_tensors="np")
+    assert batch["input_ids"].shape == batch["attention_mask"].shape
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="eos_token"):
+        export(trained(), tmp_path, eos_token="<no>")
+    with pytest.raises(CannotRepresent):
+        export(toksmith.train("a b", kind="words", pattern=r"\w+|\W+"), tmp_path)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(InvalidOption, match="vocab_file"):
+        ToksmithTokenizer()
+    with pytest.raises(ValueError, match="same length"):
+        ToksmithTokenizer(trained())(["a"], ["a", "b"])
+    with pytest.raises(NotImplementedError):
+        ToksmithTokenizer(trained())("a", sanitize_control_tokens=True)
+    with pytest.raises(TypeError, match="expected a text"):
+        ToksmithTokenizer(trained()).encode(7)
+
+
+def test_padding_of_the_file_is_the_default(tmp_path: Path) -> None:
+    options = {"length": None, "side": "left", "multiple_of": None, "id": 288, "type_id": 0, "token": "<pad>"}
+    tok = trained(post=(Step("pad", tuple(sorted(options.items()))),))
+    slow = ToksmithTokenizer(tok)
+    assert (slow.padding_side, slow.pad_token) == ("left", "<pad>")
+    export(tok, tmp_path)
+    assert json.loads((tmp_path / "tokenizer_config.json").read_text())["pad_token"] == "<pad>"
+    fast = transformers.PreTrainedTokenizerFast.from_pretrained(str(tmp_path))
+    batch = ["low", "low lower slow"]
+    assert slow(batch, padding=True)["input_ids"] == fast(batch, padding=True)["input_ids"]

@@ -1,0 +1,123 @@
+"""Every vocabulary through every pair of formats that can hold it: the same ids on hard texts, and refusals that name a field.
+
+The published vocabularies are cut down to their first tokens, so that all pairs are seen in seconds; whole ones take
+minutes, with TOKSMITH_EXHAUSTIVE=1.
+"""
+
+import dataclasses
+import itertools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hard_texts import HARD_TEXTS
+from test_format_rows import scored
+
+import toksmith
+from toksmith import CannotRepresent, Model, Tokenizer, TokenTable, _convert
+from toksmith._formats import FORMATS, UNSET, Part
+
+WHOLE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
+TOKENS = 1 << 24 if WHOLE else 1500
+FIELDS = {field.name for field in dataclasses.fields(Model)}
+TEXTS = [*HARD_TEXTS.values(), *_convert.SAMPLE, "low lower lowest <|e|> <unk> <s> it's 1234567 слово 漢字 नमस्ते"]
+
+
+def ranks(file: str, pattern: str) -> Callable[[Path], Model]:
+    return lambda folder: first_tokens(toksmith.load(folder / file, pattern=pattern, special_tokens={}).model)
+
+
+def published(file: str, **options: Any) -> Callable[[Path], Model]:
+    return lambda folder: first_tokens(toksmith.load(folder / file, **options).model)
+
+
+def first_tokens(model: Model) -> Model:
+    """The model of its first tokens: no merge makes a token of later ones."""
+    if len(model.tokens) <= TOKENS:
+        return model
+    order = np.argsort(model.ids, kind="stable")[:TOKENS]
+    ids = model.ids[order]
+    kept = set(ids.tolist())
+    merges = [row for row in model.merges.tolist() if kept.issuperset(row)]
+    scores = None if model.scores is None else model.scores[order]
+    added = tuple(token for token in model.added_tokens if token.id <= max(kept))
+    table = TokenTable.of([model.tokens[place] for place in order.tolist()])
+    return dataclasses.replace(model, tokens=table, ids=ids, merges=merges, scores=scores, added_tokens=added)
+
+
+def trained(**options: Any) -> Callable[[Path], Model]:
+    text = "low lower lowest newest widest, it's 12 1234 don't! def f(x): return 漢字 слово Ünïcode " * 2
+    return lambda folder: toksmith.train(text, **options).model
+
+
+GPT2_LIKE = {"native", "tiktoken", "tokenizer_json", "gpt2", "tekken", "gguf"}
+RANKS = {"native", "tiktoken", "tokenizer_json", "gpt2", "tekken"}
+# What each is made of, and the formats that hold it.
+VOCABULARIES: dict[str, tuple[Callable[[Path], Model], set[str]]] = {
+    "r50k_base": (ranks("r50k_base.tiktoken", "gpt2"), GPT2_LIKE),
+    "p50k_base": (ranks("p50k_base.tiktoken", "gpt2"), GPT2_LIKE),
+    "cl100k_base": (ranks("cl100k_base.tiktoken", "cl100k"), RANKS),
+    "o200k_base": (ranks("o200k_base.tiktoken", "o200k"), GPT2_LIKE),
+    "llama3": (ranks("llama3.tiktoken", "llama3"), GPT2_LIKE),
+    "gpt2's two files": (published("encoder.json"), GPT2_LIKE),
+    "gpt2_tokenizer.json": (published("gpt2_tokenizer.json"), GPT2_LIKE),
+    "mistral_v1.model": (published("mistral_v1.model"), {"native", "sentencepiece", "gguf"}),
+    "seed merges": (published("seed_taylorswift_merges_1000.json"), {"native"}),
+    "trained, llama3": (trained(merges=40, pattern="llama3", special_tokens=["<|e|>"]), set()),
+    "trained, qwen2, two specials": (trained(merges=40, pattern="qwen2", special_tokens=["<|e|>", "<s>"]), set()),
+    "trained, a regex": (trained(merges=40, pattern=r"\w+|[^\w\s]+|\s+"), set()),
+    "trained, no pattern": (trained(merges=40, pattern=None), set()),
+    "trained, ASCII": (lambda folder: toksmith.train("low lower lowest", merges=4, unit="char", alphabet="ascii", pattern=None).model, set()),
+    "characters": (lambda folder: toksmith.train("low lower lowest", kind="chars").model, {"native", "stoi"}),
+    "words": (lambda folder: toksmith.train("low lower", kind="words", pattern=r"\w+|\W+").model, {"native"}),
+    "SentencePiece's": (lambda folder: scored(), {"native", "sentencepiece", "gguf"}),
+}  # fmt: skip
+
+
+def through(model: Model, name: str) -> Model:
+    """The model after a file of a format."""
+    row = FORMATS[name]
+    saved = row.save(model)
+    content: Any = [Part(f"x{at}", part) for at, part in enumerate(saved)][: row.reads] if row.files else saved
+    given = {"pattern": UNSET, "special_tokens": None, **_convert.arguments_of(model, row)}
+    return row.load(content, "x", **given)
+
+
+def ids_of(model: Model) -> list[list[int]]:
+    """What a model makes of the texts; of a text with an unknown character, that it is one."""
+    tok = Tokenizer(model)
+    found = []
+    for text in TEXTS:
+        try:
+            found.append(tok.encode(text, special="allow"))
+        except toksmith.NotInVocabulary as error:
+            found.append([-1, len(str(error))])
+    return found
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_every_pair_of_formats(name: str, request: pytest.FixtureRequest) -> None:
+    make, expected = VOCABULARIES[name]
+    needs_files = name.endswith(("base", "json", "model", "files", "merges")) or name == "llama3"
+    model = make(request.getfixturevalue("vocab_dir") if needs_files else Path())
+    own = ids_of(model)
+    first: dict[str, Model] = {}
+    for format in FORMATS:
+        try:
+            first[format] = through(model, format)
+        except CannotRepresent as error:
+            assert error.format == format and error.field in FIELDS, str(error)
+            continue
+        assert ids_of(first[format]) == own, format
+        assert through(first[format], format) == first[format], f"{format} does not give the same model again"
+    print(name, sorted(first))
+    assert not expected or set(first) == expected
+    for one, two in itertools.permutations(first, 2):
+        try:
+            again = through(first[one], two)
+        except CannotRepresent as error:
+            pytest.fail(f"{two} holds the vocabulary, but not what {one} makes of it: {error}")
+        assert ids_of(again) == own, (one, two)
