@@ -34,7 +34,7 @@ def learn(texts: list[bytes], count: int) -> dict[tuple[int, int], int]:
     """minbpe's training: the pair that stands most often, of equals the one that is met first."""
     rows = [list(text) for text in texts]
     merges: dict[tuple[int, int], int] = {}
-    for id in range(256, count):
+    for id in range(256, 256 + count):
         stats: dict[tuple[int, int], int] = {}
         for row in rows:
             minbpe.get_stats(row, stats)

@@ -275,12 +275,17 @@ fn heap(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, least: 
             merges_until_look = MERGES_PER_LOOK;
         }
     }
-    if vocab.unit() == Unit::Char {
+    forget(ids, starts, vocab.unit());
+    Ok(highest)
+}
+
+/// Takes out the symbols that are gone, and of characters where they start.
+fn forget(ids: &mut Vec<u32>, starts: &mut Vec<u32>, unit: Unit) {
+    if unit == Unit::Char {
         let mut own = ids.iter();
         starts.retain(|_| own.next() != Some(&GONE));
     }
     ids.retain(|&id| id != GONE);
-    Ok(highest)
 }
 
 /// Stands for a symbol that was merged into the one before it. No token has this id.

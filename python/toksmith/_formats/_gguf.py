@@ -37,8 +37,10 @@ KEYS = "tokenizer.ggml."
 OWN = "toksmith.metadata"
 HOLDS = ("added_tokens", "metadata", "post")
 # What a model says otherwise, and what the other kind of model says.
-SAID = ("model", "pre", "tokens", "token_type", "scores", "merges", "add_bos_token", "add_eos_token")
-SAID += ("add_space_prefix", "remove_extra_whitespaces", "precompiled_charsmap")
+SAID = (
+    *("model", "pre", "tokens", "token_type", "scores", "merges", "add_bos_token", "add_eos_token"),
+    *("add_space_prefix", "remove_extra_whitespaces", "precompiled_charsmap"),
+)
 DIGITS = (r"\p{N}", "gpt2_original")
 TEKKEN = (
     (

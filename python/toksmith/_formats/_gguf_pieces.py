@@ -26,7 +26,9 @@ def characters(source: Any, post: tuple[Step, ...], metadata: dict[str, str]) ->
             source.fail(name, "is missing")
     fallback = BYTE in types
     rows: list[tuple[bytes, int, float]] = []
-    added, seen, unknown = [], {}, []
+    added: list[AddedToken] = []
+    seen: dict[str, int] = {}
+    unknown: list[int] = []
     for id, (content, kind, score) in enumerate(zip(contents, types.tolist(), scores.tolist(), strict=True)):
         problem = problem_of(content, kind, score, fallback) if content else "is empty"
         if not problem and seen.setdefault(content, id) != id:
@@ -80,8 +82,8 @@ def steps(source: Any) -> tuple[Step, Step]:
 
 def character_entries(model: Model) -> dict[str, Any]:
     """The values of such a model."""
-    check_kind(model)
-    normalizer, decoder = only(model, "normalizers"), only(model, "decoders")
+    check_kind(model, "gguf")
+    normalizer, decoder = only(model, "normalizers", "gguf"), only(model, "decoders", "gguf")
     if normalizer["dummy"] == "after" or not normalizer["escape"]:
         raise CannotRepresent(
             "gguf", "normalizers", "spaces are written as ▁ there, and one is put before a text or none"
@@ -89,7 +91,7 @@ def character_entries(model: Model) -> dict[str, Any]:
     strip = "each" if normalizer["remove_extra"] else "once" if normalizer["dummy"] == "before" else "nothing"
     if dict(decoder.options) != {"strip": strip, "unknown": UNKNOWN_SURFACE}:
         raise CannotRepresent("gguf", "decoders", f"what decoding shows follows from the normalizer there: {strip!r}")
-    rows = pieces(model)
+    rows = pieces(model, "gguf")
     if model.byte_fallback and sum(kind == BYTE for _, kind, _ in rows) != 256:
         raise CannotRepresent("gguf", "byte_fallback", "there must be a token for each of the 256 bytes")
     return {

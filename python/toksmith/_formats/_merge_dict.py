@@ -18,6 +18,7 @@ from .._model import Model, TokenTable
 from .._patterns import splitters
 from ._arguments import UNSET, PatternArgument, added_tokens, refuse_losses
 from ._json import parse_json
+from ._recovered import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -94,12 +95,8 @@ def joined_tokens(pairs: Mapping[int, tuple[int, int]], first: int, path: str) -
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The merges by the ids that they make."""
     refuse_losses(model, NAME, allow_loss)
-    if model.merge_rule != "pair":
-        raise CannotRepresent(NAME, "merge_rule", "it lists the pair of each merge; the rule 'bytes' has no pairs")
-    if model.whole_piece:
-        raise CannotRepresent(NAME, "whole_piece", "a piece becomes a token by merging only")
     first = ALPHABETS[model.unit]
-    merges = model.merges.tolist()
+    merges = pair_merges(model, NAME).tolist()
     by_id = dict(zip(model.ids.tolist(), model.tokens, strict=True))
     if [by_id.get(id) for id in range(first)] != [bytes([id]) for id in range(first)]:
         raise CannotRepresent(NAME, "ids", f"the alphabet must have its own values, 0 to {first - 1}, as ids")

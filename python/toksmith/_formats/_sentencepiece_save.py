@@ -50,23 +50,23 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     return data
 
 
-def check_kind(model: Model) -> None:
+def check_kind(model: Model, format: str = NAME) -> None:
     """Raises CannotRepresent for a model that is none of characters merged by their scores."""
     needed = {"unit": "char", "merge_rule": "bytes", "whole_piece": False, "splitters": ()}
     for field, value in needed.items():
         if getattr(model, field) != value:
-            raise CannotRepresent(NAME, field, f"its byte-pair encodings have {field}={value!r}")
+            raise CannotRepresent(format, field, f"its byte-pair encodings have {field}={value!r}")
     if model.scores is None:
-        raise CannotRepresent(NAME, "scores", "there are none, and it merges by them")
+        raise CannotRepresent(format, "scores", "there are none, and it merges by them")
     if model.unknown_id is None:
-        raise CannotRepresent(NAME, "unknown_id", "there must be one")
+        raise CannotRepresent(format, "unknown_id", "there must be one")
 
 
-def only(model: Model, field: str) -> Step:
+def only(model: Model, field: str, format: str = NAME) -> Step:
     """The one step of a field, which must be SentencePiece's."""
     steps: tuple[Step, ...] = getattr(model, field)
     if len(steps) != 1 or steps[0].kind != "sentencepiece":
-        raise CannotRepresent(NAME, field, f"it has one step of its own kind, and this is {steps}")
+        raise CannotRepresent(format, field, f"it has one step of its own kind, and this is {steps}")
     return steps[0]
 
 
@@ -77,7 +77,7 @@ def name_of(model: Model, allow_loss: Collection[str]) -> str:
     return model.metadata.get("normalizer", "")
 
 
-def pieces(model: Model) -> list[tuple[str, int, float]]:
+def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
     """Content, type and score of each piece, by id."""
     rows: dict[int, tuple[str, int, float]] = {}
     contents: set[str] = set()
@@ -86,29 +86,31 @@ def pieces(model: Model) -> list[tuple[str, int, float]]:
         try:
             content = token.decode()
         except UnicodeDecodeError as error:
-            raise CannotRepresent(NAME, "tokens", f"{token!r} is not UTF-8") from error
+            raise CannotRepresent(format, "tokens", f"{token!r} is not UTF-8") from error
         is_byte = model.byte_fallback and content in BYTE_PIECES
         rows[id] = (content, BYTE if is_byte else NORMAL, score)
         contents.add(content)
     for added in model.added_tokens:
         if added.id in rows or added.content in contents:
-            raise CannotRepresent(NAME, "added_tokens", f"{added.content!r} (id {added.id}) stands for a piece already")
-        rows[added.id] = (added.content, type_of(added, model), 0.0)
+            raise CannotRepresent(
+                format, "added_tokens", f"{added.content!r} (id {added.id}) stands for a piece already"
+            )
+        rows[added.id] = (added.content, type_of(added, model, format), 0.0)
         contents.add(added.content)
     if sorted(rows) != list(range(len(rows))):
-        raise CannotRepresent(NAME, "ids", "an id is the place of its piece, and here some are missing")
+        raise CannotRepresent(format, "ids", "an id is the place of its piece, and here some are missing")
     if model.unknown_id not in {token.id for token in model.added_tokens if token.special}:
-        raise CannotRepresent(NAME, "unknown_id", "it must be the id of a special token")
+        raise CannotRepresent(format, "unknown_id", "it must be the id of a special token")
     if np.any(np.diff(model.ids.astype(np.int64)) < 0):
-        raise CannotRepresent(NAME, "ids", "the tokens must be in the order of their ids")
+        raise CannotRepresent(format, "ids", "the tokens must be in the order of their ids")
     return [rows[id] for id in range(len(rows))]
 
 
-def type_of(token: AddedToken, model: Model) -> int:
+def type_of(token: AddedToken, model: Model, format: str) -> int:
     """What SentencePiece calls such a token."""
     if token == AddedToken(token.content, token.id):
         return UNKNOWN if token.id == model.unknown_id else CONTROL
     if token == AddedToken(token.content, token.id, special=False, normalized=True):
         return USER_DEFINED
     problem = f"{token.content!r} has flags that are neither a control token's nor a user-defined one's"
-    raise CannotRepresent(NAME, "added_tokens", problem)
+    raise CannotRepresent(format, "added_tokens", problem)

@@ -53,6 +53,8 @@ OLD_SPECIAL_TOKENS = [
 ]
 CONFIG = ("pattern", "num_vocab_tokens", "default_vocab_size", "default_num_special_tokens", "version")
 OWN = ("config", "vocab", "special_tokens")
+# What a file says beside the tokenizer where the model holds nothing of it.
+USUAL: Mapping[str, Any] = {"config": {"version": "v7"}}
 
 
 def sniff(data: bytes, path: str) -> bool:
@@ -80,6 +82,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     added = checked_special(value.get("special_tokens"), reserved, path)
     more = {name: item for name, item in value.items() if name not in OWN}
     kept: dict[str, Any] = {"config": {n: v for n, v in config.items() if n not in CONFIG[:4]}, **more}
+    metadata = {"tekken": dump_json(kept)} if kept != USUAL else {}
     try:
         return Model(
             TokenTable.of(tokens),
@@ -88,7 +91,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
             whole_piece=True,
             splitters=(regex_split(config["pattern"]),),
             added_tokens=tuple(added),
-            metadata={"tekken": dump_json(kept)},
+            metadata=metadata,
         )
     except ModelError as error:
         raise FormatError(path, None, str(error)) from error
@@ -158,7 +161,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         "num_vocab_tokens": len(ranked.ids),
         "default_vocab_size": reserved + len(ranked.ids),
         "default_num_special_tokens": reserved,
-        **({"version": "v7"} | kept.pop("config", {})),
+        **(USUAL["config"] | kept.pop("config", {})),
     }
     value = {
         "config": config,

@@ -288,7 +288,8 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
             over = [overflown[place][0] for place in over]
             one = [one[place] for place in kept]
             two = None if two is None else [two[place] for place in also]
-        both, types, put = around.apply(one, two)  # type: ignore[arg-type]
+        framed: Any = around
+        both, types, put = framed.apply(one, two)
         entries = [entry if isinstance(entry, tuple) else (entry, NOWHERE) for entry in both]
         row: dict[str, Any] = {"input_ids": [id for id, _ in entries]}
         self._eventual_warn_about_too_long_sequence(row["input_ids"], most, options.get("verbose", True))
