@@ -36,6 +36,7 @@ def test_the_table_of_formats() -> None:
         "tekken",
         "minbpe",
         "stoi",
+        "gguf",
     ]
     for name, row in rows.items():
         assert row.name == name
@@ -45,7 +46,7 @@ def test_the_table_of_formats() -> None:
         rows["other"] = rows["native"]  # type: ignore[index]
 
 
-LOAD_ONLY = {"sentencepiece", "tekken", "stoi"}  # or of models of another kind: see tests/test_format_rows.py
+LOAD_ONLY = {"gguf", "sentencepiece", "tekken", "stoi"}  # or of other models: see tests/test_format_rows.py, test_format_gguf.py
 
 
 @pytest.mark.parametrize("name", [name for name in toksmith.formats() if name not in LOAD_ONLY])
