@@ -1,7 +1,7 @@
-# make demo | test | check | bench | bench-train | wheel. Each sets up what it needs in .venv by itself, once.
+# make demo | test | test-browser | check | bench | bench-train | wheel. Each sets up what it needs in .venv by itself, once.
 # PYTHON=/path/to/python chooses the interpreter; UV= (empty) installs with pip even where uv is there.
 .DELETE_ON_ERROR:
-.PHONY: build demo test check bench bench-train wheel
+.PHONY: build demo test test-browser check bench bench-train wheel
 
 PY := .venv/bin/python
 MATURIN := maturin==1.16.0
@@ -25,7 +25,7 @@ $(MADE): scripts/venv.sh Makefile
 
 .venv/.built: $(MADE) $(NATIVE)
 	@command -v cargo >/dev/null || { echo "toksmith: needs Rust and finds no cargo; see https://rustup.rs" >&2; exit 1; }
-	.venv/bin/maturin develop --release --extras download
+	.venv/bin/maturin develop --release --extras download,play
 	@touch $@
 
 .venv/.tools: tests/requirements.txt tests/requirements-alone.txt .venv/.built
@@ -50,6 +50,7 @@ demo: .venv/.built
 test: .venv/.tools
 	cargo test --quiet --package toksmith-core
 	$(PY) -m pytest
+test-browser: .venv/.tools; @scripts/browser.sh $(PY) -s
 
 check: .venv/.tools
 	@scripts/check.sh $(PY)

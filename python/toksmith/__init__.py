@@ -42,6 +42,7 @@ else:
     from ._load import load
     from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
     from ._patterns import Pattern, patterns
+    from ._playground import Playground, play
     from ._progress import Progress
     from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
     from ._shards import EncodedCorpus, encode_corpus
@@ -77,6 +78,7 @@ else:
         "Pattern",
         "PatternError",
         "PieceCounts",
+        "Playground",
         "Progress",
         "Ragged",
         "RaggedEncoding",
@@ -106,6 +108,7 @@ else:
         "metrics",
         "parity",
         "patterns",
+        "play",
         "prune",
         "rewind",
         "sweep",

@@ -18,6 +18,7 @@ from ._convert import convert
 from ._counts import count_pieces, merge_counts
 from ._explain import compare, explain
 from ._inside import doctor, measure, parity
+from ._play import play
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -47,6 +48,7 @@ COMMANDS = (
     Command(measure, "toksmith measure book.txt -t o200k_base"),
     Command(parity, "toksmith parity en=english.txt ko=korean.txt -t cl100k_base"),
     Command(doctor, "toksmith doctor -t gpt2"),
+    Command(play, "toksmith play gpt2 my.toksmith"),
 )
 
 app = typer.Typer(

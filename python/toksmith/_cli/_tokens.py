@@ -35,7 +35,7 @@ from ._arguments import (
 )
 from ._corpus import write_corpus
 from ._explain import text_bytes
-from ._shown import Html, Svg, print_shown
+from ._shown import Svg, print_shown
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
 
@@ -123,24 +123,33 @@ def count(
 def show(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; '-' or none: stdin.")] = STDIN,
     *,
-    tokenizer: Name,
+    tokenizer: Annotated[
+        list[str], typer.Option("--tokenizer", "-t", help="A published name or a tokenizer file; with --html several.")
+    ],
     text: Annotated[str | None, typer.Option(help="The text itself, instead of a file.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Put the ids under each line.")] = False,
     special: Special = "text",
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
-    html: Html = None,
+    html: Annotated[Path | None, typer.Option(help="Write all views as a page that needs nothing else.")] = None,
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
     """Draw a text as its tokens, each begun by a tick.
 
-    A space is ·, a tab →, a newline ↵. <E2> is a byte of a character that is cut: it is drawn whole where it ends.
+    --html writes all views of the text (merges, forest, budget, lint, …) on one page, to be handed on. A space is ·, a
+    tab →, a newline ↵. <E2> is a byte of a character that is cut: it is drawn whole where it ends.
     """
+    if len(tokenizer) > 1 and html is None:
+        raise typer.BadParameter("several are for --html; see also 'compare'", param_hint="-t")
     data = text_bytes(file, text)
-    tok = loaded(tokenizer, pattern, special_token)
-    if html is not None or svg is not None:
-        print_shown(toksmith.explain.pieces(tok, data, special=special), as_json=as_json, html=html, svg=svg)
+    toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
+    tok = toks[tokenizer[0]]
+    if html is not None:
+        print_shown(toksmith.explain.overview(toks, data, special=special), as_json=as_json, html=html, svg=svg)
+        return
+    if svg is not None:
+        print_shown(toksmith.explain.pieces(tok, data, special=special), as_json=as_json, svg=svg)
         return
     special_ids = frozenset(tok.special_tokens.values())
     views = _render.token_views(tok.encode(data, special=special), tok.token_bytes, special_ids)

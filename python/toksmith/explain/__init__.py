@@ -21,8 +21,12 @@ from ._compare import Comparison, Cuts, Difference, compare
 from ._history import Event, History, history
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
+from ._overview import Overview, overview
 from ._pieces import Pieces, Token, pieces
+from ._prompt import Prompt, prompt
 from ._rules import Symbol, Use
+from ._search import Found, Search, search
+from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
 from ._tree import Node, Tree, tree
 
@@ -37,6 +41,7 @@ __all__ = [
     "Difference",
     "Event",
     "Finding",
+    "Found",
     "History",
     "Lengths",
     "Lint",
@@ -44,8 +49,13 @@ __all__ = [
     "MergeStep",
     "Merges",
     "Node",
+    "Overview",
     "Pieces",
+    "Prompt",
     "Ranks",
+    "Search",
+    "SpecialMatch",
+    "Specials",
     "Symbol",
     "Token",
     "Tree",
@@ -56,7 +66,11 @@ __all__ = [
     "lengths",
     "lint",
     "merges",
+    "overview",
     "pieces",
+    "prompt",
     "ranks",
+    "search",
+    "specials",
     "tree",
 ]

@@ -183,7 +183,10 @@ def differences(shared: np.ndarray[Any, Any], ends: list[np.ndarray[Any, Any]]) 
     counts = [np.searchsorted(own, shared, "right") for own in ends]
     before = [np.concatenate([[0], own[:-1]]) for own in counts]
     several = np.any([own - last > 1 for own, last in zip(counts, before, strict=True)], axis=0)
-    for place in np.flatnonzero(several).tolist():
-        start = int(shared[place - 1]) if place else 0
-        places = tuple(range(int(last[place]), int(own[place])) for own, last in zip(counts, before, strict=True))
-        yield Difference(start, int(shared[place]), places)
+    starts = np.concatenate([np.zeros(1, np.int64), shared[:-1]])[several].tolist()
+    columns = [
+        zip(last[several].tolist(), own[several].tolist(), strict=True)
+        for last, own in zip(before, counts, strict=True)
+    ]
+    for start, end, *places in zip(starts, shared[several].tolist(), *columns, strict=True):
+        yield Difference(start, end, tuple(range(*place) for place in places))

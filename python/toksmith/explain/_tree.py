@@ -11,6 +11,7 @@ from .._render import Block, Branch, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
 from ._merges import MOST_SYMBOLS, steps_of
+from ._pieces import Kind, token_kind
 from ._rules import BYTE_TOKEN, Rules, Symbol, Use, rules_of
 
 __all__ = ["Node", "Tree", "tree"]
@@ -53,6 +54,11 @@ class Tree:
     special: bool = False
 
     @property
+    def kind(self) -> Kind:
+        """Whether its bytes are whole characters."""
+        return "special" if self.special else token_kind(self.token)
+
+    @property
     def is_leaf(self) -> bool:
         """Whether no other token is made of it."""
         return not self.children
@@ -83,6 +89,7 @@ class Tree:
             "id": self.id,
             **token_json(self.token),
             "special": self.special,
+            "kind": self.kind,
             **facts,
             "nodes": nodes,
             "roots": list(self.roots),

@@ -1,0 +1,207 @@
+"""The playground: a page on this machine that answers "why did it cut there?" for any tokenizers.
+
+`_server` is HTTP and who may ask, `_views` the table of what can be asked, `_rows` the layout of long texts, `static/`
+the page. Of toksmith it uses the public names only; no token is made in the page. Left out: any rule about tokens.
+"""
+
+from __future__ import annotations
+
+import errno
+import html
+import ipaddress
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import toksmith
+
+if TYPE_CHECKING:
+    import uvicorn
+    from typing_extensions import Self
+
+__all__ = ["Playground", "play"]
+
+PORTS_TRIED = 50
+Source = Any  # a Tokenizer, or what `toksmith.load` takes
+
+
+class Playground:
+    """A running playground: the page is at `url` until `stop`, which leaving a `with` block calls too.
+
+    Attributes:
+        url: Where the page is.
+        port: The port that was free.
+        tokenizers: The names of the tokenizers that are there.
+        failed: Names of those that could not be loaded, with the reason.
+    """
+
+    def __init__(self, server: uvicorn.Server, bound: socket.socket, session: Any) -> None:
+        host, self.port = bound.getsockname()[:2]
+        self.url = f"http://{authority(host, self.port)}/"
+        self.tokenizers: tuple[str, ...] = tuple(session.toks)
+        self.failed: Mapping[str, str] = dict(session.failed)
+        self._server = server
+        self._thread = threading.Thread(target=server.run, args=([bound],), name="toksmith-play", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Returns when the server has stopped; Ctrl-C stops it."""
+        try:
+            while self._thread.is_alive():
+                self._thread.join(0.5)
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Stops the server and closes its port; the page keeps its text and says that the server is gone."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<Playground {self.url}>"
+
+    def _repr_html_(self) -> str:
+        return f'<div><p>playground: <a href="{html.escape(self.url)}">{html.escape(self.url)}</a></p></div>'
+
+
+def play(
+    toks: Source | Mapping[str, Source] | Sequence[Source],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    texts: Mapping[str, str] | None = None,
+) -> Playground:
+    """A page on this machine that shows what tokenizers make of a text, down to the bytes; nothing leaves the machine.
+
+    The server runs in a thread of its own until `stop()` or the end of the program. It answers this machine only, and
+    no page of another origin. What cannot be loaded is named on the page, and the others work.
+
+    Args:
+        toks: A tokenizer, several by name, or several in order; instead of each what `toksmith.load` takes.
+        host: A loopback address: 127.0.0.1, ::1 or localhost.
+        port: Where to listen; where it is in use, the next that is free. 0: any that is free.
+        texts: The same text in several languages, by name, for the chart of languages; None for the playground's own.
+    Returns:
+        The running server, with its `url`.
+    Raises:
+        InvalidOption: `host` is no loopback address, there is no tokenizer, or no port is free.
+        ImportError: The extra `toksmith[play]` is not installed.
+        ToksmithError: No tokenizer could be loaded; the first one's error.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> with toksmith.play({"low": tok}) as playground:
+    ...     playground.url, playground.tokenizers
+    ('http://127.0.0.1:...', ('low',))
+    """
+    try:
+        import uvicorn
+
+        from ._server import application
+        from ._views import Session
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("toksmith"):
+            raise
+        raise ImportError(f"the playground needs {error.name}; install toksmith[play]") from error
+
+    from ._languages import LANGUAGES
+
+    session = Session(*loaded(toks), LANGUAGES if texts is None else texts)
+    bound = listening(host, port)
+    own_host, own_port = bound.getsockname()[:2]
+    authorities = frozenset(authority(name, own_port) for name in (own_host, "localhost", "127.0.0.1"))
+    config = uvicorn.Config(
+        application(session, authorities),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    threading.Thread(target=warm, args=([*session.toks.values()],), name="toksmith-warm", daemon=True).start()
+    return Playground(uvicorn.Server(config), bound, session)
+
+
+def loaded(toks: Source | Mapping[str, Source] | Sequence[Source]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The tokenizers by name, and what could not be loaded with the reason."""
+    found: dict[str, toksmith.Tokenizer] = {}
+    failed: dict[str, str] = {}
+    first: Exception | None = None
+    for name, source in named(toks):
+        try:
+            found[name] = source if isinstance(source, toksmith.Tokenizer) else toksmith.load(source)
+        except (toksmith.ToksmithError, OSError) as error:
+            failed[name] = str(error)
+            first = first or error
+    if not found:
+        raise first or toksmith.InvalidOption("toks", toks, "at least one tokenizer")
+    return found, failed
+
+
+def named(toks: Source | Mapping[str, Source] | Sequence[Source]) -> Iterator[tuple[str, Source]]:
+    """The tokenizers or their sources by name: a file's own name, numbered where it is not the only one."""
+    if isinstance(toks, Mapping):
+        yield from toks.items()
+        return
+    sources = [toks] if isinstance(toks, (toksmith.Tokenizer, str, os.PathLike)) else list(toks)
+    seen: set[str] = set()
+    for place, source in enumerate(sources, 1):
+        name = f"tokenizer {place}" if isinstance(source, toksmith.Tokenizer) else Path(source).name or str(source)
+        name = f"{name} ({place})" if name in seen else name
+        seen.add(name)
+        yield name, source
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens at a loopback address, on the first port from `port` on that is free."""
+    address = "127.0.0.1" if host == "localhost" else host
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        raise toksmith.InvalidOption("host", host, "a loopback address such as 127.0.0.1") from None
+    if not ip.is_loopback:
+        raise toksmith.InvalidOption("host", host, "a loopback address such as 127.0.0.1: nobody else may ask")
+    if not 0 <= port <= 65535:
+        raise toksmith.InvalidOption("port", port, "0 to 65,535")
+    family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
+    last = port if port == 0 else min(65535, port + PORTS_TRIED - 1)
+    for tried in range(port, last + 1):
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if os.name == "posix":  # elsewhere it would share a port that is in use
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind((address, tried))
+            bound.listen(2048)
+            return bound
+        except OSError as error:
+            bound.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+    raise toksmith.InvalidOption("port", port, f"a port of which one up to {last} is free")
+
+
+def authority(host: str, port: int) -> str:
+    """Host and port as they stand in a URL and in the Host header."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def warm(toks: Sequence[toksmith.Tokenizer]) -> None:
+    """Ask each tokenizer for what takes its time at the first call."""
+    for tok in toks:
+        if len(tok.model.ids):
+            toksmith.explain.tree(tok, int(tok.model.ids[0]))
+        tok.heal("")

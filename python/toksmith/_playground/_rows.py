@@ -1,0 +1,165 @@
+"""A text in rows of a width, so that any window onto it is drawn by itself: what the page shows of long texts.
+
+The rules: a row begins where the text says and not where a tokenizer cuts, so that the rows of several tokenizers hold
+the same text; a row ends behind a newline, else before a space near its end, else where it is full, and never inside a
+character. A character that several tokens share is drawn once, with the number of its bytes that each has. Left out:
+what the cuts are, which is `toksmith.explain.compare`'s.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.cells import cell_len
+
+import toksmith
+from toksmith import _render
+
+__all__ = ["Rows", "Window"]
+
+BREAK_WITHIN = 24  # cells from the end of a row in which a space is looked for
+STARTS, ALONE = 1, 2  # a run begins where its token begins; that cut is not made by all tokenizers
+CELLS = np.zeros(0x110000, np.uint8)  # cells that each character takes; 0 where nobody asked yet
+NOTHING = 255  # stands in CELLS for a character without a width
+
+
+class Window(TypedDict):
+    """Some rows: how many there are, which these are, the tokens in them, and what is drawn, by tokenizer."""
+
+    rows: int
+    first: int
+    starts: list[int]
+    cuts: list[dict[str, Any]]
+
+
+class Rows:
+    """A comparison laid out in rows.
+
+    Attributes:
+        found: The comparison.
+        starts: Where each row starts, in bytes; then the end of the text.
+    """
+
+    def __init__(self, found: toksmith.explain.Comparison, cells: int) -> None:
+        self.found = found
+        self.starts = row_starts(found.text.decode(), cells)
+        self.ends = [np.array(cuts.ends, np.int64) for cuts in found.cuts.values()]
+        self.begins = [np.concatenate([[0], ends[:-1]]) for ends in self.ends]
+        shared = np.array(found.shared, np.int64)
+        self.alone = [~np.isin(begins, shared, assume_unique=False) & (begins > 0) for begins in self.begins]
+        self.differing = np.array([each.start for each in found.differences], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def row_of(self, byte: int) -> int:
+        """The row that a byte of the text stands in; the last for the end of the text."""
+        return max(0, min(int(np.searchsorted(self.starts, byte, "right")) - 1, len(self) - 1))
+
+    def row_of_token(self, tokenizer: int, place: int) -> int:
+        """The row in which a token begins."""
+        return self.row_of(int(self.begins[tokenizer][place])) if len(self.begins[tokenizer]) else 0
+
+    def window(self, first: int, last: int) -> Window:
+        """What is drawn from row `first` to before row `last`, as far as there are rows."""
+        first = max(0, min(first, len(self)))
+        last = max(first, min(last, len(self)))
+        starts = self.starts[first : last + 1].tolist()
+        cuts = [self.cut_window(tokenizer, starts) for tokenizer in range(len(self.ends))]
+        return {"rows": len(self), "first": first, "starts": starts, "cuts": cuts}
+
+    def cut_window(self, tokenizer: int, starts: list[int]) -> dict[str, Any]:
+        """The tokens of one tokenizer that stand in some rows, and what is drawn of them in each row."""
+        cuts = [*self.found.cuts.values()][tokenizer]
+        drawn = [self.row(tokenizer, start, end) for start, end in pairwise(starts)]
+        first, last = self.tokens_in(tokenizer, starts[0], starts[-1]) if len(starts) > 1 else (0, 0)
+        tokens = []
+        for place in range(first, last):
+            view = cuts.tokens[place]
+            span = int(self.begins[tokenizer][place]), int(self.ends[tokenizer][place])
+            tokens.append([view.id, token_text(view.token), *span, int(view.special)])
+        return {"total": len(cuts.ids), "first": first, "tokens": tokens, "rows": drawn}
+
+    def tokens_in(self, tokenizer: int, start: int, end: int) -> tuple[int, int]:
+        """The tokens of which bytes stand in a stretch of the text; those without bytes are in the one they begin."""
+        begins, ends = self.begins[tokenizer], self.ends[tokenizer]
+        first = int(np.searchsorted(ends, start, "right"))
+        while first and begins[first - 1] == start:
+            first -= 1
+        return first, max(first, int(np.searchsorted(begins, end, "left")))
+
+    def row(self, tokenizer: int, start: int, end: int) -> list[Any]:
+        """What is drawn in one row: runs of a token `[place, text, flags]`, and characters that tokens share.
+
+        Such a character is `[character, [[place, bytes, flags], …]]`, with the number of bytes that each token has.
+        """
+        data = self.found.text
+        drawn: list[Any] = []
+        open_end, shared = start, []  # where the character that is being shared ends, and by whom it is
+        for place in range(*self.tokens_in(tokenizer, start, end)):
+            begin, stop = int(self.begins[tokenizer][place]), int(self.ends[tokenizer][place])
+            at, to = max(begin, start), min(stop, end)
+            flags = STARTS * (begin >= start) + ALONE * bool(self.alone[tokenizer][place])
+            if at == to:
+                drawn.append([place, "", flags])
+            if at < min(open_end, to):
+                shared.append([place, min(open_end, to) - at, flags])
+                at, flags = min(open_end, to), 0
+            whole = to
+            while whole > at and whole < len(data) and 0x80 <= data[whole] < 0xC0:
+                whole -= 1
+            if at < whole:
+                drawn.append([place, token_text(data[at:whole]), flags])
+                flags = 0
+            if max(at, whole) < to:
+                open_end = whole + character_bytes(data[whole])
+                shared = [[place, to - whole, flags]]
+                drawn.append([token_text(data[whole:open_end]), shared])
+        return drawn
+
+
+token_text = lru_cache(maxsize=1 << 16)(_render.token_text)
+
+
+def character_bytes(lead: int) -> int:
+    """The bytes of a character that begins with this one."""
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
+def row_starts(text: str, cells: int) -> NDArray[np.int64]:
+    r"""Where each row of a text starts, in its bytes, and where the text ends.
+
+    >>> row_starts("one two\n\nthree", 5).tolist()
+    [0, 3, 8, 9, 14]
+    """
+    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    reach = np.concatenate([[0], np.cumsum(widths(text, points), dtype=np.int64)])
+    found, at = [], 0
+    for line_end in [*(np.flatnonzero(points == 10) + 1).tolist(), len(text)]:
+        while at < line_end:
+            found.append(at)
+            if reach[line_end] - reach[at] <= cells:
+                at = line_end
+                break
+            full = max(at + 1, int(np.searchsorted(reach, reach[at] + cells, "right")) - 1)
+            space = text.rfind(" ", max(at + 1, full - BREAK_WITHIN), full + 1)
+            at = space if space > at else full
+    bytes_of = 1 + (points >= 0x80) + (points >= 0x800).astype(np.int64) + (points >= 0x10000)
+    places = np.concatenate([[0], np.cumsum(bytes_of)])
+    starts: NDArray[np.int64] = places[np.array([*found, len(text)], np.int64)]
+    return starts
+
+
+def widths(text: str, points: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """The cells that each character takes as it is drawn; marks take none beside the character that they belong to."""
+    if (CELLS[points] == 0).any():
+        for char in {*text}:
+            if CELLS[ord(char)] == 0:
+                CELLS[ord(char)] = cell_len(_render.token_text(f"a{char}".encode())) - 1 or NOTHING
+    found = CELLS[points]
+    found[found == NOTHING] = 0
+    return found

@@ -1,0 +1,72 @@
+// What is known of one token: the card beside the rows, for the pointer and for the focus alike.
+
+import { ask } from './api.js';
+import { h, hexBytes, num } from './dom.js';
+
+const KINDS = {
+  whole: 'whole characters', 'starts inside': 'starts inside a character', 'ends inside': 'ends inside a character',
+  inside: 'starts and ends inside a character', byte: 'a byte of a character', special: 'a special token',
+};
+
+export class Card {
+  constructor(app) {
+    this.app = app;
+    this.known = new Map();
+    this.now = 0;
+    this.element = h('aside', { className: 'card', 'aria-label': 'Token' });
+    this.clear();
+  }
+
+  clear() {
+    this.now += 1;
+    this.element.replaceChildren(h('p', { className: 'dim' }, 'Point at a token, or walk through them with the arrow keys.'));
+  }
+
+  async show(token, which) {
+    this.now += 1;
+    const { now } = this;
+    const name = this.app.state.toks[which];
+    const key = `${name}\n${token.id}`;
+    this.draw(token, which, this.known.get(key) ?? null, null);
+    if (this.known.has(key)) return;
+    try {
+      const tree = await ask('tree', null, { tokenizers: [name], id: token.id });
+      if (this.known.size > 5000) this.known.clear();
+      this.known.set(key, tree);
+      if (now === this.now) this.draw(token, which, tree, null);
+    } catch (problem) {
+      if (now === this.now) this.draw(token, which, null, problem);
+    }
+  }
+
+  draw(token, which, tree, problem) {
+    const root = tree?.roots.length === 1 ? tree.nodes[tree.roots[0]] : null;
+    const parents = root && root.left !== null ? [tree.nodes[root.left], tree.nodes[root.right]] : [];
+    const facts = [['id', String(token.id)]];
+    if (this.app.state.toks.length > 1) facts.unshift(['of', this.app.state.toks[which]]);
+    if (tree) {
+      facts.push(['bytes', [h('span', { className: 'mono' }, hexBytes(tree.hex.slice(0, 64)), tree.hex.length > 64 ? ' …' : ''), ` (${num(tree.hex.length / 2)})`]]);
+      facts.push(['kind', KINDS[tree.kind]]);
+      if (!tree.special) {
+        const rank = root?.rank ?? null;
+        facts.push(['rank', rank === null ? 'none: no merge makes it' : num(rank)]);
+        facts.push(['merged of', parents.length ? parents.map((part, at) => [at ? ' + ' : '', this.link(part, which)]) : tree.is_derivable ? 'nothing: it was there before the first merge' : 'looked up as a whole piece only']);
+        facts.push(['used in', tree.is_leaf ? 'no other token' : `${num(tree.children_total ?? tree.children.length)} merges`]);
+      }
+    }
+    facts.push(['place', `token ${num(token.place + 1)} of ${num(token.total)}, bytes ${num(token.start)}–${num(token.end)}`]);
+    if (problem) facts.push(['more', problem.message]);
+    this.element.replaceChildren(
+      h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
+      h('dl', {}, facts.map(([term, said]) => [h('dt', {}, term), h('dd', {}, said)])),
+      h('p', { className: 'group' }, h('button', { type: 'button', onclick: () => this.app.open('forest', { which, id: token.id }) }, 'Forest'),
+        ' ', h('button', { type: 'button', onclick: () => this.app.openPiece(which, token) }, 'Play its merges')),
+    );
+  }
+
+  link(part, which) {
+    const said = h('bdi', { className: 'mono' }, part.shown);
+    if (part.id === null) return said;
+    return h('button', { type: 'button', className: 'link', title: `id ${part.id}`, onclick: () => this.app.open('forest', { which, id: part.id }) }, said, ` ${part.id}`);
+  }
+}

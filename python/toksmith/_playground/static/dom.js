@@ -1,0 +1,75 @@
+// Elements, numbers and words: what every view draws with. Text goes in as text nodes only, never as markup.
+
+export function h(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+    else if (name === 'style') Object.assign(made.style, value); // set by script, which the policy allows
+    else if (name in made && !name.includes('-') && !['list', 'role', 'width', 'height'].includes(name)) made[name] = value;
+    else made.setAttribute(name, value === true ? '' : value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+export const $ = (id) => document.getElementById(id);
+
+const figures = new Intl.NumberFormat('en');
+export const num = (value) => figures.format(value);
+export const count = (value, unit) => `${num(value)} ${unit}${value === 1 ? '' : 's'}`;
+
+let saidLast = 0;
+export function say(words) {
+  // The same words twice in a row are said twice.
+  saidLast = 1 - saidLast;
+  $('live').textContent = words + (saidLast ? '\u200b' : '');
+}
+
+export function table(heads, rows, caption) {
+  return h('div', { className: 'scroll' }, h('table', {},
+    caption ? h('caption', {}, caption) : null,
+    h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head)))),
+    h('tbody', {}, rows.map((row) => h('tr', {}, row.map((cell) => {
+      const figure = typeof cell === 'number';
+      return h('td', { className: figure ? 'figure' : '' }, figure ? num(cell) : cell);
+    }))))));
+}
+
+export const hexBytes = (hex) => (hex.match(/../g) ?? []).join(' ').toUpperCase();
+
+// Tokens in a line, each with what the server says it looks like.
+export function chips(tokens, { onclick = null, label = 'tokens' } = {}) {
+  return h('p', { className: 'chips', 'aria-label': label, role: 'group' }, tokens.map((token, place) => {
+    const attributes = {
+      className: `t c${place % 5}${token.special ? ' special' : ''}`,
+      title: `${token.id ?? 'no token'}: ${hexBytes(token.hex)}`,
+    };
+    if (!onclick) return [h('bdi', attributes, token.shown), h('wbr')];
+    return [h('button', { ...attributes, type: 'button', onclick: () => onclick(token, place), 'aria-label': `${token.shown}, id ${token.id}` }, h('bdi', {}, token.shown)), h('wbr')];
+  }));
+}
+
+export function bar(part, className = '') {
+  return h('div', { className: `bar ${className}` }, h('div', { style: { width: `${Math.max(0, Math.min(100, part * 100))}%` } }));
+}
+
+export function save(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = h('a', { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what} copied`);
+    return true;
+  } catch {
+    say(`the browser did not allow copying ${what}`);
+    return false;
+  }
+}
+
+export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;

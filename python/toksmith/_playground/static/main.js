@@ -1,0 +1,427 @@
+// The page: its state, its parts, and what goes from one to the other. What a text becomes is the server's to say.
+
+import { about, ask, connection, exported, Gone, Refused } from './api.js';
+import { Card } from './card.js';
+import { $, copy, count, h, num, save, say } from './dom.js';
+import { Ids } from './ids.js';
+import { Player } from './player.js';
+import { TokenRows } from './rows.js';
+import { fromFragment, initial, toFragment } from './state.js';
+import { ViewPanel, VIEWS } from './views.js';
+
+const MOST_SHOWN = 200_000; // characters in the box: a longer text is held beside it, and its beginning is shown
+const SHOWN = 20_000;
+const KEYS = [
+  ['Tab', 'from part to part'], ['← →', 'token by token'], ['↑ ↓', 'row by row'], ['Home, End', 'the row; with Ctrl the text'], ['Page up, Page down', 'a screen of rows'],
+  ['Enter', 'the forest of the token'], ['] and [', 'next and previous difference'], ['Alt+1 … Alt+9', 'the views'], ['Escape', 'back to the text'],
+];
+
+const state = structuredClone(initial);
+let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
+let held = ''; // what of the text is not in the box
+let saving = null;
+let savedOnce = false;
+let compared = null; // the difference that was shown last
+const box = $('text');
+
+const app = {
+  state,
+  params: () => ({ tokenizers: state.toks, special: state.special, which: state.which }),
+  tokenizer: () => page.tokenizers.find((tok) => tok.name === state.toks[state.which]),
+  codePoints: () => [...state.text].length,
+  cursor: () => [...state.text.slice(0, box.selectionStart)].length,
+  set,
+  setText,
+  redraw: () => refresh(),
+  insert(content) {
+    box.setRangeText(content, box.selectionStart, box.selectionEnd, 'end');
+    typed();
+  },
+  shown,
+  pointed,
+  select,
+  open,
+  async openPiece(which, token) {
+    try {
+      const { piece } = await ask('piece', state.text, { ...app.params(), which, byte: token.start });
+      set({ piece, step: 0, which, tab: 'merges' });
+    } catch (problem) {
+      say(problem.message);
+    }
+  },
+};
+
+const card = new Card(app);
+const rows = new TokenRows(app);
+const ids = new Ids(app);
+const player = new Player(app);
+const views = new Map(VIEWS.map((view) => [view.name, new ViewPanel(view, app)]));
+const TABS = [['tokens', 'Tokens'], ['merges', 'Merges'], ...VIEWS.map((view) => [view.name, view.label])];
+const panels = new Map();
+
+function panelOf(tab) {
+  if (!panels.has(tab)) {
+    const formats = ['svg', 'html', 'json'].map((format) => h('button', { type: 'button', onclick: () => exportView(format) }, format.toUpperCase()));
+    const which = h('select', { onchange: (event) => set({ which: Number(event.target.value), selected: null, step: 0 }) });
+    const choice = h('label', { className: 'which' }, 'Tokenizer ', which);
+    const head = h('div', { className: 'label-row' }, choice, h('span', { className: 'group push', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats));
+    const own = { tokens: tokensPanel, merges: () => player.element }[tab] ?? (() => views.get(tab).element);
+    panels.set(tab, { which, choice, element: h('div', {}, head, own()) });
+  }
+  return panels.get(tab);
+}
+
+const differences = h('span', { className: 'dim' });
+const compareBar = h('div', { className: 'compare', hidden: true },
+  h('span', { className: 'group', role: 'group', 'aria-label': 'Differences' }, h('button', { type: 'button', onclick: () => nextDifference(true), title: 'key [' }, '◀ Previous difference'), h('button', { type: 'button', onclick: () => nextDifference(false), title: 'key ]' }, 'Next difference ▶'), differences),
+  h('p', { className: 'found' }));
+const legend = h('p', { className: 'names' });
+
+function tokensPanel() {
+  return h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, rows.element, ids.element), card.element);
+}
+
+// State
+
+function set(patch, again = true) {
+  Object.assign(state, patch);
+  saveSoon();
+  if (again) refresh();
+}
+
+function saveSoon() {
+  clearTimeout(saving);
+  saving = setTimeout(async () => {
+    const { fragment } = await toFragment(state);
+    if (savedOnce) history.replaceState(null, '', `#${fragment}`);
+    savedOnce = true;
+  }, 300);
+}
+
+let lastTab = null;
+function refresh() {
+  const { tab } = state;
+  const panel = panelOf(tab);
+  if (lastTab !== tab) {
+    $('panel').replaceChildren(panel.element);
+    $('panel').setAttribute('aria-labelledby', `tab-${tab}`);
+    lastTab = tab;
+  }
+  for (const button of $('tabs').children) {
+    const on = button.dataset.tab === tab;
+    button.setAttribute('aria-selected', String(on));
+    button.tabIndex = on ? 0 : -1;
+  }
+  for (const input of $('tokenizers').querySelectorAll('input')) {
+    input.checked = state.toks.includes(input.value);
+    input.disabled = (input.checked && state.toks.length === 1) || (!input.checked && state.toks.length >= page.limits.tokenizers);
+  }
+  $('special').value = state.special;
+  panel.choice.hidden = state.toks.length < 2 || tab === 'budget';
+  panel.which.replaceChildren(...state.toks.map((name, place) => h('option', { value: place, selected: place === state.which }, name)));
+  if (!state.toks.length) return;
+  if (tab === 'tokens') ids.load();
+  else (tab === 'merges' ? player : views.get(tab)).refresh();
+  rows.refresh(); // for the counts too
+}
+
+// What the rows brought: counts, differences, or why there is nothing.
+function shown(window, problem) {
+  const line = $('problem');
+  if (problem) {
+    if (problem instanceof Gone) return;
+    line.hidden = false;
+    line.textContent = problem.message;
+    $('counts').textContent = problem instanceof Refused ? '–' : '';
+    say(problem.message);
+    return;
+  }
+  line.hidden = true;
+  const totals = window.cuts.map((cuts, place) => `${state.toks.length > 1 ? `${state.toks[place]} ` : ''}${count(cuts.total, 'token')}`);
+  const per = window.cuts.length === 1 && window.cuts[0].total ? `, ${(window.bytes / window.cuts[0].total).toFixed(2)} bytes per token` : '';
+  const said = `${totals.join(', ')}; ${count(window.chars, 'character')}, ${count(window.bytes, 'byte')}${per}`;
+  if ($('counts').textContent !== said) {
+    $('counts').textContent = said;
+    clearTimeout(shown.timer);
+    shown.timer = setTimeout(() => say(said), 700);
+  }
+  const several = state.toks.length > 1;
+  compareBar.hidden = !several;
+  legend.hidden = !several;
+  legend.className = `names ${rows.stacked ? 'stacked' : ''}`;
+  if (several) {
+    legend.replaceChildren(...state.toks.map((name, place) => h('span', {}, rows.stacked ? `${'ABCD'[place]} ` : '', name, h('span', { className: 'dim' }, ` ${num(window.cuts[place].total)}`))));
+    differences.textContent = window.differences ? ` ${count(window.differences, 'stretch').replace('stretchs', 'stretches')} cut differently` : ' all cut alike';
+    if (!window.differences) compareBar.querySelector('.found').replaceChildren();
+  }
+  if (state.selected !== null && state.selected >= (window.cuts[state.which]?.total ?? 0)) {
+    state.selected = null;
+    card.clear();
+  } else if (state.selected !== null) queueMicrotask(() => showCard(state.which, state.selected));
+}
+
+function showCard(which, place) {
+  const token = rows.token(which, place);
+  if (token) card.show(token, which);
+}
+
+function pointed(at) {
+  if (at) showCard(at.which, at.place);
+  else if (state.selected !== null) showCard(state.which, state.selected);
+}
+
+async function select(which, place, { focus = false, focusIds = false } = {}) {
+  const other = which !== state.which;
+  Object.assign(state, { which, selected: place });
+  saveSoon();
+  try {
+    await rows.show(which, place, focus);
+  } catch (problem) {
+    if (!(problem instanceof Gone)) say(problem.message);
+    return;
+  }
+  rows.mark();
+  showCard(which, place);
+  rows.announce();
+  if (other) {
+    panelOf(state.tab).which.value = which;
+    await ids.load();
+  }
+  ids.follow();
+  if (focusIds) ids.content.querySelector('.on')?.focus({ preventScroll: true });
+}
+
+function open(tab, { which = state.which, id = null } = {}) {
+  const chosen = id ?? rows.token(which, state.selected)?.id ?? state.id;
+  set({ tab, which, id: chosen });
+  $(`tab-${tab}`).focus();
+}
+
+async function nextDifference(back) {
+  if (state.toks.length < 2 || !state.text) return;
+  const after = compared?.text === state.text ? compared.start : -1;
+  try {
+    const found = await ask('difference', state.text, { ...app.params(), cells: rows.cells, after, back });
+    if (!found.total) {
+      say('all cut alike');
+      return;
+    }
+    compared = { text: state.text, start: found.start };
+    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([at, id, token]) => h('bdi', { className: `t s c${at % 5}`, title: `id ${id}` }, token))));
+    compareBar.querySelector('.found').replaceChildren(`Difference ${num(found.number + 1)} of ${num(found.total)}, byte ${num(found.start)}: `, ...cuts);
+    const most = found.tokens.reduce((best, tokens, which) => (tokens.length > found.tokens[best].length ? which : best), 0);
+    rows.first = Number.MAX_SAFE_INTEGER;
+    rows.scrollToRow(found.row);
+    await select(most, found.tokens[most][0][0], {});
+    say(`difference ${found.number + 1} of ${found.total}: ${found.tokens.map((tokens, which) => `${state.toks[which]} ${tokens.map((token) => token[2]).join(' | ')}`).join('; ')}`);
+  } catch (problem) {
+    if (!(problem instanceof Gone)) say(problem.message);
+  }
+}
+
+async function exportView(format) {
+  const { tab } = state;
+  const asked = tab === 'tokens' ? ['tokens', state.text, app.params()] : (tab === 'merges' ? player : views.get(tab)).question();
+  if (!asked) return;
+  const [view, text, values] = asked;
+  try {
+    const types = { svg: 'image/svg+xml', html: 'text/html', json: 'application/json' };
+    save(`toksmith-${tab}.${format}`, types[format], await exported(view, format, text, values));
+    say(`exported as ${format}`);
+  } catch (problem) {
+    say(problem.message);
+    notice(problem.message);
+  }
+}
+
+// The text
+
+function setText(text) {
+  if (text.length > MOST_SHOWN) {
+    // Not between the halves of a character that is two in a script's eyes.
+    const cut = /[\ud800-\udbff]/.test(text[SHOWN - 1]) ? SHOWN - 1 : SHOWN;
+    held = text.slice(cut);
+    box.value = text.slice(0, cut);
+  } else {
+    held = '';
+    box.value = text;
+  }
+  typed();
+}
+
+function typed() {
+  if (!held && box.value.length > MOST_SHOWN) {
+    setText(box.value);
+    return;
+  }
+  const text = held ? box.value + held : box.value;
+  $('held').hidden = !held;
+  if (held) $('held').replaceChildren(`The box shows the beginning; ${num(held.length)} more characters are held behind it and are part of the text. `, h('button', { type: 'button', onclick: () => save('text.txt', 'text/plain', state.text) }, 'Save all'));
+  compared = null;
+  set({ text, selected: null, end: state.end });
+  card.clear();
+}
+
+// A paste that is too long is refused before it changes anything.
+function tooLong(added) {
+  if (added.length <= page.limits.bytes / 3) return false;
+  const bytes = new TextEncoder().encode(added).length + new TextEncoder().encode(state.text).length;
+  if (bytes <= page.limits.bytes) return false;
+  notice(`That would make ${num(bytes)} bytes; the limit is ${num(page.limits.bytes)}. The text is left as it was, and the clipboard too.`);
+  return true;
+}
+
+box.addEventListener('paste', (event) => {
+  const added = event.clipboardData.getData('text/plain');
+  if (tooLong(added)) {
+    event.preventDefault();
+  } else if (added.length + box.value.length > MOST_SHOWN) {
+    event.preventDefault(); // the box never lays out what it does not show
+    setText(box.value.slice(0, box.selectionStart) + added + box.value.slice(box.selectionEnd) + held);
+  }
+});
+box.addEventListener('beforeinput', (event) => {
+  if (event.data && tooLong(event.data)) event.preventDefault();
+});
+box.addEventListener('input', () => {
+  if (box.value.length > MOST_SHOWN && tooLong(box.value)) box.value = state.text.slice(0, box.value.length);
+  typed();
+});
+box.addEventListener('dragover', (event) => event.preventDefault());
+box.addEventListener('drop', async (event) => {
+  const [file] = event.dataTransfer.files;
+  if (!file) return;
+  event.preventDefault();
+  if (file.size > page.limits.bytes) notice(`${file.name} has ${num(file.size)} bytes; the limit is ${num(page.limits.bytes)}. The text is left as it was.`);
+  else setText(await file.text());
+});
+$('clear').addEventListener('click', () => {
+  held = '';
+  setText('');
+  box.focus();
+});
+$('special').addEventListener('change', (event) => set({ special: event.target.value }));
+
+// The frame
+
+function notice(words) {
+  $('banner').hidden = !words;
+  $('banner').replaceChildren(words ?? '', words ? h('button', { type: 'button', onclick: () => notice(null) }, 'Close') : '');
+  if (words) say(words);
+}
+
+connection.addEventListener('gone', () => notice('The server does not answer: it was stopped. Your text is kept on this page; start `toksmith play` again on the same port, and the page goes on.'));
+connection.addEventListener('back', (event) => {
+  notice(null);
+  meet(event.detail);
+  say('the server is back');
+  refresh();
+});
+
+$('share').addEventListener('click', async () => {
+  const { fragment, whole } = await toFragment(state);
+  history.replaceState(null, '', `#${fragment}`);
+  await copy(location.href, 'the link');
+  if (!whole) notice('The text is too long for a link: the link holds everything but the text. Export the view instead.');
+});
+
+function theme(name) {
+  if (name) document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
+  $('theme').value = name;
+}
+$('theme').addEventListener('change', (event) => {
+  theme(event.target.value);
+  try {
+    localStorage.setItem('toksmith-theme', event.target.value);
+  } catch { /* a browser that keeps nothing: the theme is for this visit */ }
+});
+
+$('keys').append(h('dl', { className: 'keys' }, KEYS.map(([key, does]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)])));
+$('help').addEventListener('click', () => {
+  $('keys').hidden = !$('keys').hidden;
+  $('help').setAttribute('aria-expanded', String(!$('keys').hidden));
+});
+
+$('tabs').append(...TABS.map(([tab, label]) => h('button', { type: 'button', role: 'tab', id: `tab-${tab}`, 'aria-controls': 'panel', 'data-tab': tab, onclick: () => set({ tab }) }, label)));
+$('tabs').addEventListener('keydown', (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1, Home: -1e6, End: 1e6 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const at = TABS.findIndex(([tab]) => tab === state.tab);
+  const to = Math.abs(step) > 1 ? (step < 0 ? 0 : TABS.length - 1) : (at + step + TABS.length) % TABS.length;
+  set({ tab: TABS[to][0] });
+  $(`tab-${TABS[to][0]}`).focus();
+});
+document.addEventListener('keydown', (event) => {
+  const writing = /^(input|textarea|select)$/i.test(event.target.tagName);
+  if (event.altKey && /^[1-9]$/.test(event.key) && TABS[event.key - 1]) {
+    event.preventDefault();
+    set({ tab: TABS[event.key - 1][0] });
+    $(`tab-${state.tab}`).focus();
+  } else if (!writing && (event.key === ']' || event.key === '[')) {
+    event.preventDefault();
+    if (state.tab !== 'tokens') set({ tab: 'tokens' });
+    nextDifference(event.key === '[');
+  } else if (event.key === 'Escape') box.focus();
+});
+
+// What the server has: its tokenizers, and those that it could not load.
+function meet(found) {
+  page = found;
+  const choices = page.tokenizers.map(({ name, entries, kind }) => h('label', { className: 'tokenizer', title: `${kind}, ${num(entries)} tokens` },
+    h('input', { type: 'checkbox', value: name, onchange: (event) => choose(name, event.target.checked) }), ' ', name));
+  const failed = Object.entries(page.failed).map(([name, reason]) => h('p', { className: 'bad' }, h('strong', {}, name), ` could not be loaded: ${reason}`));
+  $('tokenizers').replaceChildren($('tokenizers').firstElementChild, ...choices, ...failed);
+  const names = new Set(page.tokenizers.map((tok) => tok.name));
+  const missing = state.toks.filter((name) => !names.has(name));
+  const kept = state.toks.filter((name) => names.has(name)).slice(0, page.limits.tokenizers);
+  state.toks = kept.length ? kept : page.tokenizers.slice(0, 1).map((tok) => tok.name);
+  state.which = Math.min(state.which, state.toks.length - 1);
+  return missing;
+}
+
+function choose(name, on) {
+  const names = on ? [...state.toks, name] : state.toks.filter((other) => other !== name);
+  const order = page.tokenizers.map((tok) => tok.name).filter((other) => names.includes(other));
+  compared = null;
+  compareBar.querySelector('.found').replaceChildren();
+  set({ toks: order, which: 0, selected: null });
+  card.clear();
+}
+
+async function start() {
+  try {
+    theme(localStorage.getItem('toksmith-theme') ?? '');
+  } catch {
+    theme('');
+  }
+  const { state: linked, problem } = await fromFragment(location.hash.slice(1));
+  const from = { ...structuredClone(initial), text: 'Egg. A countryman has a goose that lays a golden egg every day.\n계란. 한 시골 사람에게 매일 황금알을 낳는 거위 한 마리가 있다. 🥚\n\tfor x in range(12345): print("नमस्ते")  \n', ...linked };
+  if (!TABS.some(([tab]) => tab === from.tab)) from.tab = 'tokens';
+  if (!['text', 'allow', 'raise'].includes(from.special)) from.special = 'text';
+  Object.assign(state, from);
+  savedOnce = !problem;
+  const missing = meet(await about());
+  if (problem) notice(problem);
+  else if (missing.length) notice(`The link asks for ${missing.join(', ')}, which this server does not have.`);
+  const { tab, selected, end } = state;
+  setText(state.text);
+  set({ tab, selected, end });
+}
+
+addEventListener('hashchange', async () => {
+  const { state: linked, problem } = await fromFragment(location.hash.slice(1));
+  if (problem) {
+    notice(problem);
+    return;
+  }
+  Object.assign(state, structuredClone(initial), linked);
+  const missing = meet(page);
+  notice(missing.length ? `The link asks for ${missing.join(', ')}, which this server does not have.` : null);
+  const { selected } = state;
+  setText(state.text);
+  set({ selected });
+});
+
+start().catch((problem) => notice(`The page could not start: ${problem.message}`));

@@ -1,0 +1,133 @@
+// The merge player: one piece, merge by merge; every pair that could merge, and the one that does.
+
+import { ask, latest } from './api.js';
+import { calm, h, num, say } from './dom.js';
+
+const PACE = 900; // milliseconds for a step
+
+export class Player {
+  constructor(app) {
+    this.app = app;
+    this.found = null;
+    this.timer = null;
+    this.piece = h('input', { id: 'piece', type: 'text', className: 'wide mono', spellcheck: false, maxLength: 512, oninput: () => app.set({ piece: this.piece.value, step: 0 }) });
+    this.slider = h('input', { id: 'step', type: 'range', min: 0, max: 0, value: 0, className: 'wide', oninput: () => { this.pause(); this.to(Number(this.slider.value)); } });
+    this.button = h('button', { type: 'button', onclick: () => (this.timer ? this.pause() : this.play()) }, 'Play');
+    this.picture = h('div', { className: 'player' });
+    this.element = h('div', {},
+      h('div', { className: 'controls' }, h('span', { className: 'field' }, h('label', { htmlFor: 'piece' }, 'Piece'), this.piece)),
+      h('div', { className: 'controls', role: 'group', 'aria-label': 'Steps' },
+        h('button', { type: 'button', onclick: () => this.go(-1e9), 'aria-label': 'First step' }, '⏮'), h('button', { type: 'button', onclick: () => this.go(-1), 'aria-label': 'Step back' }, '◀'),
+        this.button, h('button', { type: 'button', onclick: () => this.go(1), 'aria-label': 'Step' }, '▶'), h('button', { type: 'button', onclick: () => this.go(1e9), 'aria-label': 'Last step' }, '⏭'),
+        h('span', { className: 'field' }, h('label', { htmlFor: 'step' }, 'Step'), this.slider)),
+      this.picture);
+    this.load = latest((again) => this.fetch(again));
+  }
+
+  question() {
+    const { state } = this.app;
+    if (!state.piece) return null;
+    return ['merges', null, { ...this.app.params(), tokenizers: [state.toks[state.which]], piece: state.piece }];
+  }
+
+  async refresh() {
+    const { state } = this.app;
+    if (document.activeElement !== this.piece) this.piece.value = state.piece ?? '';
+    // Where somebody asked for less motion, nothing moves by itself.
+    this.button.disabled = calm();
+    this.button.title = calm() ? 'this system asks for less motion: step by hand' : '';
+    await this.load();
+  }
+
+  async fetch(again) {
+    const asked = this.question();
+    if (!asked) {
+      this.found = null;
+      this.picture.replaceChildren(h('p', { className: 'dim' }, 'Give a piece, or choose “Play its merges” of a token.'));
+      return;
+    }
+    try {
+      const found = await ask(...asked);
+      if (again()) return;
+      this.found = found;
+      this.slider.max = this.last;
+      this.to(Math.min(this.app.state.step, this.last), false);
+    } catch (problem) {
+      this.found = null;
+      this.picture.replaceChildren(h('p', { className: 'bad' }, problem.message));
+    }
+  }
+
+  // Step 0 is the look-up of the whole piece, where there is one; then each merge; then the end.
+  get stages() {
+    const { found } = this;
+    const stages = found.steps.map((step, at) => ({ ...step, said: `merge ${at + 1} of ${found.steps.length}` }));
+    if (found.whole_id !== null) stages.unshift({ whole: found.whole_id, said: 'the whole piece is looked up first' });
+    return [...stages, { symbols: found.merged, candidates: [], chosen: null, said: found.whole_id === null ? 'the end' : 'what merging alone would end with' }];
+  }
+
+  get last() {
+    return this.stages.length - 1;
+  }
+
+  to(step, aloud = true) {
+    if (!this.found) return;
+    const stage = this.stages[step];
+    this.slider.value = step;
+    this.slider.setAttribute('aria-valuetext', stage.said);
+    if (this.app.state.step !== step) this.app.set({ step }, false);
+    this.picture.replaceChildren(...this.draw(stage, step));
+    if (aloud) say(this.words(stage));
+  }
+
+  words(stage) {
+    if (stage.whole !== undefined) return `the whole piece is token ${stage.whole}`;
+    if (!stage.chosen) return `${stage.said}: ${stage.symbols.length} tokens`;
+    const [left, right] = stage.symbols.slice(stage.chosen.place, stage.chosen.place + 2);
+    return `${stage.said}: ${left.shown} and ${right.shown} become ${stage.chosen.id}, rank ${stage.chosen.rank}, of ${stage.candidates.length} pairs`;
+  }
+
+  draw(stage, step) {
+    const { found } = this;
+    const head = [h('p', { className: 'said' }, `${num(step + 1)} of ${num(this.stages.length)}: ${this.words(stage)}.`)];
+    if (found.cut !== 1) head.push(h('p', { className: 'warn' }, `The tokenizer cuts these bytes into ${found.cut} pieces; here they are merged as one.`));
+    if (stage.whole !== undefined) {
+      return [...head, h('div', { className: 'symbols' }, this.symbol({ shown: found.piece.shown, id: stage.whole }, 0, 'chosen')), h('p', { className: 'dim' }, 'It is taken as it is. The steps that follow are what would happen without the look-up.')];
+    }
+    const candidates = new Map(stage.candidates.map((each) => [each.place, each]));
+    const symbols = stage.symbols.flatMap((symbol, place) => {
+      const between = candidates.get(place);
+      const chosen = stage.chosen?.place === place || stage.chosen?.place === place - 1;
+      const drawn = [this.symbol(symbol, place, chosen ? 'chosen' : '')];
+      if (place < stage.symbols.length - 1) drawn.push(between ? h('span', { className: `pair${stage.chosen.place === place ? ' chosen' : ''}`, title: `rank ${between.rank}: becomes ${between.id}` }, num(between.rank)) : h('span', { className: 'pair none', title: 'these two do not merge' }, '·'));
+      return drawn;
+    });
+    const tail = stage.chosen ? null : h('p', {}, 'ids: ', h('span', { className: 'mono' }, found.ids.join(' ')));
+    return [...head, h('div', { className: 'symbols' }, symbols), h('p', { className: 'dim' }, 'A number between two is the rank of their merge; the lowest goes first, the leftmost of equals.'), tail].filter(Boolean);
+  }
+
+  symbol(symbol, place, className) {
+    return h('span', { className: `symbol c${place % 5} ${className}` }, h('bdi', { className: 'mono' }, symbol.shown), h('small', {}, symbol.id === null ? 'no token' : String(symbol.id)));
+  }
+
+  go(steps) {
+    this.pause();
+    if (this.found) this.to(Math.max(0, Math.min(this.last, this.app.state.step + steps)));
+  }
+
+  play() {
+    if (!this.found || calm()) return;
+    if (this.app.state.step >= this.last) this.to(0);
+    this.button.textContent = 'Pause';
+    this.timer = setInterval(() => {
+      if (!this.found || this.app.state.step >= this.last || !this.element.isConnected) this.pause();
+      else this.to(this.app.state.step + 1);
+    }, PACE);
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.button.textContent = 'Play';
+  }
+}

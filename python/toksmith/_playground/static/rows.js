@@ -1,0 +1,341 @@
+// The rows of tokens: only those in sight are in the page, whatever the length of the text.
+// The server says what stands in each row; here it is drawn, scrolled, and walked through by keys.
+
+import { ask, latest, Refused } from './api.js';
+import { h, num, say } from './dom.js';
+
+export const ROW = 40; // pixels
+const LINES = 12; // rows in sight, at most
+const OVERSCAN = 2;
+const MOST_CELLS = 96;
+const MOST_RUNS = 1100; // drawn at once: with what else is on the page below 3,000 nodes
+const TALLEST = 12_000_000; // pixels: browsers give up on elements that are much taller
+const STARTS = 1;
+const ALONE = 2;
+
+export class TokenRows {
+  // `app` has `state`, `params(cells)`, `select(which, place)` and `shown(window)`.
+  constructor(app) {
+    this.app = app;
+    this.window = null; // what the server said of some rows
+    this.first = 0;
+    this.cells = 80;
+    this.stacked = false;
+    this.wanted = null; // a place that gets the focus as soon as it is drawn
+    this.ruler = h('span', { className: 'ruler', 'aria-hidden': 'true' }, '0'.repeat(50));
+    this.content = h('div', { className: 'rows-content' });
+    this.scroller = h('div', { className: 'rows', onscroll: () => this.onscroll(), onkeydown: (event) => this.onkey(event) }, this.content, this.ruler);
+    this.scroller.addEventListener('pointerover', (event) => this.onpoint(event));
+    this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
+    this.scroller.addEventListener('click', (event) => this.onclick(event));
+    this.scroller.addEventListener('focusin', (event) => this.onclick(event, false));
+    this.load = latest((again) => this.fetch(again));
+    new ResizeObserver(() => this.measure() && this.load()).observe(this.scroller);
+  }
+
+  get element() {
+    return this.scroller;
+  }
+
+  // How many cells fit beside each other; true if that has changed.
+  measure() {
+    const cell = this.ruler.getBoundingClientRect().width / 50 || 9;
+    const room = this.scroller.clientWidth - 24;
+    const beside = this.app.state.toks.length || 1;
+    const stacked = beside > 1 && room / beside < 34 * cell;
+    const own = stacked ? room - 26 : room / beside - (beside > 1 ? 26 : 0);
+    const cells = Math.max(8, Math.min(Math.floor((own / cell) * 0.9), Math.floor(MOST_CELLS / (stacked ? 1 : beside))));
+    const changed = cells !== this.cells || stacked !== this.stacked;
+    this.cells = cells;
+    this.stacked = stacked;
+    return changed;
+  }
+
+  get lines() {
+    return this.stacked ? this.app.state.toks.length : 1;
+  }
+
+  get height() {
+    return ROW * this.lines + (this.stacked ? 8 : 0);
+  }
+
+  get inSight() {
+    return Math.max(1, Math.ceil(this.scroller.clientHeight / this.height) || Math.floor(LINES / this.lines));
+  }
+
+  // From the text anew: the window stays where it is.
+  async refresh() {
+    this.measure();
+    await this.load();
+  }
+
+  async fetch(again) {
+    if (!this.app.state.toks.length) return; // the server has not said yet what it has
+    const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special };
+    const margin = 2 * LINES;
+    const first = Math.max(0, this.first - margin);
+    try {
+      const window = await ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin });
+      if (again()) return;
+      if (first > 0 && window.first + window.starts.length - 1 <= this.first) this.first = Math.max(0, window.rows - this.inSight);
+      this.window = window;
+      this.asked = asked;
+      this.app.shown(window, null);
+      this.draw();
+      if (this.first + 1 < window.first || this.missing()) this.load();
+    } catch (problem) {
+      if (problem instanceof Refused) {
+        this.window = null;
+        this.content.replaceChildren();
+        this.content.style.height = '0';
+      }
+      this.app.shown(null, problem);
+    }
+  }
+
+  missing() {
+    const { window } = this;
+    if (!window) return true;
+    const last = Math.min(window.rows, this.first + this.inSight + 1);
+    return this.first < window.first || last > window.first + window.starts.length - 1;
+  }
+
+  // Tall texts are scrolled in proportion.
+  get scale() {
+    const tall = (this.window?.rows ?? 0) * this.height;
+    return tall > TALLEST ? (tall - this.scroller.clientHeight) / (TALLEST - this.scroller.clientHeight) : 1;
+  }
+
+  onscroll() {
+    const first = Math.floor((this.scroller.scrollTop * this.scale) / this.height);
+    if (first === this.first && !this.missing()) return;
+    this.first = first;
+    requestAnimationFrame(() => this.draw());
+    if (this.missing()) this.load();
+  }
+
+  scrollToRow(row) {
+    const { inSight } = this;
+    if (row >= this.first && row < this.first + inSight - 1) return;
+    this.first = Math.max(0, row - Math.floor(inSight / 3));
+    this.scroller.scrollTop = (this.first * this.height) / this.scale;
+    this.draw();
+    if (this.missing()) this.load();
+  }
+
+  draw() {
+    const { window, app } = this;
+    if (!window) return;
+    const focused = this.scroller.contains(document.activeElement) && document.activeElement !== this.scroller;
+    const room = Math.min(window.rows, Math.max(1, Math.floor(LINES / this.lines))) * this.height;
+    this.scroller.style.height = `${Math.max(room, this.height) + 18}px`;
+    this.content.style.height = `${Math.min(TALLEST, window.rows * this.height)}px`;
+    const offset = this.scroller.scrollTop - (this.scroller.scrollTop * this.scale) % this.height - this.first * this.height;
+    const columns = app.state.toks.map((name, which) => this.column(name, which, this.scale === 1 ? 0 : offset));
+    this.content.replaceChildren(...columns);
+    this.content.classList.toggle('stacked', this.stacked);
+    this.mark();
+    if (focused || this.wanted) {
+      const target = this.wanted ?? { which: app.state.which, place: app.state.selected };
+      const found = this.find(target.which, target.place);
+      if (found) {
+        this.wanted = null;
+        found.focus({ preventScroll: true });
+      }
+    }
+  }
+
+  column(name, which, offset) {
+    const { window } = this;
+    const cuts = window.cuts[which];
+    const beside = this.app.state.toks.length;
+    const listbox = h('div', { className: 'column', role: 'listbox', 'aria-label': `Tokens of ${name}`, 'aria-orientation': 'horizontal' });
+    if (!cuts) return listbox;
+    if (!this.stacked && beside > 1) {
+      listbox.style.left = `${(100 * which) / beside}%`;
+      listbox.style.width = `${100 / beside}%`;
+    }
+    let runs = 0;
+    const from = Math.max(this.first - OVERSCAN, window.first);
+    const to = Math.min(this.first + this.inSight + OVERSCAN, window.first + cuts.rows.length);
+    const named = new Set();
+    for (let row = Math.max(from, this.first); row < to && runs < MOST_RUNS / beside; row++) runs += this.row(listbox, cuts, row, which, named, offset);
+    for (let row = Math.min(this.first, to) - 1; row >= from && runs < MOST_RUNS / beside / 2; row--) runs += this.row(listbox, cuts, row, which, named, offset);
+    return listbox;
+  }
+
+  row(listbox, cuts, row, which, named, offset) {
+    const drawn = cuts.rows[row - this.window.first];
+    const top = offset + row * this.height + (this.stacked ? which * ROW : 0);
+    const element = h('div', { className: 'row', role: 'presentation', style: { top: `${top}px` }, dir: 'ltr' });
+    if (this.stacked) element.append(h('span', { className: 'letter', 'aria-hidden': 'true' }, 'ABCD'[which]));
+    for (const run of drawn) {
+      if (typeof run[0] === 'number') element.append(this.run(cuts, which, run[0], run[1], run[2], named, ''));
+      else {
+        let byte = 0;
+        const parts = run[1].map(([place, bytes, flags]) => {
+          const numbers = Array.from({ length: bytes }, () => String(++byte)).join('');
+          return this.run(cuts, which, place, numbers, flags, named, 'part');
+        });
+        element.append(h('span', { className: 'split', role: 'presentation', title: `${run[0]}: a character that ${run[1].length} tokens share, byte by byte` },
+          h('bdi', { className: 'glyph', 'aria-hidden': 'true' }, run[0]), h('span', { className: 'parts', role: 'presentation' }, parts)));
+      }
+    }
+    listbox.append(element);
+    return drawn.length;
+  }
+
+  run(cuts, which, place, text, flags, named, kind) {
+    const [id, shown, , , special] = cuts.tokens[place - cuts.first];
+    const first = !named.has(place);
+    named.add(place);
+    let className = `t c${place % 5} ${kind}`;
+    if (flags & STARTS) className += ' s';
+    if (flags & ALONE) className += ' alone';
+    if (special) className += ' special';
+    const made = document.createElement('bdi');
+    made.className = className;
+    made.textContent = text || '⌀';
+    made.dataset.w = which;
+    made.dataset.i = place;
+    if (first) {
+      made.tabIndex = -1;
+      made.setAttribute('role', 'option');
+      made.setAttribute('aria-label', `${shown}, id ${id}`);
+      made.setAttribute('aria-posinset', place + 1);
+      made.setAttribute('aria-setsize', cuts.total);
+      made.setAttribute('aria-selected', 'false');
+    } else made.setAttribute('aria-hidden', 'true');
+    return made;
+  }
+
+  find(which, place) {
+    return this.content.querySelector(`.t[data-w="${which}"][data-i="${place}"][role="option"]`);
+  }
+
+  // Points out the selected token, and lets the tabulator key lead to it.
+  mark() {
+    const { which, selected } = this.app.state;
+    for (const element of this.content.querySelectorAll('.t.on, .t[tabindex="0"]')) {
+      element.classList.remove('on');
+      if (element.getAttribute('role') === 'option') {
+        element.tabIndex = -1;
+        element.setAttribute('aria-selected', 'false');
+      }
+    }
+    if (selected !== null) {
+      for (const element of this.content.querySelectorAll(`.t[data-w="${which}"][data-i="${selected}"]`)) element.classList.add('on');
+      this.find(which, selected)?.setAttribute('aria-selected', 'true');
+    }
+    for (const column of this.content.children) {
+      const own = selected === null ? null : column.querySelector(`.t.on[role="option"]`);
+      const entry = own ?? column.querySelector('.t[role="option"]');
+      if (entry) entry.tabIndex = 0;
+    }
+  }
+
+  token(which, place) {
+    const cuts = this.window?.cuts[which];
+    const found = cuts?.tokens[place - cuts.first];
+    return found && { id: found[0], shown: found[1], start: found[2], end: found[3], special: Boolean(found[4]), place, total: cuts.total };
+  }
+
+  onpoint(event) {
+    const at = event.target.closest?.('.t');
+    this.app.pointed(at ? { which: Number(at.dataset.w), place: Number(at.dataset.i) } : null);
+  }
+
+  onclick(event, focus = true) {
+    const at = event.target.closest?.('.t');
+    if (!at) return;
+    const [which, place] = [Number(at.dataset.w), Number(at.dataset.i)];
+    if (which === this.app.state.which && place === this.app.state.selected) return;
+    this.app.select(which, place, { focus });
+  }
+
+  // Shows a token, wherever in the text it stands, and gives it the focus if that is wanted.
+  async show(which, place, focus) {
+    const found = this.find(which, place);
+    if (focus) this.wanted = { which, place };
+    if (found) {
+      const row = Number.parseFloat(found.closest('.row').style.top);
+      const inside = row >= this.scroller.scrollTop && row + ROW <= this.scroller.scrollTop + this.scroller.clientHeight;
+      if (inside || this.scale !== 1) {
+        this.wanted = null;
+        if (focus) found.focus({ preventScroll: true });
+        return;
+      }
+    }
+    const answer = await ask('place', this.app.state.text, { ...this.app.params(), cells: this.cells, which, token: place });
+    this.first = -1e9;
+    this.scrollToRow(answer.row);
+    this.draw();
+  }
+
+  onkey(event) {
+    const { state } = this.app;
+    if (event.altKey || event.metaKey) return;
+    const cuts = this.window?.cuts[state.which];
+    if (!cuts || state.selected === null) return;
+    let to = null;
+    if (event.key === 'ArrowRight') to = state.selected + 1;
+    else if (event.key === 'ArrowLeft') to = state.selected - 1;
+    else if (event.key === 'ArrowDown') to = this.beside(1);
+    else if (event.key === 'ArrowUp') to = this.beside(-1);
+    else if (event.key === 'PageDown') to = this.beside(this.inSight - 1);
+    else if (event.key === 'PageUp') to = this.beside(1 - this.inSight);
+    else if (event.key === 'Home') to = event.ctrlKey ? 0 : this.edge(0);
+    else if (event.key === 'End') to = event.ctrlKey ? cuts.total - 1 : this.edge(-1);
+    else if (event.key === 'Enter') {
+      event.preventDefault();
+      this.app.open('forest');
+      return;
+    } else return;
+    event.preventDefault();
+    to = Math.max(0, Math.min(cuts.total - 1, to));
+    this.app.select(state.which, to, { focus: true });
+  }
+
+  rowOf(place) {
+    const cuts = this.window.cuts[this.app.state.which];
+    const start = cuts.tokens[place - cuts.first]?.[2];
+    if (start === undefined) return this.first;
+    let row = this.window.starts.findIndex((at) => at > start) - 1;
+    if (row < 0) row = this.window.starts.length - 2;
+    return this.window.first + row;
+  }
+
+  // The token that stands at about the same place some rows further.
+  beside(rows) {
+    const { which, selected } = this.app.state;
+    const cuts = this.window.cuts[which];
+    const row = this.rowOf(selected);
+    const wanted = Math.max(0, Math.min(this.window.rows - 1, row + rows));
+    const from = cuts.rows[row - this.window.first];
+    const to = cuts.rows[wanted - this.window.first];
+    if (!from || !to?.length) return selected + Math.sign(rows);
+    const places = (runs) => runs.flatMap((run) => (typeof run[0] === 'number' ? [run[0]] : run[1].map((part) => part[0])));
+    const own = places(from);
+    const others = places(to);
+    const found = others[Math.min(others.length - 1, Math.floor((own.indexOf(selected) / Math.max(1, own.length)) * others.length))];
+    return found === selected ? selected + Math.sign(rows) : found;
+  }
+
+  edge(which) {
+    const cuts = this.window.cuts[this.app.state.which];
+    const runs = cuts.rows[this.rowOf(this.app.state.selected) - this.window.first] ?? [];
+    const places = runs.flatMap((run) => (typeof run[0] === 'number' ? [run[0]] : run[1].map((part) => part[0])));
+    return places.at(which) ?? this.app.state.selected;
+  }
+
+  announce() {
+    const { which, selected, toks } = this.app.state;
+    const token = this.token(which, selected);
+    if (token) say(`token ${num(selected + 1)} of ${num(token.total)}, id ${token.id}, ${spoken(token.shown)}${toks.length > 1 ? `, ${toks[which]}` : ''}`);
+  }
+}
+
+// A token in words: white space is said.
+export function spoken(shown) {
+  return shown.replaceAll('·', ' space ').replaceAll('↵', ' new line ').replaceAll('→', ' tab ').trim() || 'nothing';
+}

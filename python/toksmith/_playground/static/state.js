@@ -1,0 +1,60 @@
+// The state of the page, and its place in the URL fragment, which no browser sends to a server.
+// `1.` and the state as JSON, deflated, in base64url. JSON escapes lone surrogates, so that they come back as they were.
+
+export const FORMAT = 1;
+export const MOST_LINK = 30_000; // characters: longer links are cut by what they are sent through
+
+export const initial = {
+  text: '', toks: [], which: 0, special: 'text', tab: 'tokens', selected: null, piece: null, id: null, step: 0,
+  query: '', by: 'text', context: 0, price: '', end: null, lines: '',
+};
+
+// Only what the page knows, each of its own type; the rest of a link is not looked at.
+const KINDS = {
+  text: 'string', toks: 'names', which: 'number', special: 'string', tab: 'string', selected: 'number', piece: 'string', id: 'number',
+  step: 'number', query: 'string', by: 'string', context: 'number', price: 'string', end: 'number', lines: 'string',
+};
+
+function fits(kind, value) {
+  if (kind === 'names') return Array.isArray(value) && value.every((name) => typeof name === 'string');
+  if (kind === 'number') return Number.isSafeInteger(value) && value >= 0;
+  return typeof value === kind;
+}
+
+async function through(stream, bytes) {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
+export async function toFragment(state) {
+  const kept = Object.fromEntries(Object.entries(state).filter(([name, value]) => name in KINDS && value !== initial[name] && value !== null));
+  const write = async (value) => {
+    const deflated = await through(new CompressionStream('deflate-raw'), new TextEncoder().encode(JSON.stringify(value)));
+    let binary = '';
+    for (let at = 0; at < deflated.length; at += 8192) binary += String.fromCharCode(...deflated.subarray(at, at + 8192));
+    return `${FORMAT}.${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
+  };
+  if ((kept.text ?? '').length <= 20 * MOST_LINK) {
+    const whole = await write(kept);
+    if (whole.length <= MOST_LINK) return { fragment: whole, whole: true };
+  }
+  delete kept.text;
+  delete kept.lines;
+  return { fragment: await write(kept), whole: false };
+}
+
+export async function fromFragment(fragment) {
+  if (!fragment) return { state: {}, problem: null };
+  const [version, body] = fragment.split('.', 2);
+  if (/^[0-9]+$/.test(version) && Number(version) > FORMAT) {
+    return { state: {}, problem: `This link was made by a newer version (its format is ${version}, this page reads ${FORMAT}); it is left alone.` };
+  }
+  try {
+    if (Number(version) !== FORMAT) throw new Error('no format');
+    const deflated = Uint8Array.from(atob(body.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
+    const read = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await through(new DecompressionStream('deflate-raw'), deflated)));
+    const known = Object.entries(read).filter(([name, value]) => name in KINDS && fits(KINDS[name], value));
+    return { state: Object.fromEntries(known), problem: null };
+  } catch {
+    return { state: {}, problem: 'The link is damaged: what stands behind its # cannot be read.' };
+  }
+}

@@ -1,0 +1,115 @@
+"""All views of one text together: what is handed on when a finding is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _render
+from .._errors import InvalidOption
+from .._render import Block, Line, View
+from .._tokenizer import Special, Text, Tokenizer
+from ._asked import Tokenizers, named_tokenizers
+from ._budget import CONTEXTS, budget
+from ._compare import compare
+from ._lint import lint
+from ._merges import MOST_SYMBOLS, Merges, merges
+from ._pieces import Pieces, pieces
+from ._prompt import prompt
+from ._specials import specials
+from ._tree import tree
+
+__all__ = ["Overview", "overview"]
+
+MOST_PIECES, MOST_TREES = 6, 6
+
+
+@dataclass(frozen=True, repr=False)
+class Overview:
+    """The views of one text, each under its heading.
+
+    Attributes:
+        sections: Heading and result of each, in the order in which they are read.
+    """
+
+    sections: tuple[tuple[str, _render.Shown], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results by their headings, as JSON values."""
+        return {heading: result.to_dict() for heading, result in self.sections}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View("one text in all views", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        for heading, result in self.sections:
+            view = result.view()
+            yield Line(f"{heading}: {view.title}", "strong")
+            yield from view.blocks
+
+    def to_html(self) -> str:
+        """One page that needs nothing else and runs no script; each token says what it is to pointer and keyboard."""
+        return _render.page("toksmith", [(heading, result.view()) for heading, result in self.sections])
+
+    def __repr__(self) -> str:
+        return f"<Overview: {len(self.sections)} views>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_svg = _render.to_svg
+
+
+def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Overview:
+    """A text in all views: tokens, comparison, merges, forest, budget, prompt end, lint, special tokens.
+
+    Of merges and of the forest it shows the pieces of the text that take most steps.
+
+    Args:
+        toks: One tokenizer, several by name, or several in order.
+        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+    Raises: as `Tokenizer.encode`.
+    Cost: that of the views together.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> found = toksmith.explain.overview(tok, "slow lower")
+    >>> [heading for heading, _ in found.sections][:3]
+    ['Tokens by bpe, 259 tokens', 'Merges of slow·lower by bpe, 259 tokens', 'Forest of ·low by bpe, 259 tokens']
+    """
+    return Overview(tuple(sections(named_tokenizers(toks), text, special)))
+
+
+def sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterator[tuple[str, _render.Shown]]:
+    """The views, each with its heading."""
+    if len(toks) > 1:
+        yield "Comparison", compare(toks, text, special=special)
+    found = {name: pieces(tok, text, special=special) for name, tok in toks.items()}
+    for name, own in found.items():
+        yield f"Tokens by {name}", own
+    for name, tok in toks.items():
+        for steps in longest(tok, found[name]):
+            yield f"Merges of {_render.token_text(steps.piece)} by {name}", steps
+        ranked = [(len(token.token), token.id) for token in found[name].tokens if token.rank is not None]
+        for _, id in sorted({*ranked}, key=lambda each: (-each[0], each[1]))[:MOST_TREES]:
+            yield f"Forest of {_render.token_text(tok.token_bytes(id))} by {name}", tree(tok, id)
+    yield "Budget", budget(toks, text, context=CONTEXTS, special=special)
+    for name, tok in toks.items():
+        yield f"Prompt end by {name}", prompt(tok, text, special=special)
+        yield f"Lint by {name}", lint(tok, text)
+        yield f"Special tokens by {name}", specials(tok, text)
+
+
+def longest(tok: Tokenizer, found: Pieces) -> list[Merges]:
+    """The merges of the pieces that have most steps, in the order of the text; none where nothing merges."""
+    distinct = {found.text[start:end]: None for start, end, _ in found.rows()}
+    shorter = [piece for piece in distinct if len(piece) <= min(MOST_SYMBOLS, 64)]
+    chosen = sorted(shorter, key=len, reverse=True)[:MOST_PIECES]
+    try:
+        return [made for piece in shorter if piece in chosen and (made := merges(tok, piece)).steps]
+    except InvalidOption:
+        return []

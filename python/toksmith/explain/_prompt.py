@@ -1,0 +1,156 @@
+"""Where a prompt ends inside a text: whether its ids are those of the longer text, and how it is healed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _render
+from .._errors import InvalidOption
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._tokenizer import Special, Text, Tokenizer
+from ..reference import utf8
+from ._asked import name_of, token_json
+
+__all__ = ["Prompt", "prompt"]
+
+MOST_TOKENS = 24  # tokens that are drawn on each side of the end
+MOST_CONTINUATIONS = 60
+
+
+@dataclass(frozen=True, repr=False)
+class Prompt:
+    """A prompt, the text that it is the beginning of, and the prompt cut back to where it can go on in every way.
+
+    Attributes:
+        prompt: Its bytes.
+        ids: Of the prompt by itself.
+        followed: The ids of the whole text; equal to `ids` where nothing follows.
+        agree: How many ids the two begin with in common.
+        healed: The ids that are left of the prompt when it is healed.
+        rest: The bytes behind these, which the next token has to begin with.
+        continuations: How many tokens begin with `rest`; 0 where nothing was cut off.
+        first_continuations: Id and bytes of some of them, the lowest ids.
+    """
+
+    tokenizer: str
+    prompt: bytes
+    ids: tuple[int, ...]
+    followed: tuple[int, ...]
+    agree: int
+    healed: tuple[int, ...]
+    rest: bytes
+    continuations: int
+    first_continuations: tuple[tuple[int, bytes], ...]
+    drawn: tuple[tuple[TokenView, ...], tuple[TokenView, ...], tuple[TokenView, ...]]
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether a model that was given the prompt stands where it stands in the whole text."""
+        return self.agree == len(self.ids)
+
+    @property
+    def ends_in_space(self) -> bool:
+        """Whether the prompt ends in a space or a tab, which is nearly always the beginning of the next token."""
+        return self.prompt.endswith((b" ", b"\t"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ids and tokens as JSON values; bytes are hex. Of long prompts the last tokens are given."""
+        prompt, followed, healed = (
+            [{"id": view.id, **token_json(view.token)} for view in views] for views in self.drawn
+        )
+        return {
+            "tokenizer": self.tokenizer,
+            "bytes": len(self.prompt),
+            "ids": len(self.ids),
+            "agree": self.agree,
+            "is_beginning": self.is_beginning,
+            "ends_in_space": self.ends_in_space,
+            "prompt": prompt,
+            "followed": followed,
+            "healed": {"ids": len(self.healed), "tokens": healed, "rest": token_json(self.rest)},
+            "continuations": self.continuations,
+            "first_continuations": [{"id": id, **token_json(token)} for id, token in self.first_continuations],
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        title = f"a prompt of {len(self.prompt):,} bytes, {len(self.ids):,} tokens by {self.tokenizer}"
+        return View(title, tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        prompt, followed, healed = self.drawn
+        if self.ends_in_space:
+            yield Line("it ends in white space, which keeps a model from the token that it would expect next", "warn")
+        yield Tokens(prompt, "the prompt by itself (its last tokens)")
+        if len(self.followed) > len(self.ids) or not self.is_beginning:
+            yield Tokens(followed, "the text that follows and what stands before it (the tokens round the end)")
+        if not self.is_beginning:
+            left = len(self.ids) - self.agree
+            yield Line(f"the last {left:,} ids of the prompt are not those that the longer text has there", "warn")
+        if not self.rest:
+            yield Line("nothing has to be cut off: the prompt can go on in every way", "good")
+            return
+        yield Tokens(healed, "healed: what is kept")
+        yield Line(f"the next token has to begin with {token_text(self.rest)}: {self.continuations:,} tokens do")
+        rows = [[str(id), token_text(token)] for id, token in self.first_continuations]
+        yield Table(["id", "token"], rows, "the first of them", left=(1,))
+
+    def __repr__(self) -> str:
+        return f"<Prompt of {len(self.ids):,} ids, {self.agree:,} kept by the text>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
+    """What happens where a prompt ends: its ids beside those of the longer text, and the prompt healed.
+
+    Args:
+        text: The prompt and what follows it.
+        end: Where the prompt ends, in characters of the text (of `bytes`: in bytes); None for the end of the text.
+        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+    Raises: as `Tokenizer.encode`; InvalidOption where `end` is outside the text.
+    Cost: two encodings, and at the first call an index of the tokens by their bytes.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", vocab_size=300)
+    >>> found = toksmith.explain.prompt(tok, "low lowest", 6)
+    >>> found.is_beginning, found.rest, found.continuations
+    (False, b' lo', 4)
+    """
+    place = len(text) if end is None else end
+    if not 0 <= place <= len(text):
+        raise InvalidOption("end", end, f"0 to {len(text):,}, the length of the text")
+    data, whole = utf8(text[:place]), utf8(text)
+    ids = tok.encode(data, special=special)
+    followed = tok.encode(whole, special=special) if place < len(text) else ids
+    pairs = zip(ids, followed, strict=False)
+    agree = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ids), len(followed)))
+    healing = tok.heal(data, special=special)
+    some = healing.continuations[:MOST_CONTINUATIONS].tolist() if healing.rest else []
+    specials = frozenset(tok.special_tokens.values())
+
+    def drawn(ids: list[int]) -> tuple[TokenView, ...]:
+        return tuple(_render.token_views(ids, tok.token_bytes, specials))
+
+    near = max(0, min(agree, len(ids)) - MOST_TOKENS)
+    parts = ids[near:][-MOST_TOKENS:], followed[near : near + 2 * MOST_TOKENS], healing.ids[-MOST_TOKENS:]
+    return Prompt(
+        name_of(tok),
+        data,
+        tuple(ids),
+        tuple(followed),
+        agree,
+        tuple(healing.ids),
+        healing.rest,
+        len(healing.continuations) if healing.rest else 0,
+        tuple((id, tok.token_bytes(id)) for id in some),
+        (drawn(parts[0]), drawn(parts[1]), drawn(parts[2])),
+    )

@@ -1,0 +1,159 @@
+"""Tokens of a vocabulary by what they hold: a text, bytes, or an id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .. import _render
+from .._errors import InvalidOption
+from .._render import Block, Line, Table, View, token_text
+from .._tokenizer import Tokenizer
+from ._asked import name_of, token_json
+from ._pieces import SAID, Kind, token_kind
+
+__all__ = ["Found", "Search", "search"]
+
+By = Literal["text", "bytes", "id"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One token that was found: its id, its bytes and what kind of token it is."""
+
+    id: int
+    token: bytes
+    kind: Kind
+
+
+@dataclass(frozen=True, repr=False)
+class Search:
+    """What a search found.
+
+    Attributes:
+        query, by: What was looked for, and as what.
+        total: How many tokens fit.
+        found: The first of them: those that are the query itself, then those that begin with it, then by id.
+    """
+
+    tokenizer: str
+    query: str
+    by: By
+    total: int
+    found: tuple[Found, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was found as JSON values; bytes are hex."""
+        found = [{"id": each.id, **token_json(each.token), "kind": each.kind} for each in self.found]
+        return {
+            "tokenizer": self.tokenizer,
+            "query": self.query,
+            "by": self.by,
+            "total": self.total,
+            "found": found,
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        query = token_text(self.query.encode("utf-8", "replace"))
+        return View(f"tokens of {self.tokenizer} with {query}, by {self.by}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        more = f"; the first {len(self.found)}" if self.total > len(self.found) else ""
+        yield Line(f"{self.total:,} found{more}")
+        rows = [
+            [str(each.id), token_text(each.token), each.token[:32].hex(" "), SAID[each.kind]] for each in self.found
+        ]
+        if rows:
+            yield Table(["id", "token", "bytes", ""], rows, left=(1, 2, 3))
+
+    def __repr__(self) -> str:
+        return f"<Search {self.query!r}: {self.total} found>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:
+    """Tokens of a vocabulary, special tokens included, that hold a text or bytes, or have an id.
+
+    Args:
+        query: By "text": what the token holds. By "bytes": hex digits, where `??` is any byte, as in `e2 98 ??`.
+            By "id": one id, or two with a hyphen for all from the first to the second.
+        most: How many are given, at least 1.
+    Raises:
+        InvalidOption: The query is not of this kind, or `by` is no kind.
+    Cost: one pass over the vocabulary.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> [found.token for found in toksmith.explain.search(tok, "lo").found]
+    [b'lo', b'low', b' low']
+    >>> [found.id for found in toksmith.explain.search(tok, "6f 77", by="bytes").found]
+    [257, 258]
+    """
+    if by not in QUERIES:
+        raise InvalidOption("by", by, f"one of {', '.join(QUERIES)}")
+    if most < 1:
+        raise InvalidOption("most", most, "at least 1")
+    order = QUERIES[by](query)
+    special = {added.id: added.content.encode() for added in tok.model.added_tokens}
+    own = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
+    ranked = []
+    for id, token in {**dict(own), **special}.items():
+        place = order(id, token)
+        if place is not None:
+            ranked.append((place, id, token))
+    ranked.sort()
+    specials = frozenset(tok.special_tokens.values())
+    found = (Found(id, token, "special" if id in specials else token_kind(token)) for _, id, token in ranked[:most])
+    return Search(name_of(tok), query, by, len(ranked), tuple(found))
+
+
+Order = Callable[[int, bytes], int | None]
+
+
+def by_text(query: str) -> Order:
+    """Tokens that hold the text: itself, then those that begin with it, then the others."""
+    return by_pattern(re.compile(re.escape(query.encode("utf-8", "replace"))))
+
+
+def by_bytes(query: str) -> Order:
+    """Tokens that hold the bytes."""
+    words = re.findall(r"[0-9a-fA-F]{2}|\?\?", re.sub(r"0x|\s|,", "", query))
+    if "".join(words) != re.sub(r"0x|\s|,", "", query) or not words:
+        raise InvalidOption("query", query, "hex digits in pairs, such as 'e2 98 ??', where ?? is any byte")
+    parts = (b"." if word == "??" else re.escape(bytes.fromhex(word)) for word in words)
+    return by_pattern(re.compile(b"".join(parts), re.DOTALL))
+
+
+def by_pattern(pattern: re.Pattern[bytes]) -> Order:
+    """Tokens in which a pattern stands."""
+
+    def order(id: int, token: bytes) -> int | None:
+        match = pattern.search(token)
+        if match is None:
+            return None
+        return 0 if match.end() - match.start() == len(token) else 1 if match.start() == 0 else 2
+
+    return order
+
+
+def by_id(query: str) -> Order:
+    """Tokens with the id, or with ids from the first to the second."""
+    match = re.fullmatch(r"\s*([0-9]{1,12})\s*(?:[-–]\s*([0-9]{1,12})\s*)?", query)
+    if match is None:
+        raise InvalidOption("query", query, "an id such as 318, or two with a hyphen, such as 300-320")
+    first = int(match[1])
+    last = int(match[2] or match[1])
+    return lambda id, token: 0 if first <= id <= last else None
+
+
+QUERIES: dict[str, Callable[[str], Order]] = {"text": by_text, "bytes": by_bytes, "id": by_id}

@@ -1,0 +1,131 @@
+"""Special tokens in a text that somebody else wrote: what it becomes as plain text, allowed, and refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _render
+from .._errors import SpecialTokenInText
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._tokenizer import Text, Tokenizer
+from ..reference import utf8
+from ._asked import name_of, token_json
+
+__all__ = ["SpecialMatch", "Specials", "specials"]
+
+MOST_TOKENS = 400  # of each way, in the view
+MOST_MATCHES = 100
+
+
+@dataclass(frozen=True)
+class SpecialMatch:
+    """A special token that the text spells: its content and id, where it starts and ends (in bytes), its ids as text."""
+
+    content: str
+    id: int
+    start: int
+    end: int
+    as_text: tuple[int, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Specials:
+    """One text in the three ways of treating special tokens.
+
+    Attributes:
+        matches: The special tokens that it spells, in order.
+        plain: Its ids with special tokens as ordinary text, which is what a stranger's text should be.
+        allowed: Its ids with special tokens as such.
+        refusal: What `special="raise"` says of it; None where it has none to refuse.
+    """
+
+    tokenizer: str
+    matches: tuple[SpecialMatch, ...]
+    plain: tuple[TokenView, ...]
+    allowed: tuple[TokenView, ...]
+    refusal: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The three ways as JSON values; places are of bytes; of long texts the first tokens are given."""
+        return {
+            "tokenizer": self.tokenizer,
+            "matches": [vars(match) | {"as_text": list(match.as_text)} for match in self.matches],
+            "plain": {"count": len(self.plain), "tokens": [*map(view_json, self.plain[:MOST_TOKENS])]},
+            "allowed": {"count": len(self.allowed), "tokens": [*map(view_json, self.allowed[:MOST_TOKENS])]},
+            "refusal": self.refusal,
+        }
+
+    def view(self) -> View:
+        """What is to be seen."""
+        found = f"{len(self.matches):,} special token{'' if len(self.matches) == 1 else 's'}"
+        return View(f"{found} of {self.tokenizer} in the text", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        rows = [
+            [token_text(match.content.encode()), str(match.id), f"{match.start:,}", f"{len(match.as_text):,}"]
+            for match in self.matches[:MOST_MATCHES]
+        ]
+        if rows:
+            yield Table(["special token", "id", "byte", "tokens as text"], rows)
+        for said, views in (("plain text", self.plain), ("allowed", self.allowed)):
+            more = f", the first {MOST_TOKENS}" if len(views) > MOST_TOKENS else ""
+            yield Tokens(views[:MOST_TOKENS], f"{said}: {len(views):,} tokens{more}")
+        if self.refusal is None:
+            yield Line("refused: nothing is", "good")
+        else:
+            yield Line(f"refused: {self.refusal}", "warn")
+
+    def __repr__(self) -> str:
+        return f"<Specials: {len(self.matches)} in the text>"
+
+    __str__ = _render.to_text
+    __rich__ = _render.to_rich
+    _repr_html_ = _render.to_notebook
+    to_json = _render.to_json
+    to_html = _render.to_html
+    to_svg = _render.to_svg
+
+
+def specials(tok: Tokenizer, text: Text) -> Specials:
+    """What a text becomes with its special tokens as plain text, allowed, and refused.
+
+    Cost: three encodings.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
+    >>> found = toksmith.explain.specials(tok, "low<|end|>")
+    >>> [(match.content, match.start) for match in found.matches], len(found.plain), len(found.allowed)
+    ([('<|end|>', 3)], 8, 2)
+    """
+    data = utf8(text)
+    ids = frozenset(tok.special_tokens.values())
+    plain = _render.token_views(tok.encode(data, special="text"), tok.token_bytes, ids)
+    allowed = _render.token_views(tok.encode(data, special="allow"), tok.token_bytes, ids)
+    refusal = None
+    try:
+        tok.count(data, special="raise")
+    except SpecialTokenInText as error:
+        refusal = str(error)
+    return Specials(name_of(tok), tuple(matched(tok, data)), tuple(plain), tuple(allowed), refusal)
+
+
+def matched(tok: Tokenizer, data: bytes) -> Iterator[SpecialMatch]:
+    """The special tokens that the engine finds in a text, in order."""
+    contents = {content.encode(): id for content, id in tok.special_tokens.items()}
+    if not any(content in data for content in contents):
+        return
+    encoding = tok.encode_with_offsets(data, unit="byte", special="allow")
+    names = {id: content for content, id in contents.items()}
+    for id, start, end in zip(encoding.ids.tolist(), encoding.starts.tolist(), encoding.ends.tolist(), strict=True):
+        if id in names and re.search(re.escape(names[id]), data[start:end]):
+            content = names[id].decode()
+            yield SpecialMatch(content, id, start, end, tuple(tok.encode(content, special="text")))
+
+
+def view_json(view: TokenView) -> dict[str, Any]:
+    """A token as JSON values."""
+    return {"id": view.id, **token_json(view.token), "special": view.special}

@@ -1,0 +1,455 @@
+"""The playground's server: who may ask, what is refused, and that its answers are the library's."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hard_texts import HARD_TEXTS
+from test_cli import process
+
+import toksmith
+from toksmith import _playground, _render, explain
+from toksmith._playground import _server, _views
+from toksmith._playground._rows import Rows
+
+PACKAGE = Path(_playground.__file__).parent
+TEXT = "low lower नमस्ते 낮은 <|end|> 12345\n\tx  "
+
+
+@pytest.fixture(scope="module")
+def toks() -> dict[str, toksmith.Tokenizer]:
+    corpus = "low lower lowest नमस्ते नमन 낮은 12345 12345"
+    small = toksmith.train(corpus, merges=12, special_tokens=["<|end|>"], progress=False)
+    large = toksmith.train(corpus, merges=40, special_tokens=["<|end|>"], progress=False)
+    return {"small": small, "large": large}
+
+
+@pytest.fixture(scope="module")
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+    with toksmith.play(toks) as running:
+        yield running
+
+
+class Answer:
+    """A response that was read."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status, self.headers, self.data = response.status, response.headers, response.read()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.data)
+
+
+def request(
+    playground: toksmith.Playground, method: str, path: str, body: bytes | None = None, **headers: str
+) -> Answer:
+    connection = http.client.HTTPConnection("127.0.0.1", playground.port, timeout=30)
+    try:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body=body, headers=named)
+        return Answer(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def asked(playground: toksmith.Playground, view: str, **values: Any) -> Answer:
+    return request(playground, "POST", f"/api/{view}", json.dumps(values).encode(), content_type="application/json")
+
+
+# Who may ask
+
+
+def test_the_page_and_its_files_are_served_with_a_policy(playground: toksmith.Playground) -> None:
+    page = request(playground, "GET", "/")
+    assert page.status == 200
+    assert page.headers["content-type"].startswith("text/html")
+    for name, value in _server.HEADERS.items():
+        assert page.headers[name] == value
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "script-src 'self';" in policy
+    assert "unsafe" not in policy
+    named = re.findall(r'(?:src|href)="([^"]+)"', page.data.decode())
+    assert {"/static/main.js", "/static/style.css"} <= set(named)
+    for path in named:
+        assert request(playground, "GET", path).status == 200
+
+
+def test_nothing_in_the_page_is_inline_or_from_elsewhere() -> None:
+    page = (PACKAGE / "static" / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\bon\w+=|\bstyle=|<style", page)
+    for file in sorted((PACKAGE / "static").iterdir()):
+        text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?:|//[a-z]+\.[a-z]|@import|\binnerHTML\b|\beval\(|new Function", text), file.name
+        assert len(text.splitlines()) <= 450, file.name
+
+
+@pytest.mark.parametrize(
+    "host", ["example.org", "127.0.0.1", "localhost:1", "127.0.0.1.example.org:{port}", "", "[::1]"]
+)
+@pytest.mark.parametrize("path", ["/", "/api/about", "/static/main.js"])
+def test_a_foreign_host_is_refused(playground: toksmith.Playground, host: str, path: str) -> None:
+    answer = request(playground, "GET", path, Host=host.format(port=playground.port))
+    assert answer.status == 403
+    assert str(playground.port) in answer.json["error"]
+    assert answer.headers["content-security-policy"]
+
+
+def test_two_hosts_and_none_are_refused(playground: toksmith.Playground) -> None:
+    for hosts in ("", f"Host: localhost:{playground.port}\r\nHost: example.org\r\n"):
+        with socket.create_connection(("127.0.0.1", playground.port), timeout=10) as raw:
+            raw.sendall(f"GET / HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n".encode())
+            assert raw.makefile("rb").readline().split()[1] in (b"400", b"403")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}"])
+def test_own_hosts_are_answered(playground: toksmith.Playground, host: str) -> None:
+    assert request(playground, "GET", "/api/about", Host=host.format(port=playground.port)).status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://example.org", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"])
+def test_another_origin_is_refused(playground: toksmith.Playground, origin: str) -> None:
+    origin = origin.format(port=playground.port)
+    body = json.dumps({"text": "a", "tokenizers": ["small"], "last": 1}).encode()
+    answer = request(playground, "POST", "/api/rows", body, Origin=origin, content_type="application/json")
+    assert (answer.status, "another origin" in answer.json["error"]) == (403, True)
+    own = f"http://localhost:{playground.port}"
+    assert request(playground, "POST", "/api/rows", body, Origin=own, content_type="application/json").status == 200
+
+
+def test_another_site_may_lead_here_and_ask_nothing(playground: toksmith.Playground) -> None:
+    link = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
+    assert request(playground, "GET", "/", **link).status == 200
+    assert request(playground, "GET", "/api/about", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors").status == 403
+    assert request(playground, "POST", "/api/rows", b"{}", **link).status == 403
+    assert request(playground, "GET", "/", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors").status == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../_server.py",
+        "/static/../_server.py",
+        "/static/%2e%2e/_server.py",
+        "/static/..%2f_server.py",
+        "//etc/passwd",
+        "/static/",
+        "/static/none.js",
+        "/static/index.html/..",
+        "/static/%00",
+        "/static/main.js/",
+        "/index.html",
+    ],
+)
+def test_no_path_leads_to_another_file(playground: toksmith.Playground, path: str) -> None:
+    answer = request(playground, "GET", path)
+    assert answer.status == 404
+    assert b"import" not in answer.data and b"root:" not in answer.data
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "GET"])
+def test_views_are_asked_by_post(playground: toksmith.Playground, method: str) -> None:
+    assert request(playground, method, "/api/rows").status in (404, 405)
+
+
+def test_it_listens_on_this_machine_only(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
+        with pytest.raises(toksmith.InvalidOption, match="loopback"):
+            toksmith.play(toks, host=host)
+    assert playground.url == f"http://127.0.0.1:{playground.port}/"
+
+
+# What is asked wrongly
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"\xff", b"null", b"1", b"[" * 100_000, b'{"text": 1}', b'{"a":NaN}']
+)
+def test_a_body_that_is_no_question_is_refused(playground: toksmith.Playground, body: bytes) -> None:
+    answer = request(playground, "POST", "/api/rows", body, content_type="application/json")
+    assert answer.status == 400, answer.data
+    assert answer.json["error"]
+
+
+def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded"):
+        assert request(playground, "POST", "/api/rows", b'{"text": "a"}', content_type=kind).status == 415
+    assert request(playground, "POST", "/api/rows", b'{"text": "a"}').status == 415
+
+
+@pytest.mark.parametrize(
+    "view, values, said",
+    [
+        ("rows", {"text": "a", "tokenizers": ["none"]}, "none"),
+        ("rows", {"text": "a", "tokenizers": []}, "1 to 4"),
+        ("rows", {"text": "a", "tokenizers": ["small"] * 5}, "1 to 4"),
+        ("rows", {"text": "a", "tokenizers": ["small"], "first": -1}, "first=-1"),
+        ("rows", {"text": "a", "tokenizers": ["small"], "cells": 10**9}, "cells"),
+        ("rows", {"text": "a", "tokenizers": ["small"], "special": "maybe"}, "special"),
+        ("rows", {"text": "<|end|>", "tokenizers": ["small"], "special": "raise"}, "special token"),
+        ("decode", {"tokenizers": ["small"], "ids": [10**6]}, "1000000"),
+        ("decode", {"tokenizers": ["small"], "ids": [-1]}, "-1"),
+        ("decode", {"tokenizers": ["small"], "ids": ["a"]}, "whole numbers"),
+        ("tree", {"tokenizers": ["small"], "id": 10**6}, "1000000"),
+        ("place", {"text": "a", "tokenizers": ["small"], "token": 5}, "token=5"),
+        ("prompt", {"text": "a", "tokenizers": ["small"], "end": 2}, "end=2"),
+        ("search", {"tokenizers": ["small"], "query": "zz", "by": "bytes"}, "hex"),
+        ("search", {"tokenizers": ["small"], "query": "1", "by": "colour"}, "colour"),
+        ("parity", {"tokenizers": ["small"], "lines": ["no colon"]}, "line 1"),
+        ("merges", {"tokenizers": ["small"], "piece": "x" * 1000}, "512"),
+        ("rows", {"text": "x" * (_views.MOST_BYTES + 1), "tokenizers": ["small"]}, "10,000,000 bytes"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    playground: toksmith.Playground, view: str, values: dict[str, Any], said: str
+) -> None:
+    answer = asked(playground, view, **values)
+    assert answer.status == 400, answer.data
+    assert said in answer.json["error"]
+    assert len(answer.data) < 1000
+
+
+def test_an_unknown_view_names_those_that_are_there(playground: toksmith.Playground) -> None:
+    answer = asked(playground, "nothing")
+    assert answer.status == 404 and "lint" in answer.json["error"]
+    assert asked(playground, "lint.exe").status == 404
+    assert asked(playground, "rows.html", text="a", tokenizers=["small"]).status == 400
+
+
+def test_a_body_beyond_the_limit_is_refused_and_not_kept(
+    playground: toksmith.Playground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_server, "MOST_BODY", 1_000_000)
+    answer = request(playground, "POST", "/api/rows", b'"' + b"a" * 5_000_000, content_type="application/json")
+    assert answer.status == 413
+    assert "1,000,000" in answer.json["error"]
+
+
+def test_a_text_that_is_not_kept_is_asked_for_again(playground: toksmith.Playground) -> None:
+    first = asked(playground, "rows", text="gone", tokenizers=["small"], last=5).json
+    again = asked(playground, "rows", key=first["key"], tokenizers=["small"], last=5).json
+    assert again == first
+    for number in range(_views.KEPT["text"]):
+        asked(playground, "rows", text=f"text {number}", tokenizers=["small"], last=5)
+    answer = asked(playground, "rows", key=first["key"], tokenizers=["small"], last=5)
+    assert (answer.status, answer.json["kind"]) == (409, "UnknownText")
+
+
+def test_a_thousand_requests_at_once(playground: toksmith.Playground) -> None:
+    def one(number: int) -> int:
+        return asked(playground, "rows", text=f"low {number % 7}", tokenizers=["small", "large"], last=5).status
+
+    with ThreadPoolExecutor(64) as pool:
+        statuses = list(pool.map(one, range(1000)))
+    assert statuses == [200] * 1000
+
+
+# What is answered
+
+
+def test_rows_hold_every_byte_and_every_token_once(toks: dict[str, toksmith.Tokenizer]) -> None:
+    for text in [TEXT, "", "\n", "a" * 300, *HARD_TEXTS]:
+        for cells in (1, 7, 80):
+            found = explain.compare(toks, text)
+            rows = Rows(found, cells)
+            window = rows.window(0, len(rows))
+            assert window["starts"][0] == 0 if window["starts"] else not found.text
+            for cuts, drawn in zip(found.cuts.values(), window["cuts"], strict=True):
+                begun = [run for row in drawn["rows"] for run in flat(row) if run[2] & 1]
+                assert [place for place, _, _ in begun] == list(range(len(cuts.ids)))
+                parts = [found.text[start:end] for start, end in zip(rows.starts, rows.starts[1:], strict=False)]
+                assert [bare(written(row)) for row in drawn["rows"]] == [
+                    bare(_render.token_text(part)) for part in parts
+                ]
+                for place, (id, _, start, end, _) in enumerate(drawn["tokens"]):
+                    assert (id, end) == (cuts.ids[place], cuts.ends[place])
+                    assert start == (cuts.ends[place - 1] if place else 0)
+
+
+def flat(row: list[Any]) -> Iterator[list[Any]]:
+    """The runs of a row, those of shared characters too."""
+    for run in row:
+        yield from [run] if isinstance(run[0], int) else run[1]
+
+
+def bare(text: str) -> str:
+    """A drawing without the circles under marks, of which it has as many as there are cuts before marks."""
+    return text.replace("◌", "")
+
+
+def written(row: list[Any]) -> str:
+    return "".join(run[1] if isinstance(run[0], int) else run[0] for run in row)
+
+
+def test_a_character_that_tokens_share_is_drawn_once(toks: dict[str, toksmith.Tokenizer]) -> None:
+    bytes_only = toksmith.train("a", merges=0, pattern=None, progress=False)
+    [row] = Rows(explain.compare(bytes_only, "a낮"), 80).window(0, 1)["cuts"][0]["rows"]
+    assert row == [[0, "a", 1], ["낮", [[1, 1, 1], [2, 1, 1], [3, 1, 1]]]]
+
+
+def test_any_window_is_a_part_of_the_whole(toks: dict[str, toksmith.Tokenizer]) -> None:
+    rows = Rows(explain.compare(toks, TEXT * 20), 10)
+    whole = rows.window(0, len(rows))
+    for first in range(0, len(rows), 3):
+        part = rows.window(first, first + 4)
+        assert part["starts"] == whole["starts"][first : first + 5]
+        for cuts, own in zip(whole["cuts"], part["cuts"], strict=True):
+            assert own["rows"] == cuts["rows"][first : first + 4]
+            assert own["tokens"] == cuts["tokens"][own["first"] : own["first"] + len(own["tokens"])]
+    assert rows.window(10**9, 10**9 + 1)["cuts"][0]["rows"] == []
+
+
+def test_rows_are_those_of_the_text_and_differences_those_of_compare(
+    playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    values = {"text": TEXT, "tokenizers": [*toks], "cells": 20}
+    found = asked(playground, "rows", **values, last=50).json["result"]
+    compared = explain.compare(toks, TEXT)
+    assert found["bytes"] == len(TEXT.encode()) and found["chars"] == len(TEXT)
+    assert [cuts["total"] for cuts in found["cuts"]] == [len(cuts.ids) for cuts in compared.cuts.values()]
+    assert found["differences"] == len(compared.differences) > 2
+    after, seen = -1, []
+    for _ in range(len(compared.differences) + 1):
+        each = asked(playground, "difference", **values, after=after).json["result"]
+        after = each["start"]
+        seen.append(after)
+    assert seen[:-1] == [found.start for found in compared.differences]
+    assert seen[-1] == seen[0]
+    back = asked(playground, "difference", **values, after=seen[1], back=True).json["result"]
+    assert back["start"] == seen[0]
+
+
+def test_ids_places_and_pieces(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
+    values = {"text": TEXT, "tokenizers": [*toks], "cells": 20}
+    tok = toks["large"]
+    ids = tok.encode(TEXT, special="text")
+    found = asked(playground, "ids", **values, which=1, last=100).json["result"]
+    assert [id for id, _ in found["tokens"]] == ids and found["total"] == len(ids)
+    assert asked(playground, "all_ids", **values, which=1).json["result"] == {"ids": ids}
+    decoded = asked(playground, "decode", tokenizers=[*toks], which=1, ids=ids).json["result"]
+    assert decoded["text"] == TEXT
+    ends = explain.compare(tok, TEXT).cuts.popitem()[1].ends
+    place = asked(playground, "place", **values, which=1, token=3).json["result"]
+    assert place["span"] == [ends[2], ends[3]]
+    piece = asked(playground, "piece", **values, which=1, byte=ends[2]).json["result"]
+    pieces = [(start, end) for start, end, _ in explain.pieces(tok, TEXT).rows()]
+    assert (piece["start"], piece["end"]) in pieces
+    assert piece["piece"].encode() == TEXT.encode()[piece["start"] : piece["end"]]
+
+
+RESULTS = {
+    "tokens": {"text": TEXT},
+    "merges": {"piece": "lower"},
+    "tree": {"id": 258},
+    "history": {"id": 258},
+    "budget": {"text": TEXT, "context": 7},
+    "parity": {},
+    "prompt": {"text": TEXT, "end": 6},
+    "lint": {"text": TEXT},
+    "specials": {"text": TEXT},
+    "search": {"query": "lo"},
+    "lengths": {},
+    "doctor": {},
+}
+
+
+def test_every_result_is_answered_and_exported(playground: toksmith.Playground) -> None:
+    answers = {"rows", "ids", "all_ids", "decode", "place", "difference", "piece", "repair"}
+    assert {*RESULTS} | answers == {*_views.VIEWS}
+    for view, values in RESULTS.items():
+        plain = asked(playground, view, tokenizers=["large"], **values)
+        assert plain.status == 200, plain.data
+        for format, (kind, _) in _views.EXPORTS.items():
+            made = asked(playground, f"{view}.{format}", tokenizers=["large"], **values)
+            assert made.status == 200, made.data
+            assert made.headers["content-type"].startswith(kind)
+        exported = asked(playground, f"{view}.json", tokenizers=["large"], **values).json
+        assert [*exported["tokenizers"]] == ["large"] and len(exported["tokenizers"]["large"]) == 64
+
+
+def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
+    tree = asked(playground, "tree.json", tokenizers=["large"], id=260).json["result"]
+    assert tree == json.loads(explain.tree(toks["large"], 260).to_json())
+    lint = asked(playground, "lint", tokenizers=["large"], text="a\u00ad b ").json["result"]
+    assert [each["name"] for each in lint["findings"]] == ["soft hyphen", "space at the end"]
+    names = ["soft hyphen"]
+    repaired = asked(playground, "repair", tokenizers=["large"], text="a\u00ad b ", names=names).json["result"]
+    assert repaired == {"text": "a b "}
+    own = asked(playground, "parity", tokenizers=["large"], lines=["a: low", "b: lowest low"]).json["result"]
+    assert [each["name"] for each in own["languages"]] == ["a", "b"]
+    default = asked(playground, "parity", tokenizers=["large"]).json["result"]
+    assert default["reference"] == "English" and len(default["languages"]) == 24
+
+
+def test_lone_surrogates_come_and_go(playground: toksmith.Playground) -> None:
+    values = {"text": "a\ud800 b\u202e ", "tokenizers": ["large"]}
+    assert asked(playground, "rows", **values, last=3).status == 200
+    names = ["space at the end"]
+    assert asked(playground, "repair", **values, names=names).json["result"]["text"] == "a\ud800 b\u202e"
+    for format in _views.EXPORTS:
+        assert asked(playground, f"tokens.{format}", **values).status == 200
+
+
+# How it begins and ends
+
+
+def test_what_cannot_be_loaded_is_named_and_the_others_work(
+    tmp_path: Path, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+    with toksmith.play({"good": toks["small"], "bad": broken, "none": "no such file"}) as running:
+        about = request(running, "GET", "/api/about").json
+        assert running.tokenizers == ("good",) and {*running.failed} == {"bad", "none"}
+        assert about["failed"] == dict(running.failed) and "broken.json" in about["failed"]["bad"]
+        assert asked(running, "rows", text="low", tokenizers=["good"], last=1).status == 200
+    with pytest.raises(toksmith.FormatError):
+        toksmith.play(broken)
+    with pytest.raises(toksmith.InvalidOption):
+        toksmith.play([])
+
+
+def test_the_next_free_port_is_taken(toks: dict[str, toksmith.Tokenizer]) -> None:
+    with toksmith.play(toks) as first, toksmith.play(toks, port=first.port) as second:
+        assert first.port < second.port < first.port + _playground.PORTS_TRIED
+    with toksmith.play(toks, port=first.port) as again:
+        assert again.port == first.port
+
+
+def test_a_stopped_server_frees_its_port_and_says_so_in_one_line(toks: dict[str, toksmith.Tokenizer]) -> None:
+    running = toksmith.play(toks)
+    assert repr(running) == f"<Playground {running.url}>" and running.url in running._repr_html_()
+    ended = threading.Thread(target=running.wait)
+    ended.start()
+    running.stop()
+    running.stop()
+    ended.join(10)
+    assert not ended.is_alive()
+    with pytest.raises(ConnectionRefusedError):
+        request(running, "GET", "/")
+
+
+def test_files_and_tokenizers_have_names(tmp_path: Path, toks: dict[str, toksmith.Tokenizer]) -> None:
+    path = tmp_path / "own.toksmith"
+    toks["small"].save(path)
+    with toksmith.play([path, toks["large"], path]) as running:
+        assert running.tokenizers == ("own.toksmith", "tokenizer 2", "own.toksmith (3)")
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    ran = process("play", str(tmp_path / "none.toksmith"))
+    assert (ran.returncode, ran.stdout) == (1, b"")
+    assert b"none.toksmith" in ran.stderr and ran.stderr.count(b"\n") == 1
+
+
+def test_the_server_is_short() -> None:
+    assert len((PACKAGE / "_server.py").read_text(encoding="utf-8").splitlines()) <= 150
