@@ -29,8 +29,7 @@ $(MADE): scripts/venv.sh Makefile
 	@touch $@
 
 .venv/.tools: tests/requirements.txt tests/requirements-alone.txt .venv/.built
-	@scripts/venv.sh .venv -r $<
-	@scripts/venv.sh .venv --no-deps -r tests/requirements-alone.txt
+	@scripts/venv.sh .venv -r $< && scripts/venv.sh .venv --no-deps -r tests/requirements-alone.txt
 	@touch $@
 
 dist/.built: .venv/.built $(PACKAGE)
