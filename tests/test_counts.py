@@ -126,6 +126,28 @@ def test_rare_pieces_are_left_out_and_told() -> None:
     assert content(count_pieces("ab ab ab cd cd ef", pattern=r"\S+|\s+", min_count=3)) == content(counts)
 
 
+def test_merges_before_the_first_uncertified_one_are_those_of_all_counts(tmp_path: Path) -> None:
+    """`ab` leads by more than what two more places of any other pair would give, and `cd` by less."""
+    text = "ab " * 20 + "cd " * 8 + "ef " * 7 + "xy xy"
+    whole, part = (
+        toksmith.train(text, merges=3, pattern=r"\w+|\s", min_piece_count=least, checkpoint=tmp_path / str(least))
+        for least in (1, 3)
+    )
+    assert whole.run_report["first_uncertified_merge"] is None
+    assert part.run_report["first_uncertified_merge"] == 1
+    again = toksmith.train(text, merges=2, pattern=r"\w+|\s", min_piece_count=3, checkpoint=tmp_path / "3")
+    assert again.run_report["first_uncertified_merge"] == 1
+
+
+@given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=5), st.integers(1, 60)), max_size=20), st.integers(2, 20))
+def test_certified_merges_are_those_of_all_counts(words: list[tuple[str, int]], least: int) -> None:
+    texts = ["aab " * 100, *(f"{word} " * count for word, count in words)]
+    whole = toksmith.train(texts, min_count=2, pattern=r"\w+|\s", threads=1)
+    part = toksmith.train(texts, min_count=2, pattern=r"\w+|\s", threads=1, min_piece_count=least)
+    first = part.run_report["first_uncertified_merge"]
+    assert np.array_equal(whole.model.merges[:first], part.model.merges[:first])
+
+
 # Shards
 
 

@@ -76,6 +76,11 @@ impl Queue {
         }
     }
 
+    /// No pair that waits has a higher count.
+    pub fn most(&self) -> u64 {
+        self.heap.peek().map_or(0, |&(count, ..)| count).max(self.least.saturating_sub(1))
+    }
+
     /// Lowers the least count, so that about half of what is left comes in; whether anything is left.
     fn refill(&mut self, pairs: &mut Pairs, rules: &Rules) -> bool {
         pairs.compact(Some(rules));

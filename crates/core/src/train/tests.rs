@@ -119,7 +119,7 @@ impl<'o> Naive<'o> {
 
     fn train(mut self) -> Trained {
         let mut found =
-            Trained { merges: vec![], counts: vec![], left: vec![], symbols: self.left(), stopped: Stopped::Limit };
+            Trained { merges: vec![], counts: vec![], leads: vec![], left: vec![], symbols: self.left(), stopped: Stopped::Limit };
         let end = self.options.given.len() + self.options.limit;
         while found.merges.len() < end {
             let totals = self.totals();
