@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import operator
+import os
 import pickle
 import random
 import subprocess
@@ -32,6 +33,7 @@ from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 DOCUMENTS = [line for line in REAL_TEXT.splitlines(keepends=True) if line.strip()]
 CL100K = toksmith.patterns()["cl100k"].regexes
+LONG = pytest.mark.skipif(not os.environ.get("TOKSMITH_EXHAUSTIVE"), reason="lacks TOKSMITH_EXHAUSTIVE=1 (minutes)")
 TIES: Any = pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
 
 
@@ -163,6 +165,23 @@ def test_shards_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> No
         random.Random(count).shuffle(parts)
         for together in (PieceCounts.sum(parts), reduce(operator.add, parts), sum(parts)):
             assert saved(toksmith.train(together, 600, ties=ties, threads=threads), tmp_path) == whole
+
+
+@TIES
+@pytest.mark.parametrize("count", [7, pytest.param(64, marks=LONG)])
+def test_shards_that_spill_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> None:
+    """So many different words that each shard goes to disk several times."""
+    draw = random.Random(count)
+    documents = [" ".join(f"{draw.getrandbits(80):x}" for _ in range(400)) for _ in range(60 * count)]
+    whole = saved(toksmith.train(documents, 300, pattern="gpt2", ties=ties), tmp_path)
+    for threads in (1, 2):
+        parts = [
+            count_pieces(part, pattern="gpt2", start=first, threads=threads, max_memory=1 << 20)
+            for first, part in shards(documents, count)
+        ]
+        assert all(part.spilled > 1 for part in parts)
+        draw.shuffle(parts)
+        assert saved(toksmith.train(PieceCounts.sum(parts), 300, ties=ties, threads=threads), tmp_path) == whole
 
 
 @TIES

@@ -170,7 +170,7 @@ impl Counting<'_, '_> {
             return Ok(());
         }
         if self.work.table.memory_with(len) > self.work.room && self.work.table.unique() > 0 {
-            self.counter.spill(&mut self.work.table)?;
+            self.counter.spill(&mut self.work.table, self.stop)?;
         }
         let first = (self.place.0, self.place.1 + start as u64);
         self.work.table.add(&self.window, start, len, Tally { count: 1, first })
