@@ -572,12 +572,14 @@ def test_hostile_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module, name", [("pyarrow.parquet", "a.parquet"), ("zstandard", "a.txt.zst")])
-def test_missing_libraries_are_named(module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_are_named_and_never_skipped(module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / name, ["a"])
     counts = count_pieces("a")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(CorpusError, match=r"a\.\S+: .* pip install 'toksmith\[(parquet|zstd)\]'"):
-        count_pieces(tmp_path)
+    choices: list[Any] = ["stop", "skip"]
+    for errors in choices:
+        with pytest.raises(CorpusError, match=r"a\.\S+: .* pip install 'toksmith\[(parquet|zstd)\]'"):
+            count_pieces(tmp_path, errors=errors)
     if module.startswith("pyarrow"):
         with pytest.raises(FormatError, match=r"pip install 'toksmith\[parquet\]'"):
             counts.save(tmp_path / "c.parquet")
