@@ -129,7 +129,7 @@ def test_rare_pieces_are_left_out_and_told() -> None:
 
 
 def test_merges_before_the_first_uncertified_one_are_those_of_all_counts(tmp_path: Path) -> None:
-    """`ab` leads by more than what two more places of any other pair would give, and `cd` by less."""
+    """`ab` leads by more than what two more places of another pair would give, and `cd` by less."""
     text = "ab " * 20 + "cd " * 8 + "ef " * 7 + "xy xy"
     whole, part = (
         toksmith.train(text, merges=3, pattern=r"\w+|\s", min_piece_count=least, checkpoint=tmp_path / str(least))

@@ -136,7 +136,7 @@ pub struct Trained {
     pub merges: Vec<Merge>,
     /// The count of its pair when it merged.
     pub counts: Vec<u64>,
-    /// By how much at least that was more than the count of any other pair; 0 for a merge that was given.
+    /// By how much that was more than the count of any other pair; 0 for a merge that was given.
     pub leads: Vec<u64>,
     /// The symbols left in the corpus after it.
     pub left: Vec<u64>,
@@ -212,7 +212,7 @@ fn learn(text: &mut Text, options: &Options, watch: &mut Watch<'_>) -> Option<St
             return Some(if rare { Stopped::MinCount } else { Stopped::NoPairs });
         };
         rules.made(left, right, id);
-        let most = queue.most();
+        let most = queue.most(&mut pairs, &rules, watch)?;
         let fresh = pairs.len();
         let (count, gone) = pairs.merge((left, right, id), text, Some(&rules), watch)?;
         queue.push_all(&pairs, fresh);

@@ -1,7 +1,7 @@
 """What a training learned so far, in a file, so that a run that was killed can be taken up: one line a merge.
 
 The first line says of what corpus and options the merges are, the others hold phase, left id, right id, new id, count, and
-by how much at least that was more than the count of any other pair.
+by how much that was more than the count of any other pair.
 Lines are only ever appended, so that whatever ends the run, only the last line can be incomplete; it is then dropped.
 Merges are learned again from their places in the file, and their counts must come out the same.
 """
@@ -48,7 +48,7 @@ class Checkpoint:
         return [line[:3] for line in self._lines.get(phase, [])]
 
     def leads(self, phase: int) -> list[int]:
-        """By how much the counts of these merges were at least above all others."""
+        """By how much the counts of these merges were above all others."""
         return [line[4] for line in self._lines.get(phase, [])]
 
     def add(self, phase: int, merges: _core.Merges, done: int = 0) -> None:
