@@ -572,7 +572,9 @@ def test_hostile_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module, name", [("pyarrow.parquet", "a.parquet"), ("zstandard", "a.txt.zst")])
-def test_missing_libraries_are_named_and_never_skipped(module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_are_named_and_never_skipped(
+    module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path / name, ["a"])
     counts = count_pieces("a")
     monkeypatch.setitem(sys.modules, module, None)

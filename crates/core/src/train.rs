@@ -176,14 +176,8 @@ pub fn train(
     report: &mut dyn FnMut(&Trained) -> ControlFlow<()>,
 ) -> Result<Trained> {
     options.check()?;
-    let empty = Trained {
-        merges: vec![],
-        counts: vec![],
-        leads: vec![],
-        left: vec![],
-        symbols: 0,
-        stopped: Stopped::Limit,
-    };
+    let empty =
+        Trained { merges: vec![], counts: vec![], leads: vec![], left: vec![], symbols: 0, stopped: Stopped::Limit };
     let mut watch = Watch { trained: empty, reported: None, report };
     let mut text = Text::new(counts, options)?;
     watch.trained.symbols = text.symbols;

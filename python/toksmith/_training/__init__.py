@@ -81,7 +81,7 @@ def train(
     The pair of neighbours with the highest count merges everywhere in the corpus, and again, until `vocab_size` or
     `merges` is reached, or no pair occurs `min_count` times. Merges never cross pieces or documents. The record of
     each merge is in `tok.model.training`, times are in `tok.run_report`; with rare pieces left out, its
-    `"first_uncertified_merge"` is the first merge that they might have changed (from 0; None if there is none).
+    `"first_uncertified_merge"` is the first merge that they might have changed or added (from 0; None if there is none).
 
     Args:
         corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an iterable of texts and paths, or the
@@ -218,9 +218,7 @@ def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
     return counts
 
 
-def built(
-    counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run
-) -> tuple[Model, str, int | None]:
+def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run) -> tuple[Model, str, int | None]:
     """The model of the counts; the phase in which Ctrl-C ended the training, "" if it did not; the first uncertified merge."""
     if options.kind != "bpe":
         return listed(counts, options, steps), "", None

@@ -107,9 +107,7 @@ def lines_of(whole: bytes, path: str) -> dict[int, list[Line]]:
     for number, line in enumerate(whole.split(b"\n")[1:-1], 2):
         words = line.split(b" ")
         if len(words) != NUMBERS or not all(word.isdigit() for word in words):
-            raise FormatError(
-                path, number, f"expected six numbers, found {line[:60]!r}; remove the file to begin anew"
-            )
+            raise FormatError(path, number, f"expected six numbers, found {line[:60]!r}; remove the file to begin anew")
         phase, left, right, id, count, lead = map(int, words)
         phases.setdefault(phase, []).append((left, right, id, count, lead))
     return phases

@@ -16,7 +16,8 @@ import numpy as np
 from .. import _core
 from ._checkpoint import Checkpoint
 
-__all__ = ["DIGITS",
+__all__ = [
+    "DIGITS",
     "SUPERWORDS",
     "Merge",
     "Rules",
@@ -124,7 +125,7 @@ def learn(
 
 
 def first_uncertified(learned: _core.Merges, given: int, saved: Sequence[int], rare: int) -> int | None:
-    """The place of the first merge that may not be what all counts teach, if there is one.
+    """The place of the first merge that may not be what all counts teach, or at which they may teach one more, if any.
 
     What was left out could have added at most `rare` to the count of a pair, so that a merge with a larger lead is the one
     that all counts teach, if all before it are.
@@ -138,7 +139,10 @@ def first_uncertified(learned: _core.Merges, given: int, saved: Sequence[int], r
     leads = learned.leads
     leads[: len(saved)] = saved[: len(leads)]
     found = np.flatnonzero(leads[given:] <= rare)
-    return given + int(found[0]) if len(found) else None
+    if len(found):
+        return given + int(found[0])
+    # All counts might have taught more where these came to an end.
+    return len(leads) if learned.stopped in ("no_pairs", "min_count") else None
 
 
 def seed_merges(seeds: Iterable[Sequence[int]], first_id: int) -> list[Merge]:
