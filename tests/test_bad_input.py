@@ -395,6 +395,17 @@ def test_texts_above_4_gib(tok: Tokenizer) -> None:
     assert caught.value.offset == len(text)
 
 
+@pytest.mark.skipif(not os.environ.get("TOKSMITH_HUGE"), reason="lacks TOKSMITH_HUGE=1 (16 GB of memory, minutes)")
+def test_pieces_above_4_gib() -> None:
+    """A piece that repeats itself or that falls into stretches is encoded at any length; others are refused."""
+    unsplit = toksmith.train("abab" * 4, 258, pattern=None)
+    text = b"abab" * (1 << 30) + b"abc"
+    assert unsplit.count(text) == (1 << 30) + 2
+    part = b"abab" * 50_000 + b"xyzzy"
+    times = (1 << 32) // len(part) + 20
+    assert unsplit.count(part * times) == 50_005 * times
+
+
 # Ids
 
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import operator
+import os
 import pickle
 import random
 import subprocess
@@ -32,6 +33,7 @@ from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 DOCUMENTS = [line for line in REAL_TEXT.splitlines(keepends=True) if line.strip()]
 CL100K = toksmith.patterns()["cl100k"].regexes
+LONG = pytest.mark.skipif(not os.environ.get("TOKSMITH_EXHAUSTIVE"), reason="lacks TOKSMITH_EXHAUSTIVE=1 (minutes)")
 TIES: Any = pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
 
 
@@ -126,6 +128,28 @@ def test_rare_pieces_are_left_out_and_told() -> None:
     assert content(count_pieces("ab ab ab cd cd ef", pattern=r"\S+|\s+", min_count=3)) == content(counts)
 
 
+def test_merges_before_the_first_uncertified_one_are_those_of_all_counts(tmp_path: Path) -> None:
+    """`ab` leads by more than what two more places of another pair would give, and `cd` by less."""
+    text = "ab " * 20 + "cd " * 8 + "ef " * 7 + "xy xy"
+    whole, part = (
+        toksmith.train(text, merges=3, pattern=r"\w+|\s", min_piece_count=least, checkpoint=tmp_path / str(least))
+        for least in (1, 3)
+    )
+    assert whole.run_report["first_uncertified_merge"] is None
+    assert part.run_report["first_uncertified_merge"] == 1
+    again = toksmith.train(text, merges=2, pattern=r"\w+|\s", min_piece_count=3, checkpoint=tmp_path / "3")
+    assert again.run_report["first_uncertified_merge"] == 1
+
+
+@given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=5), st.integers(1, 60)), max_size=20), st.integers(2, 20))
+def test_certified_merges_are_those_of_all_counts(words: list[tuple[str, int]], least: int) -> None:
+    texts = ["aab " * 100, *(f"{word} " * count for word, count in words)]
+    whole = toksmith.train(texts, min_count=2, pattern=r"\w+|\s", threads=1)
+    part = toksmith.train(texts, min_count=2, pattern=r"\w+|\s", threads=1, min_piece_count=least)
+    first = part.run_report["first_uncertified_merge"]
+    assert np.array_equal(whole.model.merges[:first], part.model.merges[:first])
+
+
 # Shards
 
 
@@ -141,6 +165,23 @@ def test_shards_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> No
         random.Random(count).shuffle(parts)
         for together in (PieceCounts.sum(parts), reduce(operator.add, parts), sum(parts)):
             assert saved(toksmith.train(together, 600, ties=ties, threads=threads), tmp_path) == whole
+
+
+@TIES
+@pytest.mark.parametrize("count", [7, pytest.param(64, marks=LONG)])
+def test_shards_that_spill_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> None:
+    """So many different words that each shard goes to disk several times."""
+    draw = random.Random(count)
+    documents = [" ".join(f"{draw.getrandbits(80):x}" for _ in range(400)) for _ in range(60 * count)]
+    whole = saved(toksmith.train(documents, 300, pattern="gpt2", ties=ties), tmp_path)
+    for threads in (1, 2):
+        parts = [
+            count_pieces(part, pattern="gpt2", start=first, threads=threads, max_memory=1 << 20)
+            for first, part in shards(documents, count)
+        ]
+        assert all(part.spilled > 1 for part in parts)
+        draw.shuffle(parts)
+        assert saved(toksmith.train(PieceCounts.sum(parts), 300, ties=ties, threads=threads), tmp_path) == whole
 
 
 @TIES
@@ -531,12 +572,16 @@ def test_hostile_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module, name", [("pyarrow.parquet", "a.parquet"), ("zstandard", "a.txt.zst")])
-def test_missing_libraries_are_named(module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_are_named_and_never_skipped(
+    module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path / name, ["a"])
     counts = count_pieces("a")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(CorpusError, match=r"a\.\S+: .* pip install 'toksmith\[(parquet|zstd)\]'"):
-        count_pieces(tmp_path)
+    choices: list[Any] = ["stop", "skip"]
+    for errors in choices:
+        with pytest.raises(CorpusError, match=r"a\.\S+: .* pip install 'toksmith\[(parquet|zstd)\]'"):
+            count_pieces(tmp_path, errors=errors)
     if module.startswith("pyarrow"):
         with pytest.raises(FormatError, match=r"pip install 'toksmith\[parquet\]'"):
             counts.save(tmp_path / "c.parquet")

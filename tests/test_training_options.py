@@ -321,9 +321,9 @@ def test_a_damaged_checkpoint_is_refused_with_its_line(tmp_path: Path) -> None:
     toksmith.train("low lower lowest", 262, checkpoint=kept)
     whole = kept.read_text().splitlines(keepends=True)
     kept.write_text("".join([*whole[:2], "1 2 x\n", *whole[3:]]))
-    with pytest.raises(FormatError, match=r"kept:3: expected five numbers"):
+    with pytest.raises(FormatError, match=r"kept:3: expected six numbers"):
         toksmith.train("low lower lowest", 262, checkpoint=kept)
-    kept.write_text("".join([whole[0], whole[1].rsplit(" ", 1)[0] + " 77\n", *whole[2:]]))
+    kept.write_text("".join([whole[0], " ".join([*whole[1].split()[:4], "77", "0"]) + "\n", *whole[2:]]))
     with pytest.raises(InvalidOption, match="merge 0 has count 77 there"):
         toksmith.train("low lower lowest", 262, checkpoint=kept)
     for content in ("", "no checkpoint\n", json.dumps({"toksmith_checkpoint": 9}) + "\n", "[]\n"):

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::key::Seeds;
 use crate::parallel::{Stop, map};
 use crate::rows;
-use crate::runs::{self, Run};
+use crate::runs::{Run, Runs};
 use crate::special::AddedTokens;
 use crate::split::{Splitter, Text};
 use crate::spread::PART;
@@ -121,7 +121,7 @@ pub struct Counter {
     limits: Limits,
     seeds: Seeds,
     tables: Mutex<Vec<Table>>,
-    runs: Mutex<Vec<Run>>,
+    runs: Mutex<Runs>,
     sums: Sums,
     /// The position of the next document, or of the rest of the open one.
     next: (u64, u64),
@@ -269,10 +269,10 @@ impl Counter {
     /// Puts a table on disk, and empties it.
     ///
     /// # Errors
-    /// [`crate::Error::Corpus`] for a full disk.
-    pub fn spill(&self, table: &mut Table) -> Result<()> {
+    /// [`crate::Error::Corpus`] for a full disk, and [`crate::Error::Interrupted`].
+    pub fn spill(&self, table: &mut Table, stop: &Stop) -> Result<()> {
         let run = Run::write(&Arena::of(table), &self.limits.folder)?;
-        locked(&self.runs).push(run);
+        locked(&self.runs).push(run, stop)?;
         table.clear();
         Ok(())
     }
@@ -297,7 +297,7 @@ impl Counter {
             documents: get(&self.sums.documents),
             bytes: get(&self.sums.bytes),
             long: LeftOut { pieces: get(&self.sums.long_pieces), bytes: get(&self.sums.long_bytes) },
-            runs: locked(&self.runs).len() as u64,
+            runs: locked(&self.runs).count,
         }
     }
 
@@ -323,13 +323,13 @@ impl Counter {
             }
             Ok(())
         };
-        if runs.is_empty() {
+        if runs.count == 0 {
             together(tables, threads, stop)?.each(keep)?;
         } else {
             for table in tables {
-                runs.push(Run::write(&Arena::of(&table), &self.limits.folder)?);
+                runs.push(Run::write(&Arena::of(&table), &self.limits.folder)?, stop)?;
             }
-            runs::merge(runs, stop, &mut keep)?;
+            runs.merge(stop, &mut keep)?;
         }
         Ok((arena.by_position(), rare.done()))
     }

@@ -15,6 +15,9 @@ use crate::vocab::{Merge, MergeRule, Unit, Vocab};
 /// Pieces of more symbols than this go to the heap.
 const RESCAN_LIMIT: usize = 64;
 
+/// Pieces of more bytes are refused: places are numbers of 32 bits here.
+const MOST_BYTES: usize = u32::MAX as usize - 1;
+
 /// How many merges of a long piece happen between two looks at the stop flag.
 const MERGES_PER_LOOK: usize = 1 << 16;
 
@@ -43,7 +46,7 @@ struct Link {
 ///
 /// # Errors
 /// [`Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
-/// [`Error::Interrupted`].
+/// [`Error::Option`] for a piece of 4 GiB that has to be merged as a whole; [`Error::Interrupted`].
 pub fn merge(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
     if (vocab.whole_piece() || vocab.unit() == Unit::Piece)
         && let Some(id) = vocab.id(piece)
@@ -150,8 +153,19 @@ pub(crate) fn last(vocab: &Vocab, token: &[u8]) -> (Last, bool) {
     }
 }
 
+/// Refuses a piece of too many bytes.
+fn fits(bytes: usize) -> Result<()> {
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    let value = format!("a text with {bytes} bytes in one piece");
+    let allowed = format!("pieces of at most {MOST_BYTES} bytes; cut the text, or use a split pattern");
+    Err(Error::Option { argument: "text", value, allowed })
+}
+
 /// The ids of a piece before the first merge, and where each starts.
 fn symbols(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch) -> Result<()> {
+    fits(piece.len())?;
     let Scratch { ids, starts, .. } = scratch;
     ids.clear();
     starts.clear();
@@ -350,6 +364,15 @@ pub(crate) mod tests {
     fn a_token_that_merging_does_not_reach_has_no_merge() {
         let vocab = bytes_vocab(&["abc"]);
         assert!(recover_merges(&vocab).is_empty());
+    }
+
+    #[test]
+    fn pieces_beyond_32_bits_are_refused() {
+        assert_eq!(fits((1 << 32) - 2), Ok(()));
+        for bytes in [(1 << 32) - 1, 1 << 32, 1 << 40] {
+            let Err(Error::Option { argument: "text", value, .. }) = fits(bytes) else { panic!("{bytes} bytes fit") };
+            assert!(value.contains(&bytes.to_string()));
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Session {
 const WAITING: usize = 128;
 /// The least bytes of a piece that is looked at for repeating itself.
 const REPEATING: usize = 1 << 10;
+/// The most bytes of a part that waits; what is longer is merged at once.
+const MOST_WAITING: usize = u32::MAX as usize;
 /// The most ids that a slot gives.
 const MOST_IDS: usize = 8;
 
@@ -207,6 +209,10 @@ impl<'e, 't> Pieces<'e, 't> {
 
     #[inline]
     fn wait(&mut self, start: usize, end: usize, stretch: u64) -> Result<()> {
+        if end - start > MOST_WAITING {
+            self.drain()?;
+            return self.merge(start, end);
+        }
         let Session { memory, waiting, .. } = &mut *self.session;
         let tables = (memory.short.view(), memory.wide.view());
         waiting.parts[waiting.count] = self.window.part(tables, start, end - start, stretch);

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::parallel::Stop;
 use crate::tally::Tally;
 
-/// How many runs are open at a time; more are first merged into fewer.
+/// How many runs of a level are kept; so many are merged into one of the next level.
 const MOST_OPEN: usize = 64;
 const BUFFER: usize = 1 << 18;
 /// How many pieces are merged between two looks at the flag.
@@ -23,10 +23,49 @@ const PIECES_PER_LOOK: u64 = 1 << 14;
 /// Length, count, document, byte.
 type Head = [u64; 4];
 
+/// Runs that grow in number. Files are open as long as they are needed, so that there must never be many: each piece is
+/// written once for every level, of which there are as many as the number of runs has digits in base 64.
+#[derive(Debug, Default)]
+pub struct Runs {
+    levels: Vec<Vec<Run>>,
+    /// How many there were, before any were merged.
+    pub count: u64,
+}
+
+impl Runs {
+    /// Adds a run.
+    ///
+    /// # Errors
+    /// As [`Self::merge`].
+    pub fn push(&mut self, mut run: Run, stop: &Stop) -> Result<()> {
+        self.count += 1;
+        for level in 0.. {
+            if level == self.levels.len() {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].push(run);
+            if self.levels[level].len() < MOST_OPEN {
+                break;
+            }
+            run = into_one(std::mem::take(&mut self.levels[level]), stop)?;
+        }
+        Ok(())
+    }
+
+    /// `each` gets every distinct piece with its tallies added up, in the order of the bytes.
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] for files that cannot be read or written, [`Error::Option`] for counts of 2^64 or more,
+    /// [`Error::Interrupted`], and those of `each`.
+    pub fn merge(self, stop: &Stop, each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+        merge(self.levels.into_iter().flatten().collect(), stop, each)
+    }
+}
+
 /// Pieces in a file, in the order of their bytes.
 #[derive(Debug)]
 pub struct Run {
-    reader: BufReader<File>,
+    file: File,
     folder: PathBuf,
     pieces: u64,
 }
@@ -54,9 +93,7 @@ impl Writer {
     fn done(self) -> Result<Run> {
         let Self { file, folder, pieces } = self;
         let file = file.into_inner().map_err(|problem| failed(&folder, problem.error()))?;
-        let mut reader = BufReader::with_capacity(BUFFER, file);
-        reader.rewind().map_err(|problem| failed(&folder, &problem))?;
-        Ok(Run { reader, folder, pieces })
+        Ok(Run { file, folder, pieces })
     }
 }
 
@@ -73,6 +110,22 @@ impl Run {
         writer.done()
     }
 
+    fn open(self) -> Result<Reader> {
+        let Self { file, folder, pieces } = self;
+        let mut file = BufReader::with_capacity(BUFFER, file);
+        file.rewind().map_err(|problem| failed(&folder, &problem))?;
+        Ok(Reader { file, folder, pieces })
+    }
+}
+
+/// A run that is being read.
+struct Reader {
+    file: BufReader<File>,
+    folder: PathBuf,
+    pieces: u64,
+}
+
+impl Reader {
     /// The next piece, into `piece`.
     fn next(&mut self, piece: &mut Vec<u8>) -> Result<Option<Tally>> {
         if self.pieces == 0 {
@@ -81,9 +134,9 @@ impl Run {
         self.pieces -= 1;
         let mut head = Head::default();
         piece.clear();
-        let read = self.reader.read_exact(bytemuck::bytes_of_mut(&mut head)).and_then(|()| {
+        let read = self.file.read_exact(bytemuck::bytes_of_mut(&mut head)).and_then(|()| {
             piece.resize(head[0] as usize, 0);
-            self.reader.read_exact(piece)
+            self.file.read_exact(piece)
         });
         read.map_err(|problem| failed(&self.folder, &problem))?;
         Ok(Some(Tally { count: head[1], first: (head[2], head[3]) }))
@@ -98,24 +151,15 @@ fn failed(folder: &Path, problem: &std::io::Error) -> Error {
     Error::Corpus { path: folder.display().to_string(), problem: said }
 }
 
-/// Merges runs: `each` gets every distinct piece with its tallies added up, in the order of the bytes.
-///
-/// # Errors
-/// [`Error::Corpus`] for files that cannot be read or written, [`Error::Option`] for counts of 2^64 or more,
-/// [`Error::Interrupted`], and those of `each`.
-pub fn merge(mut runs: Vec<Run>, stop: &Stop, mut each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-    while runs.len() > MOST_OPEN {
-        let rest = runs.split_off(MOST_OPEN);
-        let mut writer = Writer::new(&runs[0].folder)?;
-        merge_open(&mut runs, stop, &mut |piece, tally| writer.push(piece, tally))?;
-        // At the end, so that no piece is written more often than the number of runs asks for.
-        runs = rest;
-        runs.push(writer.done()?);
-    }
-    merge_open(&mut runs, stop, &mut each)
+/// The runs as one.
+fn into_one(runs: Vec<Run>, stop: &Stop) -> Result<Run> {
+    let mut writer = Writer::new(&runs[0].folder)?;
+    merge(runs, stop, |piece, tally| writer.push(piece, tally))?;
+    writer.done()
 }
 
-fn merge_open(runs: &mut [Run], stop: &Stop, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+fn merge(runs: Vec<Run>, stop: &Stop, mut each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+    let mut runs = runs.into_iter().map(Run::open).collect::<Result<Vec<_>>>()?;
     let mut heads = BinaryHeap::new();
     for (number, run) in runs.iter_mut().enumerate() {
         let mut piece = Vec::new();
@@ -153,20 +197,22 @@ mod tests {
     #[test]
     fn runs_merge_in_the_order_of_their_bytes() {
         let folder = std::env::temp_dir();
-        let mut runs = Vec::new();
+        let mut runs = Runs::default();
         for run in 0..150u64 {
             let mut arena = Arena::default();
             for piece in [format!("{:03}", 999 - run), "always".to_owned(), format!("{:03}", run % 10)] {
                 arena.push(piece.as_bytes(), Tally { count: run + 1, first: (1000 - run, run) });
             }
-            runs.push(Run::write(&arena, &folder).unwrap());
+            runs.push(Run::write(&arena, &folder).unwrap(), &Stop::default()).unwrap();
         }
+        assert_eq!(runs.levels.iter().map(Vec::len).collect::<Vec<_>>(), [150 % 64, 2]);
+        assert_eq!(runs.count, 150);
         let mut found = Vec::new();
         let collect = |piece: &[u8], tally: Tally| {
             found.push((String::from_utf8(piece.to_vec()).unwrap(), tally));
             Ok(())
         };
-        merge(runs, &Stop::default(), collect).unwrap();
+        runs.merge(&Stop::default(), collect).unwrap();
         assert!(found.is_sorted_by(|left, right| left.0 < right.0));
         assert_eq!(found.len(), 10 + 150 + 1);
         assert_eq!(found[160], ("always".to_owned(), Tally { count: 150 * 151 / 2, first: (851, 149) }));

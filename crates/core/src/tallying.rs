@@ -62,7 +62,7 @@ impl Work {
     pub fn document(&mut self, counter: &Counter, text: Text<'_>, place: (u64, u64), stop: &Stop) -> Result<()> {
         let window = Window::new(text.as_bytes());
         let mut ends = std::mem::take(&mut self.ends);
-        let mut counting = Counting { counter, work: self, window, place, at: 0 };
+        let mut counting = Counting { counter, work: self, window, stop, place, at: 0 };
         counting.counter.splitter().ends(text, &mut ends, |ends| {
             stop.check()?;
             counting.take(ends)
@@ -79,6 +79,7 @@ struct Counting<'c, 't> {
     counter: &'c Counter,
     work: &'c mut Work,
     window: Window<'t>,
+    stop: &'c Stop,
     /// Where the text stands.
     place: (u64, u64),
     /// Where the next piece starts.
@@ -170,7 +171,7 @@ impl Counting<'_, '_> {
             return Ok(());
         }
         if self.work.table.memory_with(len) > self.work.room && self.work.table.unique() > 0 {
-            self.counter.spill(&mut self.work.table)?;
+            self.counter.spill(&mut self.work.table, self.stop)?;
         }
         let first = (self.place.0, self.place.1 + start as u64);
         self.work.table.add(&self.window, start, len, Tally { count: 1, first })

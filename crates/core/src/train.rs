@@ -136,6 +136,8 @@ pub struct Trained {
     pub merges: Vec<Merge>,
     /// The count of its pair when it merged.
     pub counts: Vec<u64>,
+    /// By how much that was more than the count of any other pair; 0 for a merge that was given.
+    pub leads: Vec<u64>,
     /// The symbols left in the corpus after it.
     pub left: Vec<u64>,
     /// The symbols before the first merge.
@@ -151,6 +153,7 @@ impl Trained {
         Self {
             merges: self.merges[merges..].to_vec(),
             counts: self.counts[merges..].to_vec(),
+            leads: self.leads[merges..].to_vec(),
             left: self.left[merges..].to_vec(),
             ..*self
         }
@@ -173,7 +176,8 @@ pub fn train(
     report: &mut dyn FnMut(&Trained) -> ControlFlow<()>,
 ) -> Result<Trained> {
     options.check()?;
-    let empty = Trained { merges: vec![], counts: vec![], left: vec![], symbols: 0, stopped: Stopped::Limit };
+    let empty =
+        Trained { merges: vec![], counts: vec![], leads: vec![], left: vec![], symbols: 0, stopped: Stopped::Limit };
     let mut watch = Watch { trained: empty, reported: None, report };
     let mut text = Text::new(counts, options)?;
     watch.trained.symbols = text.symbols;
@@ -191,7 +195,7 @@ fn learn(text: &mut Text, options: &Options, watch: &mut Watch<'_>) -> Option<St
     for &(left, right, id) in &options.given {
         rules.made(left, right, id);
         let (count, gone) = pairs.merge((left, right, id), text, None, watch)?;
-        watch.learned((left, right, id), count, gone);
+        watch.learned((left, right, id), (count, 0), gone);
     }
     pairs.compact(Some(&rules));
     let mut queue = Queue::new(options.ties);
@@ -202,10 +206,11 @@ fn learn(text: &mut Text, options: &Options, watch: &mut Watch<'_>) -> Option<St
             return Some(if rare { Stopped::MinCount } else { Stopped::NoPairs });
         };
         rules.made(left, right, id);
+        let most = queue.most(&mut pairs, &rules, watch)?;
         let fresh = pairs.len();
         let (count, gone) = pairs.merge((left, right, id), text, Some(&rules), watch)?;
         queue.push_all(&pairs, fresh);
-        watch.learned((left, right, id), count, gone);
+        watch.learned((left, right, id), (count, count.saturating_sub(most)), gone);
     }
     Some(Stopped::Limit)
 }
@@ -232,10 +237,11 @@ impl Watch<'_> {
         if step.is_multiple_of(PLACES_PER_LOOK) { self.go_on() } else { Some(()) }
     }
 
-    fn learned(&mut self, merge: Merge, count: u64, gone: u64) {
+    fn learned(&mut self, merge: Merge, (count, lead): (u64, u64), gone: u64) {
         let before = self.trained.left.last().copied().unwrap_or(self.trained.symbols);
         self.trained.merges.push(merge);
         self.trained.counts.push(count);
+        self.trained.leads.push(lead);
         self.trained.left.push(before - gone);
     }
 }

@@ -35,6 +35,11 @@ impl Merges {
     }
 
     #[getter]
+    fn leads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_slice(py, &self.0.leads)
+    }
+
+    #[getter]
     fn left<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_slice(py, &self.0.left)
     }

@@ -46,8 +46,8 @@ class Skipped:
     count: int = 0
 
     def says(self, problem: CorpusError) -> None:
-        """Tells of one that is left out, or raises."""
-        if not self.allowed:
+        """Tells of one that is left out, or raises: also where a library is missing, as then all such files would be."""
+        if not self.allowed or isinstance(problem.__cause__, ImportError):
             raise problem
         self.count += 1
         LOG.warning("left out: %s", problem)

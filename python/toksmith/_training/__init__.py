@@ -27,7 +27,7 @@ from .._progress import Progress, Reporter
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._checkpoint import Checkpoint
-from ._learn import DIGITS, SUPERWORDS, Merge, learn, seed_merges
+from ._learn import DIGITS, SUPERWORDS, Merge, first_uncertified, learn, seed_merges
 from ._models import listed, merged
 from ._options import NO_LIMIT, Options, check, said_stop
 
@@ -80,7 +80,8 @@ def train(
 
     The pair of neighbours with the highest count merges everywhere in the corpus, and again, until `vocab_size` or
     `merges` is reached, or no pair occurs `min_count` times. Merges never cross pieces or documents. The record of
-    each merge is in `tok.model.training`, times are in `tok.run_report`.
+    each merge is in `tok.model.training`, times are in `tok.run_report`; with rare pieces left out, its
+    `"first_uncertified_merge"` is the first merge that they might have changed or added (from 0; None if there is none).
 
     Args:
         corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an iterable of texts and paths, or the
@@ -144,8 +145,9 @@ def train(
     with run.reporter.drawn():
         counts = count(run, (CHARACTERS,) if kind == "chars" else patterns_of(steps), options)
         counted_s = run.reporter.elapsed_s
-        model, interrupted = built(counts, options, steps, run)
-    tokenizer = Tokenizer(model, run_report=report_of(run, len(counts), counted_s, time.process_time() - cpu_s))
+        model, interrupted, uncertified = built(counts, options, steps, run)
+    report = report_of(run, len(counts), counted_s, time.process_time() - cpu_s)
+    tokenizer = Tokenizer(model, run_report=report | {"first_uncertified_merge": uncertified})
     if interrupted:
         raise TrainingInterrupted(tokenizer, interrupted)
     return tokenizer
@@ -216,14 +218,14 @@ def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
     return counts
 
 
-def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run) -> tuple[Model, str]:
-    """The model of the counts, and the phase in which Ctrl-C ended the training, "" if it did not."""
+def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run) -> tuple[Model, str, int | None]:
+    """The model of the counts; the phase in which Ctrl-C ended the training, "" if it did not; the first uncertified merge."""
     if options.kind != "bpe":
-        return listed(counts, options, steps), ""
+        return listed(counts, options, steps), "", None
     try:
         checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if options.checkpointed else {})
         seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
-        words = phase((1, seeds, max(options.limit - options.superwords, 0)), counts, options, run, checkpoint)
+        words, doubt = phase((1, seeds, max(options.limit - options.superwords, 0)), counts, options, run, checkpoint)
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "merging") from None
     found, interrupted = words, "merging" if words.stopped == "interrupted" else ""
@@ -232,22 +234,25 @@ def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: R
             coarse = options.steps(splitters(options.superword_pattern))
             lines = count(run, patterns_of(coarse), options)
             given = [(left, right, id) for left, right, id in words.merges.tolist()]
-            all_found = phase((2, given, options.limit), lines, options, run, checkpoint)
+            all_found, later = phase((2, given, options.limit), lines, options, run, checkpoint)
+            doubt = later if doubt is None else doubt
             interrupted = "merging" if all_found.stopped == "interrupted" else ""
             if len(all_found.merges) >= len(given):
                 counts, steps, found = lines, coarse, all_found
-        return merged(counts, options, steps, found), interrupted
+        return merged(counts, options, steps, found), interrupted, doubt
     except TrainingInterrupted:
-        return merged(counts, options, steps, found), "counting"
+        return merged(counts, options, steps, found), "counting", doubt
     except KeyboardInterrupt:
         # It came after the last merge; what was learned is not lost.
-        return merged(counts, options, steps, found), "merging"
+        return merged(counts, options, steps, found), "merging", doubt
 
 
 def phase(
     plan: tuple[int, list[Merge], int], counts: PieceCounts, options: Options, run: Run, checkpoint: Checkpoint
-) -> _core.Merges:
-    """One phase of merging: its number, the merges that come first, and how many there may be with those."""
+) -> tuple[_core.Merges, int | None]:
+    """One phase of merging: its number, the merges that come first, and how many there may be with those; and the first
+    merge that is uncertified.
+    """
     total = None if plan[2] == NO_LIMIT else plan[2]
 
     def report(done: int) -> None:
@@ -262,7 +267,8 @@ def phase(
     if learned.stopped in ("no_pairs", "min_count") and total is not None:
         said = said_stop(learned.stopped, options)
         LOG.warning("training stopped after %d of %d merges: %s", len(learned.counts), total, said)
-    return learned
+    saved = checkpoint.leads(plan[0])
+    return learned, first_uncertified(learned, len(plan[1]), saved, counts._core.rare[2])
 
 
 def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:

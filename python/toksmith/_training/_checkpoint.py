@@ -1,6 +1,7 @@
 """What a training learned so far, in a file, so that a run that was killed can be taken up: one line a merge.
 
-The first line says of what corpus and options the merges are, the others hold phase, left id, right id, new id and count.
+The first line says of what corpus and options the merges are, the others hold phase, left id, right id, new id, count, and
+by how much that was more than the count of any other pair.
 Lines are only ever appended, so that whatever ends the run, only the last line can be incomplete; it is then dropped.
 Merges are learned again from their places in the file, and their counts must come out the same.
 """
@@ -9,17 +10,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .. import _core
 from .._errors import FormatError, InvalidOption
 
 __all__ = ["Checkpoint"]
 
-Line = tuple[int, int, int, int]
-NUMBERS = 5
-VERSION = 1
+Line = tuple[int, int, int, int, int]
+NUMBERS = 6
+VERSION = 2
 
 
 class Checkpoint:
@@ -45,8 +47,13 @@ class Checkpoint:
         """The merges of a phase that the file holds, in order."""
         return [line[:3] for line in self._lines.get(phase, [])]
 
-    def add(self, phase: int, merges: Iterable[Sequence[int]], counts: Iterable[int]) -> None:
-        """Appends the next merges of a phase; those that the file holds already must have the same counts.
+    def leads(self, phase: int) -> list[int]:
+        """By how much the counts of these merges were above all others."""
+        return [line[4] for line in self._lines.get(phase, [])]
+
+    def add(self, phase: int, merges: _core.Merges, done: int = 0) -> None:
+        """Appends the next merges of a phase, without the first `done`; those that the file holds already must have the same
+        counts.
 
         Raises:
             InvalidOption: They have not, so the file is of another corpus.
@@ -55,12 +62,13 @@ class Checkpoint:
             return
         old = self._lines.get(phase, [])
         fresh: list[str] = []
-        for (left, right, id), count in zip(merges, counts, strict=True):
+        columns = (merges.merges[done:], merges.counts[done:], merges.leads[done:])
+        for (left, right, id), count, lead in zip(*(column.tolist() for column in columns), strict=True):
             place = self._known.get(phase, 0)
             self._known[phase] = place + 1
             if place >= len(old):
-                fresh.append(f"{phase} {left} {right} {id} {count}\n")
-            elif old[place] != (left, right, id, count):
+                fresh.append(f"{phase} {left} {right} {id} {count} {lead}\n")
+            elif old[place][:4] != (left, right, id, count):
                 told = f"merge {place} has count {old[place][3]} there and {count} here"
                 raise InvalidOption("checkpoint", str(self._path), f"a checkpoint of the same corpus; {told}")
         if fresh:
@@ -99,9 +107,7 @@ def lines_of(whole: bytes, path: str) -> dict[int, list[Line]]:
     for number, line in enumerate(whole.split(b"\n")[1:-1], 2):
         words = line.split(b" ")
         if len(words) != NUMBERS or not all(word.isdigit() for word in words):
-            raise FormatError(
-                path, number, f"expected five numbers, found {line[:60]!r}; remove the file to begin anew"
-            )
-        phase, left, right, id, count = map(int, words)
-        phases.setdefault(phase, []).append((left, right, id, count))
+            raise FormatError(path, number, f"expected six numbers, found {line[:60]!r}; remove the file to begin anew")
+        phase, left, right, id, count, lead = map(int, words)
+        phases.setdefault(phase, []).append((left, right, id, count, lead))
     return phases

@@ -16,7 +16,17 @@ import numpy as np
 from .. import _core
 from ._checkpoint import Checkpoint
 
-__all__ = ["DIGITS", "SUPERWORDS", "Merge", "Rules", "Start", "gpt2_order", "learn", "seed_merges"]
+__all__ = [
+    "DIGITS",
+    "SUPERWORDS",
+    "Merge",
+    "Rules",
+    "Start",
+    "first_uncertified",
+    "gpt2_order",
+    "learn",
+    "seed_merges",
+]
 
 Merge = tuple[int, int, int]
 BYTES = 256
@@ -96,7 +106,7 @@ def learn(
     def progress(part: _core.Merges) -> None:
         nonlocal done
         done += len(part.counts)
-        checkpoint.add(phase, part.merges.tolist(), part.counts.tolist())
+        checkpoint.add(phase, part)
         report(done)
 
     options: dict[str, Any] = {
@@ -110,8 +120,29 @@ def learn(
     learned = _core.train(counts, options, progress)
     if learned.stopped != "interrupted":
         # Ctrl-C may have come while lines were written: what follows them would leave a gap.
-        checkpoint.add(phase, learned.merges[done:].tolist(), learned.counts[done:].tolist())
+        checkpoint.add(phase, learned, done)
     return learned
+
+
+def first_uncertified(learned: _core.Merges, given: int, saved: Sequence[int], rare: int) -> int | None:
+    """The place of the first merge that may not be what all counts teach, or at which they may teach one more, if any.
+
+    What was left out could have added at most `rare` to the count of a pair, so that a merge with a larger lead is the one
+    that all counts teach, if all before it are.
+
+    Args:
+        given: How many merges came first, whatever their counts.
+        saved: The leads of those that a checkpoint held.
+    """
+    if rare == 0:
+        return None
+    leads = learned.leads
+    leads[: len(saved)] = saved[: len(leads)]
+    found = np.flatnonzero(leads[given:] <= rare)
+    if len(found):
+        return given + int(found[0])
+    # All counts might have taught more where these came to an end.
+    return len(leads) if learned.stopped in ("no_pairs", "min_count") else None
 
 
 def seed_merges(seeds: Iterable[Sequence[int]], first_id: int) -> list[Merge]:

@@ -27,12 +27,14 @@ pub struct Queue {
     heap: BinaryHeap<Entry>,
     /// Pairs with a lower count are not in the heap.
     least: u64,
+    /// The pair that was taken out last, and is no longer one of those that wait.
+    taken: Option<(u32, u32)>,
 }
 
 impl Queue {
     /// An empty queue: the first `pop` fills it.
     pub fn new(ties: Ties) -> Self {
-        Self { ties, heap: BinaryHeap::new(), least: u64::MAX }
+        Self { ties, heap: BinaryHeap::new(), least: u64::MAX, taken: None }
     }
 
     /// Adds the pairs from `first` on.
@@ -44,7 +46,7 @@ impl Queue {
 
     fn push(&mut self, pairs: &Pairs, number: usize) {
         let pair = pairs.pair(number);
-        if pair.count < self.least || pair.count == 0 {
+        if pair.count < self.least || pair.count == 0 || self.taken == Some(pair.key) {
             return;
         }
         let tie = match self.ties {
@@ -65,6 +67,7 @@ impl Queue {
                 let pair = *pairs.pair(number);
                 let mut first = || u64::from(pairs.first_standing(number, text));
                 if pair.count == count && (self.ties == Ties::LowestIds || first() == tie) {
+                    self.taken = Some(pair.key);
                     return Some(Next::Pair(pair.key.0, pair.key.1));
                 }
                 self.push(pairs, number);
@@ -76,10 +79,28 @@ impl Queue {
         }
     }
 
+    /// The highest count of the pairs that wait, or what one that is too rare may have. None: the caller asks to stop.
+    pub fn most(&mut self, pairs: &mut Pairs, rules: &Rules, watch: &mut Watch<'_>) -> Option<u64> {
+        loop {
+            while let Some(&(count, _, number)) = self.heap.peek() {
+                if pairs.pair(number as usize).count == count {
+                    return Some(count);
+                }
+                self.heap.pop();
+                self.push(pairs, number as usize);
+            }
+            if !self.refill(pairs, rules) {
+                return Some(rules.min_count() - 1);
+            }
+            watch.go_on()?;
+        }
+    }
+
     /// Lowers the least count, so that about half of what is left comes in; whether anything is left.
     fn refill(&mut self, pairs: &mut Pairs, rules: &Rules) -> bool {
         pairs.compact(Some(rules));
-        let most = (0..pairs.len()).map(|number| pairs.pair(number).count).max();
+        let waiting = (0..pairs.len()).map(|number| pairs.pair(number)).filter(|pair| self.taken != Some(pair.key));
+        let most = waiting.map(|pair| pair.count).max();
         self.least = most.unwrap_or(0).div_ceil(2).max(rules.min_count());
         self.push_all(pairs, 0);
         most.is_some()

@@ -118,8 +118,14 @@ impl<'o> Naive<'o> {
     }
 
     fn train(mut self) -> Trained {
-        let mut found =
-            Trained { merges: vec![], counts: vec![], left: vec![], symbols: self.left(), stopped: Stopped::Limit };
+        let mut found = Trained {
+            merges: vec![],
+            counts: vec![],
+            leads: vec![],
+            left: vec![],
+            symbols: self.left(),
+            stopped: Stopped::Limit,
+        };
         let end = self.options.given.len() + self.options.limit;
         while found.merges.len() < end {
             let totals = self.totals();
@@ -133,6 +139,7 @@ impl<'o> Naive<'o> {
                 found.stopped = if rare { Stopped::MinCount } else { Stopped::NoPairs };
                 break;
             };
+            found.leads.push(if next.is_some() { 0 } else { self.lead(&totals, (merge.0, merge.1)) });
             found.counts.push(totals.iter().find(|(key, _)| *key == (merge.0, merge.1)).map_or(0, |(_, total)| *total));
             self.apply(merge);
             found.merges.push(merge);
@@ -166,6 +173,15 @@ impl<'o> Naive<'o> {
             Ties::FirstSeen => best.next().copied(),
             Ties::LowestIds => best.min().copied(),
         }
+    }
+
+    /// By how much the count of the best pair is above that of all others, or of one that is too rare.
+    fn lead(&self, totals: &[((u32, u32), u64)], best: (u32, u32)) -> u64 {
+        let count = |wanted: bool| {
+            let counts = totals.iter().filter(|(key, _)| (*key == best) == wanted && self.allows(*key));
+            counts.map(|(_, total)| *total).max().unwrap_or(0)
+        };
+        count(true) - count(false).max(self.options.min_count - 1)
     }
 
     fn allows(&self, key: (u32, u32)) -> bool {
@@ -271,6 +287,7 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
         let expected = Naive::new(&counts, &options).train();
         assert_eq!(found.merges, expected.merges, "corpus {number}: {options:?} {documents:?}");
         assert_eq!((found.counts, found.left), (expected.counts, expected.left), "corpus {number}");
+        assert_eq!(found.leads, expected.leads, "corpus {number}: {options:?} {documents:?}");
         assert_eq!((found.symbols, found.stopped), (expected.symbols, expected.stopped), "corpus {number}");
         merges += found.merges.len();
     }
