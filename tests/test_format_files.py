@@ -46,7 +46,12 @@ def test_the_table_of_formats() -> None:
         rows["other"] = rows["native"]  # type: ignore[index]
 
 
-LOAD_ONLY = {"gguf", "sentencepiece", "tekken", "stoi"}  # or of other models: see tests/test_format_rows.py, test_format_gguf.py
+LOAD_ONLY = {
+    "gguf",
+    "sentencepiece",
+    "tekken",
+    "stoi",
+}  # or of other models: see tests/test_format_rows.py, test_format_gguf.py
 
 
 @pytest.mark.parametrize("name", [name for name in toksmith.formats() if name not in LOAD_ONLY])

@@ -23,7 +23,7 @@ from .._patterns import splitters
 from ._arguments import ID_LIMIT, UNSET, PatternArgument, added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
 from ._json import parse_json
-from ._parts import Part
+from ._parts import Part, text_lines
 from ._recovered import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
@@ -115,10 +115,7 @@ def checked_vocab(part: Part) -> dict[str, int]:
 
 def parsed_merges(part: Part) -> tuple[list[tuple[int, str, str]], tuple[Step, ...] | None]:
     """Line number and both parts of each merge; and the splitters, if the file says them."""
-    try:
-        lines = part.data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        raise FormatError(part.path, f"byte {error.start}", "is not UTF-8") from error
+    lines = text_lines(part)
     while lines and not lines[-1].strip():
         lines.pop()
     steps = None
@@ -129,7 +126,7 @@ def parsed_merges(part: Part) -> tuple[list[tuple[int, str, str]], tuple[Step, .
     merges: list[tuple[int, str, str]] = []
     seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines, first):
-        left, space, right = line.removesuffix("\r").partition(" ")
+        left, space, right = line.partition(" ")
         if not (left and space and right) or " " in right:
             raise FormatError(part.path, number, f"expected two tokens with a space between, not {line[:40]!r}")
         if (other := seen.setdefault((left, right), number)) != number:

@@ -15,8 +15,10 @@ __all__ = ["dump_json", "parse_json"]
 
 JSON_LIMIT = 1 << 24
 DEPTH_LIMIT = 32
-# How often what begins an object, begins a list or stands between two values may stand in a file.
-CROWDS = {b"{": 1 << 19, b"[": 1 << 20, b",": 1 << 21}
+# How often what begins an object, begins a list or stands between two values may stand in a file of up to 16 MiB; in a
+# larger one, once in so many bytes.
+CROWDS = {b"{": 1 << 19, b"[": 1 << 20, b",": 5 << 17}
+SPARSE = 12
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 # The characters of the core's `table::is_hidden` that JSON would leave as they are: a person could not see them.
@@ -70,7 +72,8 @@ def refuse_crowds(data: bytes) -> None:
 
     What stands in texts counts as well.
     """
-    for sign, most in CROWDS.items():
+    for sign, few in CROWDS.items():
+        most = few if len(data) <= JSON_LIMIT else max(few, len(data) // SPARSE)
         if (count := data.count(sign)) > most:
             raise ValueError(f"{sign.decode()!r} stands {count} times in the JSON; at most {most} are allowed")
 

@@ -9,6 +9,7 @@ from .._errors import FormatError
 __all__ = ["Part"]
 
 NEEDED: Any = object()
+FIELD_LIMIT = 1 << 12
 NAMES = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "an object"}
 
 
@@ -22,6 +23,8 @@ class Part:
         self.path, self.place = path, place
         if not isinstance(value, dict):
             self.fail(f"must be an object, not {shown(value)}")
+        if len(value) > FIELD_LIMIT:
+            self.fail(f"has {len(value)} fields, of which {FIELD_LIMIT} are too many")
         self.left: dict[str, Any] = dict(value)
 
     def fail(self, problem: str, field: str = "") -> NoReturn:

@@ -15,7 +15,7 @@ import numpy as np
 from .._errors import CannotRepresent, FormatError, ModelError
 from .._model import AddedToken, Model, TokenTable, regex_split
 from ._arguments import ID_LIMIT, PatternArgument, refuse_arguments, refuse_losses
-from ._parts import Part
+from ._parts import Part, text_lines
 from ._recovered import pair_merges
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
@@ -53,11 +53,14 @@ def load(
         raise FormatError(path, 3, f"{count} special tokens are announced, and {len(lines) - 3} lines follow")
     added = [special(line, path, place) for place, line in enumerate(lines[3 : 3 + count], 4)]
     pairs = [pair(line, path, place) for place, line in enumerate(lines[3 + count :], 4 + count)]
+    first = dict(zip(reversed(pairs), range(3 + count + len(pairs), 3 + count, -1), strict=True))
     tokens = [bytes([byte]) for byte in range(256)]
     size = 0
     for place, (left, right) in enumerate(pairs, 4 + count):
         if max(left, right) >= len(tokens):
             raise FormatError(path, place, f"expected two ids below {len(tokens)}, the id that this merge makes")
+        if first[left, right] != place:
+            raise FormatError(path, place, f"the merge {left} {right} stands in line {first[left, right]} as well")
         size += len(tokens[left]) + len(tokens[right])
         if size > BYTES_LIMIT:
             raise FormatError(path, place, f"the tokens have more than {BYTES_LIMIT} bytes together")
@@ -76,11 +79,7 @@ def load(
 
 def lines_of(data: bytes, path: str) -> list[str]:
     """The lines of the file."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise FormatError(path, f"byte {error.start}", "is not UTF-8") from error
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = text_lines(Part(path, data))
     if lines[-1] == "":
         lines.pop()
     return lines

@@ -10,7 +10,11 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Part", "places"]
+from .._errors import FormatError
+
+__all__ = ["Part", "places", "text_lines"]
+
+LINE_LIMIT = 3 << 17
 
 
 class Part(NamedTuple):
@@ -30,3 +34,17 @@ def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[
                 stem = place[: len(place) - len(name)]
                 return [place if other == name else stem + other for other in names]
     return None
+
+
+def text_lines(part: Part) -> list[str]:
+    """The lines of a file in UTF-8, without their ends.
+
+    Raises:
+        FormatError: It is no UTF-8, or has more lines than any such file.
+    """
+    if (count := part.data.count(b"\n")) > LINE_LIMIT:
+        raise FormatError(part.path, None, f"has {count} lines; at most {LINE_LIMIT} are allowed")
+    try:
+        return part.data.decode().replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise FormatError(part.path, f"byte {error.start}", "is not UTF-8") from error

@@ -38,6 +38,10 @@ MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
 }
 TYPES = {"bool": 8, "bytes": 12, "float": 2, "int32": 5}
 MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
+# How a field is written: a number, so many bytes, or a length and bytes.
+VARINT, BYTES = 0, 2
+SIZES = {1: 8, 5: 4}
+FIELD_LIMIT = 1 << 19
 PACKAGE = "toksmith.sentencepiece"
 
 
@@ -48,6 +52,7 @@ def parse(data: bytes, path: str) -> Any:
         FormatError: They hold none.
         ImportError: The protobuf library is not installed.
     """
+    check_fields(data, path)
     model = new_model()
     from google.protobuf.message import DecodeError
 
@@ -56,6 +61,38 @@ def parse(data: bytes, path: str) -> Any:
     except DecodeError as error:
         raise FormatError(path, None, f"is no SentencePiece model, which is a protobuf message: {error}") from error
     return model
+
+
+def check_fields(data: bytes, path: str) -> None:
+    """Raises FormatError for more fields than any such file has: each takes far more memory than bytes.
+
+    What is wrong otherwise is left for the library to find.
+    """
+    at = 0
+    for _ in range(FIELD_LIMIT):
+        tag, at = varint(data, at)
+        if at > len(data):
+            return
+        kind = tag & 7
+        if kind in SIZES:
+            at += SIZES[kind]
+        elif kind in (VARINT, BYTES):
+            size, at = varint(data, at)
+            at += size if kind == BYTES else 0
+        else:
+            raise FormatError(path, f"byte {at}", f"is a field of the type {kind}, which a SentencePiece model has not")
+    raise FormatError(path, f"byte {at}", f"more than {FIELD_LIMIT} fields come before this")
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number that starts at a place, and where it ends; beyond the end of the data for none."""
+    value = 0
+    for shift, byte in zip(range(0, 70, 7), data[at : at + 10], strict=False):
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    return value, len(data) + 1
 
 
 def new_model() -> Any:
