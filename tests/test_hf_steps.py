@@ -4,21 +4,26 @@
 we save of it must load there and give the same again.
 """
 
+import itertools
 import json
+import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
+from drawn_texts import Drawing
 from hard_texts import HARD_TEXTS, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from peers import scalar
+from peers import CORPORA, documents, scalar
 
 import toksmith
 from toksmith import Tokenizer, _formats
 from toksmith._formats import _protobuf
+from toksmith._formats._hf_steps import TABLES
 
 tokenizers: Any = pytest.importorskip(
     "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"
@@ -27,6 +32,8 @@ normalizers, pre_tokenizers, decoders = tokenizers.normalizers, tokenizers.pre_t
 Regex = tokenizers.Regex
 ROW = _formats.FORMATS["tokenizer_json"]
 
+EVERYTHING = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
+DRAWN, DOCUMENTS = (20_000, 40) if EVERYTHING else (60, 0)
 CORPUS = [
     *(scalar(text) for text in HARD_TEXTS.values()),
     "The lower newest widest. hello-the-final--countdown 1234567 don't DON'T  stop! ½²Ⅷ ١٢٣ हिन्दी 中文漢字 かな カナ Ünïcode ﬁne",
@@ -300,6 +307,29 @@ def test_parts_on_hard_texts(pair: tuple[Tokenizer, Any, Any]) -> None:
 def test_parts_on_drawn_texts(pair: tuple[Tokenizer, Any, Any], drawn: list[str]) -> None:
     for text in drawn:
         compared(*pair[:2], text)
+
+
+def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.FixtureRequest) -> None:
+    tok, peer, _ = pair
+    found = [scalar(text) for text in Drawing(20_261_122).texts(DRAWN)]
+    if DOCUMENTS:
+        corpora = request.getfixturevalue("corpora_dir")
+        for name in CORPORA:
+            found += itertools.islice(documents(corpora / f"{name}.jsonl.gz"), DOCUMENTS)
+    for start in range(0, len(found), 1000):
+        texts_ = found[start : start + 1000]
+        expected = [each.ids for each in peer.encode_batch(texts_, add_special_tokens=False)]
+        own = tok.encode_batch(texts_, special="allow")
+        wrong = [text for text, one, two in zip(texts_, expected, own, strict=True) if one != two]
+        assert not wrong, wrong[0][:300]
+
+
+def test_every_type_is_among_the_parts() -> None:
+    """A row without a case would be a row that nobody holds to HF's."""
+    named = " ".join(make().to_str() for make in PARTS.values())
+    found = set(re.findall(r'"type":"(\w+)"', named)) | {"Precompiled"}  # see the test of a compiled table
+    for table in TABLES.values():
+        assert set(table.rows) <= found, set(table.rows) - found
 
 
 def test_batches_are_the_same(pair: tuple[Tokenizer, Any, Any]) -> None:
