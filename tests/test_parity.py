@@ -62,6 +62,19 @@ def test_a_file_is_a_text_without_its_last_newline(tmp_path: Path) -> None:
     assert {(each.tokens, each.lines, each.bytes) for each in found.languages} == {(5, 2, 5)}
 
 
+def test_the_chart_has_a_bar_for_each_language_that_has_a_premium() -> None:
+    pytest.importorskip("matplotlib", reason="lacks matplotlib")
+    found = toksmith.parity(BYTES, {"en": "abcd", "ko": "나", "fr": "abcdé"})
+    chart = found.plot()
+    assert (chart.names, chart.series, chart.reference) == (
+        ["ko", "en", "fr"],
+        {"tokens over those of en": [0.75, 1.0, 1.5]},
+        1,
+    )
+    assert all(name in found.to_chart() for name in ("en", "ko", "fr"))
+    assert toksmith.parity(BYTES, {"en": "", "ko": "나"}).plot().names == []
+
+
 MEASURED = """
 eng 1.00 1.00 1.00|fra 1.97 1.54 1.30|spa 2.04 1.51 1.25|ita 2.16 1.70 1.46|por_BR 2.04 1.51 1.20|nld 2.36 1.86 1.37
 pol 3.02 2.13 1.79|rus 6.49 2.61 1.42|ukr 6.07 3.04 1.73|ell_monotonic 7.13 5.62 2.24|tur 2.47 1.98 1.49

@@ -12,7 +12,7 @@ use crate::special::{AddedTokens, Allow, Flags, Segment};
 use crate::split::{Splitter, Text, slow};
 use crate::staged::{Call, Stages};
 use crate::steps::{Line, normalize};
-use crate::vocab::Vocab;
+use crate::vocab::{Unit, Vocab};
 
 /// More bytes than most ids stand for, so that room is made once and little of it is left over.
 const BYTES_PER_ID: usize = 5;
@@ -101,6 +101,13 @@ impl Encoder {
     #[must_use]
     pub fn vocab(&self) -> &Vocab {
         &self.vocab
+    }
+
+    /// The vocabulary, if the ids of a text spell its bytes as they are, as far as it knows them.
+    #[must_use]
+    pub fn spelling(&self) -> Option<&Vocab> {
+        let plain = self.vocab.unit() == Unit::Byte && self.chars.is_none() && !self.staged && !self.slow;
+        plain.then_some(&*self.vocab)
     }
 
     /// Whether everything is done the slow way.
@@ -194,7 +201,10 @@ impl Encoder {
                     return result.map_err(|error| error.shifted(start));
                 }
                 self.encode_part(part, stop, session, out).map_err(|error| error.shifted(start))?;
-                spans.extend(out[first..].iter().map(|&id| self.vocab.width(id)));
+                match self.vocab.widths().filter(|_| !self.slow) {
+                    Some(widths) => spans.extend(out[first..].iter().map(|&id| widths.of(&self.vocab, id))),
+                    None => spans.extend(out[first..].iter().map(|&id| self.vocab.width(id))),
+                }
                 Ok(())
             }
         })?;

@@ -19,7 +19,7 @@
 //!
 //! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
 //! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`], [`slots`]) and
-//! the instructions of [`simd`].
+//! the instructions of [`simd`]. [`widths`] is a table of the tokens' lengths.
 //!
 //! Long stretches are merged by [`period`] where they repeat themselves, else by [`forward`], with [`joint`] and [`prefix`].
 //!
@@ -79,5 +79,6 @@ pub mod tallying;
 pub mod train;
 pub mod tsv;
 pub mod vocab;
+pub mod widths;
 
 pub use error::{Error, Result};

@@ -14,6 +14,8 @@ use crate::scan::class::{CASELESS, Classes, LETTER, classes};
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::special::AddedTokens;
 use crate::split::{Text, utf8_parts};
+use crate::vocab::Vocab;
+use crate::widths::Widths;
 
 /// The most digits of a number whose cuts are told apart.
 pub const DIGITS: usize = 12;
@@ -142,15 +144,20 @@ pub struct Tally<'d> {
     /// What was counted so far.
     pub counts: Counts,
     decoder: &'d Decoder,
+    /// Of a vocabulary whose ids spell what was encoded, but for those that it does not know.
+    spelling: Option<(&'d Vocab, &'d Widths)>,
     ends: Ends,
     decoded: Vec<u8>,
 }
 
 impl<'d> Tally<'d> {
-    /// Nothing counted yet; `decoder` knows the tokens.
+    /// Nothing counted yet; `decoder` knows the tokens. `spelling` is the vocabulary of an encoder that puts the bytes of a
+    /// text into its ids as they are ([`crate::encode::Encoder::spelling`]): then they are not compared again.
     #[must_use]
-    pub fn new(decoder: &'d Decoder) -> Self {
-        Self { counts: Counts::new(decoder.size()), decoder, ends: Ends::default(), decoded: Vec::new() }
+    pub fn new(decoder: &'d Decoder, spelling: Option<&'d Vocab>) -> Self {
+        let spelling = spelling.and_then(|vocab| Some((vocab, vocab.widths()?)));
+        let counts = Counts::new(decoder.size());
+        Self { counts, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
     }
 
     /// Counts a document, or a part of it (`begins` for the first), and the ids that it was encoded to. `ends` says where
@@ -163,7 +170,9 @@ impl<'d> Tally<'d> {
         for &id in ids {
             self.counts.ids[id as usize] += 1;
         }
-        let spelt = ends.is_none() && self.ends.spell(text.as_bytes(), ids, self.decoder);
+        let spelt = ends.is_none()
+            && (self.spelling.is_some_and(|vocab| self.ends.spread(text.as_bytes(), ids, vocab, self.decoder))
+                || self.ends.spell(text.as_bytes(), ids, self.decoder));
         if !spelt {
             self.decoded.clear();
             let decoded = self.decoder.decode(ids, &mut self.decoded);
@@ -206,6 +215,25 @@ impl Ends {
             let Some(length) = decoder.begins(id, &text[at..]) else { return false };
             at += length;
             self.0[at / BLOCK] |= 1 << (at % BLOCK);
+        }
+        at == text.len()
+    }
+
+    /// The same where the text is known to be what ids of the vocabulary spell; others are compared.
+    fn spread(&mut self, text: &[u8], ids: &[u32], (vocab, widths): (&Vocab, &Widths), decoder: &Decoder) -> bool {
+        self.0.clear();
+        self.0.resize(text.len() / BLOCK + 2, 0);
+        let mut at = 0;
+        for &id in ids {
+            at += match widths.of(vocab, id) {
+                0 => match text.get(at..).and_then(|rest| decoder.begins(id, rest)) {
+                    Some(width) => width,
+                    None => return false,
+                },
+                width => width,
+            };
+            let Some(word) = self.0.get_mut(at / BLOCK) else { return false };
+            *word |= 1 << (at % BLOCK);
         }
         at == text.len()
     }
@@ -413,6 +441,7 @@ mod tests {
     use super::*;
     use crate::merge::tests::bytes_vocab;
     use crate::pattern::PATTERNS;
+    use crate::special::{AddedToken, Flags};
 
     /// The counts by the plainest reading of the definitions.
     fn plainly(text: &str, ends: &[usize], counts: &mut Counts) {
@@ -496,7 +525,7 @@ mod tests {
                 at += token.len();
                 ends.push(at);
             }
-            let mut tally = Tally::new(&decoder);
+            let mut tally = Tally::new(&decoder, (round % 2 == 0).then_some(&vocab));
             tally.add(Text::Str(&text), &ids, None, true);
             let mut plain = Counts::new(decoder.size());
             plain.totals.documents = 1;
@@ -507,7 +536,7 @@ mod tests {
             }
             plainly(&text, &ends, &mut plain);
             assert_eq!(tally.counts, plain, "{text:?} {ends:?}");
-            let mut placed = Tally::new(&decoder);
+            let mut placed = Tally::new(&decoder, None);
             placed.add(Text::Str(&text), &ids, Some(&ends), true);
             assert_eq!(placed.counts, plain);
         }
@@ -521,14 +550,14 @@ mod tests {
         let decoder = Decoder::new(&vocab, &[]);
         let text = "One 123 zwei\n    drei é日本\n\n\tvier  fünf".repeat(40);
         let ids: Vec<u32> = text.bytes().map(|byte| vocab.byte_id(byte)).collect();
-        let mut whole = Tally::new(&decoder);
+        let mut whole = Tally::new(&decoder, None);
         whole.add(Text::Str(&text), &ids, None, true);
         for least in [1, 7, 64, 500] {
             let mut sum = Counts::new(decoder.size());
             let all = parts(text.as_bytes(), cuts.as_ref(), &added, least);
             assert!(all.len() > 1 && all[0].0 == 0 && all.windows(2).all(|pair| pair[0].1 == pair[1].0));
             for (start, end) in all {
-                let mut part = Tally::new(&decoder);
+                let mut part = Tally::new(&decoder, None);
                 part.add(Text::Str(&text[start..end]), &ids[start..end], None, start == 0);
                 sum.merge(&part.counts);
             }
@@ -537,10 +566,25 @@ mod tests {
     }
 
     #[test]
+    fn tokens_that_the_vocabulary_does_not_know_are_compared() {
+        let vocab = bytes_vocab(&["ab"]);
+        let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: Flags::default() };
+        let decoder = Decoder::new(&vocab, &[added]);
+        let mut tally = Tally::new(&decoder, Some(&vocab));
+        tally.add(Text::Bytes(b"ab<s>b"), &[256, 300, 98], None, true);
+        assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (0, 0));
+        tally.add(Text::Bytes(b"ab<t>b"), &[256, 300, 98], None, true);
+        assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (1, 1));
+    }
+
+    #[test]
     fn a_text_that_its_tokens_do_not_spell_is_only_counted() {
         let vocab = bytes_vocab(&[]);
         let decoder = Decoder::new(&vocab, &[]);
-        let mut tally = Tally::new(&decoder);
+        let mut spelling = Tally::new(&decoder, Some(&vocab));
+        spelling.add(Text::Bytes(b"a b"), &[97, 98], None, true);
+        assert_eq!((spelling.counts.totals.changed, spelling.counts.totals.unplaced), (1, 1));
+        let mut tally = Tally::new(&decoder, None);
         tally.add(Text::Bytes(b"a b"), &[97, 98], None, true);
         let Totals { changed, unplaced, words, tokens, .. } = tally.counts.totals;
         assert_eq!((changed, unplaced, words, tokens), (1, 1, 0, 2));

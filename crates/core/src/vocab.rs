@@ -12,6 +12,7 @@ use crate::forward::Forward;
 use crate::index::{Index, PLACE_BITS, Sought};
 use crate::key::{SHORT, Window};
 use crate::once::Once;
+use crate::widths::Widths;
 
 /// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
 pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
@@ -85,6 +86,7 @@ pub struct Vocab {
     pairs: HashMap<(u32, u32), Merge>,
     merges: Box<[[u32; 3]]>,
     forward: Forward,
+    widths: Once<Widths>,
 }
 
 const HOLE: u32 = u32::MAX;
@@ -135,6 +137,7 @@ impl Vocab {
             pairs: HashMap::default(),
             merges: tables.merges.into(),
             forward: Forward::default(),
+            widths: Once::default(),
         };
         if unit == Unit::Byte {
             vocab.fill_byte_ids()?;
@@ -244,6 +247,13 @@ impl Vocab {
     #[must_use]
     pub fn width(&self, id: u32) -> usize {
         self.token(id).map_or(0, <[u8]>::len)
+    }
+
+    /// The widths of all, for looking up many; None in the moment in which another thread makes them.
+    #[inline]
+    #[must_use]
+    pub fn widths(&self) -> Option<&Widths> {
+        self.widths.get(|| Widths::new(self))
     }
 
     /// The place of the token with this id, which is the rank of its merge under [`MergeRule::Bytes`].

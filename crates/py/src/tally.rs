@@ -55,7 +55,7 @@ impl Tally {
         let pieces: Vec<_> = each.iter().enumerate().flat_map(cut).collect();
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads);
         let work = |jobs: &mut Jobs<'_, ()>, stop: &Stop| {
-            let (mut tally, mut ids) = (CoreTally::new(engine.decoder()), Vec::new());
+            let (mut tally, mut ids) = (CoreTally::new(engine.decoder(), encoder.spelling()), Vec::new());
             encoder.with_session(|session| {
                 jobs.each(|job| {
                     for &(place, start, end) in &pieces[load.texts(job)] {

@@ -75,6 +75,15 @@ class Parity:
         blocks.append(_render.Line(hidden, "dim"))
         return _render.View(f"Parity with {self.reference}", blocks)
 
+    def plot(self) -> _render.Plot:
+        """The premiums as bars, the cheapest language first."""
+        ordered = sorted(
+            (each for each in self.languages if each.premium is not None), key=lambda each: each.premium or 0
+        )
+        title, label = "What the same text costs", f"tokens over those of {self.reference}"
+        series = {label: [each.premium for each in ordered]}
+        return _render.Plot(title, label, "", series, [each.name for each in ordered], "across", 1)
+
     def _row(self, each: Language) -> list[str | _render.Cell]:
         figures = [f"{number:,}" for number in (each.tokens, each.lines, each.bytes)]
         ratio = _figure(each.bytes / each.tokens if each.tokens else None)
@@ -92,6 +101,7 @@ class Parity:
 
     __str__, __rich__, _repr_html_ = _render.to_text, _render.to_rich, _render.to_notebook
     to_json, to_html, to_svg = _render.to_json, _render.to_html, _render.to_svg
+    to_chart = _render.to_chart
 
 
 def _figure(value: float | None) -> str:
