@@ -36,6 +36,9 @@ def test_the_published_file_of_gpt2(vocab_dir: Path, corpora_dir: Path, tmp_path
     path = vocab_dir / "gpt2_tokenizer.json"
     tok, peer = toksmith.load(path), tokenizers.Tokenizer.from_file(str(path))
     assert tok.model.unit == "byte" and not tok.model.decoders
+    assert tok.model.added_tokens == (toksmith.AddedToken("<|endoftext|>", 50256),), (
+        "without a normalizer all are as plain"
+    )
     tok.save(tmp_path / "tokenizer.json")
     saved = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     assert toksmith.load(tmp_path / "tokenizer.json") == tok

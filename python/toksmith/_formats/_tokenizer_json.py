@@ -7,6 +7,7 @@ the vocabulary takes the next free number, here as there, so that saving puts it
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -74,6 +75,9 @@ def read(value: Any, path: str) -> Model:
     if kind not in MODELS:
         model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
     added = added_tokens(top, model.left.get("vocab"))
+    if not steps["normalizers"] and all(token.normalized for token in added):
+        # Where nothing normalizes, they are all found in the text as it is, and none before another.
+        added = tuple(dataclasses.replace(token, normalized=False) for token in added)
     top.finish()
     try:
         made = MODELS[kind](model, steps, added)
