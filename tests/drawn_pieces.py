@@ -34,10 +34,10 @@ def anything(random: Random) -> str:
 
 
 def drawn_model(random: Random, charsmap: bytes = b"") -> bytes:
-    """A byte-pair model with scores that tie, with or without fallback, user-defined symbols and each normalization."""
+    """A byte-pair or unigram model with scores that tie, with or without fallback, user-defined symbols and each normalization."""
     model = new_model()
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
-    trainer.model_type = 2
+    trainer.model_type = random.choice([1, 2])
     trainer.byte_fallback = random.random() < 0.5
     trainer.treat_whitespace_as_suffix = random.random() < 0.2
     normalizer.add_dummy_prefix = random.random() < 0.6

@@ -203,6 +203,7 @@ class Model:
             exact = np.asarray(self.scores).dtype == np.float64
             set_field(self, "scores", frozen(self.scores, np.float64 if exact else np.float32))
         table = self.tokens
+        cover = self.cover()
         vocab = _core.Vocab(
             self.kind,
             self.unit,
@@ -213,6 +214,7 @@ class Model:
             self.merge_rule,
             self.whole_piece,
             self.continuing_subword_prefix if self.kind == "bpe" else "",
+            cover,
         )
         set_field(self, "vocab", vocab)
         self._check_added_tokens()
@@ -230,6 +232,29 @@ class Model:
             if own is not None and own != added.content.encode():
                 raise ModelError(f"the added token {added.content!r} has the id of the token {own!r}", added.id)
             contents.add(added.content)
+
+    def cover(self) -> dict[str, Any] | None:
+        """What the core needs to cover pieces with tokens; None where it merges, and where something is missing."""
+        if self.kind == "bpe" or (self.kind in ("words", "chars") and self.unknown_id is None):
+            return None
+        scores = None
+        if self.kind == "unigram":
+            bytes_are_there = not self.byte_fallback or {f"<0x{byte:02X}>".encode() for byte in range(256)} <= set(
+                self.tokens
+            )
+            whole_text = any(step.kind == "sentencepiece" for step in self.normalizers)
+            fits = self.scores is not None and len(self.scores) == len(self.tokens) and np.isfinite(self.scores).all()
+            if self.scores is None or not fits or not bytes_are_there or whole_text:
+                return None
+            scores = self.scores.astype(np.float64)
+        return {
+            "unknown": self.unknown_id,
+            "prefix": self.continuing_subword_prefix,
+            "longest": self.max_piece_chars,
+            "scores": scores,
+            "single": self.scores is not None and self.scores.dtype == np.float32,
+            "byte_fallback": self.byte_fallback,
+        }
 
     @property
     def special_tokens(self) -> dict[str, int]:

@@ -19,14 +19,14 @@ __all__ = ["Progress", "Reporter"]
 
 LOG = logging.getLogger("toksmith")
 LOG_EVERY_S = 60.0
-Phase = Literal["counting", "merging", "encoding"]
+Phase = Literal["counting", "merging", "pruning", "encoding"]
 
 
 @dataclass(frozen=True)
 class Progress:
     """How far a training or the encoding of a corpus is.
 
-    Attributes: `phase`; `done` bytes counted, merges learned or ids made, of `total` (None when nobody knows);
+    Attributes: `phase`; `done` bytes counted, merges learned, tokens left or ids made, of `total` (None when nobody knows);
     `elapsed_s` seconds since the work began, `phase_s` since the phase did.
     """
 
@@ -47,7 +47,7 @@ class Progress:
         return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
 
     def __str__(self) -> str:
-        unit = {"counting": "bytes", "merging": "merges", "encoding": "ids"}[self.phase]
+        unit = {"counting": "bytes", "merging": "merges", "pruning": "tokens", "encoding": "ids"}[self.phase]
         of = "" if self.total is None else f" of {self.total:,}"
         rate = f", {self.rate:,.0f} in a second" if self.rate else ""
         left = f", {self.left_s:,.0f} s to go" if self.left_s else ""
@@ -102,4 +102,5 @@ class Reporter:
             rate = f", {now.rate:,.0f}/s" if now.rate else ""
             said = f"{done / 2**20:,.0f} MiB" if phase == "counting" else f"{done:,} of {total or 0:,} merges{rate}"
             said = f"{done:,} ids" if phase == "encoding" else said
+            said = f"{done:,} tokens" if phase == "pruning" else said
             self._bar.update(task, completed=done, total=total, said=said, visible=True)

@@ -12,6 +12,8 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ._errors import ModelError
 from ._model import AddedToken, Model, Step
 
@@ -32,6 +34,8 @@ DECODERS: Mapping[str, Options] = {"sentencepiece": {"strip": ("nothing", "once"
 
 def of_characters(model: Model) -> bool:
     """Whether texts are whole pieces of characters, as SentencePiece has them."""
+    if is_covered(model):
+        return False
     steps = any(step.kind in NORMALIZERS or step.kind in DECODERS for step in (*model.normalizers, *model.decoders))
     more = (model.scores is not None, model.byte_fallback, model.unknown_id is not None)
     return steps or (any(more) and not has_symbols(model))
@@ -42,19 +46,40 @@ def has_symbols(model: Model) -> bool:
     return (model.kind, model.unit, model.merge_rule) == ("bpe", "char", "pair") and model.scores is None
 
 
+def is_covered(model: Model) -> bool:
+    """Whether tokens cover pieces as they are, without merging."""
+    whole_text = any(step.kind == "sentencepiece" for step in model.normalizers)
+    return model.kind in ("chars", "words", "wordpiece") or (model.kind == "unigram" and not whole_text)
+
+
 def refused_characters(model: Model) -> list[tuple[str, bool]]:
     """The parts of such a model, and whether each is one that is not run."""
     symbols = has_symbols(model)
-    marks = ("continuing_subword_prefix", "end_of_word_suffix", "fuse_unknown")
+    covered = is_covered(model)
+    prefixed = model.kind == "wordpiece"
+    marks = {"continuing_subword_prefix": prefixed, "end_of_word_suffix": False, "fuse_unknown": False}
     parts = [
-        (f"{name} beside anything but characters that merge by pairs", bool(getattr(model, name)) and not symbols)
-        for name in marks
+        (
+            f"{name} beside anything but characters that merge by pairs",
+            bool(getattr(model, name)) and not symbols and not run,
+        )
+        for name, run in marks.items()
+    ]
+    scored = model.kind == "unigram"
+    incomplete = (
+        "kind 'unigram' without a finite score for each token, or with byte_fallback and a byte without a token,"
+    )
+    parts += [
+        ("max_piece_chars beside anything but WordPiece", model.max_piece_chars is not None and not prefixed),
+        (incomplete, covered and scored and model.cover() is None),
+        (f"scores beside kind {model.kind!r}", covered and not scored and model.scores is not None),
+        (f"byte_fallback beside kind {model.kind!r}", covered and not scored and model.byte_fallback),
     ]
     if not of_characters(model):
         return parts
     whole = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "char", "bytes", False)
-    whole = whole and not model.splitters
-    unless = "beside anything but byte-pair encoding of characters by their bytes, without splitters,"
+    whole = (whole or is_whole_unigram(model)) and not model.splitters
+    unless = "beside anything but byte-pair encoding of characters by their bytes and unigram, without splitters,"
     parts += [
         (f"byte_fallback {unless}", model.byte_fallback and not whole),
         (f"scores {unless}", model.scores is not None and not whole),
@@ -65,6 +90,12 @@ def refused_characters(model: Model) -> list[tuple[str, bool]]:
         parts += [(f"the step {step.kind!r} in {name}", not (whole and fits(step, table))) for step in steps]
         parts.append((f"a second step in {name}", len(steps) > 1))
     return parts
+
+
+def is_whole_unigram(model: Model) -> bool:
+    """Whether the model is one of SentencePiece's unigram models."""
+    single = model.scores is not None and model.scores.dtype == np.float32
+    return model.kind == "unigram" and model.unit == "char" and single and not is_covered(model)
 
 
 def fits(step: Step, table: Mapping[str, Options]) -> bool:
@@ -98,7 +129,8 @@ def character_options(model: Model) -> dict[str, object] | None:
     return {
         **normalizer,
         "charsmap": charsmap or None,
-        "scores": model.scores,
+        "scores": None if model.scores is None else model.scores.astype(np.float64),
+        "kind": model.kind,
         "byte_fallback": model.byte_fallback,
         "unknown": model.unknown_id,
         "frozen": [(token.content, token.id) for token in model.added_tokens if token.normalized],

@@ -1,7 +1,7 @@
 """The executable specification of models beside plain byte-pair encoding: what `reference.py` has no room for.
 
 A text of SentencePiece's byte-pair models is `normalize`d, cut at the symbols that stay whole, and merged as one piece of
-characters: `encode_characters`. It needs nothing but `reference.py`'s standard library, and no compiled core. The table
+characters; one of its unigram models is covered by tokens instead: `encode_characters`. It needs nothing but `reference.py`'s standard library, and no compiled core. The table
 of a charsmap is given as a mapping here; how files compile it is no part of the specification.
 
 >>> tokens = {"▁": -9.0, "a": -9.0, "b": -9.0, "ab": -1.0, "▁ab": -2.0}
@@ -14,7 +14,8 @@ of a charsmap is given as a mapping here; how files compile it is no part of the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 Text = str | bytes
@@ -38,11 +39,11 @@ class Normalizer(NamedTuple):
 
 
 class Characters(NamedTuple):
-    """A byte-pair model of characters.
+    """A byte-pair or unigram model of characters.
 
     Attributes:
         ids: The id of each token.
-        scores: The score of each token: the merge that makes the highest comes first.
+        scores: The score of each token: the merge that makes the highest comes first, or the highest sum counts.
         unknown: The id of what has no token.
         bytes: The ids of the 256 bytes, which characters without a token become; empty for no such fallback.
         frozen: The ids of symbols that are found in the normalized text and stay whole.
@@ -50,6 +51,7 @@ class Characters(NamedTuple):
         silent: Ids that show nothing when they are decoded.
         surface: What the unknown id shows.
         strip: Which leading spaces do not come back: "nothing", "once" or "each".
+        unigram: Whether the tokens with the highest sum of scores cover the text, instead of merging.
     """
 
     ids: Mapping[str, int]
@@ -61,6 +63,7 @@ class Characters(NamedTuple):
     silent: Sequence[int] = ()
     surface: str = " ⁇ "
     strip: str = "nothing"
+    unigram: bool = False
 
 
 def longest_at(text: str, at: int, contents: Mapping[str, object]) -> str:
@@ -149,30 +152,101 @@ def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
 
 
-def symbols(normal: str, model: Characters) -> list[tuple[int, int]]:
-    """The ids of a normalized text, an unknown id for each character that is one, with the bytes that each stands for."""
-    found: list[tuple[int, int]] = []
+def single(number: float) -> float:
+    """The number of single precision that is next to a number of double precision."""
+    return float(struct.unpack("f", struct.pack("f", number))[0])
+
+
+def best_path(
+    text: str, scores: Mapping[str, float], preferred: Mapping[str, object] = {}, *, exact: bool = False
+) -> list[str]:
+    """The tokens that cover a text with the highest sum of scores; a character without a token is one of its own, and
+    has the lowest score less 10.
+
+    Sums are made from left to right in single precision, or in double precision if they are `exact`, and of equal ones that
+    counts whose last token starts first. In single precision, sums start from 0 again at a place where the best is beyond
+    100,000 or -100,000. `preferred` symbols have a score of 0.1 for each byte but one.
+
+    >>> best_path("abab?", {"a": -2.0, "ab": -3.0, "b": -2.0, "aba": -2.5})
+    ['aba', 'b', '?']
+    >>> best_path("ab", {"a": -1.0, "b": -1.0, "ab": -2.0})
+    ['ab']
+    """
+    rounded = float if exact else single
+    unknown = rounded(min(scores.values()) - 10)
+    symbols = {symbol: single(0.1 * (len(symbol.encode()) - 1)) for symbol in preferred}
+    best: dict[int, tuple[float, int]] = {0: (0.0, 0)}
+    for start in range(len(text)):
+        if not exact and abs(offset := best[start][0]) > 100_000:
+            best |= {at: (single(sum - offset), before) for at, (sum, before) in best.items() if at >= start}
+        found = [token for token in [*scores, *symbols] if text.startswith(token, start)]
+        for token in found if text[start] in found else [*found, text[start]]:
+            sum = rounded(best[start][0] + symbols.get(token, scores.get(token, unknown)))
+            end = start + len(token)
+            if end not in best or sum > best[end][0]:
+                best[end] = sum, start
+    path, end = [], len(text)
+    while end:
+        path.append(text[best[end][1] : end])
+        end = best[end][1]
+    return path[::-1]
+
+
+def word_pieces(piece: str, tokens: Collection[str], prefix: str = "##", longest: int | None = None) -> list[str]:
+    """The tokens of a piece: from left to right the longest that fits, written with `prefix` where it continues the
+    piece; none where one does not fit, and for a piece of more than `longest` characters: such a piece is unknown.
+
+    >>> word_pieces("unaffable", {"un", "a", "##aff", "##able"}), word_pieces("unfit", {"un", "fit"})
+    (['un', '##aff', '##able'], [])
+    """
+    found: list[str] = []
+    at = 0
+    while at < len(piece) and (longest is None or len(piece) <= longest):
+        start = prefix if at else ""
+        ends = [end for end in range(len(piece), at, -1) if start + piece[at:end] in tokens]
+        if not ends:
+            return []
+        found.append(start + piece[at : ends[0]])
+        at = ends[0]
+    return found
+
+
+def parts(normal: str, model: Characters) -> list[str]:
+    """The tokens of a normalized text, symbols that stay whole, and characters without a token.
+
+    In a unigram model nothing is frozen, and symbols that would be are preferred to other tokens.
+    """
+    if model.unigram:
+        return best_path(normal, model.scores, model.frozen)
+    found: list[str] = []
     at = start = 0
     while start < len(normal):
         frozen = longest_at(normal, at, model.frozen)
         if at < len(normal) and not frozen:
             at += 1
             continue
-        for symbol in merge_characters(normal[start:at], model.scores):
-            size = len(symbol.encode())
-            if symbol not in model.ids and model.bytes:
-                found += [(model.bytes[byte], 1) for byte in symbol.encode()]
-            else:
-                found.append((model.ids.get(symbol, model.unknown), size))
-        found += [(model.frozen[frozen], len(frozen.encode()))] if frozen else []
+        found += [*merge_characters(normal[start:at], model.scores), *([frozen] if frozen else [])]
         start = at = at + len(frozen)
+    return found
+
+
+def symbols(normal: str, model: Characters) -> list[tuple[int, int]]:
+    """The ids of a normalized text, an unknown id for each character that is one, with the bytes that each stands for."""
+    ids = {**model.ids, **model.frozen}
+    found: list[tuple[int, int]] = []
+    for part in parts(normal, model):
+        if part not in ids and model.bytes:
+            found += [(model.bytes[byte], 1) for byte in part.encode()]
+        else:
+            found.append((ids.get(part, model.unknown), len(part.encode())))
     return found
 
 
 def encode_characters(text: Text, model: Characters) -> list[int]:
     """The ids of a text without special tokens.
 
-    What has no token becomes the ids of its bytes, or the unknown id, once for several that follow each other.
+    What has no token becomes the ids of its bytes, or the unknown id, once for several that follow each other. In a
+    unigram model nothing is frozen, and symbols that would be are preferred to other tokens.
 
     >>> tokens = {"a": 0.0, "aa": 0.0}
     >>> model = Characters({"a": 0, "aa": 1}, tokens, unknown=2, frozen={"<x>": 3})
@@ -239,3 +313,40 @@ def decode_characters(ids: Sequence[int], model: Characters) -> bytes:
             shown += text[stripped:].replace(BLOCK, " ").encode()
             stripping = stripping and not (stripped and model.strip == "once")
     return shown
+
+
+def draws(seed: int) -> Iterator[float]:
+    """Numbers from 0 to below 1 that look random: those of SplitMix64.
+
+    >>> numbers = draws(1234567)
+    >>> [round(next(numbers), 6) for _ in range(3)]
+    [0.35008, 0.173644, 0.532207]
+    """
+    mask = (1 << 64) - 1
+    while True:
+        seed = number = (seed + 0x9E3779B97F4A7C15) & mask
+        number = ((number ^ number >> 30) * 0xBF58476D1CE4E5B9) & mask
+        number = ((number ^ number >> 27) * 0x94D049BB133111EB) & mask
+        yield ((number ^ number >> 31) >> 11) / (1 << 53)
+
+
+def merge_dropping(
+    symbols: Sequence[str], ranks: Mapping[str, float], dropout: float, numbers: Iterator[float]
+) -> list[str]:
+    """The symbols after merging where merges are passed over: each time, the pairs have their turn by rank and from left to
+    right, and each is passed over with the probability `dropout`; the first that is not merges.
+
+    >>> ranks = {"ab": 0, "abab": 1}
+    >>> merge_dropping("abab", ranks, 0, draws(1)), merge_dropping("abab", ranks, 1, draws(1))
+    (['abab'], ['a', 'b', 'a', 'b'])
+    >>> merge_dropping("abab", ranks, 0.5, draws(6))
+    ['ab', 'a', 'b']
+    """
+    parts = list(symbols)
+    while True:
+        joined = [parts[at] + parts[at + 1] for at in range(len(parts) - 1)]
+        waiting = sorted((ranks[pair], at) for at, pair in enumerate(joined) if pair in ranks)
+        kept = next((at for _, at in waiting if next(numbers) >= dropout), None)
+        if kept is None:
+            return parts
+        parts[kept : kept + 2] = [joined[kept]]

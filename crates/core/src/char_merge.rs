@@ -11,8 +11,9 @@ use std::collections::BinaryHeap;
 
 use crate::char_index::CharIndex;
 use crate::error::{Error, Result};
-use crate::normalize::BLOCK;
+use crate::normalize::{BLOCK, written};
 use crate::parallel::Stop;
+use crate::sampled::{self, Draws, merge_dropping};
 use crate::vocab::{Merge, Vocab};
 
 /// The longest stretch that is merged without touching the heap, in bytes.
@@ -26,7 +27,7 @@ const MISSING: u32 = u32::MAX;
 const NEVER: u32 = u32::MAX;
 
 /// What a character without a token becomes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Missing {
     /// The ids of its bytes.
     Bytes(Box<[u32; 256]>),
@@ -68,7 +69,7 @@ impl CharTokens {
     #[must_use]
     pub fn new(
         vocab: &Vocab,
-        scores: Option<&[f32]>,
+        scores: Option<&[f64]>,
         mergeable: impl Fn(u32) -> bool,
         missing: Missing,
         escape: bool,
@@ -104,20 +105,10 @@ impl CharTokens {
         }
     }
 
-    /// The text as it is merged: a space for each `▁` where spaces are escaped.
+    /// The text as it is merged.
     #[must_use]
     pub fn written<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        if !self.escape || !text.contains(&BLOCK[0]) {
-            return Cow::Borrowed(text);
-        }
-        let mut written = Vec::with_capacity(text.len());
-        let mut rest = text;
-        while let [byte, after @ ..] = rest {
-            let (byte, after) = rest.strip_prefix(BLOCK).map_or((*byte, after), |after| (b' ', after));
-            written.push(byte);
-            rest = after;
-        }
-        Cow::Owned(written)
+        written(text, self.escape)
     }
 
     #[inline]
@@ -225,6 +216,22 @@ impl CharTokens {
         Ok(())
     }
 
+    /// The same with merges that are passed over: see [`merge_dropping`].
+    ///
+    /// # Errors
+    /// Those of [`Self::merge`].
+    pub fn sample(&self, text: &[u8], dropout: f64, draws: &mut Draws, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        let start = |(start, char): (usize, &[u8])| sampled::Symbol {
+            id: self.character(char),
+            start,
+            end: start + char.len(),
+        };
+        let mut symbols: Vec<_> = characters(text).map(start).collect();
+        let look = |left: sampled::Symbol, right: sampled::Symbol| self.pair(&text[left.start..right.end]);
+        merge_dropping(&mut symbols, look, dropout, draws, stop)?;
+        symbols.into_iter().try_for_each(|symbol| self.push(symbol.id, &text[symbol.start..symbol.end], out))
+    }
+
     /// The id that stands for characters without a token, one for several in a row.
     #[must_use]
     pub fn unknown(&self) -> Option<u32> {
@@ -233,7 +240,7 @@ impl CharTokens {
 }
 
 /// The rank of each token: the highest score is first, and equal scores have equal ranks.
-fn ranks(scores: &[f32]) -> Vec<u32> {
+fn ranks(scores: &[f64]) -> Vec<u32> {
     let mut places: Vec<usize> = (0..scores.len()).collect();
     places.sort_by(|&left, &right| scores[right].total_cmp(&scores[left]));
     let mut ranks = vec![0; scores.len()];

@@ -37,7 +37,8 @@ impl Widths {
         escape: bool,
     ) -> Self {
         let mut widths = Self { escaped: vec![0; vocab.size()], spaced: vec![0; vocab.size()], plain: true };
-        for (token, id) in vocab.tokens() {
+        let frozen_tokens = frozen.iter().map(|(content, id)| (content.as_bytes(), *id));
+        for (token, id) in frozen_tokens.chain(vocab.tokens()) {
             let blocks = if escape { token.windows(BLOCK.len()).filter(|&part| part == BLOCK).count() } else { 0 };
             widths.set(id, token.len(), token.len() - (BLOCK.len() - 1) * blocks);
         }

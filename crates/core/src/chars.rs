@@ -12,10 +12,12 @@ use crate::char_cuts::Cuts;
 use crate::char_merge::{CharTokens, FEW, Missing, Scratch};
 use crate::char_offsets::Widths;
 use crate::error::{Error, Result};
-use crate::normalize::{BLOCK, Normalizer};
+use crate::normalize::{BLOCK, Normalizer, written};
 use crate::parallel::Stop;
+use crate::sampled::{Draws, Sampling};
 use crate::segments::{LongSegments, Slots, key};
 use crate::split::Text;
+use crate::unigram::{self, Rules, Unigram};
 use crate::vocab::Vocab;
 
 /// How many segments wait for their slots at a time.
@@ -34,7 +36,9 @@ const MOST_KEPT: usize = 64;
 #[derive(Debug)]
 pub struct Options<'o> {
     /// A score for each token of the vocabulary, in its order. None: the earlier is the better.
-    pub scores: Option<&'o [f32]>,
+    pub scores: Option<&'o [f64]>,
+    /// Whether the tokens with the highest sum of scores cover a text, instead of merging.
+    pub unigram: bool,
     /// Whether a character without a token becomes its bytes, tokens that are written `<0x00>` to `<0xFF>`.
     pub byte_fallback: bool,
     /// The id of what has no token otherwise.
@@ -50,6 +54,7 @@ pub struct Options<'o> {
 pub struct Chars {
     pub(crate) tokens: CharTokens,
     cuts: Cuts,
+    unigram: Option<Unigram>,
     pub(crate) normalizer: Normalizer,
     pub(crate) frozen: Option<AhoCorasick>,
     frozen_ids: Vec<u32>,
@@ -64,6 +69,7 @@ struct Session {
     wide: Slots<4, 8>,
     long: LongSegments,
     scratch: Scratch,
+    unigram: unigram::Scratch,
     ids: Vec<u32>,
 }
 
@@ -73,7 +79,7 @@ impl Chars {
     /// # Errors
     /// [`Error::Model`] when a token is no UTF-8, scores are too few, or a byte has no token.
     pub fn new(vocab: &Vocab, options: Options<'_>) -> Result<Self> {
-        let Options { scores, byte_fallback, unknown, frozen, normalizer } = options;
+        let Options { scores, unigram, byte_fallback, unknown, frozen, normalizer } = options;
         if scores.is_some_and(|scores| scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite())) {
             return Err(Error::model("each token must have one score, and it must be finite", None));
         }
@@ -94,9 +100,18 @@ impl Chars {
             _ => Missing::Error,
         };
         let widths = Widths::new(vocab, &frozen, (&bytes, unknown), escape);
+        let unigram = if unigram {
+            let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
+            let missing = missing.clone();
+            let rules = Rules { scores, single: true, symbols: &frozen, silent: &bytes, missing, unknown, escape };
+            Some(Unigram::new(vocab, rules)?)
+        } else {
+            None
+        };
         let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape);
         let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
-        Ok(Self { tokens, cuts, normalizer, frozen: automaton(&contents)?, frozen_ids, widths, kept: Mutex::default() })
+        let (frozen, kept) = (automaton(&contents)?, Mutex::default());
+        Ok(Self { tokens, cuts, unigram, normalizer, frozen, frozen_ids, widths, kept })
     }
 
     /// Appends the ids of `text` to `out`; with `slow`, without cuts and memory.
@@ -114,12 +129,56 @@ impl Chars {
 
     /// The same with an unknown id for each character that is one.
     pub(crate) fn encode_all(&self, text: Text<'_>, slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
-        let result = if slow {
-            self.encode_slowly(text, stop, out)
-        } else {
-            self.with_session(|session| self.encode_fast(text, stop, session, out))
+        let result = match &self.unigram {
+            Some(unigram) => {
+                let whole = self.whole(text);
+                self.with_session(|session| unigram.encode(&whole, stop, &mut session.unigram, out))
+            }
+            None if slow => self.encode_slowly(text, stop, out),
+            None => self.with_session(|session| self.encode_fast(text, stop, session, out)),
         };
         result.map_err(|error| located(error, text.as_bytes()))
+    }
+
+    /// Appends the ids of an encoding of `text` that is drawn.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn sample(
+        &self,
+        text: Text<'_>,
+        sampling: &Sampling,
+        draws: &mut Draws,
+        stop: &Stop,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let start = out.len();
+        let result = match &self.unigram {
+            Some(unigram) => unigram.sample(&self.whole(text), sampling.alpha, draws, stop, out),
+            None => self.parts(&self.normalized(text), out, |part, out| {
+                self.tokens.sample(&self.tokens.written(part), sampling.dropout, draws, stop, out)
+            }),
+        };
+        if let Some(unknown) = self.tokens.unknown() {
+            join_unknown(unknown, start, out);
+        }
+        result.map_err(|error| located(error, text.as_bytes()))
+    }
+
+    /// The best encodings of a unigram model, the best first, with their sums of scores: at most `most`; none for others.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn best_ways(&self, text: Text<'_>, most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
+        let Some(unigram) = &self.unigram else { return Ok(Vec::new()) };
+        let ways = unigram.best_ways(&self.whole(text), most, stop);
+        let mut ways = ways.map_err(|error| located(error, text.as_bytes()))?;
+        if let Some(unknown) = self.tokens.unknown() {
+            for (ids, _) in &mut ways {
+                join_unknown(unknown, 0, ids);
+            }
+        }
+        Ok(ways)
     }
 
     fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
@@ -156,6 +215,14 @@ impl Chars {
         self.segments(rest, stop, session, out)
     }
 
+    /// The normalized text as it is merged.
+    fn whole(&self, text: Text<'_>) -> Vec<u8> {
+        let normal = self.normalizer.apply(text, self.frozen.as_ref());
+        let mut whole = if normal.prefix { b" ".to_vec() } else { Vec::new() };
+        whole.extend_from_slice(&written(&normal.text, self.normalizer.escape));
+        whole
+    }
+
     /// The normalized text, with all its spaces escaped.
     fn normalized(&self, text: Text<'_>) -> Vec<u8> {
         let normal = self.normalizer.apply(text, self.frozen.as_ref());
@@ -185,10 +252,10 @@ impl Chars {
         })
     }
 
-    /// Calls `each` with the frozen symbols, and their ids, and with what lies between.
+    /// Calls `each` with the frozen symbols, and their ids, and with what lies between. Unigram models freeze none.
     pub(crate) fn each_part(&self, text: &[u8], mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>) -> Result<()> {
         let mut start = 0;
-        for found in self.frozen.iter().flat_map(|frozen| frozen.find_iter(text)) {
+        for found in self.frozen.iter().filter(|_| self.unigram.is_none()).flat_map(|frozen| frozen.find_iter(text)) {
             each(&text[start..found.start()], None)?;
             start = found.end();
             each(&text[found.start()..start], Some(self.frozen_ids[found.pattern().as_usize()]))?;
@@ -198,6 +265,10 @@ impl Chars {
 
     /// Appends the ids of a text as [`Self::each_part`] gives it, several unknown ones where several characters are.
     pub(crate) fn encode_part(&self, part: &[u8], slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        if let Some(unigram) = &self.unigram {
+            let written = self.tokens.written(part);
+            return self.with_session(|session| unigram.encode(&written, stop, &mut session.unigram, out));
+        }
         if slow {
             return self.tokens.merge(&self.tokens.written(part), stop, &mut Scratch::default(), out);
         }
@@ -212,7 +283,10 @@ impl Chars {
 }
 
 /// The ids of the 256 byte tokens.
-fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
+///
+/// # Errors
+/// [`Error::Model`] for one that is missing.
+pub fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
     let id = |byte: u8| {
         let token = format!("<0x{byte:02X}>");
         let id = vocab.id(token.as_bytes());
@@ -333,7 +407,7 @@ impl<'e> Segments<'e> {
     /// Appends the ids of a segment that is not known.
     #[inline(never)]
     fn merge(&mut self, start: usize, len: usize) -> Result<()> {
-        let Session { scratch, ids, short, wide, long } = &mut *self.session;
+        let Session { scratch, ids, short, wide, long, .. } = &mut *self.session;
         let tokens = &self.chars.tokens;
         let segment = &self.text[start..start + len];
         ids.clear();

@@ -167,6 +167,13 @@ impl PieceCounts {
         Ok(Self { splitter: Arc::clone(&self.splitter), arena, rare, ..*self })
     }
 
+    /// The same facts with other pieces.
+    pub(crate) fn with_arena(&self, arena: Arena) -> Self {
+        let mut counts = Self { splitter: Arc::clone(&self.splitter), arena, ..*self };
+        counts.put_in_order();
+        counts
+    }
+
     /// The pieces and their tallies, by first position.
     #[must_use]
     pub fn in_order(&self) -> Vec<(&[u8], Tally)> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::chars::Chars;
 use crate::error::Result;
-use crate::merge::{Scratch, merge};
+use crate::merge::{Scratch, merge, merge_with_ends};
 use crate::offsets::Spans;
 use crate::parallel::{Stop, map};
 use crate::pieces::{Pieces, Session};
@@ -95,6 +95,12 @@ impl Encoder {
     #[must_use]
     pub fn is_staged(&self) -> bool {
         self.staged
+    }
+
+    /// What does all of it where a text is one piece of characters.
+    #[must_use]
+    pub fn chars(&self) -> Option<&Chars> {
+        self.chars.as_ref()
     }
 
     /// The vocabulary.
@@ -200,6 +206,10 @@ impl Encoder {
                     let result = chars.encode_with_offsets(part, start, (self.slow, stop), (&mut *out, &mut *spans));
                     return result.map_err(|error| error.shifted(start));
                 }
+                if self.vocab.hides_widths() {
+                    let result = self.encode_with_ends(part, start, stop, (&mut session.scratch, &mut *out, spans));
+                    return result.map_err(|error| error.shifted(start));
+                }
                 self.encode_part(part, stop, session, out).map_err(|error| error.shifted(start))?;
                 match self.vocab.widths().filter(|_| !self.slow) {
                     Some(widths) => spans.extend(out[first..].iter().map(|&id| widths.of(&self.vocab, id))),
@@ -210,6 +220,27 @@ impl Encoder {
         })?;
         spans.finish(text);
         Ok(())
+    }
+
+    /// The same for a text without added tokens, which starts at `start`, where ids do not say what they stand for.
+    fn encode_with_ends(
+        &self,
+        text: Text<'_>,
+        start: usize,
+        stop: &Stop,
+        (scratch, out, spans): (&mut Scratch, &mut Vec<u32>, &mut Spans),
+    ) -> Result<()> {
+        let (mut at, mut ends) = (0, Vec::new());
+        self.splitter.split(text, |piece| {
+            stop.check()?;
+            merge_with_ends(&self.vocab, piece, stop, (&mut *scratch, &mut *out), &mut ends)
+                .map_err(|error| error.shifted(at))?;
+            for end in ends.drain(..) {
+                spans.push(start + at + end, start + at + end);
+            }
+            at += piece.len();
+            Ok(())
+        })
     }
 
     /// The number of ids of a text, which are not kept; `room` is a buffer for some of them.

@@ -6,14 +6,16 @@
 //!    [`encode`] conducts, one text or many ([`parallel`], [`ordered`]). Long texts are cut ([`cuts`]) and spread over
 //!    threads ([`spread`]), and files are read a part at a time ([`stream`]).
 //!    [`chars`] does all of it where a text is one piece of characters: [`normalize`] (with [`charsmap`]), then
-//!    [`char_merge`] (on [`char_index`]). [`offsets`] says where ids come from, [`settled`] which of
+//!    [`char_merge`] (on [`char_index`]) or [`unigram`] (on [`trie`]). Kinds that do not merge cover a piece with tokens:
+//!    [`cover`], [`unigram`], [`wordpiece`]. [`offsets`] says where ids come from, [`settled`] which of
 //!    them no later text changes.
 //!    Where more is done to a text than cutting and merging, [`staged`] conducts: [`steps`] normalize and cut it, and
 //!    [`symbols`] are what pieces of characters are made of.
 //! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
 //! 5. corpus → merges: [`counter`] ([`rows`] of JSON, [`tallying`] into a
 //!    [`tally`], and [`runs`] on disk) makes [`count`]s in an [`arena`]
-//!    (lines: [`tsv`]), then [`train`].
+//!    (lines: [`tsv`]), then [`train`]; or, in the characters of an [`alphabet`], from what words share
+//!    ([`unigram_seeds`]), scores: [`unigram_train`].
 //! 6. [`table`]: the token tables of files.
 //! 7. looking inside: [`facts`] of tokens by their bytes, and the [`sums`] of an encoding.
 //!
@@ -25,6 +27,7 @@
 //!
 //! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
 
+pub mod alphabet;
 pub mod arena;
 pub mod cache;
 pub mod char_cuts;
@@ -35,6 +38,7 @@ pub mod chars;
 pub mod charsmap;
 pub mod count;
 pub mod counter;
+pub mod cover;
 pub mod crossing;
 pub mod cuts;
 pub mod decode;
@@ -58,6 +62,7 @@ pub mod pieces;
 pub mod prefix;
 pub mod rows;
 pub mod runs;
+pub mod sampled;
 pub mod scan;
 pub mod segments;
 pub mod settled;
@@ -77,8 +82,13 @@ pub mod table;
 pub mod tally;
 pub mod tallying;
 pub mod train;
+pub mod trie;
 pub mod tsv;
+pub mod unigram;
+pub mod unigram_seeds;
+pub mod unigram_train;
 pub mod vocab;
 pub mod widths;
+pub mod wordpiece;
 
 pub use error::{Error, Result};

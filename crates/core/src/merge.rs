@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::forward::Row;
 use crate::parallel::Stop;
 use crate::period;
+use crate::sampled::{Draws, Symbol, merge_dropping};
 use crate::vocab::{Merge, MergeRule, Unit, Vocab};
 
 /// Pieces of more symbols than this go to the heap.
@@ -27,6 +28,7 @@ const NONE: Merge = Merge { rank: u32::MAX, id: u32::MAX };
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(crate) ids: Vec<u32>,
+    unigram: crate::unigram::Scratch,
     /// Where each symbol starts in the piece; one more for the piece's end.
     pub(crate) starts: Vec<u32>,
     merges: Vec<Merge>,
@@ -48,7 +50,7 @@ struct Link {
 /// [`Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
 /// [`Error::Option`] for a piece of 4 GiB that has to be merged as a whole; [`Error::Interrupted`].
 pub fn merge(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
-    if (vocab.whole_piece() || vocab.unit() == Unit::Piece)
+    if vocab.looks_up()
         && let Some(id) = vocab.id(piece)
     {
         out.push(id);
@@ -87,6 +89,10 @@ pub(crate) fn merge_repeating(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch:
 
 /// The twin of [`merge_symbols`], merge after merge.
 pub(crate) fn merge_slowly(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    if let Some(cover) = vocab.cover() {
+        scratch.ids.clear();
+        return cover.encode(piece, stop, &mut scratch.unigram, &mut scratch.ids);
+    }
     symbols(vocab, piece, scratch)?;
     merge_started(vocab, piece, stop, scratch)
 }
@@ -98,6 +104,61 @@ pub(crate) fn merge_started(vocab: &Vocab, piece: &[u8], stop: &Stop, scratch: &
     } else {
         heap(vocab, piece, stop, scratch, 1)?;
     }
+    Ok(())
+}
+
+/// The same as [`merge`] for a vocabulary that hides the widths of ids; says where each id ends.
+///
+/// # Errors
+/// As [`merge`].
+pub(crate) fn merge_with_ends(
+    vocab: &Vocab,
+    piece: &[u8],
+    stop: &Stop,
+    (scratch, out): (&mut Scratch, &mut Vec<u32>),
+    ends: &mut Vec<usize>,
+) -> Result<()> {
+    let before = out.len();
+    if let Some(cover) = vocab.cover() {
+        merge(vocab, piece, stop, scratch, out)?;
+        cover.ends(vocab, piece, &out[before..], &scratch.unigram, ends);
+        return Ok(());
+    }
+    symbols(vocab, piece, scratch)?;
+    out.extend_from_slice(&scratch.ids);
+    ends.extend(scratch.starts[1..].iter().map(|&end| end as usize));
+    Ok(())
+}
+
+/// Appends the ids of a piece whose merges may be passed over: see [`merge_dropping`]. No piece is looked up as a whole.
+///
+/// # Errors
+/// As [`merge`].
+pub fn sample(
+    vocab: &Vocab,
+    piece: &[u8],
+    drawn: (f64, &mut Draws),
+    stop: &Stop,
+    (scratch, out): (&mut Scratch, &mut Vec<u32>),
+) -> Result<()> {
+    symbols(vocab, piece, scratch)?;
+    sample_started(vocab, piece, drawn, stop, (scratch, out))
+}
+
+/// The same where the symbols and their starts are in `scratch` already.
+pub(crate) fn sample_started(
+    vocab: &Vocab,
+    piece: &[u8],
+    (dropout, draws): (f64, &mut Draws),
+    stop: &Stop,
+    (scratch, out): (&Scratch, &mut Vec<u32>),
+) -> Result<()> {
+    let places = scratch.starts.windows(2).map(|ends| (ends[0] as usize, ends[1] as usize));
+    let mut symbols: Vec<Symbol> =
+        scratch.ids.iter().zip(places).map(|(&id, (start, end))| Symbol { id, start, end }).collect();
+    let look = |left: Symbol, right: Symbol| vocab.merge(left.id, right.id, &piece[left.start..right.end]);
+    merge_dropping(&mut symbols, look, dropout, draws, stop)?;
+    out.extend(symbols.into_iter().map(|symbol| symbol.id));
     Ok(())
 }
 
@@ -180,7 +241,8 @@ fn symbols(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch) -> Result<()> {
             let mut offset = 0;
             for chunk in piece.utf8_chunks() {
                 for char in chunk.valid().split_inclusive(|_| true) {
-                    ids.push(vocab.id(char.as_bytes()).ok_or_else(|| missing(char.as_bytes(), offset))?);
+                    let id = vocab.id(char.as_bytes()).or(vocab.unknown());
+                    ids.push(id.ok_or_else(|| missing(char.as_bytes(), offset))?);
                     starts.push(offset as u32);
                     offset += char.len();
                 }

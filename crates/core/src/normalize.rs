@@ -71,6 +71,22 @@ impl Written for Vec<u8> {
     }
 }
 
+/// A text as it is merged: a space for each `▁` where spaces are escaped, which is shorter.
+#[must_use]
+pub fn written(text: &[u8], escape: bool) -> Cow<'_, [u8]> {
+    if !escape || !text.contains(&BLOCK[0]) {
+        return Cow::Borrowed(text);
+    }
+    let mut written = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        let (byte, after) = rest.strip_prefix(BLOCK).map_or((*byte, after), |after| (b' ', after));
+        written.push(byte);
+        rest = after;
+    }
+    Cow::Owned(written)
+}
+
 impl Normalizer {
     /// The normalized text. What `protected` finds is not rewritten.
     #[must_use]

@@ -269,7 +269,7 @@ impl<'e, 't> Pieces<'e, 't> {
             return Ok(());
         }
         if is_piece
-            && (self.vocab.whole_piece() || self.vocab.unit() == Unit::Piece)
+            && self.vocab.looks_up()
             && let Some(id) = self.token(start, end)
         {
             self.out.push(id);

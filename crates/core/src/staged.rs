@@ -5,9 +5,11 @@
 
 use crate::encode::Encoder;
 use crate::error::{Error, Result};
+use crate::merge::{merge, merge_with_ends, sample_started};
 use crate::offsets::Spans;
 use crate::parallel::Stop;
 use crate::pieces::{Pieces, Session};
+use crate::sampled::{Draws, Sampling, sample_piece};
 use crate::special::{AddedToken, Allow, Segment};
 use crate::split::{Text, utf8_parts};
 use crate::steps::bytes::byte_of;
@@ -118,6 +120,8 @@ pub(crate) struct Call<'e> {
     spans: Option<&'e mut Spans>,
     /// Where the ids of symbols end, if it is asked for, until that is said.
     ends: Vec<usize>,
+    /// How encodings are drawn, if they are.
+    drawn: Option<(Sampling, &'e mut Draws)>,
 }
 
 impl<'e> Call<'e> {
@@ -129,7 +133,19 @@ impl<'e> Call<'e> {
         out: &'e mut Vec<u32>,
         spans: Option<&'e mut Spans>,
     ) -> Self {
-        Self { encoder, allow, stop, session, out, spans, ends: Vec::new() }
+        Self { encoder, allow, stop, session, out, spans, ends: Vec::new(), drawn: None }
+    }
+
+    /// The same, where encodings are drawn.
+    pub fn drawing(mut self, sampling: Sampling, draws: &'e mut Draws) -> Self {
+        self.drawn = Some((sampling, draws));
+        self
+    }
+
+    /// Whether every piece is encoded on its own.
+    fn is_by_piece(&self) -> bool {
+        let hidden = self.spans.is_some() && self.encoder.vocab().hides_widths();
+        self.encoder.stages().symbols.is_some() || hidden || self.drawn.is_some()
     }
 
     /// Appends the ids of a text without added tokens that are found in it as it is; it starts at `start` of its source.
@@ -188,7 +204,7 @@ impl<'e> Call<'e> {
             self.placed(first, origins.as_deref());
             return Ok(());
         }
-        if encoder.stages().symbols.is_none() {
+        if !self.is_by_piece() {
             encoder.encode_part(Text::Str(line.text()), self.stop, self.session, self.out)?;
             self.placed(first, line.origins());
             return Ok(());
@@ -207,7 +223,7 @@ impl<'e> Call<'e> {
     /// Says where the ids from `first` on come from, if it is asked for.
     fn placed(&mut self, first: usize, origins: Option<&[Origin]>) {
         if let (Some(spans), Some(origins)) = (&mut self.spans, origins) {
-            if self.encoder.stages().symbols.is_some() {
+            if self.encoder.stages().symbols.is_some() || self.encoder.vocab().hides_widths() {
                 place(spans, self.ends.drain(..), origins);
                 return;
             }
@@ -222,7 +238,7 @@ impl<'e> Call<'e> {
 
     /// Appends the ids of pieces that stand one after another.
     fn pieces(&mut self, text: &[u8], ends: &[usize]) -> Result<()> {
-        if self.encoder.stages().symbols.is_none() && !self.encoder.is_slow() {
+        if !self.is_by_piece() && !self.encoder.is_slow() {
             let mut pieces = Pieces::new(self.encoder.vocab(), self.session, self.stop, text, self.out);
             pieces.take(ends)?;
             return pieces.finish();
@@ -239,11 +255,24 @@ impl<'e> Call<'e> {
     fn piece(&mut self, piece: &[u8], start: usize) -> Result<()> {
         let (vocab, scratch) = (self.encoder.vocab(), &mut self.session.scratch);
         let Some(symbols) = &self.encoder.stages().symbols else {
-            return crate::merge::merge(vocab, piece, self.stop, scratch, self.out);
+            if let Some((sampling, draws)) = &mut self.drawn {
+                return sample_piece(vocab, piece, (sampling, draws), self.stop, (scratch, self.out));
+            }
+            if self.spans.is_none() || !vocab.hides_widths() {
+                return merge(vocab, piece, self.stop, scratch, self.out);
+            }
+            let first = self.ends.len();
+            merge_with_ends(vocab, piece, self.stop, (scratch, self.out), &mut self.ends)?;
+            self.ends[first..].iter_mut().for_each(|end| *end += start);
+            return Ok(());
         };
         let Ok(piece) = std::str::from_utf8(piece) else {
             return Err(Error::NotInVocabulary { content: piece.to_vec(), offset: 0 });
         };
+        if let Some((sampling, draws)) = &mut self.drawn {
+            symbols.start(vocab, piece, scratch)?;
+            return sample_started(vocab, piece.as_bytes(), (sampling.dropout, draws), self.stop, (scratch, self.out));
+        }
         symbols.encode(vocab, piece, self.stop, scratch, self.out)?;
         if self.spans.is_some() {
             self.ends.extend(scratch.starts[1..].iter().map(|&end| start + end as usize));

@@ -53,7 +53,7 @@ impl Symbols {
     }
 
     /// Puts the symbols of a piece before the first merge into `scratch`.
-    fn start(&self, vocab: &Vocab, piece: &str, scratch: &mut Scratch) -> Result<()> {
+    pub(crate) fn start(&self, vocab: &Vocab, piece: &str, scratch: &mut Scratch) -> Result<()> {
         scratch.ids.clear();
         scratch.starts.clear();
         let mut place = 0;

@@ -6,6 +6,7 @@
 
 use hashbrown::HashMap;
 
+use crate::cover::Cover;
 use crate::crossing::Crossings;
 use crate::error::{Error, Result};
 use crate::forward::Forward;
@@ -87,6 +88,8 @@ pub struct Vocab {
     merges: Box<[[u32; 3]]>,
     forward: Forward,
     widths: Once<Widths>,
+    cover: Option<Cover>,
+    unknown: Option<u32>,
 }
 
 const HOLE: u32 = u32::MAX;
@@ -138,6 +141,8 @@ impl Vocab {
             merges: tables.merges.into(),
             forward: Forward::default(),
             widths: Once::default(),
+            cover: None,
+            unknown: None,
         };
         if unit == Unit::Byte {
             vocab.fill_byte_ids()?;
@@ -147,6 +152,44 @@ impl Vocab {
             vocab.fill_byte_pairs();
         }
         Ok(vocab)
+    }
+
+    /// The same vocabulary, whose pieces are covered by tokens; only for [`Unit::Piece`].
+    #[must_use]
+    pub fn with_cover(self, cover: Cover) -> Self {
+        Self { cover: Some(cover), ..self }
+    }
+
+    /// The same vocabulary, where characters without a token have this id; only for [`Unit::Char`].
+    #[must_use]
+    pub fn with_unknown(self, unknown: u32) -> Self {
+        Self { unknown: Some(unknown), ..self }
+    }
+
+    /// How tokens cover a piece, if not by merging or as a whole.
+    #[inline]
+    #[must_use]
+    pub fn cover(&self) -> Option<&Cover> {
+        self.cover.as_ref()
+    }
+
+    /// The id of characters without a token.
+    #[must_use]
+    pub fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    /// Whether ids alone do not say how much of a piece each stands for.
+    #[must_use]
+    pub fn hides_widths(&self) -> bool {
+        self.cover.is_some() || self.unknown.is_some()
+    }
+
+    /// Whether a piece that is a token is that token, whatever else would become of it.
+    #[inline]
+    #[must_use]
+    pub fn looks_up(&self) -> bool {
+        self.whole_piece || (self.unit == Unit::Piece && self.cover.as_ref().is_none_or(Cover::looks_up))
     }
 
     fn fill_byte_ids(&mut self) -> Result<()> {

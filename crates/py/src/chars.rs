@@ -16,7 +16,9 @@ use crate::errors;
 #[derive(FromPyObject)]
 pub struct Chars<'py> {
     #[pyo3(item)]
-    scores: Option<PyReadonlyArray1<'py, f32>>,
+    scores: Option<PyReadonlyArray1<'py, f64>>,
+    #[pyo3(item)]
+    kind: String,
     #[pyo3(item)]
     byte_fallback: bool,
     #[pyo3(item)]
@@ -51,7 +53,9 @@ impl Chars<'_> {
             let normalizer = Normalizer { charsmap, dummy, remove_extra, escape };
             let (byte_fallback, unknown) = (self.byte_fallback, self.unknown);
             let frozen = self.frozen.clone();
-            toksmith_core::chars::Chars::new(vocab, Options { scores, byte_fallback, unknown, frozen, normalizer })
+            let options =
+                Options { scores, unigram: self.kind == "unigram", byte_fallback, unknown, frozen, normalizer };
+            toksmith_core::chars::Chars::new(vocab, options)
         });
         made.map_err(|error| errors::to_py(py, error))
     }

@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::Error;
+use toksmith_core::alphabet::{characters, within};
 use toksmith_core::arena::Arena;
 use toksmith_core::count::{Facts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::counter::{Counter as CoreCounter, LeftOut, Limits, Rare};
@@ -242,6 +243,15 @@ impl PieceCounts {
 
     fn filtered(&self, py: Python<'_>, min_count: u64) -> PyResult<Self> {
         call(py, WATCHED, |_| self.0.filtered(min_count)).map(Self)
+    }
+
+    fn characters(&self, py: Python<'_>) -> Vec<(char, u64)> {
+        py.detach(|| characters(&self.0))
+    }
+
+    #[allow(clippy::needless_pass_by_value)]
+    fn within(&self, py: Python<'_>, alphabet: Vec<char>) -> PyResult<Self> {
+        call(py, WATCHED, |_| within(&self.0, &alphabet)).map(Self)
     }
 
     /// The columns in the order of the pieces' bytes.

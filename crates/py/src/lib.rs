@@ -11,12 +11,14 @@ mod errors;
 mod ids;
 mod objects;
 mod offsets;
+mod sampling;
 mod stages;
 mod stream;
 mod tables;
 mod tally;
 mod text;
 mod training;
+mod unigram;
 mod vocab;
 
 /// The compiled core of toksmith.
@@ -35,7 +37,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
     module.add_class::<tally::Tally>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;
+    module.add_function(wrap_pyfunction!(unigram::train_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
+    module.add_function(wrap_pyfunction!(sampling::sample, module)?)?;
+    module.add_function(wrap_pyfunction!(sampling::best_ways, module)?)?;
     module.add_function(wrap_pyfunction!(tally::always_cut, module)?)?;
     module.add_function(wrap_pyfunction!(tally::token_facts, module)?)?;
     tables::register(module)

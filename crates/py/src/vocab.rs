@@ -5,12 +5,61 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use toksmith_core::char_merge::Missing;
+use toksmith_core::chars::byte_ids;
+use toksmith_core::cover::Cover;
 use toksmith_core::merge::recover_merges;
 use toksmith_core::pattern::PATTERNS;
+use toksmith_core::unigram::{Rules, Unigram};
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
+use toksmith_core::wordpiece::WordPiece;
 
 use crate::call::call;
 use crate::errors;
+
+/// What a kind that does not merge needs beside its tokens.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Covered<'py> {
+    unknown: Option<u32>,
+    prefix: String,
+    longest: Option<usize>,
+    scores: Option<PyReadonlyArray1<'py, f64>>,
+    single: bool,
+    byte_fallback: bool,
+}
+
+impl Covered<'_> {
+    /// The vocabulary with what it needs.
+    fn put_on(&self, vocab: CoreVocab, kind: &str) -> PyResult<toksmith_core::Result<CoreVocab>> {
+        let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        Ok(match (kind, self.unknown) {
+            ("wordpiece", unknown) => {
+                let pieces = WordPiece::new(&vocab, &self.prefix, self.longest, unknown);
+                Ok(vocab.with_cover(Cover::WordPiece(pieces)))
+            }
+            ("unigram", unknown) => {
+                let made = self.unigram(&vocab, scores.unwrap_or_default(), unknown);
+                made.map(|unigram| vocab.with_cover(Cover::Unigram(Box::new(unigram))))
+            }
+            ("words", Some(unknown)) => Ok(vocab.with_cover(Cover::Words(unknown))),
+            ("chars", Some(unknown)) => Ok(vocab.with_unknown(unknown)),
+            _ => Ok(vocab),
+        })
+    }
+
+    fn unigram(&self, vocab: &CoreVocab, scores: &[f64], unknown: Option<u32>) -> toksmith_core::Result<Unigram> {
+        let bytes = if self.byte_fallback { byte_ids(vocab)? } else { Vec::new() };
+        let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
+            (Ok(bytes), _) => Missing::Bytes(Box::new(bytes)),
+            (_, Some(id)) => Missing::Unknown(id),
+            _ => Missing::Error,
+        };
+        let silent: &[u32] = if self.single { &bytes } else { &[] };
+        let rules = Rules { scores, single: self.single, symbols: &[], silent, missing, unknown, escape: false };
+        Unigram::new(vocab, rules)
+    }
+}
 
 /// The immutable vocabulary of a model.
 #[pyclass(frozen, module = "toksmith._core")]
@@ -19,7 +68,7 @@ pub struct Vocab(pub Arc<CoreVocab>);
 #[pymethods]
 impl Vocab {
     #[new]
-    #[pyo3(signature = (kind, unit, blob, ends, ids, merges, merge_rule, whole_piece, prefix=""))]
+    #[pyo3(signature = (kind, unit, blob, ends, ids, merges, merge_rule, whole_piece, prefix="", cover=None))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn new(
         py: Python<'_>,
@@ -32,6 +81,7 @@ impl Vocab {
         merge_rule: &str,
         whole_piece: bool,
         prefix: &str,
+        cover: Option<Covered<'_>>,
     ) -> PyResult<Self> {
         let invalid = |name: &str, value: &str, allowed: &str| errors::new(py, "InvalidOption", (name, value, allowed));
         let unit = match (kind, unit) {
@@ -50,8 +100,13 @@ impl Vocab {
         let tables =
             Tables { blob: blob.as_bytes(), ends: ends.as_slice()?, ids: ids.as_slice()?, merges: merge_numbers };
         let size = tables.blob.len() + merge_numbers.len();
-        call(py, size, move |_| CoreVocab::with_prefix(unit, merge_rule, whole_piece, tables, prefix.as_bytes()))
-            .map(|vocab| Self(Arc::new(vocab)))
+        let vocab =
+            call(py, size, move |_| CoreVocab::with_prefix(unit, merge_rule, whole_piece, tables, prefix.as_bytes()))?;
+        let vocab = match cover {
+            Some(cover) => cover.put_on(vocab, kind)?.map_err(|error| errors::to_py(py, error))?,
+            None => vocab,
+        };
+        Ok(Self(Arc::new(vocab)))
     }
 
     fn __len__(&self) -> usize {

@@ -38,7 +38,7 @@ def train(
     merges: Annotated[
         int | None, typer.Option(help="Stop after so many merges. Neither: until no pair repeats.")
     ] = None,
-    kind: Annotated[str | None, typer.Option(help="bpe, chars or words.")] = None,
+    kind: Annotated[str | None, typer.Option(help="bpe, unigram, chars or words.")] = None,
     unit: Annotated[str | None, typer.Option(help="What merging starts from: byte or char.")] = None,
     alphabet: Annotated[
         str | None, typer.Option(help="For --unit char: ascii. For bytes: gpt2, their order there.")
@@ -75,8 +75,8 @@ def train(
     if output is None and not (show_merges or as_json or sizes):
         raise typer.BadParameter("say where to save the tokenizer, or ask for --show-merges or --json", param_hint="-o")
     check_target(output)
-    if vocab_size is None and merges is None and min_count is None:
-        min_count = 2  # until no pair repeats; other kinds than BPE have no pairs
+    if vocab_size is None and merges is None and min_count is None and kind in (None, "bpe"):
+        min_count = 2  # until no pair repeats
     options = given(vocab_size=vocab_size, merges=merges, kind=kind, unit=unit, alphabet=alphabet, ties=ties)
     options |= given(min_count=min_count, max_token_bytes=max_token_bytes, threads=threads, special_tokens=special)
     options |= given(digits=digits, whole_characters=whole_characters or None, seed_tokens=seed_token)

@@ -1,6 +1,6 @@
 """SentencePiece's `.model`: pieces with scores and types, a normalizer, and how text is made visible again.
 
-Byte-pair models can be loaded. Ordinary and byte pieces are the tokens of the model; user-defined, control and unknown
+Byte-pair and unigram models can be loaded. Ordinary and byte pieces are the tokens of the model; user-defined, control and unknown
 pieces are added tokens, of which the user-defined ones are found in the normalized text and stay whole.
 """
 
@@ -24,11 +24,11 @@ __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "sentencepiece"
 SUFFIXES = (".model",)
-DOC = "SentencePiece's model; byte-pair encodings"
+DOC = "SentencePiece's model; byte-pair encodings and unigram models"
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODEL_TYPES = {1: "a unigram model", 2: "byte-pair encoding", 3: "a model of words", 4: "a model of characters"}
-BYTE_PAIR = 2
+UNIGRAM, BYTE_PAIR = 1, 2
 BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 PIECE_LIMIT = 1 << 24
 UNKNOWN_SURFACE = " ⁇ "
@@ -59,11 +59,13 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
             ids.append(id)
             scores.append(score)
     surface = text_of(trainer.unk_surface, path, "trainer_spec.unk_surface")
+    unigram = trainer.model_type == UNIGRAM
     return Model(
         TokenTable.of(tokens),
         np.array(ids, np.uint32),
+        kind="unigram" if unigram else "bpe",
         unit="char",
-        merge_rule="bytes",
+        merge_rule="pair" if unigram else "bytes",
         scores=np.array(scores, np.float32),
         unknown_id=next(id for id, piece in enumerate(message.pieces) if piece.type == UNKNOWN),
         byte_fallback=trainer.byte_fallback,
@@ -77,9 +79,9 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 def check_specs(message: Any, path: str) -> None:
     """Raises FormatError for a model that is none of byte pairs, or whose texts are rewritten in ways that are not run."""
     model_type = message.trainer_spec.model_type
-    if model_type != BYTE_PAIR:
+    if model_type not in (UNIGRAM, BYTE_PAIR):
         found = MODEL_TYPES.get(model_type, f"of the unknown type {model_type}")
-        problem = f"is {found}; this version loads SentencePiece's byte-pair encodings only"
+        problem = f"is {found}; this version loads SentencePiece's byte-pair encodings and unigram models only"
         raise FormatError(path, "trainer_spec.model_type", problem)
     if message.denormalizer_spec.precompiled_charsmap:
         raise FormatError(path, "denormalizer_spec", "rewrites decoded texts, which this version cannot do")

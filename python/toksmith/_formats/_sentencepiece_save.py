@@ -17,14 +17,14 @@ __all__ = ["save"]
 
 NAME = "sentencepiece"
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, _UNUSED, BYTE = range(1, 7)
-BYTE_PAIR = 2
+UNIGRAM, BYTE_PAIR = 1, 2
 BYTE_PIECES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 UNKNOWN_SURFACE = " ⁇ "
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The model that SentencePiece loads; it gives the same ids for every text."""
-    holds = ("added_tokens", "byte_fallback", "decoders", "metadata", "normalizers", "scores", "unknown_id")
+    holds = ("added_tokens", "byte_fallback", "decoders", "kind", "metadata", "normalizers", "scores", "unknown_id")
     refuse_losses(model, NAME, allow_loss, holds=holds)
     check_kind(model)
     normalizer, decoder = only(model, "normalizers"), only(model, "decoders")
@@ -32,7 +32,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     for content, kind, score in pieces(model):
         message.pieces.add(piece=content.encode(), type=kind, score=score)
     trainer, spec = message.trainer_spec, message.normalizer_spec
-    trainer.model_type = BYTE_PAIR
+    trainer.model_type = UNIGRAM if model.kind == "unigram" else BYTE_PAIR
     trainer.byte_fallback = model.byte_fallback
     trainer.treat_whitespace_as_suffix = normalizer["dummy"] == "after"
     if decoder["unknown"] != UNKNOWN_SURFACE:
@@ -51,13 +51,19 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
 
 
 def check_kind(model: Model, format: str = NAME) -> None:
-    """Raises CannotRepresent for a model that is none of characters merged by their scores."""
+    """Raises CannotRepresent for a model that is none of characters merged by their scores, and no unigram model."""
+    if model.kind not in ("bpe", "unigram"):
+        raise CannotRepresent(format, "kind", "it holds byte-pair encodings and unigram models")
     needed = {"unit": "char", "merge_rule": "bytes", "whole_piece": False, "splitters": ()}
+    if model.kind == "unigram":
+        needed = {**needed, "merge_rule": "pair"}
     for field, value in needed.items():
         if getattr(model, field) != value:
-            raise CannotRepresent(format, field, f"its byte-pair encodings have {field}={value!r}")
+            raise CannotRepresent(format, field, f"its models of this kind have {field}={value!r}")
     if model.scores is None:
-        raise CannotRepresent(format, "scores", "there are none, and it merges by them")
+        raise CannotRepresent(format, "scores", "there are none, and it merges by them, or adds them up")
+    if model.scores.dtype != np.float32:
+        raise CannotRepresent(format, "scores", "they have single precision there")
     if model.unknown_id is None:
         raise CannotRepresent(format, "unknown_id", "there must be one")
 

@@ -2,7 +2,8 @@
 a model with a record of what happened.
 
 Here are the phases of a training; `_options.py` holds what may be asked for, `_learn.py` the call of the loop,
-`_checkpoint.py` what a run leaves for the next one, `_models.py` what becomes of the merges.
+`_checkpoint.py` what a run leaves for the next one, `_models.py` what becomes of the merges. `_characters.py` is
+training on characters, from the text to the model.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from .. import _core
@@ -26,6 +27,7 @@ from .._patterns import splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
+from ._characters import CharacterOptions, train_characters
 from ._checkpoint import Checkpoint
 from ._learn import DIGITS, SUPERWORDS, Merge, first_uncertified, learn, seed_merges
 from ._models import listed, merged
@@ -53,7 +55,7 @@ def train(
     vocab_size: int | None = None,
     *,
     merges: int | None = None,
-    kind: Literal["bpe", "chars", "words"] = "bpe",
+    kind: Literal["bpe", "unigram", "chars", "words"] = "bpe",
     unit: Literal["byte", "char"] = "byte",
     alphabet: str | None = None,
     pattern: PatternArgument = UNSET,
@@ -61,6 +63,11 @@ def train(
     ties: Literal["lowest_ids", "first_seen"] = "lowest_ids",
     min_count: int = 1,
     max_token_bytes: int | None = None,
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = False,
+    dummy_prefix: bool = True,
+    user_symbols: Iterable[str] = (),
+    unknown_token: str | None = None,
     digits: Literal["none", "1", "3", "3_right"] = "none",
     whole_characters: bool = False,
     seed_tokens: Iterable[str | bytes] = (),
@@ -88,15 +95,27 @@ def train(
             `PieceCounts` of one, which give the same bit for bit.
         vocab_size: The number of tokens, special tokens included; they get the last ids.
         merges: The number of merges instead. With neither, `min_count` must be at least 2.
-        kind: "bpe"; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
-        unit: What merging starts from: "byte", or "char" with `alphabet="ascii"` (ids below 128).
-        alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's trainer; None those of their values.
+        kind: "bpe"; "unigram" for tokens with scores of which the most likely ones are taken, as SentencePiece trains
+            them; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
+        unit: What merging starts from: "byte"; or "char", the characters of the corpus, as SentencePiece merges them.
+        alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's trainer; None those of their values. For
+            `unit="char"`, "ascii" makes the base ids those below 128; None takes the characters that
+            `character_coverage` says.
         pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for the unsplit stream. Not
-            given, it is that of the counts, that of `base`, or "o200k".
+            given, it is that of the counts, that of `base`, or "o200k". Models of characters know words, which begin at
+            spaces (not given), and the unsplit stream.
         special_tokens: Contents that are never merged with text; none may contain or overlap another.
         ties: Of pairs with equal counts "lowest_ids" takes the smallest ids, "first_seen" the one met first.
-        min_count: The least count of a pair that is still merged; at least 1.
+        min_count: The least count of a pair that is still merged, or of what "chars" and "words" list; at least 1.
         max_token_bytes: The length of the longest token; None for no limit.
+        character_coverage: For models of characters: the share of the text whose characters have tokens of their own,
+            above 0 and at most 1; the rare ones beyond it have none.
+        byte_fallback: Whether those become tokens of bytes, and not the unknown token.
+        dummy_prefix: For models of characters: whether each text gets a space before it, so that its first word is as
+            others.
+        user_symbols: For models of characters: symbols that stay whole wherever they stand in a text.
+        unknown_token: What stands for what has no token, a special token: "<unk>" in models of characters; for "chars" and
+            "words" none, so that such a text is refused.
         digits: "1", "3" or "3_right" cuts runs of digits before the pattern does: into single ones, or into groups of
             three from the left or from the right. "none" leaves them to the pattern.
         whole_characters: Whether no token may hold a part of a character and something beside it.
@@ -124,26 +143,72 @@ def train(
     >>> [tok.token_bytes(id) for id in tok.encode("aaabdaaabac")]
     [b'aaa', b'b', b'd', b'aaa', b'b', b'a', b'c']
     """
-    if isinstance(special_tokens, str) or isinstance(seed_tokens, str):
-        raise TypeError("special_tokens and seed_tokens must be lists of contents, not one str")
-    coarse = tuple(step["pattern"] for step in splitters(superword_pattern))
-    options = Options(
-        *(vocab_size, merges, kind, unit, alphabet, ties, min_count, max_token_bytes, tuple(special_tokens), digits),
-        whole_characters,
-        tuple(seed.encode() if isinstance(seed, str) else seed for seed in seed_tokens),
-        superwords,
-        coarse,
-        None if base is None else base.model,
-        checkpoint is not None,
-    )
-    check(options)
+    asked = dict(locals())
+    for name in ("special_tokens", "seed_tokens", "user_symbols"):
+        if isinstance(asked[name], str):
+            raise TypeError(f"{name} must be a list of contents, not one str")
+        asked[name] = tuple(asked[name])
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
-    steps = () if kind == "chars" else steps_of(corpus, pattern, options)
     run = Run(corpus, limits, thread_count(threads), Reporter(progress), checkpoint)
+    if kind == "unigram" or (kind == "bpe" and unit == "char" and alphabet is None):
+        return of_characters(run, asked)
+    return of_pieces(run, asked)
+
+
+# What only models of characters have, and what they have not, with the values that ask for nothing.
+FOR_CHARACTERS = {"character_coverage": 0.9995, "byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
+FOR_PIECES = {
+    "alphabet": None,
+    "digits": "none",
+    "whole_characters": False,
+    "seed_tokens": (),
+    "superwords": 0,
+    "base": None,
+    "checkpoint": None,
+}
+
+
+def refuse_given(asked: Mapping[str, Any], usual: Mapping[str, Any], why: str) -> None:
+    """Raises InvalidOption for an argument that is not as usual."""
+    for name, value in usual.items():
+        if asked[name] != value:
+            raise InvalidOption(name, asked[name], f"not given: {why}")
+
+
+def of_characters(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer of a model of characters."""
+    refuse_given(asked, FOR_PIECES, "the model is one of characters")
+    if asked["pattern"] not in (UNSET, None):
+        allowed = "not given, for words that begin at spaces, or None for the unsplit stream"
+        raise InvalidOption("pattern", asked["pattern"], allowed)
+    given = {field.name: asked[field.name] for field in fields(CharacterOptions) if field.name in asked}
+    given |= {"words": asked["pattern"] is UNSET, "unknown_token": asked["unknown_token"] or "<unk>"}
+    options = CharacterOptions(**given)
+    options.check()
     cpu_s = time.process_time()
     with run.reporter.drawn():
-        counts = count(run, (CHARACTERS,) if kind == "chars" else patterns_of(steps), options)
+        done = train_characters(run.corpus, options, run.limits, run.threads, run.reporter)
+        model, unique, counted_s, interrupted = done
+    tokenizer = Tokenizer(model, run_report=report_of(run, unique, counted_s, time.process_time() - cpu_s))
+    if interrupted:
+        raise TrainingInterrupted(tokenizer, interrupted)
+    return tokenizer
+
+
+def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer of a model of the pieces that a pattern makes."""
+    refuse_given(asked, FOR_CHARACTERS, "only models of characters have it (unit='char' without alphabet, 'unigram')")
+    base, coarse = asked["base"], tuple(step["pattern"] for step in splitters(asked["superword_pattern"]))
+    seeds = tuple(seed.encode() if isinstance(seed, str) else seed for seed in asked["seed_tokens"])
+    given = {field.name: asked[field.name] for field in fields(Options) if field.name in asked}
+    given |= {"base": None if base is None else base.model, "seed_tokens": seeds, "superword_pattern": coarse}
+    options = Options(**given, checkpointed=run.checkpoint is not None)
+    check(options)
+    steps = () if options.kind == "chars" else steps_of(run.corpus, asked["pattern"], options)
+    cpu_s = time.process_time()
+    with run.reporter.drawn():
+        counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
         counted_s = run.reporter.elapsed_s
         model, interrupted, uncertified = built(counts, options, steps, run)
     report = report_of(run, len(counts), counted_s, time.process_time() - cpu_s)

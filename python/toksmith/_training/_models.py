@@ -56,15 +56,17 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
 
 def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
     """The model whose tokens are the pieces themselves: the sorted characters, or the words, most frequent first."""
-    pieces = counts.items()
+    everything = counts.items()
+    pieces = [(piece, count) for piece, count in everything if count >= options.min_count]
+    special = options.special
     if options.kind == "chars":
         tokens = sorted(piece for piece, _ in pieces)
         refuse_bytes_that_are_no_text(tokens)
     else:
         tokens = [piece for piece, _ in sorted(pieces, key=lambda item: (-item[1], item[0]))]
-    room = len(tokens) if options.vocab_size is None else options.vocab_size - len(options.special_tokens)
+    room = len(tokens) if options.vocab_size is None else options.vocab_size - len(special)
     if room < (len(tokens) if options.kind == "chars" else 1):
-        allowed = f"at least {len(tokens) + len(options.special_tokens)}: the corpus has {len(tokens)} characters"
+        allowed = f"at least {len(tokens) + len(special)}: the corpus has {len(tokens)} characters"
         raise InvalidOption("vocab_size", options.vocab_size, allowed if options.kind == "chars" else "at least 1")
     all_listed = len(tokens) <= room
     del tokens[room:]
@@ -73,7 +75,7 @@ def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Mo
         documents=counts.documents,
         bytes=counts.bytes,
         digest=counts.digest,
-        symbols=sum(count for _, count in pieces),
+        symbols=sum(count for _, count in everything),
         counts=np.empty(0, np.uint64),
         left=np.empty(0, np.uint64),
         stopped_because=f"every one of the {options.kind} is listed"
@@ -86,7 +88,8 @@ def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Mo
         kind="chars" if options.kind == "chars" else "words",
         unit="char" if options.kind == "chars" else "byte",
         splitters=steps,
-        added_tokens=added(options.special_tokens, len(tokens)),
+        unknown_id=None if options.unknown_token is None else len(tokens),
+        added_tokens=added(special, len(tokens)),
         training=record,
     )
 

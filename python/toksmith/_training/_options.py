@@ -47,6 +47,12 @@ class Options:
     superword_pattern: tuple[str, ...] = (SUPERWORDS,)
     base: Model | None = field(default=None, repr=False)
     checkpointed: bool = False
+    unknown_token: str | None = None
+
+    @property
+    def special(self) -> tuple[str, ...]:
+        """The unknown token, if there is one, and the special tokens."""
+        return (() if self.unknown_token is None else (self.unknown_token,)) + self.special_tokens
 
     @property
     def start(self) -> Start:
@@ -75,7 +81,7 @@ class Options:
         """The options as JSON values. Those that came later than the first record are there if they say anything."""
         values = {name: value for name, value in vars(self).items() if name not in ("base", "checkpointed")}
         plain = asdict(Options(None, None, "", "", None, "", 1, None, ()))
-        later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern")
+        later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
         for name in later:
             if values[name] == plain[name] or (name == "superword_pattern" and not self.superwords):
                 del values[name]
@@ -97,7 +103,7 @@ def check(options: Options) -> None:
         if not holds:
             raise InvalidOption(argument, getattr(options, argument), allowed)
 
-    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'chars' or 'words'")
+    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'unigram', 'chars' or 'words'")
     need(options.unit in ("byte", "char"), "unit", "'byte' or 'char'")
     need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
     need(1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
@@ -106,13 +112,16 @@ def check(options: Options) -> None:
     expected = ("ascii",) if options.kind == "bpe" and options.unit == "char" else (None, "gpt2")
     need(options.alphabet in expected, "alphabet", "'ascii' with unit='char', 'gpt2' or None with unit='byte'")
     need(options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
-    check_special_tokens(options.special_tokens)
+    check_special_tokens(options.special)
     if options.kind != "bpe":
         for name, plain in BPE_ONLY.items():
             said = "checkpoint" if name == "checkpointed" else name
             if getattr(options, name) != plain:
                 raise InvalidOption(said, getattr(options, name), f"not given: kind={options.kind!r} does not merge")
+        known = options.kind == "words" or options.unknown_token is not None
+        need(options.min_count == 1 or known, "min_count", "1 without an unknown_token for the characters left out")
         return
+    need(options.unknown_token is None, "unknown_token", "None: byte-pair encoding of bytes knows every text")
     check_ends(options)
     if options.base is not None:
         check_base(options.base)

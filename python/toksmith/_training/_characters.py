@@ -1,0 +1,302 @@
+"""Training on characters, as SentencePiece does it: code-point BPE and unigram models.
+
+Each text gets a space before it, and a word begins at each space, which is written `▁`. The most frequent characters are the
+alphabet; words are cut at all others. What is learned from the words is in the core: merges in `train.rs`, where those come
+first that make one symbol of the bytes of a character, and scores in `unigram_train.rs`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .._corpus import Corpus, documents
+from .._counts import Limits, PieceCounts
+from .._errors import CorpusError, InvalidOption, TrainingInterrupted
+from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
+from .._progress import Reporter
+from .._special import check_special_tokens
+from ._checkpoint import Checkpoint
+from ._learn import Merge, Rules, Start, learn
+
+__all__ = ["CharacterOptions", "joined_characters", "train_characters"]
+
+BOUNDARY = "\uffff"  # stands for a symbol that stays whole, and is in no word
+WORDS = f" ?[^ \n{BOUNDARY}]+| |\n"
+TEXTS = f"[^{BOUNDARY}]+"
+BATCH_DOCUMENTS = 10_000
+BLOCK = "▁"
+LONGEST = 16
+SEEDS = 1_000_000
+NO_LIMIT = 1 << 23
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CharacterOptions:
+    """The arguments of `train` that decide a model of characters; `words` says whether tokens end where words do."""
+
+    kind: str
+    vocab_size: int | None
+    merges: int | None
+    special_tokens: tuple[str, ...]
+    user_symbols: tuple[str, ...]
+    character_coverage: float
+    byte_fallback: bool
+    dummy_prefix: bool
+    words: bool
+    ties: str
+    min_count: int
+    max_token_bytes: int | None
+    unknown_token: str = "<unk>"
+
+    @property
+    def extra(self) -> int:
+        """The tokens that are not learned: the unknown one, bytes, symbols and special ones."""
+        return 1 + 256 * self.byte_fallback + len(self.user_symbols) + len(self.special_tokens)
+
+    def learned(self, alphabet: int) -> int:
+        """The most tokens beside the alphabet."""
+        if self.vocab_size is None:
+            return NO_LIMIT if self.merges is None else self.merges
+        least = self.extra + alphabet
+        if self.vocab_size < least:
+            parts = f"the alphabet of {alphabet} characters and {self.extra} other tokens"
+            raise InvalidOption("vocab_size", self.vocab_size, f"at least {least}: {parts}")
+        return self.vocab_size - least
+
+    def check(self) -> None:
+        """Raises InvalidOption for the first argument that is out of range."""
+
+        def need(holds: bool, argument: str, allowed: str) -> None:
+            if not holds:
+                raise InvalidOption(argument, getattr(self, argument), allowed)
+
+        need(0 < self.character_coverage <= 1, "character_coverage", "above 0 and at most 1")
+        need(self.vocab_size is None or self.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
+        need(self.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
+        need(1 <= self.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
+        longest = self.max_token_bytes
+        need(longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
+        need(self.merges is None or self.vocab_size is None, "merges", "None when vocab_size is given")
+        need(self.merges is None or 0 <= self.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
+        if self.kind == "unigram":
+            need(self.vocab_size is not None, "vocab_size", "a number of tokens, where kind='unigram'")
+            for name, plain in (("merges", None), ("ties", "lowest_ids"), ("min_count", 1), ("max_token_bytes", None)):
+                need(getattr(self, name) == plain, name, "not given: kind='unigram' does not merge")
+        elif self.vocab_size is None and self.merges is None:
+            need(self.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
+        spaced = [symbol for symbol in self.user_symbols if {" ", BLOCK} & {*symbol}]
+        if spaced:
+            raise InvalidOption(
+                "user_symbols", spaced[0], "symbols without spaces, which are written ▁ before symbols are found"
+            )
+        check_special_tokens((self.unknown_token, *self.user_symbols, *self.special_tokens))
+
+
+def train_characters(
+    corpus: Corpus | PieceCounts, options: CharacterOptions, limits: Limits, threads: int, reporter: Reporter
+) -> tuple[Model, int, float, str]:
+    """The model that a corpus teaches, the number of distinct words, when they were counted, and what was interrupted."""
+    counts = counted(corpus, options, limits, threads, reporter)
+    counted_s = reporter.elapsed_s
+    characters = [(char, count) for char, count in counts.characters() if char != BOUNDARY]
+    alphabet = covering(characters, options.character_coverage)
+    most = options.learned(len(alphabet))
+    words = counts.within(alphabet)
+    if options.kind == "unigram":
+        model = unigram_of(counts, words, alphabet, options, (threads, reporter))
+        return model, counts.unique, counted_s, ""
+    tokens, learned = merged_characters(words, alphabet, options, most, reporter)
+    scores = -np.arange(len(tokens), dtype=np.float64)
+    # Characters are made by no merge, so that their scores decide nothing; they come first, and merges keep their order.
+    first = len(alphabet)
+    record = TrainingRecord(
+        **facts(counts, options),
+        symbols=sum(count for _, count in characters),
+        counts=learned.counts[len(learned.counts) - (len(tokens) - first) :],
+        left=learned.left[len(learned.left) - (len(tokens) - first) :],
+        stopped_because=said_stop(learned.stopped, options),
+    )
+    interrupted = "merging" if learned.stopped == "interrupted" else ""
+    return model_of(tokens, scores, options, record), counts.unique, counted_s, interrupted
+
+
+def counted(
+    corpus: Corpus | PieceCounts, options: CharacterOptions, limits: Limits, threads: int, reporter: Reporter
+) -> _core.PieceCounts:
+    """The words of the corpus with their counts."""
+    if isinstance(corpus, PieceCounts):
+        raise InvalidOption("corpus", corpus, "documents: words of characters are counted in another way")
+    if limits.errors != "stop":
+        raise InvalidOption("errors", limits.errors, "'stop', where characters are trained")
+    counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
+    batch: list[str] = []
+    try:
+        for document in documents(corpus):
+            batch.append(tidied(document, options))
+            if len(batch) == BATCH_DOCUMENTS:
+                counter.add(batch, threads)
+                reporter.report("counting", counter.bytes, None)
+                batch = []
+        counter.add(batch, threads)
+    except KeyboardInterrupt:
+        raise TrainingInterrupted(None, "counting") from None
+    counts = counter.finish(limits.min_count, threads)
+    if counts.bytes == 0:
+        raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
+    return counts
+
+
+def tidied(document: str | bytes, options: CharacterOptions) -> str:
+    """A text as the model's normalizer has it, its spaces not escaped, with a mark for each symbol that stays whole."""
+    text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
+    if options.user_symbols:
+        longest_first = sorted(options.user_symbols, key=len, reverse=True)
+        text = re.sub("|".join(map(re.escape, longest_first)), BOUNDARY, text)
+    text = text.replace(BLOCK, " ")
+    return f" {text}" if text and options.dummy_prefix else text
+
+
+def covering(characters: Sequence[tuple[str, int]], coverage: float) -> list[str]:
+    """The most frequent characters that make up this share of the text, with the one that reaches it, by code point.
+
+    Shares are compared in single precision, as SentencePiece does it; `▁` stands for a space among equals.
+    """
+    total, reached = sum(count for _, count in characters), 0
+    kept = []
+    for char, count in sorted(characters, key=lambda item: (-item[1], item[0].replace(" ", BLOCK))):
+        if np.float32(reached / total) >= np.float32(coverage):
+            break
+        reached += count
+        kept.append(char)
+    return sorted(kept)
+
+
+def joined_characters(alphabet: Sequence[str]) -> tuple[list[Merge], dict[str, int]]:
+    """The merges of bytes after which each character is one symbol, and these symbols, in order of code points.
+
+    >>> joined_characters(["a", "é", "日"])
+    ([(195, 169, 256), (230, 151, 257), (257, 165, 258)], {'a': 97, 'é': 256, '日': 258})
+    """
+    known = {bytes([byte]): byte for byte in range(256)}
+    merges: list[Merge] = []
+    encoded = sorted(char.encode() for char in alphabet)
+    for length in (2, 3, 4):
+        for char in encoded:
+            part = char[:length]
+            if len(part) == length and part not in known:
+                known[part] = 256 + len(merges)
+                merges.append((known[part[:-1]], part[-1], known[part]))
+    return merges, {char.decode(): known[char] for char in encoded}
+
+
+def merged_characters(
+    words: _core.PieceCounts, alphabet: list[str], options: CharacterOptions, most: int, reporter: Reporter
+) -> tuple[list[bytes], _core.Merges]:
+    """The characters and the tokens that merges make of them, with the merges."""
+    given, symbols = joined_characters(alphabet)
+    total = None if most == NO_LIMIT else most
+
+    def report(done: int) -> None:
+        reporter.report("merging", max(done - len(given), 0), total)
+
+    rules = Rules(options.ties, options.min_count, options.max_token_bytes, False)
+    plan = (1, given, len(given) + most)
+    learned = learn(words, Start(tuple(range(256)), 256), rules, plan, (Checkpoint(None, {}), report))
+    texts = {id: char.encode() for char, id in symbols.items()}
+    for left, right, id in learned.merges[len(given) :].tolist():
+        texts[id] = texts[left] + texts[right]
+    return list(texts.values()), learned
+
+
+def unigram_of(
+    counts: _core.PieceCounts,
+    words: _core.PieceCounts,
+    alphabet: list[str],
+    options: CharacterOptions,
+    told: tuple[int, Reporter],
+) -> Model:
+    """The unigram model of these words."""
+    threads, reporter = told
+    assert options.vocab_size is not None
+    wanted = {
+        "size": options.vocab_size - options.extra,
+        "seeds": SEEDS,
+        "longest": LONGEST,
+        "shrink": 0.75,
+        "rounds": 2,
+        "threads": threads,
+    }
+    try:
+        tokens, scores = _core.train_unigram(
+            words, alphabet, wanted, lambda left: reporter.report("pruning", left, None)
+        )
+    except KeyboardInterrupt:
+        raise TrainingInterrupted(None, "pruning") from None
+    full = len(tokens) + options.extra >= options.vocab_size
+    record = TrainingRecord(
+        **facts(counts, options),
+        symbols=sum(count for _, count in counts.characters()),
+        counts=np.empty(0, np.uint64),
+        left=np.empty(0, np.uint64),
+        stopped_because=f"it reached vocab_size={options.vocab_size}" if full else "the corpus has no more tokens",
+    )
+    return model_of(tokens, scores, options, record)
+
+
+def facts(counts: _core.PieceCounts, options: CharacterOptions) -> dict[str, Any]:
+    """What the record says of the corpus and the options."""
+    values = {name: value for name, value in vars(options).items() if name != "splitters"}
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {
+        "options": {**values, "unit": "char"},
+        "documents": counts.documents,
+        "bytes": counts.bytes,
+        "digest": counts.digest,
+    }
+
+
+def said_stop(stopped: str, options: CharacterOptions) -> str:
+    """Why merging ended, in words."""
+    limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
+    few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {options.min_count} times"
+    said = {"limit": f"it reached {limit}", "no_pairs": "no pair is left", "min_count": few}
+    return said.get(stopped, "it was interrupted")
+
+
+def model_of(tokens: Sequence[bytes], scores: Scores, options: CharacterOptions, training: TrainingRecord) -> Model:
+    """The model. The unknown token has the id 0, bytes follow, then the tokens, then symbols and special tokens."""
+    bytes_ = [f"<0x{byte:02X}>".encode() for byte in range(256)] if options.byte_fallback else []
+    all_tokens = [*bytes_, *(token.replace(b" ", BLOCK.encode()) for token in tokens)]
+    first = 1 + len(all_tokens)
+    normalizer = {"charsmap": "", "dummy": "before" if options.dummy_prefix else "nowhere"}
+    strip = "once" if options.dummy_prefix else "nothing"
+    return Model(
+        tokens=TokenTable.of(all_tokens),
+        ids=np.arange(1, first, dtype=np.uint32),
+        kind="unigram" if options.kind == "unigram" else "bpe",
+        unit="char",
+        merge_rule="pair" if options.kind == "unigram" else "bytes",
+        scores=np.concatenate([np.zeros(len(bytes_)), scores]).astype(np.float32),
+        unknown_id=0,
+        byte_fallback=options.byte_fallback,
+        normalizers=(Step("sentencepiece", (*normalizer.items(), ("escape", True), ("remove_extra", False))),),
+        decoders=(Step("sentencepiece", (("strip", strip), ("unknown", " ⁇ "))),),
+        added_tokens=(AddedToken(options.unknown_token, 0), *added(options, first)),
+        training=training,
+    )
+
+
+def added(options: CharacterOptions, first: int) -> Iterator[AddedToken]:
+    """Symbols that are found in the normalized text, and special tokens, with the ids from `first` on."""
+    for place, content in enumerate(options.user_symbols):
+        yield AddedToken(content, first + place, special=False, normalized=True)
+    for place, content in enumerate(options.special_tokens):
+        yield AddedToken(content, first + len(options.user_symbols) + place)
