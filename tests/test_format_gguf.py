@@ -39,6 +39,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "byte level": trained,
     "with all there is": surrounded,
     "SentencePiece's": scored,
+    "unigram": lambda: dataclasses.replace(scored(), kind="unigram", merge_rule="pair"),
     "GPT-2's": lambda: trained(pattern="gpt2_original"),
     "two regexes": lambda: trained(pattern=[r"\p{N}", "gpt2_original"]),
     "whole pieces": lambda: dataclasses.replace(trained(), whole_piece=True),
@@ -262,7 +263,7 @@ def test_a_file_cut_anywhere_is_refused() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "another kind": ({"model": "t5"}, "tokenizer.ggml.model"),
+    "another kind": ({"model": "bert"}, "tokenizer.ggml.model"),
     "a kind that is a number": ({"model": 1}, "tokenizer.ggml.model"),
     "no tokens": ({"tokens": None}, "tokenizer.ggml.tokens"),
     "tokens that are numbers": ({"tokens": [1, 2]}, "tokenizer.ggml.tokens"),

@@ -55,17 +55,6 @@ def filled(start: str | bytes, part: str | bytes, end: str | bytes = "") -> byte
     return start + part * ((SIZE - len(start) - len(end)) // len(part)) + end
 
 
-def numbered(start: str, part: str, end: str) -> bytes:
-    """The same, where `#` is a number."""
-    room = SIZE - len(start) - len(end)
-    body = "".join(part.replace("#", str(number)) for number in range(room // (len(part) + 3)))
-    return (
-        (start + body[:room] + end).encode()
-        if len(body) <= room
-        else (start + body[: body.rindex(part[:2], 0, room)] + end).encode()
-    )
-
-
 def repeated(start: str, part: str, end: str, count: int) -> bytes:
     """A part so often, where `#` is a number."""
     return (start + "".join(part.replace("#", str(number)) for number in range(count)) + end).encode()
@@ -89,29 +78,30 @@ JSONS: dict[str, Callable[[], bytes]] = {
     "a long name": lambda: filled('{"', "a", '": 1}'),
     "escapes": lambda: filled('{"added_tokens": "', "\\u00e9", '"}'),
     "surrogates": lambda: filled('{"added_tokens": "', "\\ud83d\\ude00", '\\ud800"}'),
-    "many names": lambda: numbered('{"a": 0', ',"#": 0', "}"),
+    "many names": lambda: filled('{"a": 0', ',"b": 0', "}"),
     "as many names as may be": lambda: repeated('{"a": 0', ',"#": 0', "}", (5 << 17) - 9),
     "as many objects as may be": lambda: repeated('{"added_tokens": [{}', ",{}", "]}", (1 << 19) - 9),
-    "as many texts as may be": lambda: repeated('{"added_tokens": [0', ',"#"', "]}", (5 << 17) - 9),
-    "many names, the last twice": lambda: numbered('{"a": 0', ',"#": 0', ', "1": 0}'),
-    "many texts": lambda: numbered('{"added_tokens": [""', ',"#"', "]}"),
+    "as many texts as may be": lambda: repeated('{"added_tokens": [0', ',"#"', "]}", (3 << 19) - 9),
+    "many names, the last twice": lambda: repeated('{"a": 0', ',"#": 0', ', "1": 0}', (5 << 17) - 9),
     "spaces": lambda: filled("", " "),
     "NULs": lambda: bytes(SIZE),
 }
-SOME = {name: JSONS[name] for name in ("deep lists", "empty objects", "long numbers", "many names")}
+SOME = {name: JSONS[name] for name in ("deep lists", "empty objects", "long numbers", "as many names as may be")}
 BYTES: dict[str, Callable[[], bytes]] = {
     "lines": lambda: filled("", "\n"),
     "letters": lambda: filled("", "a"),
     "NULs": lambda: bytes(SIZE),
 }
+TOKEN = '{"id": 1, "content": "#", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}'
 GOOD_VOCAB = json.dumps({char: byte for byte, char in enumerate(BYTE_CHARACTERS)}).encode()
 K = b"tokenizer.ggml.tokens"
 LIST = b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, len(K)) + K + struct.pack("<I", 9)
 FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "tokenizer_json": {
         **JSONS,
-        "a vocabulary of numbers": lambda: numbered('{"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0', ',"#": #', '}, "merges": ["a b"]}}'),
-        "a vocabulary with an id twice": lambda: numbered('{"model": {"type": "BPE", "merges": [], "vocab": {"a": 0', ',"b#": 1', "}}}"),
+        "a vocabulary of numbers": lambda: repeated('{"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0', ',"#": #', '}, "merges": ["a b"]}}', (5 << 17) - 9),
+        "a vocabulary with an id twice": lambda: repeated('{"model": {"type": "BPE", "merges": [], "vocab": {"a": 0', ',"b#": 1', "}}}", (5 << 17) - 9),
+        "many whole added tokens": lambda: repeated('{"model": {}, "added_tokens": [' + TOKEN.replace("#", "a"), "," + TOKEN, "]}", 150_000),
         "merges of unknown tokens": lambda: filled('{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"', ',"a b"', "]}}"),
         "many added tokens": lambda: filled('{"model": {}, "added_tokens": [{"id": 1}', ',{"id": 1}', "]}"),
     },
@@ -133,7 +123,7 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "tiktoken": {
         **BYTES,
         "the same token": lambda: filled("", "YQ== 0\n"),
-        "tokens without an end": lambda: numbered("", "YQ== #\n", "x"),
+        "tokens without an end": lambda: repeated("", "YQ== #\n", "x", 1 << 20),
         "one token": lambda: filled("", "YWFh", " 0\n"),
     },
     "minbpe": {

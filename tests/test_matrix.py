@@ -77,6 +77,7 @@ VOCABULARIES: dict[str, tuple[Callable[[Path], Model], set[str]]] = {
     "gpt2's two files": (published("encoder.json"), GPT2_LIKE),
     "gpt2_tokenizer.json": (published("gpt2_tokenizer.json"), GPT2_LIKE),
     "mistral_v1.model": (published("mistral_v1.model"), {"native", "sentencepiece", "gguf"}),
+    "sp_unigram_en.model": (published("sp_unigram_en.model"), {"native", "sentencepiece", "gguf"}),
     "seed merges": (seed, MERGES | {"tokenizer_json"}),
     "trained, llama3": (trained(merges=40, pattern="llama3", special_tokens=["<|e|>"]), MERGES | {"tokenizer_json", "gguf"}),
     "trained, qwen2, two specials": (trained(merges=40, pattern="qwen2", special_tokens=["<|e|>", "<s>"]), MERGES | {"tokenizer_json", "gguf"}),

@@ -1,6 +1,6 @@
 """GGUF: the tokenizer that stands at the start of llama.cpp's files, in front of the weights; saved with no weights.
 
-Two kinds are known: `gpt2`, byte-level pairs, and `llama`, SentencePiece's pairs of characters. How a text is split is a
+Three kinds are known: `gpt2`, byte-level pairs; `llama`, SentencePiece's pairs of characters; `t5`, its unigram models. How a text is split is a
 name there, `pre`; of those that llama.cpp knows, the ones with a regex that is known to the letter are rows of `PRES`, and
 all others need the argument `pattern`. Ids without a token are entries of the type UNUSED with the content `[PADn]`.
 """
@@ -29,7 +29,7 @@ __all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "gguf"
 SUFFIXES = (".gguf",)
-DOC = "the tokenizer of a GGUF file (byte-level and SentencePiece's byte-pair encodings); saved without weights"
+DOC = "the tokenizer of a GGUF file (byte-level encodings and SentencePiece's models); saved without weights"
 START_BYTES = 1 << 26
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
@@ -103,12 +103,13 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     try:
         if kind == "gpt2":
             return byte_level(source, pattern)
-        if kind == "llama":
+        if kind in ("llama", "t5"):
             refuse_arguments("a GGUF file of SentencePiece's kind", pattern, None)
-            return characters(source, post(source, add_bos=True), metadata(source, "unknown_token_id"))
+            around = post(source, add_bos=kind == "llama", add_eos=kind == "t5")
+            return characters(source, kind == "t5", around, metadata(source, "unknown_token_id"))
     except ModelError as error:
         raise FormatError(path, None, str(error)) from error
-    raise FormatError(path, f"{KEYS}model", f"{kind!r} is not supported; 'gpt2' and 'llama' are")
+    raise FormatError(path, f"{KEYS}model", f"{kind!r} is not supported; 'gpt2', 'llama' and 't5' are")
 
 
 class Source:
@@ -227,11 +228,11 @@ def hole(id: int) -> str:
     return f"[PAD{id}]"
 
 
-def post(source: Source, add_bos: bool) -> tuple[Step, ...]:
+def post(source: Source, add_bos: bool, add_eos: bool = False) -> tuple[Step, ...]:
     """What stands around a text."""
     contents = source.tokens()
     ends: list[tuple[int, str] | None] = []
-    for name, default in (("bos", add_bos), ("eos", False)):
+    for name, default in (("bos", add_bos), ("eos", add_eos)):
         id = source.id(f"{name}_token_id", len(contents))
         asked = source.flag(f"add_{name}_token", default)
         if asked and id is None and f"{KEYS}add_{name}_token" in source.found:
@@ -276,16 +277,16 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """A file with the tokenizer and no weights."""
     gguf = package()
     is_characters = model.unit == "char"
-    holds = (*HOLDS, "byte_fallback", "decoders", "normalizers", "scores", "unknown_id") if is_characters else HOLDS
+    more_held = ("byte_fallback", "decoders", "kind", "normalizers", "scores", "unknown_id") if is_characters else ()
+    holds = (*HOLDS, *more_held)
     refuse_losses(model, NAME, allow_loss, holds=holds)
-    entries, architecture = (character_entries, "llama") if is_characters else (byte_entries, "gpt2")
-    given = entries(model)
+    given = character_entries(model) if is_characters else byte_entries(model)
     given.update(ends_of(model))
     more, own = metadata_of(model, allow_loss)
     given.update({name: value for name, value in more.items() if given.get(name, value) == value})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.gguf"
-        writer = gguf.GGUFWriter(path, architecture)
+        writer = gguf.GGUFWriter(path, given[f"{KEYS}model"])
         for name, value in {**given, **({OWN: own} if own else {})}.items():
             add(gguf, writer, name, value)
         writer.write_header_to_file()

@@ -1,4 +1,4 @@
-"""The kind `llama` of GGUF files: SentencePiece's pieces with scores and types, as `_sentencepiece.py` has them."""
+"""The kinds `llama` and `t5` of GGUF files: SentencePiece's pieces with scores and types, as `_sentencepiece.py` has them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["character_entries", "characters"]
 KEYS = "tokenizer.ggml."
 
 
-def characters(source: Any, post: tuple[Step, ...], metadata: dict[str, str]) -> Model:
+def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dict[str, str]) -> Model:
     """The model of such a file."""
     contents = source.tokens()
     types, scores = source.numbers("token_type", "iu", len(contents)), source.numbers("scores", "f", len(contents))
@@ -47,8 +47,9 @@ def characters(source: Any, post: tuple[Step, ...], metadata: dict[str, str]) ->
     return Model(
         TokenTable.of([token for token, _, _ in rows]),
         np.array([id for _, id, _ in rows], np.uint32),
+        kind="unigram" if unigram else "bpe",
         unit="char",
-        merge_rule="bytes",
+        merge_rule="pair" if unigram else "bytes",
         scores=np.array([score for _, _, score in rows], np.float32),
         unknown_id=unknown[0],
         byte_fallback=fallback,
@@ -95,7 +96,7 @@ def character_entries(model: Model) -> dict[str, Any]:
     if model.byte_fallback and sum(kind == BYTE for _, kind, _ in rows) != 256:
         raise CannotRepresent("gguf", "byte_fallback", "there must be a token for each of the 256 bytes")
     return {
-        f"{KEYS}model": "llama",
+        f"{KEYS}model": "t5" if model.kind == "unigram" else "llama",
         f"{KEYS}tokens": [content for content, _, _ in rows],
         f"{KEYS}scores": [float(score) for _, _, score in rows],
         f"{KEYS}token_type": [int(kind) for _, kind, _ in rows],

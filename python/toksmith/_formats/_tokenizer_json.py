@@ -30,6 +30,7 @@ DOC = "HF's tokenizer.json"
 
 HEAD_BYTES = 1 << 16
 SIZE_LIMIT = 1 << 28
+ADDED_LIMIT = 1 << 16
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 HOLDS = (
     "added_tokens",
@@ -132,6 +133,8 @@ def added_tokens(top: Part, vocab: object) -> tuple[AddedToken, ...]:
     if top.left.get("added_tokens") is None:
         top.left["added_tokens"] = []
     free = len(known)
+    if isinstance(listed := top.left["added_tokens"], list) and len(listed) > ADDED_LIMIT:
+        top.fail(f"has {len(listed)} tokens; at most {ADDED_LIMIT} are allowed", "added_tokens")
     for part in top.parts("added_tokens"):
         content = part.text("content")
         part.number("id")
