@@ -1,7 +1,7 @@
 // What is known of one token: the card beside the rows, for the pointer and for the focus alike.
 
 import { ask } from './api.js';
-import { h, hexBytes, num } from './dom.js';
+import { count, h, hexBytes, num } from './dom.js';
 
 const KINDS = {
   whole: 'whole characters', 'starts inside': 'starts inside a character', 'ends inside': 'ends inside a character',
@@ -51,7 +51,7 @@ export class Card {
         const rank = root?.rank ?? null;
         facts.push(['rank', rank === null ? 'none: no merge makes it' : num(rank)]);
         facts.push(['merged of', parents.length ? parents.map((part, at) => [at ? ' + ' : '', this.link(part, which)]) : tree.is_derivable ? 'nothing: it was there before the first merge' : 'looked up as a whole piece only']);
-        facts.push(['used in', tree.is_leaf ? 'no other token' : `${num(tree.children_total ?? tree.children.length)} merges`]);
+        facts.push(['used in', tree.is_leaf ? 'no other token' : count(tree.children_total ?? tree.children.length, 'merge')]);
       }
     }
     facts.push(['place', `token ${num(token.place + 1)} of ${num(token.total)}, bytes ${num(token.start)}–${num(token.end)}`]);

@@ -32,7 +32,6 @@ const app = {
   cursor: () => [...state.text.slice(0, box.selectionStart)].length,
   set,
   setText,
-  redraw: () => refresh(),
   insert(content) {
     box.setRangeText(content, box.selectionStart, box.selectionEnd, 'end');
     typed();
@@ -120,9 +119,9 @@ function refresh() {
   panel.choice.hidden = state.toks.length < 2 || tab === 'budget';
   panel.which.replaceChildren(...state.toks.map((name, place) => h('option', { value: place, selected: place === state.which }, name)));
   if (!state.toks.length) return;
-  if (tab === 'tokens') ids.load();
+  const drawn = rows.refresh(); // in every view, for the counts
+  if (tab === 'tokens') drawn.then(() => ids.load());
   else (tab === 'merges' ? player : views.get(tab)).refresh();
-  rows.refresh(); // for the counts too
 }
 
 // What the rows brought: counts, differences, or why there is nothing.
