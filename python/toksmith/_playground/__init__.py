@@ -202,6 +202,7 @@ def authority(host: str, port: int) -> str:
 def warm(toks: Sequence[toksmith.Tokenizer]) -> None:
     """Ask each tokenizer for what takes its time at the first call."""
     for tok in toks:
-        if len(tok.model.ids):
-            toksmith.explain.tree(tok, int(tok.model.ids[0]))
-        tok.heal("")
+        with contextlib.suppress(toksmith.ToksmithError):  # which is told when it is asked for
+            tok.heal("")
+            if len(tok.model.ids):
+                toksmith.explain.tree(tok, int(tok.model.ids[0]))

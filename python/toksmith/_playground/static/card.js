@@ -35,18 +35,23 @@ export class Card {
       this.known.set(key, tree);
       if (now === this.now) this.draw(token, which, tree, null);
     } catch (problem) {
-      if (now === this.now) this.draw(token, which, null, problem);
+      // A tokenizer that does not merge has no tree; what the token is can be said all the same.
+      const found = await ask('search', null, { tokenizers: [name], query: String(token.id), by: 'id' }).catch(() => null);
+      if (now === this.now) this.draw(token, which, null, problem, found?.found[0]);
     }
   }
 
-  draw(token, which, tree, problem) {
+  draw(token, which, tree, problem, plain = null) {
     const root = tree?.roots.length === 1 ? tree.nodes[tree.roots[0]] : null;
     const parents = root && root.left !== null ? [tree.nodes[root.left], tree.nodes[root.right]] : [];
     const facts = [['id', String(token.id)]];
     if (this.app.state.toks.length > 1) facts.unshift(['of', this.app.state.toks[which]]);
+    const { hex, kind } = tree ?? plain ?? {};
+    if (hex !== undefined) {
+      facts.push(['bytes', [h('span', { className: 'mono' }, hexBytes(hex.slice(0, 64)), hex.length > 64 ? ' …' : ''), ` (${num(hex.length / 2)})`]]);
+      facts.push(['kind', KINDS[kind]]);
+    }
     if (tree) {
-      facts.push(['bytes', [h('span', { className: 'mono' }, hexBytes(tree.hex.slice(0, 64)), tree.hex.length > 64 ? ' …' : ''), ` (${num(tree.hex.length / 2)})`]]);
-      facts.push(['kind', KINDS[tree.kind]]);
       if (!tree.special) {
         const rank = root?.rank ?? null;
         facts.push(['rank', rank === null ? 'none: no merge makes it' : num(rank)]);
