@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -449,6 +454,34 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     ran = process("play", str(tmp_path / "none.toksmith"))
     assert (ran.returncode, ran.stdout) == (1, b"")
     assert b"none.toksmith" in ran.stderr and ran.stderr.count(b"\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="lacks a Ctrl-C that can be sent to one process")
+def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[str, toksmith.Tokenizer]) -> None:
+    path = tmp_path / "own.toksmith"
+    toks["small"].save(path)
+    (tmp_path / "texts").mkdir()
+    for name, text in (("en", "low lower\n"), ("ko", "낮은\n")):
+        (tmp_path / "texts" / f"{name}.txt").write_text(text, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "toksmith", "play", str(path), str(tmp_path / "none.json"), "--json"]
+        more = ["--port", str(port), "--texts", str(tmp_path / "texts")]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(
+            [*command, *more], encoding="utf-8", env=os.environ | {"PYTHONUNBUFFERED": "1"}, **pipes
+        ) as ran:
+            assert ran.stdout is not None
+            said = json.loads(ran.stdout.readline())
+            with urllib.request.urlopen(f"{said['url']}api/about", timeout=30) as answer:
+                about = json.load(answer)
+            ran.send_signal(signal.SIGINT)
+            _, warned = ran.communicate(timeout=30)
+    assert [each["name"] for each in about["tokenizers"]] == ["own.toksmith"] == said["tokenizers"]
+    assert about["languages"] == ["en", "ko"]
+    assert [*about["failed"]] == ["none.json"]
+    assert f"port {port} is in use" in warned and "none.json is left out" in warned
+    assert ran.returncode == 0
 
 
 def test_the_server_is_short() -> None:

@@ -15,6 +15,7 @@ A picture that a block writes into its folder is the one that stands committed i
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import io
@@ -54,7 +55,23 @@ def test_all_is_sorted_and_complete() -> None:
     assert list(toksmith.__all__) == sorted(set(toksmith.__all__))
     kinds = (types.ModuleType, type(annotations))
     bound = {name for name, value in vars(toksmith).items() if not isinstance(value, kinds)}
-    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__)
+    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__) | {"import_module"}
+
+
+def test_type_checkers_are_told_of_the_same_names_in_the_same_modules() -> None:
+    stub = ast.parse((Path(toksmith.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
+    told = {name.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    assert told == toksmith._HOME_OF | dict.fromkeys(toksmith._MODULES)
+    listed = next(ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign))
+    assert listed == toksmith.__all__
+
+
+def test_only_what_is_asked_for_is_imported() -> None:
+    asked = "import sys, toksmith; toksmith.load; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout.split()
+    assert "toksmith._load" in found
+    heavy = {"rich", "regex", "typer", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
+    assert not {*found} & (heavy | {"toksmith.explain", "toksmith._doctor", "toksmith._training"})
 
 
 @pytest.mark.parametrize("name, thing", [*public_things()], ids=lambda value: value if isinstance(value, str) else "")

@@ -1,10 +1,13 @@
 """toksmith: train, run, inspect and convert the tokenizers of language models.
 
-The public names and nothing else; ARCHITECTURE.md says where each lives. `toksmith.reference` is the specification in
-plain Python and can be imported where the compiled core is missing.
+The public names and nothing else; ARCHITECTURE.md says where each lives. A module is imported when one of its names is
+first asked for, so that a program waits only for what it uses. `toksmith.reference` is the specification in plain Python
+and can be imported where the compiled core is missing.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
 
 try:
     from . import _core
@@ -17,100 +20,103 @@ except ImportError as problem:  # pragma: no cover - the build is missing, and o
         raise ImportError("the compiled core of toksmith is missing; build it with `make`") from _MISSING_CORE
 
 else:
-    from . import explain, metrics
-    from ._convert import ConversionReport, convert
-    from ._corpus import Files, files
-    from ._counts import PieceCounts, count_pieces
-    from ._doctor import Diagnosis, doctor
-    from ._encodings import encodings
-    from ._errors import (
-        CannotRepresent,
-        CorpusError,
-        DownloadError,
-        FormatError,
-        InvalidOption,
-        ModelError,
-        NotInVocabulary,
-        PatternError,
-        SpecialTokenInText,
-        ToksmithError,
-        TrainingInterrupted,
-        UnknownId,
-        UnknownName,
-    )
-    from ._formats import Format, formats
-    from ._load import load
-    from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
-    from ._patterns import Pattern, patterns
-    from ._playground import Playground, play
-    from ._progress import Progress
-    from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
-    from ._shards import EncodedCorpus, encode_corpus
-    from ._stream import StreamEncoder
-    from ._surgery import IdMap, add_special, extend, prune
-    from ._sweep import SweepRow, rewind, sweep
-    from ._tokenizer import Tokenizer
-    from ._training import train
-    from .metrics import parity
+    # By module, its public names; `__init__.pyi` says the same to type checkers.
+    _HOMES = {
+        "_convert": (
+            "ConversionReport",
+            "convert",
+        ),
+        "_corpus": (
+            "Files",
+            "files",
+        ),
+        "_counts": (
+            "PieceCounts",
+            "count_pieces",
+        ),
+        "_doctor": (
+            "Diagnosis",
+            "doctor",
+        ),
+        "_encodings": ("encodings",),
+        "_errors": (
+            "CannotRepresent",
+            "CorpusError",
+            "DownloadError",
+            "FormatError",
+            "InvalidOption",
+            "ModelError",
+            "NotInVocabulary",
+            "PatternError",
+            "SpecialTokenInText",
+            "ToksmithError",
+            "TrainingInterrupted",
+            "UnknownId",
+            "UnknownName",
+        ),
+        "_formats": (
+            "Format",
+            "formats",
+        ),
+        "_load": ("load",),
+        "_model": (
+            "AddedToken",
+            "Model",
+            "Step",
+            "TokenTable",
+            "TrainingRecord",
+        ),
+        "_patterns": (
+            "Pattern",
+            "patterns",
+        ),
+        "_playground": (
+            "Playground",
+            "play",
+        ),
+        "_progress": ("Progress",),
+        "_results": (
+            "Chunk",
+            "Encoding",
+            "Fit",
+            "Healing",
+            "Ragged",
+            "RaggedEncoding",
+            "StreamDecoder",
+        ),
+        "_shards": (
+            "EncodedCorpus",
+            "encode_corpus",
+        ),
+        "_stream": ("StreamEncoder",),
+        "_surgery": (
+            "IdMap",
+            "add_special",
+            "extend",
+            "prune",
+        ),
+        "_sweep": (
+            "SweepRow",
+            "rewind",
+            "sweep",
+        ),
+        "_tokenizer": ("Tokenizer",),
+        "_training": ("train",),
+        "metrics": ("parity",),
+    }
+    _MODULES = ("explain", "metrics")
+    _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
     __version__ = _core.__version__
+    __all__ = sorted([*_HOME_OF, *_MODULES])  # noqa: PLE0605 - the stub lists them, for those who cannot run this
 
-    __all__ = [
-        "AddedToken",
-        "CannotRepresent",
-        "Chunk",
-        "ConversionReport",
-        "CorpusError",
-        "Diagnosis",
-        "DownloadError",
-        "EncodedCorpus",
-        "Encoding",
-        "Files",
-        "Fit",
-        "Format",
-        "FormatError",
-        "Healing",
-        "IdMap",
-        "InvalidOption",
-        "Model",
-        "ModelError",
-        "NotInVocabulary",
-        "Pattern",
-        "PatternError",
-        "PieceCounts",
-        "Playground",
-        "Progress",
-        "Ragged",
-        "RaggedEncoding",
-        "SpecialTokenInText",
-        "Step",
-        "StreamDecoder",
-        "StreamEncoder",
-        "SweepRow",
-        "TokenTable",
-        "Tokenizer",
-        "ToksmithError",
-        "TrainingInterrupted",
-        "TrainingRecord",
-        "UnknownId",
-        "UnknownName",
-        "add_special",
-        "convert",
-        "count_pieces",
-        "doctor",
-        "encode_corpus",
-        "encodings",
-        "explain",
-        "extend",
-        "files",
-        "formats",
-        "load",
-        "metrics",
-        "parity",
-        "patterns",
-        "play",
-        "prune",
-        "rewind",
-        "sweep",
-        "train",
-    ]
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -16,14 +16,15 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from typing import TYPE_CHECKING
 
 from . import _formats
 from ._errors import DownloadError, FormatError
 from ._model import AddedToken, Model
 from ._patterns import splitters
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = ["ENCODINGS", "Published", "encodings", "published"]
 
@@ -163,6 +164,9 @@ def downloaded(row: Published) -> tuple[str, bytes]:
     except ImportError as error:
         raise failure("not cached, and downloading needs pooch (pip install toksmith[download])") from error
     content = io.BytesIO()
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as display:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 
@@ -53,6 +52,8 @@ def load(
             refuse_arguments(f"the published encoding {source!r}", pattern, special_tokens, format)
             return Tokenizer(published(source))
         if not os.path.lexists(source):
+            import difflib
+
             raise UnknownName("encoding or file", source, difflib.get_close_matches(source, encodings()))
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -54,5 +53,7 @@ def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:
         raise InvalidOption("pattern", pattern, "a name of toksmith.patterns(), a regex, a list of them, or None")
     if pattern.isidentifier():
         # No tokenizer splits at one fixed word, so this is a misspelt name.
+        import difflib
+
         raise UnknownName("pattern", pattern, difflib.get_close_matches(pattern, patterns()))
     return (regex_split(pattern),)

@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 __all__ = ["Progress", "Reporter"]
 
@@ -63,14 +62,7 @@ class Reporter:
         self._quiet = progress is False
         self._call = progress if callable(progress) else None
         drawn = progress is not False and self._call is None and sys.stderr.isatty()
-        columns = (
-            TextColumn("{task.description:>8}"),
-            BarColumn(),
-            TextColumn("{task.fields[said]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True) if drawn else None
+        self._bar = bar() if drawn else None
         self._tasks = {}
         if self._bar:
             for phase in get_args(Phase):
@@ -104,3 +96,13 @@ class Reporter:
             said = f"{done:,} ids" if phase == "encoding" else said
             said = f"{done:,} tokens" if phase == "pruning" else said
             self._bar.update(task, completed=done, total=total, said=said, visible=True)
+
+
+def bar() -> Bar:
+    """A bar on the terminal, which waits for its tasks."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    said = (TextColumn("{task.description:>8}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    return Bar(*said, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)

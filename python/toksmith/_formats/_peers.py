@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 from .._model import Model
@@ -42,6 +42,8 @@ def opened(format: str, paths: Sequence[str], model: Model) -> tuple[str, Encode
     peer = PEERS.get(format)
     if peer is None:
         raise NotComparable(f"no other library reads {format!r} files")
+    from importlib import metadata
+
     try:
         module = import_module(peer.module)
         version = metadata.version(peer.package)

@@ -6,6 +6,7 @@ the page. Of toksmith it uses the public names only; no token is made in the pag
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import html
 import ipaddress
@@ -50,11 +51,10 @@ class Playground:
 
     def wait(self) -> None:
         """Returns when the server has stopped; Ctrl-C stops it."""
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             while self._thread.is_alive():
                 self._thread.join(0.5)
-        finally:
-            self.stop()
+        self.stop()
 
     def stop(self) -> None:
         """Stops the server and closes its port; the page keeps its text and says that the server is gone."""
@@ -202,6 +202,7 @@ def authority(host: str, port: int) -> str:
 def warm(toks: Sequence[toksmith.Tokenizer]) -> None:
     """Ask each tokenizer for what takes its time at the first call."""
     for tok in toks:
-        if len(tok.model.ids):
-            toksmith.explain.tree(tok, int(tok.model.ids[0]))
-        tok.heal("")
+        with contextlib.suppress(toksmith.ToksmithError):  # which is told when it is asked for
+            tok.heal("")
+            if len(tok.model.ids):
+                toksmith.explain.tree(tok, int(tok.model.ids[0]))

@@ -15,7 +15,8 @@ from ._asked import name_of, token_json
 
 __all__ = ["Prompt", "prompt"]
 
-MOST_TOKENS = 24  # tokens that are drawn on each side of the end
+MOST_TOKENS = 24  # tokens that are drawn before the end
+AFTER = 8  # tokens that are drawn of what follows
 MOST_CONTINUATIONS = 60
 
 
@@ -141,7 +142,7 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
         return tuple(_render.token_views(ids, tok.token_bytes, specials))
 
     near = max(0, min(agree, len(ids)) - MOST_TOKENS)
-    parts = ids[near:][-MOST_TOKENS:], followed[near : near + 2 * MOST_TOKENS], healing.ids[-MOST_TOKENS:]
+    parts = ids[near:][-MOST_TOKENS:], followed[near : max(agree, len(ids)) + AFTER], healing.ids[-MOST_TOKENS:]
     return Prompt(
         name_of(tok),
         data,

@@ -1,7 +1,7 @@
 // What is known of one token: the card beside the rows, for the pointer and for the focus alike.
 
 import { ask } from './api.js';
-import { h, hexBytes, num } from './dom.js';
+import { count, h, hexBytes, num } from './dom.js';
 
 const KINDS = {
   whole: 'whole characters', 'starts inside': 'starts inside a character', 'ends inside': 'ends inside a character',
@@ -35,23 +35,28 @@ export class Card {
       this.known.set(key, tree);
       if (now === this.now) this.draw(token, which, tree, null);
     } catch (problem) {
-      if (now === this.now) this.draw(token, which, null, problem);
+      // A tokenizer that does not merge has no tree; what the token is can be said all the same.
+      const found = await ask('search', null, { tokenizers: [name], query: String(token.id), by: 'id' }).catch(() => null);
+      if (now === this.now) this.draw(token, which, null, problem, found?.found[0]);
     }
   }
 
-  draw(token, which, tree, problem) {
+  draw(token, which, tree, problem, plain = null) {
     const root = tree?.roots.length === 1 ? tree.nodes[tree.roots[0]] : null;
     const parents = root && root.left !== null ? [tree.nodes[root.left], tree.nodes[root.right]] : [];
     const facts = [['id', String(token.id)]];
     if (this.app.state.toks.length > 1) facts.unshift(['of', this.app.state.toks[which]]);
+    const { hex, kind } = tree ?? plain ?? {};
+    if (hex !== undefined) {
+      facts.push(['bytes', [h('span', { className: 'mono' }, hexBytes(hex.slice(0, 64)), hex.length > 64 ? ' …' : ''), ` (${num(hex.length / 2)})`]]);
+      facts.push(['kind', KINDS[kind]]);
+    }
     if (tree) {
-      facts.push(['bytes', [h('span', { className: 'mono' }, hexBytes(tree.hex.slice(0, 64)), tree.hex.length > 64 ? ' …' : ''), ` (${num(tree.hex.length / 2)})`]]);
-      facts.push(['kind', KINDS[tree.kind]]);
       if (!tree.special) {
         const rank = root?.rank ?? null;
         facts.push(['rank', rank === null ? 'none: no merge makes it' : num(rank)]);
         facts.push(['merged of', parents.length ? parents.map((part, at) => [at ? ' + ' : '', this.link(part, which)]) : tree.is_derivable ? 'nothing: it was there before the first merge' : 'looked up as a whole piece only']);
-        facts.push(['used in', tree.is_leaf ? 'no other token' : `${num(tree.children_total ?? tree.children.length)} merges`]);
+        facts.push(['used in', tree.is_leaf ? 'no other token' : count(tree.children_total ?? tree.children.length, 'merge')]);
       }
     }
     facts.push(['place', `token ${num(token.place + 1)} of ${num(token.total)}, bytes ${num(token.start)}–${num(token.end)}`]);

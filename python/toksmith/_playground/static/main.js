@@ -32,7 +32,6 @@ const app = {
   cursor: () => [...state.text.slice(0, box.selectionStart)].length,
   set,
   setText,
-  redraw: () => refresh(),
   insert(content) {
     box.setRangeText(content, box.selectionStart, box.selectionEnd, 'end');
     typed();
@@ -120,9 +119,9 @@ function refresh() {
   panel.choice.hidden = state.toks.length < 2 || tab === 'budget';
   panel.which.replaceChildren(...state.toks.map((name, place) => h('option', { value: place, selected: place === state.which }, name)));
   if (!state.toks.length) return;
-  if (tab === 'tokens') ids.load();
+  const drawn = rows.refresh(); // in every view, for the counts
+  if (tab === 'tokens') drawn.then(() => ids.load());
   else (tab === 'merges' ? player : views.get(tab)).refresh();
-  rows.refresh(); // for the counts too
 }
 
 // What the rows brought: counts, differences, or why there is nothing.
@@ -390,38 +389,33 @@ function choose(name, on) {
   card.clear();
 }
 
+const EXAMPLE = 'Egg. A countryman has a goose that lays a golden egg every day.\n계란. 한 시골 사람에게 매일 황금알을 낳는 거위 한 마리가 있다. 🥚\n\tfor x in range(12345): print("नमस्ते")  \n';
+
+// The state that a link asks for, as far as it can be had here.
+async function follow(otherwise, found) {
+  const { state: linked, problem } = await fromFragment(location.hash.slice(1));
+  if (problem && !otherwise) return problem;
+  Object.assign(state, structuredClone(initial), otherwise, linked);
+  if (!TABS.some(([tab]) => tab === state.tab)) state.tab = 'tokens';
+  if (!['text', 'allow', 'raise'].includes(state.special)) state.special = 'text';
+  const missing = meet(found);
+  const { selected, end } = state;
+  setText(state.text);
+  set({ selected, end });
+  return problem ?? (missing.length ? `The link asks for ${missing.join(', ')}, which this server does not have.` : null);
+}
+
 async function start() {
   try {
     theme(localStorage.getItem('toksmith-theme') ?? '');
   } catch {
     theme('');
   }
-  const { state: linked, problem } = await fromFragment(location.hash.slice(1));
-  const from = { ...structuredClone(initial), text: 'Egg. A countryman has a goose that lays a golden egg every day.\n계란. 한 시골 사람에게 매일 황금알을 낳는 거위 한 마리가 있다. 🥚\n\tfor x in range(12345): print("नमस्ते")  \n', ...linked };
-  if (!TABS.some(([tab]) => tab === from.tab)) from.tab = 'tokens';
-  if (!['text', 'allow', 'raise'].includes(from.special)) from.special = 'text';
-  Object.assign(state, from);
-  savedOnce = !problem;
-  const missing = meet(await about());
+  const problem = await follow({ text: EXAMPLE }, await about());
+  savedOnce = !problem; // a link that was not read stays until something is changed
   if (problem) notice(problem);
-  else if (missing.length) notice(`The link asks for ${missing.join(', ')}, which this server does not have.`);
-  const { tab, selected, end } = state;
-  setText(state.text);
-  set({ tab, selected, end });
 }
 
-addEventListener('hashchange', async () => {
-  const { state: linked, problem } = await fromFragment(location.hash.slice(1));
-  if (problem) {
-    notice(problem);
-    return;
-  }
-  Object.assign(state, structuredClone(initial), linked);
-  const missing = meet(page);
-  notice(missing.length ? `The link asks for ${missing.join(', ')}, which this server does not have.` : null);
-  const { selected } = state;
-  setText(state.text);
-  set({ selected });
-});
+addEventListener('hashchange', async () => notice(await follow(null, page)));
 
 start().catch((problem) => notice(`The page could not start: ${problem.message}`));

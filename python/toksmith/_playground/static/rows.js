@@ -8,7 +8,7 @@ export const ROW = 40; // pixels
 const LINES = 12; // rows in sight, at most
 const OVERSCAN = 2;
 const MOST_CELLS = 96;
-const MOST_RUNS = 1100; // drawn at once: with what else is on the page below 3,000 nodes
+const MOST_NODES = 1500; // drawn at once: with what else is on the page below 3,000
 const TALLEST = 12_000_000; // pixels: browsers give up on elements that are much taller
 const STARTS = 1;
 const ALONE = 2;
@@ -21,10 +21,11 @@ export class TokenRows {
     this.first = 0;
     this.cells = 80;
     this.stacked = false;
+    this.kept = []; // of each column, its element and those of its rows
     this.wanted = null; // a place that gets the focus as soon as it is drawn
     this.ruler = h('span', { className: 'ruler', 'aria-hidden': 'true' }, '0'.repeat(50));
     this.content = h('div', { className: 'rows-content' });
-    this.scroller = h('div', { className: 'rows', onscroll: () => this.onscroll(), onkeydown: (event) => this.onkey(event) }, this.content, this.ruler);
+    this.scroller = h('div', { className: 'rows', tabIndex: -1, onscroll: () => this.onscroll(), onkeydown: (event) => this.onkey(event) }, this.content, this.ruler);
     this.scroller.addEventListener('pointerover', (event) => this.onpoint(event));
     this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
     this.scroller.addEventListener('click', (event) => this.onclick(event));
@@ -71,13 +72,16 @@ export class TokenRows {
 
   async fetch(again) {
     if (!this.app.state.toks.length) return; // the server has not said yet what it has
-    const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special };
-    const margin = 2 * LINES;
+    const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked };
+    // What somebody waits for is in sight; the rows round it come when they are scrolled to, or after.
+    const margin = asked.text === this.asked?.text ? 2 * LINES : OVERSCAN;
     const first = Math.max(0, this.first - margin);
     try {
       const window = await ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin });
       if (again()) return;
       if (first > 0 && window.first + window.starts.length - 1 <= this.first) this.first = Math.max(0, window.rows - this.inSight);
+      const same = JSON.stringify({ ...asked, text: '' }) === JSON.stringify({ ...this.asked, text: '' }) && asked.text === this.asked?.text;
+      if (!same) this.kept = [];
       this.window = window;
       this.asked = asked;
       this.app.shown(window, null);
@@ -126,13 +130,15 @@ export class TokenRows {
   draw() {
     const { window, app } = this;
     if (!window) return;
-    const focused = this.scroller.contains(document.activeElement) && document.activeElement !== this.scroller;
+    const focused = this.scroller.contains(document.activeElement);
     const room = Math.min(window.rows, Math.max(1, Math.floor(LINES / this.lines))) * this.height;
     this.scroller.style.height = `${Math.max(room, this.height) + 18}px`;
     this.content.style.height = `${Math.min(TALLEST, window.rows * this.height)}px`;
-    const offset = this.scroller.scrollTop - (this.scroller.scrollTop * this.scale) % this.height - this.first * this.height;
-    const columns = app.state.toks.map((name, which) => this.column(name, which, this.scale === 1 ? 0 : offset));
-    this.content.replaceChildren(...columns);
+    // In a text that is scrolled in proportion, rows stand where the view is.
+    const offset = this.scale === 1 ? 0 : this.scroller.scrollTop - this.first * this.height - ((this.scroller.scrollTop * this.scale) % this.height);
+    if (this.scale !== 1) this.kept = [];
+    const columns = app.state.toks.map((name, which) => this.column(name, which, offset));
+    if (columns.length !== this.content.children.length || columns.some((column, which) => column !== this.content.children[which])) this.content.replaceChildren(...columns);
     this.content.classList.toggle('stacked', this.stacked);
     this.mark();
     if (focused || this.wanted) {
@@ -141,54 +147,66 @@ export class TokenRows {
       if (found) {
         this.wanted = null;
         found.focus({ preventScroll: true });
-      }
+      } else if (focused && !this.scroller.contains(document.activeElement)) this.scroller.focus({ preventScroll: true }); // so that keys still lead on
     }
   }
 
+  // One tokenizer's rows: those that are drawn already stay.
   column(name, which, offset) {
     const { window } = this;
     const cuts = window.cuts[which];
     const beside = this.app.state.toks.length;
-    const listbox = h('div', { className: 'column', role: 'listbox', 'aria-label': `Tokens of ${name}`, 'aria-orientation': 'horizontal' });
+    this.kept[which] ??= { listbox: h('div', { className: 'column', role: 'listbox', 'aria-label': `Tokens of ${name}`, 'aria-orientation': 'horizontal' }), rows: new Map() };
+    const { listbox, rows } = this.kept[which];
     if (!cuts) return listbox;
-    if (!this.stacked && beside > 1) {
-      listbox.style.left = `${(100 * which) / beside}%`;
-      listbox.style.width = `${100 / beside}%`;
-    }
-    let runs = 0;
+    listbox.style.left = this.stacked ? '0' : `${(100 * which) / beside}%`;
+    listbox.style.width = this.stacked ? '100%' : `${100 / beside}%`;
     const from = Math.max(this.first - OVERSCAN, window.first);
     const to = Math.min(this.first + this.inSight + OVERSCAN, window.first + cuts.rows.length);
-    const named = new Set();
-    for (let row = Math.max(from, this.first); row < to && runs < MOST_RUNS / beside; row++) runs += this.row(listbox, cuts, row, which, named, offset);
-    for (let row = Math.min(this.first, to) - 1; row >= from && runs < MOST_RUNS / beside / 2; row--) runs += this.row(listbox, cuts, row, which, named, offset);
+    const below = Array.from({ length: Math.max(0, to - Math.max(from, this.first)) }, (_, step) => Math.max(from, this.first) + step);
+    const above = Array.from({ length: Math.max(0, Math.min(to, this.first) - from) }, (_, step) => Math.min(to, this.first) - 1 - step);
+    const wanted = new Map();
+    let nodes = 0;
+    for (const row of [...below, ...above]) { // those in sight first
+      if (nodes > MOST_NODES / beside) break;
+      wanted.set(row, rows.get(row) ?? this.row(cuts, row, which, offset));
+      nodes += wanted.get(row).nodes;
+    }
+    for (const [row, { element }] of rows) if (!wanted.has(row)) element.remove();
+    let at = listbox.firstChild;
+    for (const row of [...wanted.keys()].sort((one, other) => one - other)) {
+      const { element } = wanted.get(row);
+      if (element === at) at = at.nextSibling;
+      else listbox.insertBefore(element, at);
+    }
+    this.kept[which].rows = wanted;
     return listbox;
   }
 
-  row(listbox, cuts, row, which, named, offset) {
+  row(cuts, row, which, offset) {
     const drawn = cuts.rows[row - this.window.first];
     const top = offset + row * this.height + (this.stacked ? which * ROW : 0);
     const element = h('div', { className: 'row', role: 'presentation', style: { top: `${top}px` }, dir: 'ltr' });
+    let nodes = 1;
     if (this.stacked) element.append(h('span', { className: 'letter', 'aria-hidden': 'true' }, 'ABCD'[which]));
     for (const run of drawn) {
-      if (typeof run[0] === 'number') element.append(this.run(cuts, which, run[0], run[1], run[2], named, ''));
+      nodes += typeof run[0] === 'number' ? 1 : 3 + run[1].length;
+      if (typeof run[0] === 'number') element.append(this.run(cuts, which, run[0], run[1], run[2], ''));
       else {
         let byte = 0;
         const parts = run[1].map(([place, bytes, flags]) => {
           const numbers = Array.from({ length: bytes }, () => String(++byte)).join('');
-          return this.run(cuts, which, place, numbers, flags, named, 'part');
+          return this.run(cuts, which, place, numbers, flags, 'part');
         });
         element.append(h('span', { className: 'split', role: 'presentation', title: `${run[0]}: a character that ${run[1].length} tokens share, byte by byte` },
           h('bdi', { className: 'glyph', 'aria-hidden': 'true' }, run[0]), h('span', { className: 'parts', role: 'presentation' }, parts)));
       }
     }
-    listbox.append(element);
-    return drawn.length;
+    return { element, nodes };
   }
 
-  run(cuts, which, place, text, flags, named, kind) {
+  run(cuts, which, place, text, flags, kind) {
     const [id, shown, , , special] = cuts.tokens[place - cuts.first];
-    const first = !named.has(place);
-    named.add(place);
     let className = `t c${place % 5} ${kind}`;
     if (flags & STARTS) className += ' s';
     if (flags & ALONE) className += ' alone';
@@ -198,7 +216,7 @@ export class TokenRows {
     made.textContent = text || '⌀';
     made.dataset.w = which;
     made.dataset.i = place;
-    if (first) {
+    if (flags & STARTS) {
       made.tabIndex = -1;
       made.setAttribute('role', 'option');
       made.setAttribute('aria-label', `${shown}, id ${id}`);
@@ -267,9 +285,10 @@ export class TokenRows {
       }
     }
     const answer = await ask('place', this.app.state.text, { ...this.app.params(), cells: this.cells, which, token: place });
-    this.first = -1e9;
+    this.first = Number.MIN_SAFE_INTEGER;
     this.scrollToRow(answer.row);
-    this.draw();
+    if (this.missing()) await this.load();
+    else this.draw();
   }
 
   onkey(event) {

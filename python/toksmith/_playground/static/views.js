@@ -80,7 +80,7 @@ const prompt = {
     const points = [...app.state.text];
     const end = Math.min(app.state.end ?? points.length, points.length);
     const input = field('The prompt ends after character', { name: 'end', type: 'range', className: 'wide', min: 0, max: points.length, value: end, oninput: (event) => app.set({ end: Number(event.target.value) }) });
-    return [input, h('button', { type: 'button', onclick: () => { app.set({ end: app.cursor() }); app.redraw(); } }, 'At the cursor')];
+    return [input, h('button', { type: 'button', onclick: () => { app.set({ end: app.cursor() }); input.querySelector('input').value = app.state.end; } }, 'At the cursor')];
   },
   ask: (app) => ['prompt', app.state.text, app.state.end === null ? {} : { end: Math.min(app.state.end, app.codePoints()) }],
   draw(found, app) {

@@ -1,0 +1,96 @@
+from . import explain, metrics
+from ._convert import ConversionReport, convert
+from ._corpus import Files, files
+from ._counts import PieceCounts, count_pieces
+from ._doctor import Diagnosis, doctor
+from ._encodings import encodings
+from ._errors import (
+    CannotRepresent,
+    CorpusError,
+    DownloadError,
+    FormatError,
+    InvalidOption,
+    ModelError,
+    NotInVocabulary,
+    PatternError,
+    SpecialTokenInText,
+    ToksmithError,
+    TrainingInterrupted,
+    UnknownId,
+    UnknownName,
+)
+from ._formats import Format, formats
+from ._load import load
+from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
+from ._patterns import Pattern, patterns
+from ._playground import Playground, play
+from ._progress import Progress
+from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
+from ._shards import EncodedCorpus, encode_corpus
+from ._stream import StreamEncoder
+from ._surgery import IdMap, add_special, extend, prune
+from ._sweep import SweepRow, rewind, sweep
+from ._tokenizer import Tokenizer
+from ._training import train
+from .metrics import parity
+
+__version__: str
+__all__ = [
+    "AddedToken",
+    "CannotRepresent",
+    "Chunk",
+    "ConversionReport",
+    "CorpusError",
+    "Diagnosis",
+    "DownloadError",
+    "EncodedCorpus",
+    "Encoding",
+    "Files",
+    "Fit",
+    "Format",
+    "FormatError",
+    "Healing",
+    "IdMap",
+    "InvalidOption",
+    "Model",
+    "ModelError",
+    "NotInVocabulary",
+    "Pattern",
+    "PatternError",
+    "PieceCounts",
+    "Playground",
+    "Progress",
+    "Ragged",
+    "RaggedEncoding",
+    "SpecialTokenInText",
+    "Step",
+    "StreamDecoder",
+    "StreamEncoder",
+    "SweepRow",
+    "TokenTable",
+    "Tokenizer",
+    "ToksmithError",
+    "TrainingInterrupted",
+    "TrainingRecord",
+    "UnknownId",
+    "UnknownName",
+    "add_special",
+    "convert",
+    "count_pieces",
+    "doctor",
+    "encode_corpus",
+    "encodings",
+    "explain",
+    "extend",
+    "files",
+    "formats",
+    "load",
+    "metrics",
+    "parity",
+    "patterns",
+    "play",
+    "prune",
+    "rewind",
+    "sweep",
+    "train",
+]
