@@ -4,6 +4,8 @@ import copy
 import itertools
 import json
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -254,6 +256,23 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         ToksmithTokenizer(trained())("a", sanitize_control_tokens=True)
     with pytest.raises(TypeError, match="expected a text"):
         ToksmithTokenizer(trained()).encode(7)
+
+
+def test_without_transformers_exporting_works_and_the_class_names_the_extra(tmp_path: Path) -> None:
+    code = """
+import sys
+sys.modules["transformers"] = None
+import toksmith
+from toksmith.compat import transformers
+tok = toksmith.train("low lower", merges=2)
+transformers.export(tok, sys.argv[1])
+try:
+    transformers.ToksmithTokenizer(tok)
+except ImportError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert "pip install 'toksmith[transformers]'" in run.stdout and (tmp_path / "tokenizer.json").is_file()
 
 
 def test_padding_of_the_file_is_the_default(tmp_path: Path) -> None:

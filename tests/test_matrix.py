@@ -89,6 +89,9 @@ VOCABULARIES: dict[str, tuple[Callable[[Path], Model], set[str]]] = {
     "SentencePiece's": (lambda folder: scored(), {"native", "sentencepiece", "gguf"}),
 }  # fmt: skip
 
+# What the whole vocabularies have and their first tokens have not: holes, special tokens, whole pieces that no merge makes.
+LACK = {"p50k_base": "tekken", "llama3": "gpt2", "gpt2's two files": "tekken", "gpt2_tokenizer.json": "tekken"}
+
 
 def through(model: Model, name: str) -> Model:
     """The model after a file of a format."""
@@ -126,7 +129,7 @@ def test_every_pair_of_formats(name: str, request: pytest.FixtureRequest) -> Non
             continue
         assert ids_of(first[format]) == own, format
         assert through(first[format], format) == first[format], f"{format} does not give the same model again"
-    assert set(first) == expected
+    assert set(first) == expected - {LACK.get(name) if WHOLE else None}
     for one, two in itertools.permutations(first, 2):
         try:
             again = through(first[one], two)

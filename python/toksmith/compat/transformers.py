@@ -24,8 +24,10 @@ from .._tokenizer import Tokenizer
 try:
     import transformers
     from transformers import PreTrainedTokenizer as Base
-except ImportError:
-    transformers, Base = None, object
+
+    MISSING = None
+except ImportError as error:
+    transformers, Base, MISSING = None, object, error
 
 __all__ = ["ToksmithTokenizer", "export"]
 
@@ -106,7 +108,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
     ) -> None:
         if transformers is None:
             problem = "toksmith.compat.transformers.ToksmithTokenizer needs transformers; pip install 'toksmith[transformers]'"
-            raise ImportError(problem)
+            raise ImportError(problem) from MISSING
         if tokenizer is None:
             if vocab_file is None:
                 raise InvalidOption("tokenizer", None, "a Tokenizer, or vocab_file=, the native file of one")
