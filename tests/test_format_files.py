@@ -37,6 +37,7 @@ def test_the_table_of_formats() -> None:
         "minbpe",
         "stoi",
         "gguf",
+        "vocab_txt",
     ]
     for name, row in rows.items():
         assert row.name == name
@@ -51,7 +52,8 @@ LOAD_ONLY = {
     "sentencepiece",
     "tekken",
     "stoi",
-}  # or of other models: see tests/test_format_rows.py, test_format_gguf.py
+    "vocab_txt",
+}  # or of other models: see tests/test_format_rows.py, test_format_gguf.py, test_covered_formats.py
 
 
 @pytest.mark.parametrize("name", [name for name in toksmith.formats() if name not in LOAD_ONLY])

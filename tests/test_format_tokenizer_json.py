@@ -160,7 +160,7 @@ def characters(**fields: Any) -> Model:
 
 
 REFUSED: dict[str, tuple[Model, str]] = {
-    "words": (Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words"), "kind"),
+    "chars": (Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="chars", unit="char"), "kind"),
     "characters by their bytes": (characters(merge_rule="bytes"), "merge_rule"),
     "an unknown token that is none": (characters(unknown_id=7), "unknown_id"),
     "a normalizer of SentencePiece": (byte_level(normalizers=(Step("sentencepiece"),)), "normalizers"),

@@ -134,6 +134,12 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "as many merges as may be": lambda: repeated("minbpe v1\n\n0\n", "97 98\n", "", (3 << 17) - 9),
         "tokens that double": merge_chain,
     },
+    "vocab_txt": {
+        **BYTES,
+        "empty lines": lambda: filled("[UNK]\n", "\n"),
+        "the same line": lambda: filled("[UNK]\n", "a\n"),
+        "one line": lambda: filled("", "a"),
+    },
     "sentencepiece": {
         **BYTES,
         "empty pieces": lambda: filled(b"", b"\x0a\x00"),

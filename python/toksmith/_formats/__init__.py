@@ -15,7 +15,19 @@ from types import MappingProxyType, ModuleType
 
 from .._errors import CannotRepresent, FormatError, UnknownName
 from .._model import Model
-from . import _gguf, _gpt2, _merge_dict, _minbpe, _native, _sentencepiece, _stoi, _tekken, _tiktoken, _tokenizer_json
+from . import (
+    _gguf,
+    _gpt2,
+    _merge_dict,
+    _minbpe,
+    _native,
+    _sentencepiece,
+    _stoi,
+    _tekken,
+    _tiktoken,
+    _tokenizer_json,
+    _vocab_txt,
+)
 from ._arguments import UNSET, PatternArgument, Unset, check_losses, refuse_arguments
 from ._byte_characters import spelt
 from ._files import make_folder, read_file, shown, write_file
@@ -89,7 +101,19 @@ def row(module: ModuleType) -> Format:
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
 
-MODULES = (_native, _tiktoken, _merge_dict, _tokenizer_json, _sentencepiece, _gpt2, _tekken, _minbpe, _stoi, _gguf)
+MODULES = (
+    _native,
+    _tiktoken,
+    _merge_dict,
+    _tokenizer_json,
+    _sentencepiece,
+    _gpt2,
+    _tekken,
+    _minbpe,
+    _stoi,
+    _gguf,
+    _vocab_txt,
+)
 FORMATS = MappingProxyType({module.NAME: row(module) for module in MODULES})
 
 

@@ -1,4 +1,4 @@
-"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags.
+"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags; `_hf_covered.py` has the others.
 
 HF writes bytes as characters (GPT-2's alphabet) and merges characters. Where a model is plain byte-level encoding it is
 read as one of bytes, which is what it means; every other is one of characters, whatever stands for them.
@@ -19,7 +19,7 @@ from ._byte_characters import unspelt
 from ._hf_steps import step
 from ._json_parts import Part
 
-__all__ = ["MODELS", "dump_bpe", "whole_pieces"]
+__all__ = ["dump_bpe", "of_characters", "read_bpe", "read_vocab", "whole_pieces"]
 
 ID_LIMIT = 1 << 24
 
@@ -151,9 +151,6 @@ def of_characters(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], 
     if steps["decoders"] == (step("fuse"),):  # tokens one after another, which needs no step here
         steps = {**steps, "decoders": ()}
     return Model(table, ids, unit="char", **{**steps, **fields})
-
-
-MODELS = {"BPE": read_bpe}
 
 
 def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from .._errors import FormatError
 
-__all__ = ["Part"]
+__all__ = ["Part", "shown"]
 
 NEEDED: Any = object()
 FIELD_LIMIT = 1 << 12

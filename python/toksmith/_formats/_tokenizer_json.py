@@ -16,7 +16,8 @@ from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step
 from ._arguments import PatternArgument, refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
-from ._hf_model import MODELS, dump_bpe, whole_pieces
+from ._hf_covered import DUMPS, READS, ids_of
+from ._hf_model import dump_bpe, read_bpe, whole_pieces
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_steps import TABLES, dump_steps, read_steps, step
 from ._json import SURROGATE, check_texts, finite, refuse_constant, refuse_crowds, unique_names
@@ -39,11 +40,15 @@ HOLDS = (
     "decoders",
     "end_of_word_suffix",
     "fuse_unknown",
+    "kind",
+    "max_piece_chars",
     "normalizers",
     "post",
+    "scores",
     "splitters",
     "unknown_id",
 )
+MODELS = {"BPE": read_bpe, **READS}
 
 
 def sniff(data: bytes, path: str) -> bool:
@@ -128,7 +133,7 @@ def post_of(top: Part) -> tuple[Step, ...]:
 
 def added_tokens(top: Part, vocab: object) -> tuple[AddedToken, ...]:
     """The added tokens with the ids that HF gives them: of a content that is listed twice, the flags come last."""
-    known: Mapping[str, int] = vocab if isinstance(vocab, dict) else {}
+    known = ids_of(vocab)
     found: dict[str, AddedToken] = {}
     if top.left.get("added_tokens") is None:
         top.left["added_tokens"] = []
@@ -156,13 +161,18 @@ def added_tokens(top: Part, vocab: object) -> tuple[AddedToken, ...]:
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The JSON that HF tokenizers loads; it gives the same ids for every text."""
     refuse_losses(model, NAME, allow_loss, holds=HOLDS)
+    dump = dump_bpe if model.kind == "bpe" else DUMPS.get(model.kind)
+    if dump is None:
+        raise CannotRepresent(NAME, "kind", f"there is no model of kind {model.kind!r}")
+    if model.kind == "bpe" and model.scores is not None:
+        raise CannotRepresent(NAME, "scores", "byte-pair encodings merge by a list of pairs there")
     vocab = spelt_vocab(model)
     added = sorted(model.added_tokens, key=lambda token: token.id)
     vocab |= tokens_for_vocab(model, added, vocab)
     vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
     splitters, decoders = model.splitters, model.decoders
     writes = step("byte_characters")
-    if model.unit == "byte":
+    if of_bytes(model):
         splitters = splitters if writes in splitters else (*splitters, writes)
         decoders = decoders or (writes,)
     post = dump_post(model.post, NAME)
@@ -175,9 +185,14 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         "pre_tokenizer": dump_steps(splitters, TABLES["pre_tokenizer"], NAME),
         "post_processor": post["post_processor"],
         "decoder": decoder(decoders),
-        "model": dump_bpe(model, vocab, NAME),
+        "model": dump(model, vocab, NAME),
     }
     return encoded(tokenizer)
+
+
+def of_bytes(model: Model) -> bool:
+    """Whether tokens are bytes, which characters stand for there."""
+    return model.kind == "bpe" and model.unit == "byte"
 
 
 def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
@@ -199,7 +214,7 @@ def spelt_vocab(model: Model) -> dict[str, int]:
     """The ids by token as they are written there, in order of the ids."""
     tokens = zip(model.ids.tolist(), model.tokens, strict=True)
     try:
-        return {spelt(token) if model.unit == "byte" else token.decode(): id for id, token in sorted(tokens)}
+        return {spelt(token) if of_bytes(model) else token.decode(): id for id, token in sorted(tokens)}
     except UnicodeDecodeError as error:
         raise CannotRepresent(NAME, "tokens", f"{error.object!r} is not UTF-8") from error
 
@@ -222,7 +237,7 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
             raise CannotRepresent(NAME, "added_tokens", problem)
         if token.id in used and content not in vocab:
             raise CannotRepresent(NAME, "added_tokens", f"{content!r} has the id of a token that is written otherwise")
-        written = unspelt(content) if model.unit == "byte" else content.encode("utf-8", "surrogatepass")
+        written = unspelt(content) if of_bytes(model) else content.encode("utf-8", "surrogatepass")
         if model.whole_piece and content not in vocab and written and is_piece(written):
             problem = f"{content!r} would stand in the vocabulary to keep its id, and be found as an ordinary piece"
             raise CannotRepresent(NAME, "added_tokens", problem)

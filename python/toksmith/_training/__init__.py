@@ -3,7 +3,7 @@ a model with a record of what happened.
 
 Here are the phases of a training; `_options.py` holds what may be asked for, `_learn.py` the call of the loop,
 `_checkpoint.py` what a run leaves for the next one, `_models.py` what becomes of the merges. `_characters.py` is
-training on characters, from the text to the model.
+training on characters, from the text to the model, `_marked.py` on characters with marks.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from .._tokenizer import Tokenizer
 from ._characters import CharacterOptions, train_characters
 from ._checkpoint import Checkpoint
 from ._learn import DIGITS, SUPERWORDS, Merge, first_uncertified, learn, seed_merges
+from ._marked import MarkedOptions, train_marked
 from ._models import listed, merged
 from ._options import NO_LIMIT, Options, check, said_stop
 
@@ -55,7 +56,7 @@ def train(
     vocab_size: int | None = None,
     *,
     merges: int | None = None,
-    kind: Literal["bpe", "unigram", "chars", "words"] = "bpe",
+    kind: Literal["bpe", "unigram", "wordpiece", "chars", "words"] = "bpe",
     unit: Literal["byte", "char"] = "byte",
     alphabet: str | None = None,
     pattern: PatternArgument = UNSET,
@@ -68,6 +69,8 @@ def train(
     dummy_prefix: bool = True,
     user_symbols: Iterable[str] = (),
     unknown_token: str | None = None,
+    end_of_word_suffix: str = "",
+    lowercase: bool = True,
     digits: Literal["none", "1", "3", "3_right"] = "none",
     whole_characters: bool = False,
     seed_tokens: Iterable[str | bytes] = (),
@@ -96,7 +99,7 @@ def train(
         vocab_size: The number of tokens, special tokens included; they get the last ids.
         merges: The number of merges instead. With neither, `min_count` must be at least 2.
         kind: "bpe"; "unigram" for tokens with scores of which the most likely ones are taken, as SentencePiece trains
-            them; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
+            them; "wordpiece" for those of which the longest are taken, as BERT does; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
         unit: What merging starts from: "byte"; or "char", the characters of the corpus, as SentencePiece merges them.
         alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's trainer; None those of their values. For
             `unit="char"`, "ascii" makes the base ids those below 128; None takes the characters that
@@ -114,8 +117,11 @@ def train(
         dummy_prefix: For models of characters: whether each text gets a space before it, so that its first word is as
             others.
         user_symbols: For models of characters: symbols that stay whole wherever they stand in a text.
-        unknown_token: What stands for what has no token, a special token: "<unk>" in models of characters; for "chars" and
-            "words" none, so that such a text is refused.
+        unknown_token: What stands for what has no token, a special token: "<unk>" in models of characters, "[UNK]" for
+            "wordpiece"; for "chars" and "words" none, so that such a text is refused.
+        end_of_word_suffix: A mark at the end of each word's last token (`</w>`): byte-pair encoding of characters, whose
+            words stand between white space, which is lost.
+        lowercase: For "wordpiece": whether texts are made lowercase, and lose their accents, as BERT's uncased ones do.
         digits: "1", "3" or "3_right" cuts runs of digits before the pattern does: into single ones, or into groups of
             three from the left or from the right. "none" leaves them to the pattern.
         whole_characters: Whether no token may hold a part of a character and something beside it.
@@ -151,6 +157,8 @@ def train(
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
     run = Run(corpus, limits, thread_count(threads), Reporter(progress), checkpoint)
+    if kind == "wordpiece" or end_of_word_suffix:
+        return of_marked(run, asked)
     if kind == "unigram" or (kind == "bpe" and unit == "char" and alphabet is None):
         return of_characters(run, asked)
     return of_pieces(run, asked)
@@ -158,6 +166,7 @@ def train(
 
 # What only models of characters have, and what they have not, with the values that ask for nothing.
 FOR_CHARACTERS = {"character_coverage": 0.9995, "byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
+FOR_WORDS = {"lowercase": True}
 FOR_PIECES = {
     "alphabet": None,
     "digits": "none",
@@ -182,14 +191,38 @@ def of_characters(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     if asked["pattern"] not in (UNSET, None):
         allowed = "not given, for words that begin at spaces, or None for the unsplit stream"
         raise InvalidOption("pattern", asked["pattern"], allowed)
+    refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
     given = {field.name: asked[field.name] for field in fields(CharacterOptions) if field.name in asked}
     given |= {"words": asked["pattern"] is UNSET, "unknown_token": asked["unknown_token"] or "<unk>"}
     options = CharacterOptions(**given)
     options.check()
+    return finished(run, lambda: train_characters(run.corpus, options, run.limits, run.threads, run.reporter))
+
+
+def of_marked(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer of a model of words whose characters carry marks."""
+    if asked["kind"] not in ("bpe", "wordpiece") or (asked["kind"] == "wordpiece" and asked["end_of_word_suffix"]):
+        raise InvalidOption("end_of_word_suffix", asked["end_of_word_suffix"], "given for kind='bpe' only")
+    unlike = {"byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
+    refuse_given(asked, FOR_PIECES | unlike, "the model is one of words in characters")
+    if asked["kind"] == "bpe":
+        refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
+    words = () if asked["pattern"] is UNSET else splitters(asked["pattern"])
+    given = {field.name: asked[field.name] for field in fields(MarkedOptions) if field.name in asked}
+    usual = "[UNK]" if asked["kind"] == "wordpiece" else "<unk>"
+    given |= {"words": True, "unknown_token": asked["unknown_token"] or usual, "splitters": words}
+    options = MarkedOptions(**given)
+    options.check()
+    if run.limits != Limits():
+        raise InvalidOption("min_piece_count", run.limits, "no limits on counting for this kind")
+    return finished(run, lambda: train_marked(run.corpus, options, run.reporter))
+
+
+def finished(run: Run, work: Callable[[], tuple[Model, int, float, str]]) -> Tokenizer:
+    """The tokenizer of the model that the work gives."""
     cpu_s = time.process_time()
     with run.reporter.drawn():
-        done = train_characters(run.corpus, options, run.limits, run.threads, run.reporter)
-        model, unique, counted_s, interrupted = done
+        model, unique, counted_s, interrupted = work()
     tokenizer = Tokenizer(model, run_report=report_of(run, unique, counted_s, time.process_time() - cpu_s))
     if interrupted:
         raise TrainingInterrupted(tokenizer, interrupted)
@@ -198,6 +231,7 @@ def of_characters(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
 
 def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a model of the pieces that a pattern makes."""
+    refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
     refuse_given(asked, FOR_CHARACTERS, "only models of characters have it (unit='char' without alphabet, 'unigram')")
     base, coarse = asked["base"], tuple(step["pattern"] for step in splitters(asked["superword_pattern"]))
     seeds = tuple(seed.encode() if isinstance(seed, str) else seed for seed in asked["seed_tokens"])

@@ -103,7 +103,7 @@ def check(options: Options) -> None:
         if not holds:
             raise InvalidOption(argument, getattr(options, argument), allowed)
 
-    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'unigram', 'chars' or 'words'")
+    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'unigram', 'wordpiece', 'chars' or 'words'")
     need(options.unit in ("byte", "char"), "unit", "'byte' or 'char'")
     need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
     need(1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")

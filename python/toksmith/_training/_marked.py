@@ -1,0 +1,216 @@
+"""Training on words whose characters carry marks: WordPiece (`##` before what continues a word), and byte-pair encoding
+with ends of words (`</w>`).
+
+Both merge characters by counts; WordPiece keeps the tokens and forgets the merges. In the words that the core counts, a byte
+that is in no text stands for a mark, and merges that come first join it to its character.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._corpus import Corpus, documents
+from .._counts import PieceCounts
+from .._errors import CorpusError, InvalidOption, TrainingInterrupted
+from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
+from .._progress import Reporter
+from .._tokenizer import Tokenizer
+from ._characters import NO_LIMIT, CharacterOptions, covering, facts, joined_characters, said_stop
+from ._checkpoint import Checkpoint
+from ._learn import Merge, Rules, Start, learn
+
+__all__ = ["MarkedOptions", "train_marked"]
+
+FIRST, LAST = 0xFF, 0xFE  # no byte of UTF-8: before the first character of a word, and behind the last
+BATCH_DOCUMENTS = 1_000
+PREFIX = "##"
+LONGEST = 100
+
+
+def step(kind: str, **options: Any) -> Step:
+    """The step of a kind with these options."""
+    return Step(kind, tuple(sorted(options.items())))
+
+
+@dataclass(frozen=True)
+class MarkedOptions(CharacterOptions):
+    """The arguments of `train` that decide such a model."""
+
+    end_of_word_suffix: str = ""
+    lowercase: bool = True
+    splitters: tuple[Step, ...] = ()
+
+    @property
+    def prefix(self) -> str:
+        """What a token starts with that continues a word."""
+        return PREFIX if self.kind == "wordpiece" else ""
+
+    def steps(self) -> dict[str, Any]:
+        """The steps of the model by field: BERT's, or words between white space."""
+        if self.kind == "wordpiece":
+            normal = step(
+                "bert", clean_text=True, handle_chinese_chars=True, lowercase=self.lowercase, strip_accents=None
+            )
+            shown = step("wordpiece", prefix=PREFIX, cleanup=True)
+            return {"normalizers": (normal,), "splitters": self.splitters or (step("bert"),), "decoders": (shown,)}
+        words = self.splitters or (step("whitespace_split"),)
+        return {"splitters": words, "decoders": (step("word_end", suffix=self.end_of_word_suffix),)}
+
+
+def train_marked(
+    corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter
+) -> tuple[Model, int, float, str]:
+    """The model that a corpus teaches, the number of distinct words, when they were counted, and what was interrupted."""
+    words, documents_, size = counted(corpus, options, reporter)
+    counted_s = reporter.elapsed_s
+    counts = PieceCounts.of(dict(sorted(words.items())), pattern=None)._core
+    characters = counts.characters()
+    alphabet = covering(characters, options.character_coverage)
+    parts = in_alphabet(words, alphabet, options)
+    given, symbols = marked_characters(alphabet, parts, options)
+    most = options.learned(len({*alphabet, *symbols.values()}))
+    learned = merged(PieceCounts.of(parts, pattern=None)._core, given, most, options, reporter)
+    record = TrainingRecord(
+        **{**facts(counts, options), "documents": documents_, "bytes": size},
+        symbols=sum(count for _, count in characters),
+        counts=learned.counts[len(given) :],
+        left=learned.left[len(given) :],
+        stopped_because=said_stop(learned.stopped, options),
+    )
+    model = model_of(alphabet, symbols, learned.merges[len(given) :].tolist(), options, record)
+    return model, len(words), counted_s, "merging" if learned.stopped == "interrupted" else ""
+
+
+def counted(
+    corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter
+) -> tuple[Counter[bytes], int, int]:
+    """The words of the corpus with their counts; how many documents there are, and their bytes."""
+    if isinstance(corpus, PieceCounts):
+        raise InvalidOption("corpus", corpus, "documents: words are counted after they are normalized")
+    steps = {field: value for field, value in options.steps().items() if field != "decoders"}
+    splitter = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **steps))
+    words: Counter[bytes] = Counter()
+    number = size = 0
+    try:
+        for document in documents(corpus):
+            text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
+            words.update(splitter._engine.split(text))
+            number, size = number + 1, size + len(document)
+            if number % BATCH_DOCUMENTS == 0:
+                reporter.report("counting", size, None)
+    except KeyboardInterrupt:
+        raise TrainingInterrupted(None, "counting") from None
+    reporter.report("counting", size, size)
+    if not words:
+        raise CorpusError(None, None, f"the corpus is empty: no word in any of its documents ({number})")
+    return words, number, size
+
+
+def in_alphabet(words: Mapping[bytes, int], alphabet: Iterable[str], options: MarkedOptions) -> dict[bytes, int]:
+    """The words, or their parts between characters that are not in the alphabet, with marks, and their counts.
+
+    WordPiece has no use for parts: a word with an unknown character is unknown as a whole.
+    """
+    known = set(alphabet)
+    parts: Counter[bytes] = Counter()
+    for word, count in words.items():
+        text = word.decode()
+        if known.issuperset(text):
+            parts[marked(text, options, True, True)] += count
+        elif options.kind != "wordpiece":
+            for part, at in between(text, known):
+                parts[marked(part, options, at == 0, at + len(part) == len(text))] += count
+    return dict(sorted(parts.items()))
+
+
+def marked(text: str, options: MarkedOptions, first: bool, last: bool) -> bytes:
+    """A part of a word with bytes for the marks at its ends."""
+    before = bytes([FIRST]) if options.prefix and first else b""
+    return before + text.encode() + (bytes([LAST]) if options.end_of_word_suffix and last else b"")
+
+
+def between(text: str, known: set[str]) -> Iterator[tuple[str, int]]:
+    """What stands between the characters that are not known, and where."""
+    start = 0
+    for at, char in enumerate([*text, ""]):
+        if char not in known:
+            if at > start:
+                yield text[start:at], start
+            start = at + 1
+
+
+def marked_characters(
+    alphabet: Sequence[str], words: Iterable[bytes], options: MarkedOptions
+) -> tuple[list[Merge], dict[int, str]]:
+    r"""The merges of bytes and marks after which each character is one symbol, and the tokens of these symbols.
+
+    >>> options = MarkedOptions("wordpiece", 9, None, (), (), 1.0, False, False, True, "lowest_ids", 1, None)
+    >>> marked_characters(["a", "b"], [b"\xffab", b"\xffb"], options)
+    ([(255, 97, 256), (255, 98, 257)], {256: 'a', 257: 'b', 98: '##b'})
+    """
+    given, symbols = joined_characters(alphabet)
+    with_mark: set[str] = set()
+    inside: set[str] = set()
+    for word in words:
+        text = word.strip(bytes([FIRST, LAST])).decode()
+        start, end = word[:1] == bytes([FIRST]), len(text) - (word[-1:] == bytes([LAST]))
+        with_mark |= {*text[:start], *text[end:]}
+        inside |= {*text[start:end]}
+    tokens = {} if options.prefix else {symbols[char]: char for char in sorted(inside)}
+    for char in sorted(with_mark):
+        pair = (FIRST, symbols[char]) if options.prefix else (symbols[char], LAST)
+        given.append((*pair, 256 + len(given)))
+        tokens[given[-1][2]] = char + options.end_of_word_suffix
+    if options.prefix:
+        tokens |= {symbols[char]: options.prefix + char for char in sorted(inside)}
+    return given, tokens
+
+
+def merged(
+    words: _core.PieceCounts, given: list[Merge], most: int, options: MarkedOptions, reporter: Reporter
+) -> _core.Merges:
+    """The merges, those of bytes and marks first."""
+    total = None if most == NO_LIMIT else most
+
+    def report(done: int) -> None:
+        reporter.report("merging", max(done - len(given), 0), total)
+
+    rules = Rules(options.ties, options.min_count, options.max_token_bytes, False)
+    plan = (1, given, len(given) + most)
+    return learn(words, Start(tuple(range(256)), 256), rules, plan, (Checkpoint(None, {}), report))
+
+
+def model_of(
+    alphabet: Sequence[str],
+    symbols: Mapping[int, str],
+    merges: Sequence[Sequence[int]],
+    options: MarkedOptions,
+    training: TrainingRecord,
+) -> Model:
+    """The model. The unknown token has the id 0; characters follow, those with marks, merges, and special tokens."""
+    texts = dict(symbols)
+    for left, right, id in merges:
+        texts[id] = texts[left] + texts[right].removeprefix(options.prefix)
+    tokens = list(dict.fromkeys([*alphabet, *texts.values()]))
+    ids = {token: 1 + place for place, token in enumerate(tokens)}
+    first = 1 + len(tokens)
+    special = [options.unknown_token, *options.special_tokens]
+    added = [
+        AddedToken(content, id) for content, id in zip(special, [0, *range(first, first + len(special))], strict=False)
+    ]
+    # The files that hold such models have special tokens among the others.
+    all_tokens = [special[0], *tokens, *special[1:]]
+    fields: dict[str, Any] = {"unit": "char", "unknown_id": 0, "added_tokens": tuple(added), "training": training}
+    if options.kind == "wordpiece":
+        fields |= {"kind": "wordpiece", "continuing_subword_prefix": PREFIX, "max_piece_chars": LONGEST}
+    else:
+        rows = [[ids[texts[part]] for part in merge] for merge in merges]
+        fields |= {"merges": np.array(rows, np.uint32).reshape(-1, 3), "end_of_word_suffix": options.end_of_word_suffix}
+    table = TokenTable.of([token.encode() for token in all_tokens])
+    return Model(table, np.arange(len(all_tokens), dtype=np.uint32), **fields, **options.steps())
