@@ -83,7 +83,11 @@ def named_by_template(model: Model, config: Mapping[str, Any]) -> dict[str, Any]
 
 def vocabulary(model: Model) -> dict[str, int]:
     """The ids of all tokens as transformers shows them: bytes in the characters of GPT-2's alphabet."""
-    spell = _formats.spelt if model.unit == "byte" else lambda token: token.decode("utf-8", "replace")
+    spell = (
+        _formats.spelt
+        if (model.kind, model.unit) == ("bpe", "byte")
+        else lambda token: token.decode("utf-8", "replace")
+    )
     own = {spell(token): id for token, id in zip(model.tokens, model.ids.tolist(), strict=True)}
     return own | {token.content: token.id for token in model.added_tokens}
 
