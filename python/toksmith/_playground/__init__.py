@@ -180,7 +180,8 @@ def listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
     last = port if port == 0 else min(65535, port + PORTS_TRIED - 1)
     for tried in range(port, last + 1):
-        bound = socket.socket(family, socket.SOCK_STREAM)
+        # The protocol is named, because asyncio sends answers at once (TCP_NODELAY) only where it is.
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             if os.name == "posix":  # elsewhere it would share a port that is in use
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -198,7 +198,7 @@ export class TokenRows {
           const numbers = Array.from({ length: bytes }, () => String(++byte)).join('');
           return this.run(cuts, which, place, numbers, flags, 'part');
         });
-        element.append(h('span', { className: 'split', role: 'presentation', title: `${run[0]}: a character that ${run[1].length} tokens share, byte by byte` },
+        element.append(h('span', { className: `split n${byte}`, role: 'presentation', title: `${run[0]}: a character that ${run[1].length} tokens share, byte by byte` },
           h('bdi', { className: 'glyph', 'aria-hidden': 'true' }, run[0]), h('span', { className: 'parts', role: 'presentation' }, parts)));
       }
     }
