@@ -13,6 +13,7 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, Tokenizer
+from toksmith import reference_models as reference
 
 LONG = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 WORDS = "low lower lowest newer newest wider low new"
@@ -83,6 +84,18 @@ def test_wordpiece_by_hand(tmp_path: Path) -> None:
     assert trained("wordpiece", vocab_size=30, special_tokens=SPECIAL) == tok
     tok.save(tmp_path / "x.toksmith")
     assert toksmith.load(tmp_path / "x.toksmith") == tok
+
+
+def test_the_core_equals_the_reference(corpora_dir: Path) -> None:
+    lines = lines_of(corpora_dir, "european", 30_000)
+    ends, pieces = trained("ends", lines, 900), trained("wordpiece", lines, 900, lowercase=False)
+    spelt = dict(zip(ends.model.ids.tolist(), tokens_of(ends), strict=True))
+    merges = [(spelt[left], spelt[right]) for left, right, _ in ends.model.merges.tolist()]
+    for word in sorted({word for line in lines for word in line.split()})[::5]:
+        assert [spelt[id] for id in ends.encode(word)] == reference.merge_marked(word, merges, suffix="</w>")
+        for piece in pieces._engine.split(word):
+            found = [pieces.token_bytes(id).decode() for id in pieces.encode(piece)]
+            assert found == reference.word_pieces(piece.decode(), {*tokens_of(pieces)}, longest=100), word
 
 
 @pytest.mark.parametrize("kind", KINDS)

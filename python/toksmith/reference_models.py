@@ -350,3 +350,25 @@ def merge_dropping(
         if kept is None:
             return parts
         parts[kept : kept + 2] = [joined[kept]]
+
+
+def merge_marked(piece: str, merges: Sequence[tuple[str, str]], prefix: str = "", suffix: str = "") -> list[str]:
+    """The tokens of a piece whose characters carry marks: `prefix` before one that continues the piece, `suffix` behind
+    the last. Two neighbours merge if they are a pair of the list, the earliest first, and the leftmost of equals; the
+    prefix of the right one goes.
+
+    >>> merge_marked("lowest", [("e", "s"), ("es", "t</w>"), ("l", "o")], suffix="</w>")
+    ['lo', 'w', 'est</w>']
+    >>> merge_marked("abc", [("a", "##b")], "##")
+    ['ab', '##c']
+    """
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    last = len(piece) - 1
+    parts = [prefix * (at > 0) + char + suffix * (at == last) for at, char in enumerate(piece)]
+    while True:
+        pairs = [(parts[at], parts[at + 1]) for at in range(len(parts) - 1)]
+        waiting = [(ranks[pair], at) for at, pair in enumerate(pairs) if pair in ranks]
+        if not waiting:
+            return parts
+        at = min(waiting)[1]
+        parts[at : at + 2] = [parts[at] + parts[at + 1].removeprefix(prefix)]
