@@ -17,7 +17,7 @@ import toksmith
 from toksmith import Tokenizer
 
 EVERYTHING = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
-DOCUMENTS = None if EVERYTHING else 25
+DOCUMENTS = None if EVERYTHING else 15
 BATCH_CHARS = 1 << 20
 PATTERNS = ("gpt2", "llama3", "o200k")
 SPECIAL = "<|endoftext|>"
@@ -79,7 +79,7 @@ def test_it_equals_itself(tok: Tokenizer, library: str, corpora_dir: Path, tmp_p
     print(
         f"{library}, {tok.model.splitters[0]['pattern'][:20]}…: {compared} documents of {len(CORPORA)} corpora, all ids equal"
     )
-    assert compared >= 9 * 20
+    assert compared >= 9 * 15
 
 
 @pytest.mark.parametrize("name", PUBLISHED if EVERYTHING else ("r50k_base",))

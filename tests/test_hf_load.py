@@ -157,13 +157,25 @@ def pair(request: pytest.FixtureRequest) -> tuple[Tokenizer, Any, Any]:
     return tok, peer, tokenizers.Tokenizer.from_str(saved.decode())
 
 
+def unless_it_panics(peer: Any, text: str) -> list[int] | None:
+    """HF's ids; None where it panics, as it does where white space is an added token and belongs to another one too."""
+    try:
+        return peer.encode(text).ids
+    except BaseException as error:  # a panic is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        return None
+
+
 @given(pieces)
 @settings(max_examples=60)
 def test_added_tokens_are_found_as_there(pair: tuple[Tokenizer, Any, Any], drawn: str) -> None:
     tok, peer, again = pair
     for text in [*ADDED_TEXTS, drawn]:
         ids = tok.encode(text, special="allow")
-        assert ids == peer.encode(text).ids, text
+        if (expected := unless_it_panics(peer, text)) is None:
+            continue
+        assert ids == expected, text
         assert ids == again.encode(text).ids, text
         assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 

@@ -33,7 +33,7 @@ Regex = tokenizers.Regex
 ROW = _formats.FORMATS["tokenizer_json"]
 
 EVERYTHING = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
-DRAWN, DOCUMENTS = (20_000, 40) if EVERYTHING else (60, 0)
+DRAWN, DOCUMENTS = (20_000, 40) if EVERYTHING else (25, 0)
 CORPUS = [
     *(scalar(text) for text in HARD_TEXTS.values()),
     "The lower newest widest. hello-the-final--countdown 1234567 don't DON'T  stop! ½²Ⅷ ١٢٣ हिन्दी 中文漢字 かな カナ Ünïcode ﬁne",

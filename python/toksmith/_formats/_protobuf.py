@@ -41,7 +41,7 @@ MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
 # How a field is written: a number, so many bytes, or a length and bytes.
 VARINT, BYTES = 0, 2
 SIZES = {1: 8, 5: 4}
-FIELD_LIMIT = 1 << 19
+FIELD_LIMIT = 3 << 17
 PACKAGE = "toksmith.sentencepiece"
 
 
