@@ -467,7 +467,7 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[s
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "toksmith", "play", str(path), str(tmp_path / "none.json"), "--json"]
         more = ["--port", str(port), "--texts", str(tmp_path / "texts")]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(
             [*command, *more], encoding="utf-8", env=os.environ | {"PYTHONUNBUFFERED": "1"}, **pipes
         ) as ran:

@@ -137,7 +137,7 @@ def show(
 ) -> None:
     """Draw a text as its tokens, each begun by a tick.
 
-    --html writes all views of the text (merges, forest, budget, lint, …) on one page, to be handed on. A space is ·, a
+    --html writes all views of the text (merges, forest, budget, lint, languages, …) on one page, to be handed on. A space is ·, a
     tab →, a newline ↵. <E2> is a byte of a character that is cut: it is drawn whole where it ends.
     """
     if len(tokenizer) > 1 and html is None:
@@ -146,7 +146,7 @@ def show(
     toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
     tok = toks[tokenizer[0]]
     if html is not None:
-        print_shown(toksmith.explain.overview(toks, data, special=special), as_json=as_json, html=html, svg=svg)
+        print_shown(all_views(toks, data, special), as_json=as_json, html=html, svg=svg)
         return
     if svg is not None:
         print_shown(toksmith.explain.pieces(tok, data, special=special), as_json=as_json, svg=svg)
@@ -165,6 +165,15 @@ def show(
         drawn.seek(0)
         drawn.truncate()
     print(_render.summary(views))
+
+
+def all_views(toks: dict[str, toksmith.Tokenizer], data: bytes, special: str) -> toksmith.explain.Overview:
+    """The views of a text, and of each tokenizer what languages cost and how its vocabulary is."""
+    sections = [*toksmith.explain.overview(toks, data, special=special).sections]
+    for name, tok in toks.items():
+        sections.append((f"Languages by {name}", toksmith.parity(tok, toksmith.metrics.LANGUAGES)))
+        sections.append((f"Health of {name}", toksmith.doctor(tok)))
+    return toksmith.explain.Overview(tuple(sections))
 
 
 def encodings(*, as_json: Json = False) -> None:

@@ -116,9 +116,7 @@ def play(
             raise
         raise ImportError(f"the playground needs {error.name}; install toksmith[play]") from error
 
-    from ._languages import LANGUAGES
-
-    session = Session(*loaded(toks), LANGUAGES if texts is None else texts)
+    session = Session(*loaded(toks), toksmith.metrics.LANGUAGES if texts is None else texts)
     bound = listening(host, port)
     own_host, own_port = bound.getsockname()[:2]
     authorities = frozenset(authority(name, own_port) for name in (own_host, "localhost", "127.0.0.1"))

@@ -4,12 +4,14 @@
 predicts a model's quality is disputed. `toksmith.parity` compares languages.
 """
 
+from ._languages import LANGUAGES
 from ._parity import Language, Parity, parity
 from ._report import Report, measure, names
 from ._rows import METRICS, Metric, Parts
 from ._sample import Sample, Tokens
 
 __all__ = [
+    "LANGUAGES",
     "METRICS",
     "Language",
     "Metric",

@@ -1,4 +1,4 @@
-"""Four sentences in twenty-four languages: the texts of the languages chart where nobody brings others.
+"""Four sentences in twenty-four languages: what languages are compared on where nobody brings longer texts.
 
 They were written for this and translated by sense; the first is what the others are compared with. A few sentences
 show the order of magnitude and no more: `toksmith.parity` takes longer texts.
