@@ -95,7 +95,7 @@ class Seen:
 
     def until(self, true: str, given: Any = None) -> None:
         """Wait until an expression of the page is true; asked from here, because the page's policy allows no `eval`."""
-        limit = time.monotonic() + 30
+        limit = time.monotonic() + 120
         while not self.page.evaluate(true, given):
             assert time.monotonic() < limit, f"not true in time: {true} {given!r}; {self.words('body')}"
             self.page.wait_for_timeout(25)

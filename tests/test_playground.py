@@ -14,12 +14,13 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hard_texts import HARD_TEXTS
-from test_cli import process
+from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
@@ -261,29 +262,41 @@ def test_a_thousand_requests_at_once(playground: toksmith.Playground) -> None:
 # What is answered
 
 
+def check_rows(found: explain.Comparison, cells: int) -> None:
+    """The rows of a comparison draw every byte of the text once, and begin every token once."""
+    rows = Rows(found, cells)
+    window = rows.window(0, len(rows))
+    assert (window["starts"][0], window["starts"][-1]) == (0, len(found.text))
+    parts = [found.text[start:end] for start, end in pairwise(rows.starts)]
+    for cuts, drawn in zip(found.cuts.values(), window["cuts"], strict=True):
+        begun = [run for row in drawn["rows"] for run in flat(row) if run[2] & 1]
+        assert [place for place, _, _ in begun] == list(range(len(cuts.ids)))
+        assert [bare(written(row)) for row in drawn["rows"]] == [bare(_render.token_text(part)) for part in parts]
+        for place, (id, _, start, end, _) in enumerate(drawn["tokens"]):
+            assert (id, end) == (cuts.ids[place], cuts.ends[place])
+            assert start == (cuts.ends[place - 1] if place else 0)
+
+
 def test_rows_hold_every_byte_and_every_token_once(toks: dict[str, toksmith.Tokenizer]) -> None:
-    for text in [TEXT, "", "\n", "a" * 300, *HARD_TEXTS]:
+    for text in [TEXT, "", "\n", "a" * 300, *HARD_TEXTS.values()]:
         for cells in (1, 7, 80):
-            found = explain.compare(toks, text)
-            rows = Rows(found, cells)
-            window = rows.window(0, len(rows))
-            assert window["starts"][0] == 0 if window["starts"] else not found.text
-            for cuts, drawn in zip(found.cuts.values(), window["cuts"], strict=True):
-                begun = [run for row in drawn["rows"] for run in flat(row) if run[2] & 1]
-                assert [place for place, _, _ in begun] == list(range(len(cuts.ids)))
-                parts = [found.text[start:end] for start, end in zip(rows.starts, rows.starts[1:], strict=False)]
-                assert [bare(written(row)) for row in drawn["rows"]] == [
-                    bare(_render.token_text(part)) for part in parts
-                ]
-                for place, (id, _, start, end, _) in enumerate(drawn["tokens"]):
-                    assert (id, end) == (cuts.ids[place], cuts.ends[place])
-                    assert start == (cuts.ends[place - 1] if place else 0)
+            check_rows(explain.compare(toks, text), cells)
+
+
+def test_rows_of_a_tokenizer_that_normalizes_hold_the_text_as_it_was(vocab_dir: Path) -> None:
+    tok = toksmith.load(vocab_dir / "mistral_v1.model")
+    found = explain.compare(tok, " low  नम\n낮은 x")
+    check_rows(found, 6)
+    [cuts] = Rows(found, 80).window(0, 1)["cuts"]
+    assert cuts["tokens"][0][2:4] == [0, 0], "what the normalizer added stands for nothing in the text"
+    for text in HARD_TEXTS.values():
+        Rows(explain.compare(tok, text), 20).window(0, 5)
 
 
 def flat(row: list[Any]) -> Iterator[list[Any]]:
     """The runs of a row, those of shared characters too."""
-    for run in row:
-        yield from [run] if isinstance(run[0], int) else run[1]
+    for each in row:
+        yield from [each] if isinstance(each[0], int) else each[1]
 
 
 def bare(text: str) -> str:
@@ -482,6 +495,19 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[s
     assert [*about["failed"]] == ["none.json"]
     assert f"port {port} is in use" in warned and "none.json is left out" in warned
     assert ran.returncode == 0
+
+
+@pytest.mark.parametrize("missing", ["uvicorn", "starlette.applications"])
+def test_a_missing_extra_is_named(
+    missing: str, tmp_path: Path, toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delitem(sys.modules, "toksmith._playground._server")
+    with pytest.raises(ImportError, match=rf"needs {missing}: pip install 'toksmith\[play\]'"):
+        toksmith.play(toks)
+    path = tmp_path / "own.toksmith"
+    toks["small"].save(path)
+    refused(run("play", path), "toksmith[play]")
 
 
 def test_the_server_is_short() -> None:

@@ -58,7 +58,7 @@ def told_errors(*, debug: bool) -> Iterator[None]:
 
 def reason(error: BaseException) -> str:
     """What is said of `error`, on one line."""
-    if isinstance(error, toksmith.ToksmithError):
+    if isinstance(error, (toksmith.ToksmithError, ImportError)):  # of an extra that is not installed
         text = str(error)
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror

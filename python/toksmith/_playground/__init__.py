@@ -114,7 +114,7 @@ def play(
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("toksmith"):
             raise
-        raise ImportError(f"the playground needs {error.name}; install toksmith[play]") from error
+        raise ImportError(f"the playground needs {error.name}: pip install 'toksmith[play]'") from error
 
     session = Session(*loaded(toks), toksmith.metrics.LANGUAGES if texts is None else texts)
     bound = listening(host, port)
