@@ -289,7 +289,7 @@ impl Model {
             self.lattice(token, place, &mut lattice);
             let alone = char_len(token[0]) >= token.len();
             let other = lattice.best[token.len()].0;
-            if alone && count > 0.0 {
+            if alone {
                 losses.push((f64::INFINITY, place));
             } else if count > 0.0 && other <= self.scores[place as usize] {
                 let path: Vec<u32> = lattice.path(token.len()).collect();

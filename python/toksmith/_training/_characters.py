@@ -230,7 +230,7 @@ def unigram_of(
         "size": options.vocab_size - options.extra,
         "seeds": SEEDS,
         "longest": LONGEST,
-        "shrink": 0.75,
+        "shrink": 0.85,
         "rounds": 2,
         "threads": threads,
     }

@@ -95,15 +95,20 @@ def counted(
         raise InvalidOption("corpus", corpus, "documents: words are counted after they are normalized")
     steps = {field: value for field, value in options.steps().items() if field != "decoders"}
     splitter = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **steps))
+    # Words end at white space: many documents may be one text. A pattern of one's own may look at their ends.
+    most = 1 if options.splitters else BATCH_DOCUMENTS
     words: Counter[bytes] = Counter()
     number = size = 0
+    batch: list[str] = []
     try:
         for document in documents(corpus):
-            text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
-            words.update(splitter._engine.split(text))
+            batch.append(document.decode("utf-8", "replace") if isinstance(document, bytes) else document)
             number, size = number + 1, size + len(document)
-            if number % BATCH_DOCUMENTS == 0:
+            if len(batch) == most:
+                words.update(splitter._engine.split("\n".join(batch)))
+                batch = []
                 reporter.report("counting", size, None)
+        words.update(splitter._engine.split("\n".join(batch)))
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "counting") from None
     reporter.report("counting", size, size)
