@@ -24,7 +24,8 @@ PAGE = """<!DOCTYPE html>
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
 <style>
-body {{ font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 70rem; padding: 0 1rem; }}
+body {{ background: Canvas; color: CanvasText; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 70rem;
+  padding: 0 1rem; }}
 summary {{ cursor: pointer; font-weight: bold; padding: 0.3rem 0; }}
 details {{ border-top: 1px solid #888888; }}
 details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
