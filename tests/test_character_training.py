@@ -158,6 +158,8 @@ BAD: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("bpe", {"min_count": 0}, "min_count"),
     ("bpe", {"seed_tokens": ["the"]}, "seed_tokens"),
     ("bpe", {"errors": "skip"}, "errors"),
+    ("bpe", {"max_memory": 1 << 30}, "max_memory"),
+    ("unigram", {"spill_to": "."}, "spill_to"),
 )
 
 
