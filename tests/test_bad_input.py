@@ -144,7 +144,7 @@ def test_a_corpus_of_another_type(corpus: Any) -> None:
         ("max_token_bytes", 0),
         ("max_token_bytes", 2**40),
         ("ties", "random"),
-        ("kind", "unigram"),
+        ("kind", "pieces"),
         ("unit", "word"),
         ("alphabet", "ascii"),
         ("pattern", ""),
