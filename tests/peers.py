@@ -161,6 +161,7 @@ PAIRS: dict[str, Callable[[Path], Twin]] = {
     "llama3": by_tiktoken("llama3.tiktoken", "llama3"),
     "gpt2_tokenizer": by_tokenizers("gpt2_tokenizer.json"),
     "mistral_v1": by_sentencepiece("mistral_v1.model"),
+    "sp_unigram_en": by_sentencepiece("sp_unigram_en.model"),
     "seed_1000": by_passes("seed_taylorswift_merges_1000.json"),
     "seed_2000": by_passes("seed_taylorswift_merges_2000.json"),
 }

@@ -172,6 +172,7 @@ INTERRUPTED = """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     text = open(reference.__file__, encoding="utf-8").read()
     tok = toksmith.train(text, 800, progress=False)
+    many = np.full(50_000_000 if sys.argv[1] == "decode an array" else 1, 300)
     raw = toksmith.train("ab " * 1000 + "a" * 1000, 280, pattern=None, progress=False)
     calls = {
         "encode_batch": lambda: tok.encode_batch([text] * 60_000),
@@ -185,7 +186,7 @@ INTERRUPTED = """
         "count": lambda: tok.count(text * 10_000),
         "a generator": lambda: tok.encode_ragged(text for _ in range(10**9)),
         "empty strings": lambda: [tok.encode_batch([""] * 20_000_000) for _ in range(100)],
-        "decode an array": lambda: [tok.decode_bytes(np.full(100_000_000, 300)) for _ in range(100)],
+        "decode an array": lambda: [tok.decode_bytes(many) for _ in range(100)],
         "decode to text": lambda: [tok.decode(np.full(50_000_000, 300, np.uint32)) for _ in range(100)],
         "decode a list": lambda: [tok.decode([300] * 50_000_000) for _ in range(100)],
         "decode a generator": lambda: tok.decode(300 for _ in range(10**9)),

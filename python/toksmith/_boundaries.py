@@ -268,8 +268,9 @@ def healed(parts: Parts, tokens: Callable[[bool], TokensByBytes], text: str | by
     cut = _core.find_cut(parts.engine, data, 0, last=True) or 0
     settled = parts.engine.encode(data[:cut], parts.special, "replace", None)
     ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
-    for count, end in enumerate([0, *ends.tolist()]):
-        rest = data[cut + end :]
+    # What a normalizer takes away from the end has no id, and is no rest if no token begins with it.
+    rests = [(count, data[cut + end :]) for count, end in enumerate([0, *ends.tolist()])]
+    for count, rest in [*rests, (len(ids), b"")]:
         known = [*settled, *ids[:count].tolist()]
         contents, own_ids = tokens(parts.engine.decode_more(known, fresh=True)[1])
         first, last = prefix_range(contents, rest)

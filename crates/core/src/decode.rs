@@ -4,6 +4,7 @@
 //! next one or cut off. Longer tokens lie in a blob of their own.
 
 use crate::error::{Error, Result};
+use crate::parallel::Stop;
 use crate::shown::Shown;
 use crate::special::AddedToken;
 use crate::split::slow;
@@ -14,6 +15,8 @@ use crate::vocab::Vocab;
 const SLOT: usize = 16;
 /// The longest token that lies in its slot.
 const SHORT: usize = SLOT - 1;
+/// How many ids are decoded between two looks at the stop flag.
+const IDS_PER_LOOK: usize = 1 << 20;
 /// What stands at the end of a slot whose token is longer; a shorter token has its length there, and a hole 0.
 const LONG: u8 = 0xFF;
 
@@ -123,6 +126,24 @@ impl Decoder {
         self.decode_more(ids, &mut true, out)
     }
 
+    /// The same for many ids: it looks at the stop flag now and then.
+    ///
+    /// # Errors
+    /// As [`Self::decode`], and [`Error::Interrupted`].
+    pub fn decode_long(&self, ids: &[u32], stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
+        let mut fresh = true;
+        for (number, part) in ids.chunks(IDS_PER_LOOK).enumerate() {
+            stop.check()?;
+            self.decode_more(part, &mut fresh, out).map_err(|error| match error {
+                Error::UnknownId { id, position, vocab_size } => {
+                    Error::UnknownId { id, position: position + number * IDS_PER_LOOK, vocab_size }
+                }
+                other => other,
+            })?;
+        }
+        Ok(())
+    }
+
     /// The same for a stream of ids; `fresh` is true before the first of them.
     ///
     /// # Errors
@@ -210,6 +231,22 @@ mod tests {
         let unknown = Error::UnknownId { id: 257, position: 1, vocab_size: 259 };
         assert_eq!(decoder.decode(&[97, 257], &mut out).unwrap_err(), unknown);
         assert_eq!(out, b"ab<s>ca");
+    }
+
+    #[test]
+    fn many_ids_decode_in_parts_and_unknown_ones_keep_their_place() {
+        let decoder = decoder(&["ab"], &[]);
+        let mut ids = vec![256; IDS_PER_LOOK + 5];
+        let (mut whole, mut parts) = (Vec::new(), Vec::new());
+        decoder.decode(&ids, &mut whole).unwrap();
+        decoder.decode_long(&ids, &Stop::default(), &mut parts).unwrap();
+        assert_eq!(whole, parts);
+        ids[IDS_PER_LOOK + 3] = 999;
+        let unknown = Error::UnknownId { id: 999, position: IDS_PER_LOOK + 3, vocab_size: 257 };
+        assert_eq!(decoder.decode_long(&ids, &Stop::default(), &mut parts).unwrap_err(), unknown);
+        let stop = Stop::default();
+        stop.raise();
+        assert_eq!(decoder.decode_long(&ids, &stop, &mut parts).unwrap_err(), Error::Interrupted);
     }
 
     #[test]

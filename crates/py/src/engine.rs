@@ -356,9 +356,9 @@ impl Engine {
     fn decode_one(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let mut numbers = Vec::new();
         ids::extend(&mut numbers, ids, self.origin(None))?;
-        call(ids.py(), numbers.len() * 4, |_| {
+        call(ids.py(), numbers.len() * 4, |stop| {
             let mut bytes = Vec::new();
-            self.decoder.decode(&numbers, &mut bytes)?;
+            self.decoder.decode_long(&numbers, stop, &mut bytes)?;
             Ok(bytes)
         })
     }
