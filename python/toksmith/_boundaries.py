@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -269,8 +270,8 @@ def healed(parts: Parts, tokens: Callable[[bool], TokensByBytes], text: str | by
     settled = parts.engine.encode(data[:cut], parts.special, "replace", None)
     ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
     # What a normalizer takes away from the end has no id, and is no rest if no token begins with it.
-    rests = [(count, data[cut + end :]) for count, end in enumerate([0, *ends.tolist()])]
-    for count, rest in [*rests, (len(ids), b"")]:
+    rests = ((count, data[cut + end :]) for count, end in enumerate([0, *ends.tolist()]))
+    for count, rest in chain(rests, [(len(ids), b"")]):
         known = [*settled, *ids[:count].tolist()]
         contents, own_ids = tokens(parts.engine.decode_more(known, fresh=True)[1])
         first, last = prefix_range(contents, rest)
