@@ -15,7 +15,7 @@ import pytest
 import toksmith
 from toksmith import CorpusError, InvalidOption, ModelError, Tokenizer
 
-CASES = 500 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60
+CASES = 1000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60
 HINDI = 2000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 150
 LETTERS = "aab bcé日 \n"
 
