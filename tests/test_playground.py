@@ -478,7 +478,9 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[s
         (tmp_path / "texts" / f"{name}.txt").write_text(text, encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "toksmith", "play", str(path), str(tmp_path / "none.json"), "--json"]
+        # What starts the tests may have them ignore SIGINT, which children inherit.
+        code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from toksmith._cli import main; main()"
+        command = [sys.executable, "-c", code, "play", str(path), str(tmp_path / "none.json"), "--json"]
         more = ["--port", str(port), "--texts", str(tmp_path / "texts")]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(
@@ -489,7 +491,10 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[s
             with urllib.request.urlopen(f"{said['url']}api/about", timeout=30) as answer:
                 about = json.load(answer)
             ran.send_signal(signal.SIGINT)
-            _, warned = ran.communicate(timeout=30)
+            try:
+                _, warned = ran.communicate(timeout=30)
+            finally:
+                ran.kill()
     assert [each["name"] for each in about["tokenizers"]] == ["own.toksmith"] == said["tokenizers"]
     assert about["languages"] == ["en", "ko"]
     assert [*about["failed"]] == ["none.json"]
