@@ -141,6 +141,7 @@ ADDED_TEXTS = [
     "  a  <c>  ",
     "<ss><s>s>",
     "abc ab c",
+    "aa   b",
 ]
 pieces = st.lists(
     st.sampled_from(["a", "b", "ab", "c", "s", " ", "  ", "<s>", "<c>", "<S>", "AB", "é", "\n", "_", "<", ">"]),

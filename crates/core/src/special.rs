@@ -210,7 +210,10 @@ impl AddedTokens {
             if !allowed(token, place, allow) {
                 return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
             }
-            // White space before it may belong to the token before that already.
+            // White space before it may belong to the token before that already: then nothing may be left of it.
+            if token.flags.lstrip && end <= at {
+                continue;
+            }
             if at < start {
                 each(Segment::Text(at, start))?;
             }
@@ -333,6 +336,7 @@ mod tests {
             token("<l>", 1, true, false, false),
             token("<r>", 2, false, true, false),
             token("w", 3, false, false, true),
+            token("\u{2003}", 4, true, false, false),
         ];
         let added = AddedTokens::new(tokens.into()).unwrap();
         let cut = |text: &str| {
@@ -346,6 +350,7 @@ mod tests {
         };
         assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 8), Segment::Text(8, 10)]);
         assert_eq!(cut("<r>  <l>"), [Segment::Token(2, 5), Segment::Token(1, 8)]);
+        assert_eq!(cut("<r> \u{2003}b"), [Segment::Token(2, 7), Segment::Text(7, 8)]);
         assert_eq!(cut("w ww é w"), [Segment::Token(3, 1), Segment::Text(1, 8), Segment::Token(3, 9)]);
     }
 
