@@ -46,7 +46,7 @@ def read_merges(part: Part) -> list[tuple[str, str]]:
             if merge.startswith("#version"):
                 continue
             merge = merge.split(" ")
-        if type(merge) is not list or len(merge) != 2 or not all(type(half) is str for half in merge):
+        if type(merge) is not list or len(merge) != 2 or type(merge[0]) is not str or type(merge[1]) is not str:
             part.fail("must be two tokens, as a list or with one space between", f"merges[{at}]")
         merges.append((merge[0], merge[1]))
     return merges
@@ -64,10 +64,11 @@ def merge_table(part: Part, vocab: Mapping[str, int], prefix: str) -> NDArray[np
         if prefix and not right.startswith(prefix):
             part.fail(f"{right!r} does not start with the prefix {prefix!r}", f"merges[{rank}]")
         joined = left + right[len(prefix) :]
-        for token in (left, right, joined):
-            if token not in vocab:
-                part.fail(f"{token!r} is not in the vocabulary", f"merges[{rank}]")
-        rows.append((vocab[left], vocab[right], vocab[joined]))
+        row = (vocab.get(left), vocab.get(right), vocab.get(joined))
+        if None in row:
+            token = (left, right, joined)[row.index(None)]
+            part.fail(f"{token!r} is not in the vocabulary", f"merges[{rank}]")
+        rows.append(row)
     return np.array(rows, np.uint32).reshape(-1, 3)
 
 
