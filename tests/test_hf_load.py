@@ -181,6 +181,19 @@ def test_added_tokens_are_found_as_there(pair: tuple[Tokenizer, Any, Any], drawn
         assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
+@pytest.mark.parametrize("decoder", ["WordPiece", "ByteFallback", "Metaspace"])
+def test_a_long_text_is_decoded_as_a_whole(decoder: str) -> None:
+    """More ids than are decoded at a time where bytes simply follow each other; a character or word stands at the seam."""
+    vocab = {"<unk>": 0, "a": 1, "##b": 2, "<0xC3>": 3, "<0xA9>": 4, "▁c": 5}
+    peer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocab, unk_token="<unk>"))
+    peer.decoder = getattr(tokenizers.decoders, decoder)()
+    tok = load(peer.to_str().encode())
+    for ids in ([1] * (1 << 20) + [2, 1], [1] * ((1 << 20) - 1) + [3, 4, 1], [5] * (1 << 20) + [5, 1]):
+        found, due = tok.decode(ids), peer.decode(ids)
+        assert found[-20:] == due[-20:]
+        assert len(found) == len(due) and found == due
+
+
 def test_special_tokens_still_need_leave() -> None:
     tok = load(added(("<s>", "lstrip special"), ("ab", "single_word special")).to_str().encode())
     with pytest.raises(SpecialTokenInText) as caught:

@@ -126,11 +126,14 @@ impl Decoder {
         self.decode_more(ids, &mut true, out)
     }
 
-    /// The same for many ids: it looks at the stop flag now and then.
+    /// The same for many ids: it looks at the stop flag now and then, unless steps make a text of all tokens together.
     ///
     /// # Errors
     /// As [`Self::decode`], and [`Error::Interrupted`].
     pub fn decode_long(&self, ids: &[u32], stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
+        if self.chain.is_some() {
+            return self.decode(ids, out);
+        }
         let mut fresh = true;
         for (number, part) in ids.chunks(IDS_PER_LOOK).enumerate() {
             stop.check()?;
