@@ -163,6 +163,7 @@ impl<'d> Tally<'d> {
     /// Counts a document, or a part of it (`begins` for the first), and the ids that it was encoded to. `ends` says where
     /// each ends in the text; None where the ids spell it, as those of bytes do.
     pub fn add(&mut self, text: Text<'_>, ids: &[u32], ends: Option<&[usize]>, begins: bool) {
+        let spelt = ends.is_none() && self.spell(text.as_bytes(), ids);
         let totals = &mut self.counts.totals;
         totals.documents += u64::from(begins);
         totals.bytes += text.as_bytes().len() as u64;
@@ -170,9 +171,6 @@ impl<'d> Tally<'d> {
         for &id in ids {
             self.counts.ids[id as usize] += 1;
         }
-        let spelt = ends.is_none()
-            && (self.spelling.is_some_and(|vocab| self.ends.spread(text.as_bytes(), ids, vocab, self.decoder))
-                || self.ends.spell(text.as_bytes(), ids, self.decoder));
         if !spelt {
             self.decoded.clear();
             let decoded = self.decoder.decode(ids, &mut self.decoded);
@@ -194,6 +192,22 @@ impl<'d> Tally<'d> {
         };
         with_masks(Walk { counts: &mut self.counts, ends: &self.ends, text, begins, placed });
     }
+
+    /// Whether the ids spell the text; then it is known where each ends.
+    fn spell(&mut self, text: &[u8], ids: &[u32]) -> bool {
+        let Self { decoder, spelling, ends, .. } = self;
+        let compared = |id, rest: &[u8]| decoder.begins(id, rest);
+        if let Some((vocab, widths)) = *spelling {
+            let known = |id, rest: &[u8]| match widths.of(vocab, id) {
+                0 => compared(id, rest),
+                width => Some(width),
+            };
+            if ends.spell(text, ids, known) {
+                return true;
+            }
+        }
+        ends.spell(text, ids, compared)
+    }
 }
 
 /// The text with a zero in the place of each byte that is no UTF-8: no letter, no digit, no space.
@@ -206,32 +220,21 @@ fn without_invalid(text: &[u8]) -> Vec<u8> {
 struct Ends(Vec<u64>);
 
 impl Ends {
-    /// Sets the ends of the tokens; false if the text is not what they spell.
-    fn spell(&mut self, text: &[u8], ids: &[u32], decoder: &Decoder) -> bool {
+    /// No ends in a text of so many bytes.
+    fn clear(&mut self, bytes: usize) {
         self.0.clear();
-        self.0.resize(text.len() / BLOCK + 2, 0);
-        let mut at = 0;
-        for &id in ids {
-            let Some(length) = decoder.begins(id, &text[at..]) else { return false };
-            at += length;
-            self.0[at / BLOCK] |= 1 << (at % BLOCK);
-        }
-        at == text.len()
+        self.0.resize(bytes / BLOCK + 2, 0);
     }
 
-    /// The same where the text is known to be what ids of the vocabulary spell; others are compared.
-    fn spread(&mut self, text: &[u8], ids: &[u32], (vocab, widths): (&Vocab, &Widths), decoder: &Decoder) -> bool {
-        self.0.clear();
-        self.0.resize(text.len() / BLOCK + 2, 0);
+    /// Sets the ends of the tokens; false if the text is not what they spell. `width` says how many bytes of the rest of the
+    /// text an id stands for, if any.
+    #[inline(always)]
+    fn spell(&mut self, text: &[u8], ids: &[u32], width: impl Fn(u32, &[u8]) -> Option<usize>) -> bool {
+        self.clear(text.len());
         let mut at = 0;
         for &id in ids {
-            at += match widths.of(vocab, id) {
-                0 => match text.get(at..).and_then(|rest| decoder.begins(id, rest)) {
-                    Some(width) => width,
-                    None => return false,
-                },
-                width => width,
-            };
+            let Some(width) = text.get(at..).and_then(|rest| width(id, rest)) else { return false };
+            at += width;
             let Some(word) = self.0.get_mut(at / BLOCK) else { return false };
             *word |= 1 << (at % BLOCK);
         }
@@ -240,8 +243,7 @@ impl Ends {
 
     /// Sets ends that are known.
     fn place(&mut self, text: &[u8], ends: &[usize]) {
-        self.0.clear();
-        self.0.resize(text.len() / BLOCK + 2, 0);
+        self.clear(text.len());
         for &end in ends {
             self.0[end / BLOCK] |= 1 << (end % BLOCK);
         }
