@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from .._errors import FormatError
 
-__all__ = ["FILE_LIMIT", "make_folder", "read_file", "shown", "write_file"]
+__all__ = ["FILE_LIMIT", "make_folder", "read_file", "shown", "text_of", "write_file"]
 
 FILE_LIMIT = 1 << 30
 CHUNK = 1 << 20
@@ -122,3 +122,11 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
 def shown(path: str | os.PathLike[str]) -> str:
     """The path as errors show it: file names may hold bytes that are no UTF-8, and errors are texts."""
     return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+
+
+def text_of(data: bytes, path: str, place: str) -> str:
+    """A text of the file."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error

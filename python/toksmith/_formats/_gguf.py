@@ -20,6 +20,7 @@ from .._model import AddedToken, Model, Step, TokenTable
 from .._patterns import patterns, splitters
 from ._arguments import ID_LIMIT, UNSET, PatternArgument, refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
+from ._files import text_of
 from ._gguf_pieces import character_entries, characters
 from ._gguf_values import MAGIC, values
 from ._json import dump_json
@@ -133,7 +134,7 @@ class Source:
     def text(self, name: str, default: str | None) -> str | None:
         """A text."""
         value = self.get(name, bytes, default, "a text")
-        return decoded(value, self.path, KEYS + name) if isinstance(value, bytes) else value
+        return text_of(value, self.path, KEYS + name) if isinstance(value, bytes) else value
 
     def flag(self, name: str, default: bool) -> bool:
         """A truth value."""
@@ -144,7 +145,7 @@ class Source:
         value = self.get(name, list, None, "a list of texts")
         if value is None:
             self.fail(name, "is missing")
-        return [decoded(item, self.path, f"{KEYS}{name}[{at}]") for at, item in enumerate(value)]
+        return [text_of(item, self.path, f"{KEYS}{name}[{at}]") for at, item in enumerate(value)]
 
     def numbers(self, name: str, kind: str, count: int) -> np.ndarray[Any, Any] | None:
         """An array of whole numbers (`kind` "iu") or others ("f"), as many as there are tokens; None if it is missing."""
@@ -166,14 +167,6 @@ class Source:
         if not 0 < len(tokens) <= ID_LIMIT:
             self.fail("tokens", f"there are {len(tokens)}; 1 to {ID_LIMIT} are expected")
         return tokens
-
-
-def decoded(data: bytes, path: str, place: str) -> str:
-    """A text of the file."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error
 
 
 def byte_level(source: Source, pattern: PatternArgument) -> Model:
@@ -269,7 +262,7 @@ def metadata(source: Source, *more_said: str) -> dict[str, str]:
     more: dict[str, Any] = {}
     for name, value in source.found.items():
         if name.startswith("tokenizer.") and name not in said and isinstance(value, (bool, int, bytes)):
-            more[name] = decoded(value, source.path, name) if isinstance(value, bytes) else value
+            more[name] = text_of(value, source.path, name) if isinstance(value, bytes) else value
     return {**kept, **({"gguf": dump_json(more)} if more else {})}
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from .._errors import FormatError
 from .._model import AddedToken, Model, Step, TokenTable
 from ._arguments import PatternArgument, refuse_arguments
+from ._files import text_of
 from ._protobuf import parse
 from ._sentencepiece_save import save
 
@@ -130,14 +131,6 @@ def problem_of(content: str, kind: int, score: float, byte_fallback: bool) -> st
     if byte_fallback and kind != BYTE and BYTE_PIECE.fullmatch(content):
         return "is written like a byte and is none"
     return "" if math.isfinite(score) else f"has the score {score}, which is not finite"
-
-
-def text_of(data: bytes, path: str, place: str) -> str:
-    """A text of the file."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error
 
 
 def normalizer_step(spec: Any, suffix: bool) -> Step:
