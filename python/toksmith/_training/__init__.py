@@ -167,8 +167,8 @@ def train(
 # What only models of characters have, and what they have not, with the values that ask for nothing.
 FOR_CHARACTERS = {"character_coverage": 0.9995, "byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
 FOR_WORDS = {"lowercase": True}
-FOR_SPILLING = {"max_memory": None, "spill_to": None}
-FOR_LIMITS = {"min_piece_count": 1, "max_piece_bytes": None, **FOR_SPILLING, "errors": "stop"}
+FOR_READING = {"max_memory": None, "spill_to": None, "errors": "stop"}
+FOR_LIMITS = {"min_piece_count": 1, "max_piece_bytes": None, **FOR_READING}
 FOR_PIECES = {
     "alphabet": None,
     "digits": "none",
@@ -190,7 +190,7 @@ def refuse_given(asked: Mapping[str, Any], usual: Mapping[str, Any], why: str) -
 def of_characters(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a model of characters."""
     refuse_given(asked, FOR_PIECES, "the model is one of characters")
-    refuse_given(asked, FOR_SPILLING, "what models of characters count stays in memory")
+    refuse_given(asked, FOR_READING, "models of characters are counted in memory, from documents that can all be read")
     if asked["pattern"] not in (UNSET, None):
         allowed = "not given, for words that begin at spaces, or None for the unsplit stream"
         raise InvalidOption("pattern", asked["pattern"], allowed)

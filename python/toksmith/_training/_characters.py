@@ -24,6 +24,7 @@ from .._progress import Reporter
 from .._special import check_special_tokens
 from ._checkpoint import Checkpoint
 from ._learn import Merge, Rules, Start, learn
+from ._options import said_stop
 
 __all__ = ["CharacterOptions", "joined_characters", "train_characters"]
 
@@ -134,8 +135,6 @@ def counted(
     """The words of the corpus with their counts."""
     if isinstance(corpus, PieceCounts):
         raise InvalidOption("corpus", corpus, "documents: words of characters are counted in another way")
-    if limits.errors != "stop":
-        raise InvalidOption("errors", limits.errors, "'stop', where characters are trained")
     counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
     batch: list[str] = []
     try:
@@ -202,6 +201,17 @@ def merged_characters(
 ) -> tuple[list[bytes], _core.Merges]:
     """The characters and the tokens that merges make of them, with the merges."""
     given, symbols = joined_characters(alphabet)
+    learned = learned_after(given, words, options, most, reporter)
+    texts = {id: char.encode() for char, id in symbols.items()}
+    for left, right, id in learned.merges[len(given) :].tolist():
+        texts[id] = texts[left] + texts[right]
+    return list(texts.values()), learned
+
+
+def learned_after(
+    given: Sequence[Merge], words: _core.PieceCounts, options: CharacterOptions, most: int, reporter: Reporter
+) -> _core.Merges:
+    """At most so many merges, with those before them that make the characters."""
     total = None if most == NO_LIMIT else most
 
     def report(done: int) -> None:
@@ -209,11 +219,7 @@ def merged_characters(
 
     rules = Rules(options.ties, options.min_count, options.max_token_bytes, False)
     plan = (1, given, len(given) + most)
-    learned = learn(words, Start(tuple(range(256)), 256), rules, plan, (Checkpoint(None, {}), report))
-    texts = {id: char.encode() for char, id in symbols.items()}
-    for left, right, id in learned.merges[len(given) :].tolist():
-        texts[id] = texts[left] + texts[right]
-    return list(texts.values()), learned
+    return learn(words, Start(tuple(range(256)), 256), rules, plan, (Checkpoint(None, {}), report))
 
 
 def unigram_of(
@@ -261,14 +267,6 @@ def facts(counts: _core.PieceCounts, options: CharacterOptions) -> dict[str, Any
         "bytes": counts.bytes,
         "digest": counts.digest,
     }
-
-
-def said_stop(stopped: str, options: CharacterOptions) -> str:
-    """Why merging ended, in words."""
-    limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
-    few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {options.min_count} times"
-    said = {"limit": f"it reached {limit}", "no_pairs": "no pair is left", "min_count": few}
-    return said.get(stopped, "it was interrupted")
 
 
 def model_of(tokens: Sequence[bytes], scores: Scores, options: CharacterOptions, training: TrainingRecord) -> Model:

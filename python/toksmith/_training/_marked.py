@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._corpus import Corpus, documents
 from .._counts import PieceCounts
 from .._errors import CorpusError, InvalidOption, TrainingInterrupted
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._progress import Reporter
 from .._tokenizer import Tokenizer
-from ._characters import NO_LIMIT, CharacterOptions, covering, facts, joined_characters, said_stop
-from ._checkpoint import Checkpoint
-from ._learn import Merge, Rules, Start, learn
+from ._characters import CharacterOptions, covering, facts, joined_characters, learned_after
+from ._learn import Merge
+from ._options import said_stop
 
 __all__ = ["MarkedOptions", "train_marked"]
 
@@ -75,7 +74,7 @@ def train_marked(
     parts = in_alphabet(words, alphabet, options)
     given, symbols = marked_characters(alphabet, parts, options)
     most = options.learned(len({*alphabet, *symbols.values()}))
-    learned = merged(PieceCounts.of(parts, pattern=None)._core, given, most, options, reporter)
+    learned = learned_after(given, PieceCounts.of(parts, pattern=None)._core, options, most, reporter)
     record = TrainingRecord(
         **{**facts(counts, options), "documents": documents_, "bytes": size},
         symbols=sum(count for _, count in characters),
@@ -175,20 +174,6 @@ def marked_characters(
     if options.prefix:
         tokens |= {symbols[char]: options.prefix + char for char in sorted(inside)}
     return given, tokens
-
-
-def merged(
-    words: _core.PieceCounts, given: list[Merge], most: int, options: MarkedOptions, reporter: Reporter
-) -> _core.Merges:
-    """The merges, those of bytes and marks first."""
-    total = None if most == NO_LIMIT else most
-
-    def report(done: int) -> None:
-        reporter.report("merging", max(done - len(given), 0), total)
-
-    rules = Rules(options.ties, options.min_count, options.max_token_bytes, False)
-    plan = (1, given, len(given) + most)
-    return learn(words, Start(tuple(range(256)), 256), rules, plan, (Checkpoint(None, {}), report))
 
 
 def model_of(

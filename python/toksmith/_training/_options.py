@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from .._errors import InvalidOption
 from .._model import Model, Step
@@ -163,7 +163,18 @@ def check_base(base: Model) -> None:
         raise InvalidOption("base", "added tokens", "a tokenizer whose added tokens are special")
 
 
-def said_stop(stopped: str, options: Options) -> str:
+class Ended(Protocol):
+    """What may end a training, among its options."""
+
+    @property
+    def vocab_size(self) -> int | None: ...
+    @property
+    def merges(self) -> int | None: ...
+    @property
+    def min_count(self) -> int: ...
+
+
+def said_stop(stopped: str, options: Ended) -> str:
     """Why training ended, in words."""
     limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
     few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {options.min_count} times"
