@@ -40,22 +40,23 @@ PAGE = """<!DOCTYPE html>
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
 <style>
-body {{ font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }}
-main {{ overflow-x: auto; }}
+{style}
 </style>
 </head>
 <body>
 <main>
-{fragment}
+{main}
 </main>
 </body>
 </html>
 """
+STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
+main { overflow-x: auto; }"""
 
 
 def document(view: View) -> str:
     """One page that needs nothing else."""
-    return PAGE.format(title=escaped(view.title) or "toksmith", fragment=fragment(view))
+    return PAGE.format(title=escaped(view.title) or "toksmith", style=STYLE, main=fragment(view))
 
 
 def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:

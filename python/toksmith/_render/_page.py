@@ -9,22 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._blocks import Tokens, View
-from ._html import DRAW, escaped, title
+from ._html import DRAW, PAGE, escaped, title
 from ._palette import COLORS
 from ._view import Part, token_parts
 
 __all__ = ["page"]
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-body {{ background: Canvas; color: CanvasText; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 70rem;
+STYLE = """body {{ background: Canvas; color: CanvasText; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 70rem;
   padding: 0 1rem; }}
 summary {{ cursor: pointer; font-weight: bold; padding: 0.3rem 0; }}
 details {{ border-top: 1px solid #888888; }}
@@ -38,25 +29,18 @@ details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
 .t:hover > .said, .t:focus > .said {{ background: Canvas; border: 2px solid #767c85; bottom: 0.5rem; color: CanvasText;
   display: block; font-weight: normal; left: 0.5rem; max-width: 90vw; padding: 0.4rem 0.7rem; position: fixed; }}
 {colors}
-@media (forced-colors: active) {{ .t {{ border-left: 2px solid CanvasText; }} }}
-</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
+@media (forced-colors: active) {{ .t {{ border-left: 2px solid CanvasText; }} }}"""
+MAIN = """<h1>{title}</h1>
 <p>Point at a token, or walk to it with the tabulator key, to read what it is.</p>
-{sections}
-</main>
-</body>
-</html>
-"""
+{sections}"""
 
 
 def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
     """The views under their headings, as one page."""
     colors = "\n".join(f".c{place} {{ background-color: {color}; }}" for place, color in enumerate(COLORS))
     drawn = "\n".join(section(name, view) for name, view in sections)
-    return PAGE.format(title=escaped(heading), colors=colors, sections=drawn)
+    main = MAIN.format(title=escaped(heading), sections=drawn)
+    return PAGE.format(title=escaped(heading), style=STYLE.format(colors=colors), main=main)
 
 
 def section(heading: str, view: View) -> str:
