@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)</script>&amp;\"'\x1b[31m\u202eabc\ud800\x00"
 
 
 @dataclass(frozen=True, repr=False)
-class Sample:
+class Sample(_render.Shown):
     """A result that shows what it is told."""
 
     blocks: tuple[_render.Block, ...] = ()
@@ -30,13 +30,6 @@ class Sample:
 
     def to_dict(self) -> dict[str, Any]:
         return self.facts
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def tokens(*content: bytes) -> tuple[TokenView, ...]:

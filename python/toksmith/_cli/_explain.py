@@ -9,8 +9,9 @@ import typer
 
 import toksmith
 
+from .._render import Shown
 from ._arguments import STDIN, FilePattern, FileSpecials, Json, Name, Special, inputs, loaded
-from ._shown import Html, Shown, Svg, print_shown
+from ._shown import Html, Svg, print_shown
 
 __all__ = ["compare", "explain", "text_bytes"]
 

@@ -6,24 +6,17 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import typer
 from rich.console import Console, RenderableType
+
+from .._render import Shown
 
 __all__ = ["Html", "Svg", "print_drawn", "print_shown"]
 
 Html = Annotated[Path | None, typer.Option(help="Write a page that needs nothing else, and print its name.")]
 Svg = Annotated[Path | None, typer.Option(help="Write a picture, and print its name.")]
-
-
-class Shown(Protocol):
-    """What every result gives."""
-
-    def __rich__(self) -> RenderableType: ...
-    def to_json(self) -> str: ...
-    def to_html(self) -> str: ...
-    def to_svg(self) -> str: ...
 
 
 def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: Path | None = None) -> None:

@@ -68,7 +68,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(_render.Shown):
     """All findings about one tokenizer.
 
     Attributes:
@@ -112,9 +112,6 @@ class Diagnosis:
         """Everything that was found, as JSON values."""
         findings = [each.to_dict() for each in self.findings]
         return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
-
-    __str__, __rich__, _repr_html_ = _render.to_text, _render.to_rich, _render.to_notebook
-    to_json, to_html, to_svg = _render.to_json, _render.to_html, _render.to_svg
 
     def __repr__(self) -> str:
         return f"<Diagnosis {self.severity}, {len(self.findings)} findings, {self.tokenizer[:12]}>"

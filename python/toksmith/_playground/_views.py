@@ -335,7 +335,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
 }
 
 
-class Named:
+class Named(Shown):
     """A result with the names and fingerprints of the tokenizers that it is about, as it is exported."""
 
     def __init__(self, result: Shown, toks: Mapping[str, toksmith.Tokenizer]) -> None:
@@ -353,10 +353,10 @@ class Named:
         return {"toksmith": toksmith.__version__, "tokenizers": made_by, "result": self.result.to_dict()}
 
 
-EXPORTS: Mapping[str, tuple[str, Callable[[_render.Shown], str]]] = {
-    "html": ("text/html", _render.to_html),
-    "svg": ("image/svg+xml", _render.to_svg),
-    "json": ("application/json", _render.to_json),
+EXPORTS: Mapping[str, tuple[str, Callable[[Shown], str]]] = {
+    "html": ("text/html", Shown.to_html),
+    "svg": ("image/svg+xml", Shown.to_svg),
+    "json": ("application/json", Shown.to_json),
 }
 
 

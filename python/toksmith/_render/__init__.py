@@ -2,7 +2,7 @@
 
 `_view` decides what a token looks like (which marks, which escapes, where a cut character goes), and `_blocks` is what
 a result shows. `_terminal`, `_html` and `_svg` draw that, each for its medium; another medium is another file beside
-them; `_page` puts several results on one page of HTML. `_shown` makes them the methods of a result. `_chart` draws
+them; `_page` puts several results on one page of HTML. `_shown` is what every result is. `_chart` draws
 figures as text, `_plot` as pictures.
 """
 
@@ -10,7 +10,7 @@ from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, Tone, View
 from ._chart import bar_lines, table_lines
 from ._page import page
 from ._plot import Charted, Plot, to_chart
-from ._shown import Shown, to_html, to_json, to_notebook, to_rich, to_svg, to_text
+from ._shown import Shown
 from ._terminal import draw_tokens, merge_lines, summary, use_utf8
 from ._view import MergeView, Part, TokenView, merge_views, plain, token_parts, token_text, token_views
 
@@ -39,12 +39,6 @@ __all__ = [
     "summary",
     "table_lines",
     "to_chart",
-    "to_html",
-    "to_json",
-    "to_notebook",
-    "to_rich",
-    "to_svg",
-    "to_text",
     "token_parts",
     "token_text",
     "token_views",

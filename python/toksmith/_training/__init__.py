@@ -32,7 +32,7 @@ from ._checkpoint import Checkpoint
 from ._learn import DIGITS, SUPERWORDS, Merge, first_uncertified, learn, seed_merges
 from ._marked import MarkedOptions, train_marked
 from ._models import listed, merged
-from ._options import NO_LIMIT, Options, check, said_stop
+from ._options import NO_LIMIT, Options, Outcome, check, said_stop
 
 __all__ = ["train"]
 
@@ -220,14 +220,15 @@ def of_marked(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     return finished(run, lambda: train_marked(run.corpus, options, run.reporter))
 
 
-def finished(run: Run, work: Callable[[], tuple[Model, int, float, str]]) -> Tokenizer:
+def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
     """The tokenizer of the model that the work gives."""
     cpu_s = time.process_time()
     with run.reporter.drawn():
-        model, unique, counted_s, interrupted = work()
-    tokenizer = Tokenizer(model, run_report=report_of(run, unique, counted_s, time.process_time() - cpu_s))
-    if interrupted:
-        raise TrainingInterrupted(tokenizer, interrupted)
+        outcome = work()
+    report = report_of(run, outcome, time.process_time() - cpu_s)
+    tokenizer = Tokenizer(outcome.model, run_report=report)
+    if outcome.interrupted:
+        raise TrainingInterrupted(tokenizer, outcome.interrupted)
     return tokenizer
 
 
@@ -242,23 +243,23 @@ def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     options = Options(**given, checkpointed=run.checkpoint is not None)
     check(options)
     steps = () if options.kind == "chars" else steps_of(run.corpus, asked["pattern"], options)
-    cpu_s = time.process_time()
-    with run.reporter.drawn():
-        counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
-        counted_s = run.reporter.elapsed_s
-        model, interrupted, uncertified = built(counts, options, steps, run)
-    report = report_of(run, len(counts), counted_s, time.process_time() - cpu_s)
-    tokenizer = Tokenizer(model, run_report=report | {"first_uncertified_merge": uncertified})
-    if interrupted:
-        raise TrainingInterrupted(tokenizer, interrupted)
-    return tokenizer
+    return finished(run, lambda: train_pieces(run, options, steps))
 
 
-def report_of(run: Run, unique: int, counted_s: float, cpu_s: float) -> dict[str, Any]:
+def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:
+    """What a corpus teaches."""
+    counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
+    counted_s = run.reporter.elapsed_s
+    model, interrupted, uncertified = built(counts, options, steps, run)
+    return Outcome(model, len(counts), counted_s, interrupted, {"first_uncertified_merge": uncertified})
+
+
+def report_of(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
     """What the training took."""
-    total_s = run.reporter.elapsed_s
+    total_s, counted_s = run.reporter.elapsed_s, outcome.counted_s
     times = {"count_s": counted_s, "merge_s": total_s - counted_s, "total_s": total_s, "cpu_s": cpu_s}
-    return times | {"peak_memory_mib": peak_memory_mib(), "threads": run.threads, "unique_pieces": unique}
+    rest = {"peak_memory_mib": peak_memory_mib(), "threads": run.threads, "unique_pieces": outcome.unique}
+    return times | rest | {**outcome.more}
 
 
 def peak_memory_mib() -> float | None:

@@ -24,7 +24,7 @@ from .._progress import Reporter
 from .._special import check_special_tokens
 from ._checkpoint import Checkpoint
 from ._learn import Merge, Rules, Start, learn
-from ._options import said_stop
+from ._options import Outcome, said_stop
 
 __all__ = ["CharacterOptions", "joined_characters", "train_characters"]
 
@@ -103,8 +103,8 @@ class CharacterOptions:
 
 def train_characters(
     corpus: Corpus | PieceCounts, options: CharacterOptions, limits: Limits, threads: int, reporter: Reporter
-) -> tuple[Model, int, float, str]:
-    """The model that a corpus teaches, the number of distinct words, when they were counted, and what was interrupted."""
+) -> Outcome:
+    """What a corpus teaches."""
     counts = counted(corpus, options, limits, threads, reporter)
     counted_s = reporter.elapsed_s
     characters = [(char, count) for char, count in counts.characters() if char != BOUNDARY]
@@ -113,7 +113,7 @@ def train_characters(
     words = counts.within(alphabet)
     if options.kind == "unigram":
         model = unigram_of(counts, words, alphabet, options, (threads, reporter))
-        return model, counts.unique, counted_s, ""
+        return Outcome(model, counts.unique, counted_s)
     tokens, learned = merged_characters(words, alphabet, options, most, reporter)
     scores = -np.arange(len(tokens), dtype=np.float64)
     # Characters are made by no merge, so that their scores decide nothing; they come first, and merges keep their order.
@@ -126,7 +126,7 @@ def train_characters(
         stopped_because=said_stop(learned.stopped, options),
     )
     interrupted = "merging" if learned.stopped == "interrupted" else ""
-    return model_of(tokens, scores, options, record), counts.unique, counted_s, interrupted
+    return Outcome(model_of(tokens, scores, options, record), counts.unique, counted_s, interrupted)
 
 
 def counted(

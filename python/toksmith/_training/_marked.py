@@ -22,7 +22,7 @@ from .._progress import Reporter
 from .._tokenizer import Tokenizer
 from ._characters import CharacterOptions, covering, facts, joined_characters, learned_after
 from ._learn import Merge
-from ._options import said_stop
+from ._options import Outcome, said_stop
 
 __all__ = ["MarkedOptions", "train_marked"]
 
@@ -62,10 +62,8 @@ class MarkedOptions(CharacterOptions):
         return {"splitters": words, "decoders": (step("word_end", suffix=self.end_of_word_suffix),)}
 
 
-def train_marked(
-    corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter
-) -> tuple[Model, int, float, str]:
-    """The model that a corpus teaches, the number of distinct words, when they were counted, and what was interrupted."""
+def train_marked(corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter) -> Outcome:
+    """What a corpus teaches."""
     words, documents_, size = counted(corpus, options, reporter)
     counted_s = reporter.elapsed_s
     counts = PieceCounts.of(dict(sorted(words.items())), pattern=None)._core
@@ -83,7 +81,7 @@ def train_marked(
         stopped_because=said_stop(learned.stopped, options),
     )
     model = model_of(alphabet, symbols, learned.merges[len(given) :].tolist(), options, record)
-    return model, len(words), counted_s, "merging" if learned.stopped == "interrupted" else ""
+    return Outcome(model, len(words), counted_s, "merging" if learned.stopped == "interrupted" else "")
 
 
 def counted(

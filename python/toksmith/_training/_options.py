@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from .._errors import InvalidOption
 from .._model import Model, Step
@@ -12,7 +13,7 @@ from .._patterns import splitters
 from .._special import check_special_tokens
 from ._learn import DIGITS, SUPERWORDS, Rules, Start
 
-__all__ = ["NO_LIMIT", "Options", "check", "said_stop"]
+__all__ = ["NO_LIMIT", "Options", "Outcome", "check", "said_stop"]
 
 NO_LIMIT = 1 << 23
 BPE_ONLY = {
@@ -25,6 +26,24 @@ BPE_ONLY = {
     "superwords": 0,
     "checkpointed": False,
 }
+
+
+class Outcome(NamedTuple):
+    """What a training comes to.
+
+    Attributes:
+        model: The model, also of a training that ended early.
+        unique: How many distinct pieces it was learned from.
+        counted_s: When these were counted, in seconds since the start.
+        interrupted: The phase that Ctrl-C ended; "" if none.
+        more: What else there is to report.
+    """
+
+    model: Model
+    unique: int
+    counted_s: float
+    interrupted: str = ""
+    more: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

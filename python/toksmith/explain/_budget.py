@@ -41,7 +41,7 @@ class BudgetRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Budget:
+class Budget(_render.Shown):
     """How much of a text fits into contexts.
 
     Attributes:
@@ -77,13 +77,6 @@ class Budget:
     def __repr__(self) -> str:
         counts = {row.tokenizer: row.tokens for row in self.rows}
         return f"<Budget: {', '.join(f'{name} {tokens:,} tokens' for name, tokens in counts.items())}>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def budget(

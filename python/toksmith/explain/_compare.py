@@ -42,7 +42,7 @@ class Difference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(_render.Shown):
     """Several tokenizers on one text.
 
     Attributes:
@@ -129,13 +129,6 @@ class Comparison:
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
         return f"<Comparison of {counts}; {len(self.differences):,} differences>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:

@@ -41,7 +41,7 @@ class Event:
 
 
 @dataclass(frozen=True, repr=False)
-class History:
+class History(_render.Shown):
     """What training did with one token.
 
     Attributes:
@@ -104,13 +104,6 @@ class History:
 
     def __repr__(self) -> str:
         return f"<History of token {self.id} {token_text(self.token)}: {len(self.uses)} uses>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def history(tok: Tokenizer, id: int) -> History:

@@ -56,7 +56,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Lint:
+class Lint(_render.Shown):
     """What was found in a text.
 
     Attributes:
@@ -111,13 +111,6 @@ class Lint:
 
     def __repr__(self) -> str:
         return f"<Lint: {', '.join(found.name for found in self.findings) or 'nothing found'}>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def lint(tok: Tokenizer, text: Text) -> Lint:

@@ -41,7 +41,7 @@ class MergeStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Merges:
+class Merges(_render.Shown):
     """How one piece becomes tokens.
 
     Attributes:
@@ -116,13 +116,6 @@ class Merges:
 
     def __repr__(self) -> str:
         return f"<Merges of {token_text(self.piece)}: {len(self.steps)} steps, {len(self.ids)} ids>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def merges(tok: Tokenizer, piece: Text) -> Merges:

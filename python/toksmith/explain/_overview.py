@@ -26,7 +26,7 @@ MOST_PIECES, MOST_TREES = 6, 6
 
 
 @dataclass(frozen=True, repr=False)
-class Overview:
+class Overview(_render.Shown):
     """The views of one text, each under its heading.
 
     Attributes:
@@ -56,12 +56,6 @@ class Overview:
 
     def __repr__(self) -> str:
         return f"<Overview: {len(self.sections)} views>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_svg = _render.to_svg
 
 
 def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Overview:

@@ -44,7 +44,7 @@ class Token:
 
 
 @dataclass(frozen=True, repr=False)
-class Pieces:
+class Pieces(_render.Shown):
     """A text, cut into pieces and tokens.
 
     Attributes:
@@ -121,13 +121,6 @@ class Pieces:
 
     def __repr__(self) -> str:
         return f"<Pieces of {len(self.text):,} bytes: {len(self.ends):,} pieces, {len(self.tokens):,} tokens>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:

@@ -21,7 +21,7 @@ MOST_CONTINUATIONS = 60
 
 
 @dataclass(frozen=True, repr=False)
-class Prompt:
+class Prompt(_render.Shown):
     """A prompt, the text that it is the beginning of, and the prompt cut back to where it can go on in every way.
 
     Attributes:
@@ -101,13 +101,6 @@ class Prompt:
 
     def __repr__(self) -> str:
         return f"<Prompt of {len(self.ids):,} ids, {self.agree:,} kept by the text>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:

@@ -29,7 +29,7 @@ class Found:
 
 
 @dataclass(frozen=True, repr=False)
-class Search:
+class Search(_render.Shown):
     """What a search found.
 
     Attributes:
@@ -72,13 +72,6 @@ class Search:
 
     def __repr__(self) -> str:
         return f"<Search {self.query!r}: {self.total} found>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:

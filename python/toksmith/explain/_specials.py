@@ -32,7 +32,7 @@ class SpecialMatch:
 
 
 @dataclass(frozen=True, repr=False)
-class Specials:
+class Specials(_render.Shown):
     """One text in the three ways of treating special tokens.
 
     Attributes:
@@ -81,13 +81,6 @@ class Specials:
 
     def __repr__(self) -> str:
         return f"<Specials: {len(self.matches)} in the text>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def specials(tok: Tokenizer, text: Text) -> Specials:

@@ -20,7 +20,7 @@ DECADES = (1, 10, 100, 1000, 10_000, 100_000)
 
 
 @dataclass(frozen=True, repr=False)
-class Lengths:
+class Lengths(_render.Shown):
     """How many tokens of each length there are.
 
     Attributes:
@@ -65,17 +65,11 @@ class Lengths:
     def __repr__(self) -> str:
         return f"<Lengths of {', '.join(self.counts)}>"
 
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
     to_chart = _render.to_chart
 
 
 @dataclass(frozen=True, repr=False)
-class Ranks:
+class Ranks(_render.Shown):
     """How often each token comes in a text.
 
     Attributes:
@@ -112,12 +106,6 @@ class Ranks:
     def __repr__(self) -> str:
         return f"<Ranks of {', '.join(self.counts)}>"
 
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
     to_chart = _render.to_chart
 
 

@@ -35,7 +35,7 @@ class Node:
 
 
 @dataclass(frozen=True, repr=False)
-class Tree:
+class Tree(_render.Shown):
     """How one token comes about, and what it is used for.
 
     Attributes:
@@ -133,13 +133,6 @@ class Tree:
 
     def __repr__(self) -> str:
         return f"<Tree of token {self.id} {token_text(self.token)}: depth {self.depth}, {len(self.children)} children>"
-
-    __str__ = _render.to_text
-    __rich__ = _render.to_rich
-    _repr_html_ = _render.to_notebook
-    to_json = _render.to_json
-    to_html = _render.to_html
-    to_svg = _render.to_svg
 
 
 def tree(tok: Tokenizer, id: int) -> Tree:

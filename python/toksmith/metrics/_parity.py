@@ -40,7 +40,7 @@ class Language:
 
 
 @dataclass(frozen=True)
-class Parity:
+class Parity(_render.Shown):
     """Premiums by language, and how unequal they are.
 
     Attributes:
@@ -99,8 +99,6 @@ class Parity:
             "warnings": [*self.warnings],
         }
 
-    __str__, __rich__, _repr_html_ = _render.to_text, _render.to_rich, _render.to_notebook
-    to_json, to_html, to_svg = _render.to_json, _render.to_html, _render.to_svg
     to_chart = _render.to_chart
 
 

@@ -17,7 +17,7 @@ __all__ = ["Report", "measure", "names"]
 ARROWS = {"higher": "↑", "lower": "↓", "": ""}
 
 
-class Report(Mapping[str, float | None]):
+class Report(_render.Shown, Mapping[str, float | None]):
     """The metrics of one tokenizer on one corpus: a mapping of names to values; None is what is undefined there.
 
     Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to that of the whole, because they keep the
@@ -106,9 +106,6 @@ class Report(Mapping[str, float | None]):
             "over": row.over,
             "does_not_show": row.hides,
         }
-
-    __str__, __rich__, _repr_html_ = _render.to_text, _render.to_rich, _render.to_notebook
-    to_json, to_html, to_svg = _render.to_json, _render.to_html, _render.to_svg
 
 
 def _figure(value: float | str) -> str:
