@@ -1,6 +1,7 @@
 """The command line as its users meet it: what it prints, what it refuses, and its exit codes."""
 
 import ast
+import inspect
 import itertools
 import json
 import os
@@ -16,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 import toksmith
 from toksmith import _cli
+from toksmith._cli._training_options import CHOSEN
 
 PACKAGE = Path(_cli.__file__).parent.parent
 TEXT = (
@@ -170,6 +172,14 @@ def test_train_gives_what_the_function_gives(text: Path, tmp_path: Path) -> None
     assert toksmith.load(out) == expected
 
 
+RAIN = "It will rain today, and rain and rain. Rain tomorrow too."
+SUPERWORDS = {"superwords": 2, "superword_pattern": [r"[a-z ]+"], "merges": 9}
+CHARACTERS = {"unit": "char", "merges": 3, "character_coverage": 0.9, "byte_fallback": True}
+UNIGRAM = {"kind": "unigram", "vocab_size": 30, "dummy_prefix": False, "user_symbols": ["rain"]}
+WORDPIECE = {"kind": "wordpiece", "vocab_size": 40, "lowercase": False, "unknown_token": "[?]"}
+LIMITS = {"min_piece_count": 2, "max_piece_bytes": 9, "max_memory": 64 << 20, "merges": 3}
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -179,12 +189,31 @@ def test_train_gives_what_the_function_gives(text: Path, tmp_path: Path) -> None
             ["--unit", "char", "--alphabet", "ascii", "--merges", "5"],
             {"unit": "char", "alphabet": "ascii", "merges": 5},
         ),
+        (["--superwords", "2", "--superword-pattern", r"[a-z ]+", "--merges", "9"], SUPERWORDS),
+        (["--unit", "char", "--merges", "3", "--character-coverage", "0.9", "--byte-fallback"], CHARACTERS),
+        (["--kind", "unigram", "--vocab-size", "30", "--no-dummy-prefix", "--user-symbol", "rain"], UNIGRAM),
+        (["--kind", "wordpiece", "--vocab-size", "40", "--no-lowercase", "--unknown-token", "[?]"], WORDPIECE),
+        (["--end-of-word-suffix", "</w>", "--merges", "3"], {"end_of_word_suffix": "</w>", "merges": 3}),
+        (["--min-piece-count", "2", "--max-piece-bytes", "9", "--max-memory", "64M", "--merges", "3"], LIMITS),
     ],
 )
 def test_train_other_kinds(options: list[str], expected: dict[str, Any], tmp_path: Path) -> None:
-    result = run("train", "-o", tmp_path / "x.toksmith", *options, stdin=b"it will rain today")
+    result = run("train", "-o", tmp_path / "x.toksmith", *options, stdin=RAIN.encode())
     assert result.exit_code == 0, result.stderr
-    assert toksmith.load(tmp_path / "x.toksmith") == toksmith.train("it will rain today", **expected)
+    assert toksmith.load(tmp_path / "x.toksmith") == toksmith.train(RAIN, **expected)
+
+
+def test_every_argument_of_train_has_an_option() -> None:
+    elsewhere = {"corpus", "pattern", "base", "max_memory", "progress"}
+    assert {*CHOSEN.values()} | elsewhere == {*inspect.signature(toksmith.train).parameters}
+
+
+def test_train_on_a_field(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"body": "aaab", "text": "no"}\n{"body": "aab"}\n', encoding="utf-8")
+    result = run("train", rows, "--field", "body", "--merges", "2", "-o", tmp_path / "x.toksmith")
+    assert result.exit_code == 0, result.stderr
+    assert toksmith.load(tmp_path / "x.toksmith") == toksmith.train(["aaab", "aab"], merges=2)
 
 
 def test_train_refuses_with_one_line(text: Path, tmp_path: Path) -> None:

@@ -11,15 +11,14 @@ import typer
 
 import toksmith
 
+from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_stream
 from ._corpus import item
 from ._progress import progress_lines
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
-UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to save the counts: .parquet, or .tsv.")]
-MinCount = Annotated[int | None, typer.Option(help="Leave out pieces that occur less often.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no closing line.")]
 
 
@@ -27,37 +26,33 @@ def count_pieces(
     files: Files = None,
     *,
     output: Output,
-    pattern: Annotated[
-        list[str] | None, typer.Option(help="Split pattern: a name, a regex (again: applied in order), or none.")
-    ] = None,
-    field: Annotated[str | None, typer.Option(help="The field or column that holds the text.")] = None,
+    pattern: options.Pattern = None,
+    field: options.Field = None,
     start: Annotated[str | None, typer.Option(help="Of a shard: DOCUMENT or DOCUMENT:BYTE, where it begins.")] = None,
-    min_count: MinCount = None,
-    max_piece_bytes: Annotated[int | None, typer.Option(help="Leave out longer pieces.")] = None,
-    max_memory: Annotated[
-        str | None, typer.Option(help="Bytes of memory for the table (512M, 4G); more on disk.")
-    ] = None,
-    spill_to: Annotated[Path | None, typer.Option(help="The folder for what goes to disk.")] = None,
-    errors: Annotated[str | None, typer.Option(help="Files and rows that cannot be read: stop or skip.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads to count with; none: all cores.")] = None,
+    min_count: options.MinPieceCount = None,
+    max_piece_bytes: options.MaxPieceBytes = None,
+    max_memory: options.MaxMemory = None,
+    spill_to: options.SpillTo = None,
+    errors: options.Errors = None,
+    threads: options.Threads = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Count the distinct pieces of text files (.txt, .jsonl, .parquet; .gz, .zst), for train --from-counts."""
-    options = given(min_count=min_count, max_piece_bytes=max_piece_bytes, spill_to=spill_to, errors=errors)
-    options |= given(threads=threads, start=None if start is None else position(start))
-    options |= given(max_memory=None if max_memory is None else bytes_of(max_memory)) | given_pattern(pattern)
+    asked = given(min_count=min_count, max_piece_bytes=max_piece_bytes, spill_to=spill_to, errors=errors)
+    asked |= given(threads=threads, start=None if start is None else position(start))
+    asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory)) | given_pattern(pattern)
     if quiet or not sys.stderr.isatty():
-        options["progress"] = False if quiet else progress_lines()
+        asked["progress"] = False if quiet else progress_lines()
     corpus = [stdin_stream() if name == STDIN else item(name, field) for name in files or [STDIN]]
-    saved(toksmith.count_pieces(corpus, **options), output, as_json=as_json, quiet=quiet)
+    saved(toksmith.count_pieces(corpus, **asked), output, as_json=as_json, quiet=quiet)
 
 
 def merge_counts(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of counts.")],
     *,
     output: Output,
-    min_count: MinCount = None,
+    min_count: options.MinPieceCount = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -92,11 +87,3 @@ def position(text: str) -> tuple[int, int]:
     if not all(part.isascii() and part.isdigit() for part in (document, byte or "0")):
         raise typer.BadParameter(f"{text!r} is not DOCUMENT or DOCUMENT:BYTE", param_hint="--start")
     return int(document), int(byte or 0)
-
-
-def bytes_of(text: str) -> int:
-    """The bytes that a size such as 512M stands for."""
-    digits, unit = (text[:-1], UNITS[text[-1:].upper()]) if text[-1:].upper() in UNITS else (text, 1)
-    if not (digits.isascii() and digits.isdigit()):
-        raise typer.BadParameter(f"{text!r} is no size such as 512M or 4G", param_hint="--max-memory")
-    return int(digits) * unit

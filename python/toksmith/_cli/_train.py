@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,9 @@ import typer
 import toksmith
 from toksmith import _render
 
+from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_bytes, token_json
+from ._corpus import item
 from ._counts import loaded_counts
 from ._progress import progress_lines
 from ._run import tell
@@ -22,43 +24,42 @@ from ._sweep import print_sweep, sweep_sizes
 
 __all__ = ["train"]
 
-Whole = Annotated[
-    bool, typer.Option("--whole-characters", help="No token holds a part of a character and something beside it.")
-]
-Kept = Annotated[
-    Path | None, typer.Option(help="Keep the merges here while training; go on from those that are there.")
-]
-
 
 def train(
     files: Files = None,
     *,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the tokenizer.")] = None,
-    vocab_size: Annotated[int | None, typer.Option(help="Stop at this size, special tokens included.")] = None,
-    merges: Annotated[
-        int | None, typer.Option(help="Stop after so many merges. Neither: until no pair repeats.")
-    ] = None,
-    kind: Annotated[str | None, typer.Option(help="bpe, unigram, chars or words.")] = None,
-    unit: Annotated[str | None, typer.Option(help="What merging starts from: byte or char.")] = None,
-    alphabet: Annotated[
-        str | None, typer.Option(help="For --unit char: ascii. For bytes: gpt2, their order there.")
-    ] = None,
-    pattern: Annotated[
-        list[str] | None, typer.Option(help="Split pattern: a name, a regex (again: applied in order), or none.")
-    ] = None,
-    special: Annotated[list[str] | None, typer.Option(help="A special token; may be given again.")] = None,
-    ties: Annotated[str | None, typer.Option(help="Equal counts: lowest_ids or first_seen.")] = None,
-    min_count: Annotated[int | None, typer.Option(help="Least count of a pair that is merged.")] = None,
-    max_token_bytes: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
-    digits: Annotated[
-        str | None, typer.Option(help="Groups of digits: none, 1, 3 or 3_right (from the right).")
-    ] = None,
-    whole_characters: Whole = False,
-    seed_token: Annotated[list[str] | None, typer.Option(help="A token to make first; may be given again.")] = None,
-    superwords: Annotated[int | None, typer.Option(help="Merges of a second phase, across words.")] = None,
-    base: Annotated[str | None, typer.Option(help="A tokenizer, by file or name, to continue.")] = None,
-    checkpoint: Kept = None,
-    threads: Annotated[int | None, typer.Option(help="Threads to count with; none: all cores.")] = None,
+    vocab_size: options.VocabSize = None,
+    merges: options.MostMerges = None,
+    kind: options.Kind = None,
+    unit: options.Unit = None,
+    alphabet: options.Alphabet = None,
+    pattern: options.Pattern = None,
+    special: options.Special = None,
+    ties: options.Ties = None,
+    min_count: options.MinCount = None,
+    max_token_bytes: options.MaxTokenBytes = None,
+    digits: options.Digits = None,
+    whole_characters: options.WholeCharacters = None,
+    seed_token: options.SeedToken = None,
+    superwords: options.Superwords = None,
+    superword_pattern: options.SuperwordPattern = None,
+    base: options.Base = None,
+    character_coverage: options.CharacterCoverage = None,
+    byte_fallback: options.ByteFallback = None,
+    dummy_prefix: options.DummyPrefix = None,
+    user_symbol: options.UserSymbol = None,
+    unknown_token: options.UnknownToken = None,
+    end_of_word_suffix: options.EndOfWordSuffix = None,
+    lowercase: options.Lowercase = None,
+    field: options.Field = None,
+    min_piece_count: options.MinPieceCount = None,
+    max_piece_bytes: options.MaxPieceBytes = None,
+    max_memory: options.MaxMemory = None,
+    spill_to: options.SpillTo = None,
+    errors: options.Errors = None,
+    checkpoint: options.Checkpoint = None,
+    threads: options.Threads = None,
     from_counts: Annotated[
         list[Path] | None, typer.Option(help="Train on counts (see count-pieces) and no text; may be given again.")
     ] = None,
@@ -69,28 +70,34 @@ def train(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no closing line.")] = False,
 ) -> None:
     """Train a tokenizer on text files (each one document; .jsonl: one for each row), or on stdin."""
+    asked = dict(locals())
     sizes = sweep_sizes(sweep, held_out, files, {"--vocab-size": vocab_size, "--merges": merges, "--kind": kind})
-    if sizes:
-        vocab_size = sizes[-1]
     if output is None and not (show_merges or as_json or sizes):
         raise typer.BadParameter("say where to save the tokenizer, or ask for --show-merges or --json", param_hint="-o")
     check_target(output)
-    if vocab_size is None and merges is None and min_count is None and kind in (None, "bpe"):
-        min_count = 2  # until no pair repeats
-    options = given(vocab_size=vocab_size, merges=merges, kind=kind, unit=unit, alphabet=alphabet, ties=ties)
-    options |= given(min_count=min_count, max_token_bytes=max_token_bytes, threads=threads, special_tokens=special)
-    options |= given(digits=digits, whole_characters=whole_characters or None, seed_tokens=seed_token)
-    options |= given(superwords=superwords, base=base and toksmith.load(base), checkpoint=checkpoint)
-    options |= given_pattern(pattern)
-    if quiet or not sys.stderr.isatty():
-        options["progress"] = False if quiet else progress_lines()
-    tok = trained(corpus_of(files, from_counts), output, options)
+    tok = trained(corpus_of(files, from_counts, field), output, arguments(asked, sizes))
     if held_out is not None:
         print_sweep(tok, sizes, held_out, as_json=as_json)
     elif as_json:
         print_json(training_facts(tok, merges=show_merges))
     else:
         say(tok, output, show_merges=show_merges, quiet=quiet)
+
+
+def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+    """The arguments of `toksmith.train` that the options stand for."""
+    found = given(**{name: asked[option] for option, name in options.CHOSEN.items()})
+    if sizes:
+        found["vocab_size"] = sizes[-1]
+    if not found.keys() & {"vocab_size", "merges", "min_count"} and asked["kind"] in (None, "bpe"):
+        found["min_count"] = 2  # until no pair repeats
+    if asked["base"] is not None:
+        found["base"] = toksmith.load(asked["base"])
+    if asked["max_memory"] is not None:
+        found["max_memory"] = options.bytes_of(asked["max_memory"])
+    if asked["quiet"] or not sys.stderr.isatty():
+        found["progress"] = False if asked["quiet"] else progress_lines()
+    return found | given_pattern(asked["pattern"])
 
 
 def say(tok: toksmith.Tokenizer, output: Path | None, *, show_merges: bool, quiet: bool) -> None:
@@ -115,19 +122,19 @@ def check_target(output: Path | None) -> None:
         raise toksmith.FormatError(str(output), None, f"the name does not say the format; expected one of {names}")
 
 
-def corpus_of(files: Sequence[str] | None, from_counts: Sequence[Path] | None) -> Any:
+def corpus_of(files: Sequence[str] | None, from_counts: Sequence[Path] | None, field: str | None) -> Any:
     """What is trained on: files, or the counts of files."""
     if not from_counts:
-        return [stdin_bytes() if name == STDIN else Path(name) for name in files or [STDIN]]
+        return [stdin_bytes() if name == STDIN else item(name, field) for name in files or [STDIN]]
     if files:
         raise typer.BadParameter("the counts are what is trained on; name no text files", param_hint="--from-counts")
     return loaded_counts(from_counts)
 
 
-def trained(corpus: Any, output: Path | None, options: dict[str, Any]) -> toksmith.Tokenizer:
+def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
     """The tokenizer that training gives, saved as `output`; what Ctrl-C cut short is saved beside it."""
     try:
-        tok = toksmith.train(corpus, **options)
+        tok = toksmith.train(corpus, **asked)
     except toksmith.TrainingInterrupted as stopped:
         if stopped.tokenizer is None:
             raise
