@@ -14,6 +14,7 @@ import pytest
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, ModelError, Tokenizer
+from toksmith._model import Step
 
 CASES = 1000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60
 HINDI = 2000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 150
@@ -69,6 +70,60 @@ def test_extended_tokenizers_keep_the_ids_of_texts_without_a_new_pair_and_reach_
                 assert before == after
                 kept += 1
     assert kept > CASES
+
+
+def character_model(random: Random) -> Tokenizer:
+    """A model of characters, with scores or with merges, with words or without, or one of words with marks at their ends."""
+    texts = [drawn_text(random) for _ in range(5)]
+    kind = random.randrange(3)
+    if kind == 0:
+        return toksmith.train(texts, merges=random.randrange(8), end_of_word_suffix="</w>", character_coverage=1.0)
+    words: dict[str, Any] = {} if random.random() < 0.5 else {"pattern": None}
+    coverage, symbols = random.choice([0.8, 1.0]), ["bc"] if random.random() < 0.5 else []
+    options = {"byte_fallback": random.random() < 0.5, "user_symbols": symbols, "character_coverage": coverage}
+    return toksmith.train(texts, unit="char", merges=random.randrange(8), **options, **words)
+
+
+def test_models_of_characters_are_extended() -> None:
+    random = Random(9)
+    kept = 0
+    for _ in range(CASES):
+        tok, corpus = character_model(random), [drawn_text(random) for _ in range(4)]
+        try:
+            more, map = toksmith.extend(tok, corpus, random.randrange(1, 6), min_count=random.choice([1, 2]))
+        except CorpusError:
+            continue
+        whole = {more.token_bytes(id) for id in range(tok.vocab_size, more.vocab_size)}
+        assert all(map.sources[id] for id in range(more.vocab_size))
+        for text in [*corpus, *(drawn_text(random) for _ in range(4))]:
+            before, after = tok.encode(text, special="text"), more.encode(text, special="text")
+            assert more.decode(after) == tok.decode(before)
+            if keeps(tok, before, whole):
+                assert before == after
+                kept += 1
+        used = {id for text in corpus for id in more.encode(text, special="text") if id >= tok.vocab_size}
+        assert used or all(keeps(tok, tok.encode(text, special="text"), whole) for text in corpus)
+    assert kept > CASES
+
+
+def test_an_extended_model_of_sentencepiece_is_one(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
+    sentencepiece: Any = pytest.importorskip("sentencepiece", reason="lacks sentencepiece")
+    with gzip.open(corpora_dir / "hindi.jsonl.gz", "rt", encoding="utf-8") as lines:
+        hindi = [json.loads(line)["text"] for line in itertools.islice(lines, 60)]
+    tok = toksmith.load(vocab_dir / "mistral_v1.model")
+    more, _ = toksmith.extend(tok, hindi[:50], 200)
+    more.save(tmp_path / "more.model", format="sentencepiece")
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "more.model"))
+    assert sum(map(len, more.encode_batch(hindi[50:]))) < 0.95 * sum(map(len, tok.encode_batch(hindi[50:])))
+    for text in hindi:
+        assert more.encode(text, special="text") == theirs.encode(text)
+
+
+def test_normalized_texts_are_extended() -> None:
+    plain = toksmith.train("e\u0301", merges=0, pattern="gpt2")
+    tok = Tokenizer(replace(plain.model, normalizers=(Step("nfc"),)))
+    more, _ = toksmith.extend(tok, ["cafe\u0301", "caf\u00e9"], 4)
+    assert more.encode("cafe\u0301") == more.encode("caf\u00e9") == [259]
 
 
 def test_continued_training_is_training() -> None:
