@@ -14,7 +14,7 @@ import pytest
 
 import toksmith
 from toksmith import FormatError, InvalidOption, Tokenizer, UnknownName, _formats
-from toksmith._formats import _files
+from toksmith import _files
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="lacks POSIX permissions and pipes")
 

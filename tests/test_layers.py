@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
     ("errors", "_core"),
-    ("model", "progress", "results", "sample", "special", "stream", "text_files", "threads"),
+    ("files", "model", "progress", "results", "sample", "special", "stream", "text_files", "threads"),
     ("boundaries", "fit", "patterns", "formats", "corpus", "render", "post", "steps"),
     ("tokenizer", "encodings", "counts"),
     ("training", "sweep", "surgery", "load"),

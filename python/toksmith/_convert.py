@@ -16,9 +16,11 @@ from typing import Any
 
 from . import _formats
 from ._corpus import Corpus, documents
-from ._formats import UNSET, Format, PatternArgument
+from ._files import shown
+from ._formats import Format
 from ._load import load
 from ._model import Model
+from ._patterns import UNSET, PatternArgument
 from ._sample import SAMPLE
 from ._tokenizer import Tokenizer
 
@@ -48,7 +50,7 @@ class Difference:
     found: tuple[tuple[int, bytes], ...]
 
     def __str__(self) -> str:
-        rows = (" | ".join(shown(token) for _, token in row) for row in (self.expected, self.found))
+        rows = (" | ".join(seen(token) for _, token in row) for row in (self.expected, self.found))
         expected, found = rows
         return f"document {self.document}, id {self.place}: {expected}\n  became {found}\n  in {self.text!r}"
 
@@ -172,7 +174,7 @@ def convert(
     count, difference = compared(tok, back, SAMPLE if verify is None else documents(verify), run)
     if difference is None:
         difference = special_difference(tok, back, count)
-    return ConversionReport(name, _formats.shown(target), found, row.name, lost, count, difference, run.result(count))
+    return ConversionReport(name, shown(target), found, row.name, lost, count, difference, run.result(count))
 
 
 def opened(
@@ -186,7 +188,7 @@ def opened(
         _formats.refuse_arguments("the tokenizer", pattern, special_tokens, format)
         return source, repr(source), None
     tok = load(source, format=format, pattern=pattern, special_tokens=special_tokens)
-    return tok, _formats.shown(source), format or _formats.format_of(source)
+    return tok, shown(source), format or _formats.format_of(source)
 
 
 def arguments_of(model: Model, row: Format) -> dict[str, Any]:
@@ -317,7 +319,7 @@ def token_of(tok: Tokenizer, id: int) -> bytes:
         return b"<id %d>" % id
 
 
-def shown(token: bytes) -> str:
+def seen(token: bytes) -> str:
     """A token for people."""
     return repr(token.decode("utf-8", "backslashreplace"))
 

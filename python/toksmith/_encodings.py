@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from . import _formats
 from ._errors import DownloadError, FormatError
+from ._files import write_file
 from ._model import AddedToken, Model
 from ._patterns import splitters
 
@@ -184,7 +185,7 @@ def downloaded(row: Published) -> tuple[str, bytes]:
         raise failure(f"the downloaded file is not the published one (its sha256 is {digest}, {len(data)} bytes)")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _formats.write_file(target, data)
+        write_file(target, data)
     except (OSError, FormatError) as error:
         LOG.warning("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
     return str(target), data

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from . import _formats
 from ._encodings import encodings, published
 from ._errors import FormatError, InvalidOption, UnknownName
-from ._formats import UNSET, PatternArgument, refuse_arguments
+from ._files import shown
+from ._formats import refuse_arguments
+from ._patterns import UNSET, PatternArgument
 from ._tokenizer import Tokenizer
 
 __all__ = ["load"]
@@ -62,4 +64,4 @@ def load(
         if pattern is not UNSET:
             raise
         # The regex at fault is the file's and not the caller's.
-        raise FormatError(_formats.shown(source), None, str(error)) from error
+        raise FormatError(shown(source), None, str(error)) from error

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import Final
 
 from . import _core
 from ._errors import InvalidOption, UnknownName
 from ._model import Step, regex_split
 
-__all__ = ["Pattern", "patterns", "splitters"]
+__all__ = ["UNSET", "Pattern", "PatternArgument", "Unset", "patterns", "splitters"]
+
+
+class Unset(enum.Enum):
+    """The type of `UNSET`: "this argument was not given", where None has a meaning of its own."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+PatternArgument = str | Sequence[str] | None | Unset
 
 
 @dataclass(frozen=True)

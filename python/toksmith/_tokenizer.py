@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core, _formats
+from . import _boundaries, _core
 from ._errors import InvalidOption, ModelError, NotInVocabulary, UnknownId
 from ._model import Model
 from ._post import PLAIN, template_of
@@ -513,6 +513,8 @@ class Tokenizer:
             CannotRepresent: The format has no room for a field that is not in `allow_loss`.
             FormatError: The file cannot be written.
         """
+        from . import _formats  # when asked for: who trains and encodes does without all that reads files
+
         _formats.write(self.model, path, format=format, allow_loss=allow_loss)
 
     def __eq__(self, other: object) -> bool:

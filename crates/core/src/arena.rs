@@ -1,6 +1,6 @@
 //! Distinct pieces one after another: bytes once, counts, and first positions where they are known.
 
-use crate::tally::{Table, Tally};
+use crate::tally::{Table, Tally, in_one_word};
 
 /// Pieces and their tallies.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -17,14 +17,20 @@ impl Arena {
     /// The pieces of a table, in no order.
     #[must_use]
     pub fn of(table: &Table) -> Self {
-        let mut arena = Self { ends: Vec::with_capacity(table.unique()), ..Self::default() };
-        arena.tallies.reserve_exact(table.unique());
+        let mut arena = Self::default();
+        arena.reserve(table.unique());
         let taken = table.each(|piece, tally| {
             arena.push(piece, tally);
             Ok(())
         });
         debug_assert!(taken.is_ok());
         arena
+    }
+
+    /// Makes room for so many pieces.
+    pub fn reserve(&mut self, pieces: usize) {
+        self.ends.reserve_exact(pieces);
+        self.tallies.reserve_exact(pieces);
     }
 
     /// Appends a piece.
@@ -83,12 +89,22 @@ impl Arena {
         if self.tallies.is_sorted_by_key(|tally| tally.first) {
             return self;
         }
-        let mut keys: Vec<_> = self.tallies.iter().zip(0u32..).map(|(tally, number)| (tally.first, number)).collect();
-        keys.sort_unstable();
+        let firsts = self.tallies.iter().map(|tally| tally.first);
+        // One word is sorted faster than two.
+        let in_one: Option<Vec<u64>> = firsts.clone().map(in_one_word).collect();
+        match in_one {
+            Some(words) => self.in_order(words),
+            None => self.in_order(firsts),
+        }
+    }
+
+    /// The same pieces in the order of their keys.
+    fn in_order<K: Ord>(&self, keys: impl IntoIterator<Item = K>) -> Self {
+        let mut numbered: Vec<_> = keys.into_iter().zip(0u32..).collect();
+        numbered.sort_unstable();
         let mut sorted = Self { bytes: Vec::with_capacity(self.bytes.len()), ..Self::default() };
-        sorted.ends.reserve_exact(self.len());
-        sorted.tallies.reserve_exact(self.len());
-        for (_, number) in keys {
+        sorted.reserve(self.len());
+        for (_, number) in numbered {
             sorted.push(self.piece(number as usize), self.tallies[number as usize]);
         }
         sorted

@@ -183,7 +183,8 @@ impl Counter {
         Ok(())
     }
 
-    /// Counts the documents in the rows of a block, which has whole lines only. A row that is skipped has a number too.
+    /// Counts the documents in the rows of a block, which has whole lines only, and says how many lines. A row that is
+    /// skipped has a number too.
     ///
     /// # Errors
     /// Those of [`Self::add`] and of `resolve`, of the first row that has one.
@@ -193,7 +194,7 @@ impl Counter {
         resolve: &Resolve<'_>,
         threads: usize,
         stop: &Stop,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let rows: Vec<_> = rows::lines(block).collect();
         let next = self.next;
         self.each(rows.len(), usable(threads, block.len()), |row, work| {
@@ -218,7 +219,7 @@ impl Counter {
         if !rows.is_empty() {
             self.next = (next.0 + rows.len() as u64, 0);
         }
-        Ok(())
+        Ok(memchr::memchr_iter(b'\n', block).count())
     }
 
     /// The parts of a document, each with its position.
@@ -315,6 +316,16 @@ impl Counter {
         let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut runs = self.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (mut arena, mut rare) = (Arena::default(), Dropping::default());
+        let mut all = None;
+        if runs.count == 0 {
+            let table = together(tables, threads, stop)?;
+            arena.reserve(table.unique());
+            all = Some(table);
+        } else {
+            for table in tables {
+                runs.push(Run::write(&Arena::of(&table), &self.limits.folder)?, stop)?;
+            }
+        }
         let mut keep = |piece: &[u8], tally: Tally| {
             if tally.count >= min_count {
                 arena.push(piece, tally);
@@ -323,13 +334,9 @@ impl Counter {
             }
             Ok(())
         };
-        if runs.count == 0 {
-            together(tables, threads, stop)?.each(keep)?;
-        } else {
-            for table in tables {
-                runs.push(Run::write(&Arena::of(&table), &self.limits.folder)?, stop)?;
-            }
-            runs.merge(stop, &mut keep)?;
+        match all {
+            Some(table) => table.each_by_position(keep)?,
+            None => runs.merge(stop, &mut keep)?,
         }
         Ok((arena.by_position(), rare.done()))
     }

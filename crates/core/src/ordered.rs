@@ -3,8 +3,9 @@
 //! The caller's thread takes the results, because it alone may do with them what has to be done; between two jobs of its
 //! own, or when there is nothing else to do. It also looks up now and then, and so may not take a job that is heavy.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::error::Result;
@@ -25,19 +26,32 @@ pub struct Plan<'a> {
     pub stop: &'a Stop,
 }
 
-/// Which job is next.
+/// Which jobs are next.
 struct Course<'a> {
     plan: &'a Plan<'a>,
-    next: AtomicUsize,
+    /// Before which all jobs that are not heavy were taken, and before which all heavy ones.
+    next: Mutex<[usize; 2]>,
     ended: AtomicBool,
 }
 
 impl Course<'_> {
-    /// The next job, if there is one, and if it is not heavy or `any` may be taken.
+    /// The first job that nobody took, if there is one; heavy ones are passed over unless `any` may be taken.
     fn take(&self, any: bool) -> Option<usize> {
-        let takes = |job| (job < self.plan.jobs && (any || !(self.plan.heavy)(job))).then_some(job + 1);
-        let ended = self.ended.load(Ordering::Relaxed);
-        (!ended).then(|| self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, takes).ok()).flatten()
+        if self.ended.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        for (kind, next) in next.iter_mut().enumerate() {
+            while *next < self.plan.jobs && usize::from((self.plan.heavy)(*next)) != kind {
+                *next += 1;
+            }
+        }
+        let kind = usize::from(any && next[1] < next[0]);
+        let first = &mut next[kind];
+        (*first < self.plan.jobs).then(|| {
+            *first += 1;
+            *first - 1
+        })
     }
 }
 
@@ -122,7 +136,7 @@ pub fn in_order<T: Send>(
     work: impl Fn(&mut Jobs<'_, T>) + Sync,
     sink: impl FnMut(Vec<T>) -> Result<()>,
 ) -> Result<()> {
-    let course = Course { plan, next: AtomicUsize::new(0), ended: AtomicBool::new(false) };
+    let course = Course { plan, next: Mutex::default(), ended: AtomicBool::new(false) };
     let results = (0..plan.jobs).map(|_| None).collect();
     let mut order = Order { plan, results, first: 0, sink, outcome: Ok(()) };
     let threads = plan.threads.clamp(1, plan.jobs.max(1));
@@ -163,6 +177,8 @@ pub fn in_order<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
     use crate::error::Error;
 
@@ -184,6 +200,22 @@ mod tests {
                 assert!(all.len() == 1000 && all.iter().enumerate().all(|(job, &square)| square == job * job));
             }
         }
+    }
+
+    #[test]
+    fn a_heavy_job_keeps_the_callers_thread_from_no_other() {
+        let (caller, done) = (std::thread::current().id(), AtomicUsize::new(0));
+        let work = |job: usize| {
+            let own = std::thread::current().id() == caller;
+            assert!(!own || job != 1);
+            // Nothing but the caller can do the others while the heavy one waits for them.
+            while job == 1 && done.load(Ordering::Relaxed) < 998 {
+                std::thread::yield_now();
+            }
+            done.fetch_add(usize::from(own), Ordering::Relaxed);
+            Ok(job)
+        };
+        in_order(&plan(2, &|job| job == 1, &Stop::default()), |jobs| jobs.each(work), |_| Ok(())).unwrap();
     }
 
     #[test]

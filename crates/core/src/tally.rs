@@ -126,7 +126,7 @@ impl<const K: usize> Keyed<K> {
         loop {
             let mut waiting = [(0, [[0; K]; 2]); AHEAD];
             let mut count = 0;
-            while self.used + AHEAD > self.slots.len() / 2 {
+            while (self.used + AHEAD) * 4 > self.slots.len() * 3 {
                 self.grow(seeds);
             }
             for (room, slot) in waiting.iter_mut().zip(&mut entries) {
@@ -143,18 +143,38 @@ impl<const K: usize> Keyed<K> {
         }
     }
 
-    fn each(&self, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-        for [key, words] in self.slots.iter().filter(|slot| slot[0][K - 1] != 0) {
-            let mut bytes = [[0; 8]; K];
-            for (bytes, word) in bytes.iter_mut().zip(key) {
-                *bytes = word.to_le_bytes();
-            }
-            let bytes = bytes.as_flattened();
-            let tally = Tally { count: words[0], first: far.unpack(words[1]) };
-            each(&bytes[..usize::from(bytes[8 * K - 1])], tally)?;
-        }
-        Ok(())
+    /// The slots that hold a piece, and where each piece stands first.
+    fn firsts<'k>(&'k self, far: &'k Far) -> impl Iterator<Item = (usize, (u64, u64))> + 'k {
+        let used = self.slots.iter().enumerate().filter(|(_, slot)| slot[0][K - 1] != 0);
+        used.map(|(at, slot)| (at, far.unpack(slot[1][1])))
     }
+
+    fn each(&self, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+        let mut used = (0..self.slots.len()).filter(|&at| self.slots[at][0][K - 1] != 0);
+        used.try_for_each(|at| self.at(at, far, each))
+    }
+
+    /// Calls `each` with the piece in a slot.
+    #[inline]
+    fn at(&self, at: usize, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+        let [key, words] = &self.slots[at];
+        let mut bytes = [[0; 8]; K];
+        for (bytes, word) in bytes.iter_mut().zip(key) {
+            *bytes = word.to_le_bytes();
+        }
+        let bytes = bytes.as_flattened();
+        each(&bytes[..usize::from(bytes[8 * K - 1])], Tally { count: words[0], first: far.unpack(words[1]) })
+    }
+}
+
+const BYTE_BITS: u32 = 27;
+const FAR: u64 = 1 << 63;
+
+/// A position in one word, in the order of positions and below 2^63; None if it does not fit.
+#[inline]
+#[must_use]
+pub fn in_one_word((document, byte): (u64, u64)) -> Option<u64> {
+    (document < FAR >> BYTE_BITS && byte < 1 << BYTE_BITS).then_some(document << BYTE_BITS | byte)
 }
 
 /// First positions in one word: most fit, the others are kept here and the word names them.
@@ -162,23 +182,19 @@ impl<const K: usize> Keyed<K> {
 struct Far(Vec<(u64, u64)>);
 
 impl Far {
-    const BYTE_BITS: u32 = 27;
-    const FAR: u64 = 1 << 63;
-
-    fn pack(&mut self, (document, byte): (u64, u64)) -> u64 {
-        if document < Self::FAR >> Self::BYTE_BITS && byte < 1 << Self::BYTE_BITS {
-            return document << Self::BYTE_BITS | byte;
-        }
-        self.0.push((document, byte));
-        Self::FAR | (self.0.len() as u64 - 1)
+    fn pack(&mut self, position: (u64, u64)) -> u64 {
+        in_one_word(position).unwrap_or_else(|| {
+            self.0.push(position);
+            FAR | (self.0.len() as u64 - 1)
+        })
     }
 
     #[inline]
     fn unpack(&self, word: u64) -> (u64, u64) {
-        if word & Self::FAR == 0 {
-            return (word >> Self::BYTE_BITS, word & ((1 << Self::BYTE_BITS) - 1));
+        if word & FAR == 0 {
+            return (word >> BYTE_BITS, word & ((1 << BYTE_BITS) - 1));
         }
-        self.0[(word & !Self::FAR) as usize]
+        self.0[(word & !FAR) as usize]
     }
 }
 
@@ -304,6 +320,47 @@ impl Table {
         self.short.each(&self.far, &mut each)?;
         self.wide.each(&self.far, &mut each)?;
         self.long.iter().try_for_each(|long| each(&self.bytes[long.start..][..long.len], long.tally))
+    }
+
+    /// The same in the order of first positions.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn each_by_position(&self, each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+        let fits = |long: &Long| in_one_word(long.tally.first).is_some();
+        // One word is sorted faster than two.
+        if self.far.0.is_empty() && self.long.iter().all(fits) {
+            self.sorted(|first| in_one_word(first).unwrap_or(FAR), each)
+        } else {
+            self.sorted(|first| first, each)
+        }
+    }
+
+    fn sorted<K: Ord>(
+        &self,
+        key: impl Fn((u64, u64)) -> K,
+        mut each: impl FnMut(&[u8], Tally) -> Result<()>,
+    ) -> Result<()> {
+        let longs: Vec<_> = self.long.iter().collect();
+        let (short, wide) = (self.short.slots.len(), self.wide.slots.len());
+        let firsts = (self.short.firsts(&self.far))
+            .chain(self.wide.firsts(&self.far).map(|(at, first)| (short + at, first)))
+            .chain(longs.iter().zip(short + wide..).map(|(long, at)| (at, long.tally.first)));
+        let mut places: Vec<(K, u32)> = Vec::with_capacity(self.unique());
+        places.extend(firsts.map(|(at, first)| (key(first), at as u32)));
+        places.sort_unstable();
+        for (_, at) in places {
+            let at = at as usize;
+            if at < short {
+                self.short.at(at, &self.far, &mut each)?;
+            } else if at < short + wide {
+                self.wide.at(at - short, &self.far, &mut each)?;
+            } else {
+                let long = longs[at - short - wide];
+                each(&self.bytes[long.start..][..long.len], long.tally)?;
+            }
+        }
+        Ok(())
     }
 
     /// Forgets everything, and keeps the memory of its slots.

@@ -126,7 +126,7 @@ impl Counter {
     }
 
     /// `resolve` gets the number of the line in the block and the bytes of each row that is not understood, and gives its
-    /// text or None.
+    /// text or None. Gives the number of lines.
     fn add_rows(
         &self,
         py: Python<'_>,
@@ -134,7 +134,7 @@ impl Counter {
         field: &str,
         resolve: &Bound<'_, PyAny>,
         threads: usize,
-    ) -> PyResult<()> {
+    ) -> PyResult<usize> {
         let resolve = resolve.clone().unbind();
         let problems = Mutex::new(Vec::new());
         let ask = |row: usize, line: &[u8]| {

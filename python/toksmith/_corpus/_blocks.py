@@ -64,25 +64,33 @@ class Texts:
         counter.add(self.texts, threads)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Whole lines of a `.jsonl` file, of which `first` is the number of the first."""
+@dataclass
+class Lines:
+    """A `.jsonl` file, and the number of its next line that is counted."""
 
     file: File
-    first: int
+    next: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Whole lines of a `.jsonl` file, which come after those that were counted before."""
+
+    of: Lines
     lines: bytes
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
         """Counts the block. What the core does not understand is read here."""
+        file = self.of.file
 
         def read(line: int, row: bytes) -> str | None:
             try:
-                return row_text(row, self.file.path, self.first + line, self.file.field)
+                return row_text(row, file.path, self.of.next + line, file.field)
             except CorpusError as problem:
                 skipped.says(problem)
                 return None
 
-        counter.add_rows(self.lines, self.file.field, read, threads)
+        self.of.next += counter.add_rows(self.lines, file.field, read, threads)
 
 
 @dataclass(frozen=True)
@@ -213,17 +221,15 @@ def in_stream(stream: BinaryIO) -> Iterator[Block]:
 
 def in_lines(file: File, skip: bool) -> Iterator[Block]:
     """The rows of a `.jsonl` file."""
-    first, held = 0, []
+    lines, held = Lines(file), []
     with readable(file.path), opened(file.path) as stream:
         while data := stream.read(BLOCK_BYTES):
             end = data.rfind(b"\n") + 1
-            held.append(data[:end] if end else data)
+            held.append(memoryview(data)[: end or None])
             if end:
-                lines = b"".join(held)
-                yield Rows(file, first, lines)
-                first += lines.count(b"\n")
-                held = [data[end:]]
-    yield Rows(file, first, b"".join(held))
+                yield Rows(lines, b"".join(held))
+                held = [memoryview(data[end:])]
+    yield Rows(lines, b"".join(held))
 
 
 def in_columns(file: File, skip: bool) -> Iterator[Block]:

@@ -19,8 +19,7 @@ from .. import _core
 from .._corpus import Corpus
 from .._corpus._blocks import Skipped, blocks
 from .._errors import InvalidOption
-from .._formats import UNSET, PatternArgument
-from .._patterns import splitters
+from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
 from ._files import Facts, read_counts, write_counts

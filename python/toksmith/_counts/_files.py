@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from .._corpus._parquet import flat, pyarrow
 from .._errors import CorpusError, FormatError, InvalidOption
-from .._formats import shown, write_file
+from .._files import shown, write_file
 
 __all__ = ["Facts", "read_counts", "write_counts"]
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
 from .._errors import CannotRepresent, FormatError, UnknownName
+from .._files import make_folder, read_file, shown, write_file
 from .._model import Model
+from .._patterns import UNSET, PatternArgument
 from . import (
     _gguf,
     _gpt2,
@@ -28,9 +30,8 @@ from . import (
     _tokenizer_json,
     _vocab_txt,
 )
-from ._arguments import UNSET, PatternArgument, Unset, check_losses, refuse_arguments
+from ._arguments import check_losses, refuse_arguments
 from ._byte_characters import spelt
-from ._files import make_folder, read_file, shown, write_file
 from ._parts import Part, places
 from ._peers import NotComparable
 from ._peers import opened as opened_by_peer
@@ -38,24 +39,18 @@ from ._tiktoken import ranks
 
 __all__ = [
     "FORMATS",
-    "UNSET",
     "Format",
     "NotComparable",
-    "PatternArgument",
-    "Unset",
     "format_of",
     "formats",
     "lost_fields",
-    "make_folder",
     "opened_by_peer",
     "ranks",
     "read",
     "refuse_arguments",
-    "shown",
     "spelt",
     "target_format",
     "write",
-    "write_file",
     "written_files",
 ]
 

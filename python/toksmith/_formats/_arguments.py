@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import CannotRepresent, InvalidOption
 from .._model import AddedToken, Model, Step, TokenTable
+from .._patterns import UNSET, PatternArgument
 from .._special import check_special_tokens
 
-__all__ = ["UNSET", "PatternArgument", "Unset", "added_tokens", "check_losses", "refuse_arguments", "refuse_losses"]
+__all__ = ["added_tokens", "check_losses", "refuse_arguments", "refuse_losses"]
 
 ID_LIMIT = 1 << 24
-
-
-class Unset(enum.Enum):
-    """The type of `UNSET`: "this argument was not given", where None has a meaning of its own."""
-
-    UNSET = "UNSET"
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-
-UNSET: Final = Unset.UNSET
-PatternArgument = str | Sequence[str] | None | Unset
 
 
 def refuse_arguments(

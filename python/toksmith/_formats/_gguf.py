@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._files import text_of
 from .._model import AddedToken, Model, Step, TokenTable
-from .._patterns import patterns, splitters
-from ._arguments import ID_LIMIT, UNSET, PatternArgument, refuse_arguments, refuse_losses
+from .._patterns import UNSET, PatternArgument, patterns, splitters
+from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
-from ._files import text_of
 from ._gguf_pieces import character_entries, characters
 from ._gguf_values import MAGIC, values
 from ._json import dump_json

@@ -19,8 +19,8 @@ import numpy as np
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step, TokenTable, regex_split
-from .._patterns import splitters
-from ._arguments import ID_LIMIT, UNSET, PatternArgument, added_tokens, refuse_arguments, refuse_losses
+from .._patterns import UNSET, PatternArgument, splitters
+from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
 from ._json import parse_json
 from ._parts import Part, text_lines

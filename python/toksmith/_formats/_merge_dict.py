@@ -15,8 +15,8 @@ import numpy as np
 
 from .._errors import CannotRepresent, FormatError, ModelError
 from .._model import Model, TokenTable
-from .._patterns import splitters
-from ._arguments import UNSET, PatternArgument, added_tokens, refuse_losses
+from .._patterns import UNSET, PatternArgument, splitters
+from ._arguments import added_tokens, refuse_losses
 from ._json import parse_json
 from ._recovered import pair_merges
 

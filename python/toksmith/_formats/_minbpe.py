@@ -14,7 +14,8 @@ import numpy as np
 
 from .._errors import CannotRepresent, FormatError, ModelError
 from .._model import AddedToken, Model, TokenTable, regex_split
-from ._arguments import ID_LIMIT, PatternArgument, refuse_arguments, refuse_losses
+from .._patterns import PatternArgument
+from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
 from ._parts import Part, text_lines
 from ._recovered import pair_merges
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import RARE_FIELDS, AddedToken, Kind, MergeRule, Model, Step, TokenTable, TrainingRecord
-from ._arguments import PatternArgument, refuse_arguments
+from .._patterns import PatternArgument
+from ._arguments import refuse_arguments
 from ._json import dump_json, parse_json
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from .._errors import FormatError
+from .._files import text_of
 from .._model import AddedToken, Model, Step, TokenTable
-from ._arguments import PatternArgument, refuse_arguments
-from ._files import text_of
+from .._patterns import PatternArgument
+from ._arguments import refuse_arguments
 from ._protobuf import parse
 from ._sentencepiece_save import save
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import Model, TokenTable
-from ._arguments import ID_LIMIT, UNSET, PatternArgument, added_tokens, refuse_losses
+from .._patterns import UNSET, PatternArgument
+from ._arguments import ID_LIMIT, added_tokens, refuse_losses
 from ._json import parse_json
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]

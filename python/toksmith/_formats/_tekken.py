@@ -17,7 +17,8 @@ import numpy as np
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, TokenTable, regex_split
-from ._arguments import ID_LIMIT, PatternArgument, refuse_arguments, refuse_losses
+from .._patterns import PatternArgument
+from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
 from ._json import dump_json, parse_json
 from ._tiktoken import ranks_of
 

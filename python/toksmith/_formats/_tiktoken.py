@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step, TokenTable
-from .._patterns import splitters
-from ._arguments import UNSET, PatternArgument, added_tokens, refuse_losses
+from .._patterns import UNSET, PatternArgument, splitters
+from ._arguments import added_tokens, refuse_losses
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "ranks", "ranks_of", "save", "sniff"]
 

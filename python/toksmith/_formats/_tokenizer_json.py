@@ -14,7 +14,8 @@ from typing import Any
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step
-from ._arguments import PatternArgument, refuse_arguments, refuse_losses
+from .._patterns import PatternArgument
+from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._hf_covered import DUMPS, READS, ids_of
 from ._hf_model import dump_bpe, read_bpe, whole_pieces

@@ -14,7 +14,8 @@ import numpy as np
 
 from .._errors import CannotRepresent, FormatError
 from .._model import AddedToken, Model, Step, TokenTable
-from ._arguments import UNSET, PatternArgument, refuse_arguments, refuse_losses
+from .._patterns import UNSET, PatternArgument
+from ._arguments import refuse_arguments, refuse_losses
 from ._json_parts import shown
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import FormatError
-from .._formats._files import reason, replaceable_mode, shown
+from .._files import reason, replaceable_mode, shown
 
 __all__ = ["GrowingArray", "place"]
 

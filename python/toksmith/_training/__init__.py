@@ -21,9 +21,8 @@ from .. import _core
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts, counted
 from .._errors import CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
-from .._formats import UNSET, PatternArgument
 from .._model import Model, Step
-from .._patterns import splitters
+from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
 from .._tokenizer import Tokenizer

@@ -15,6 +15,8 @@ from ._options import Options, said_stop
 
 __all__ = ["listed", "merged"]
 
+ROWS_AT_A_TIME = 4096  # Python's numbers of all of them take many times the memory of the array
+
 
 def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.Merges) -> Model:
     """The model of byte-pair encoding."""
@@ -22,9 +24,10 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
     tokens = options.start.symbols() if base is None else [*base.tokens]
     ids = np.arange(len(tokens), dtype=np.uint32) if base is None else base.ids
     by_id = dict(zip(ids.tolist(), tokens, strict=True))
-    for left, right, id in learned.merges.tolist():
-        by_id[id] = by_id[left] + by_id[right]
-        tokens.append(by_id[id])
+    for start in range(0, len(learned.merges), ROWS_AT_A_TIME):
+        for left, right, id in learned.merges[start : start + ROWS_AT_A_TIME].tolist():
+            by_id[id] = by_id[left] + by_id[right]
+            tokens.append(by_id[id])
     first, end = options.start.first_id, options.start.first_id + len(learned.merges)
     before = 0 if base is None else len(base.merges)
     record = TrainingRecord(

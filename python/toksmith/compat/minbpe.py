@@ -18,9 +18,10 @@ import numpy as np
 
 from .. import _formats
 from .._encodings import published
-from .._formats import FORMATS, UNSET
+from .._files import write_file
+from .._formats import FORMATS
 from .._model import AddedToken, Model, TokenTable
-from .._patterns import patterns, splitters
+from .._patterns import UNSET, patterns, splitters
 from .._tokenizer import Tokenizer as Engine
 from .._training import train
 
@@ -117,8 +118,8 @@ class Tokenizer:
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
         """Writes `file_prefix.model`, which can be loaded, and `file_prefix.vocab` for people."""
         model, vocab = FORMATS["minbpe"].save(self._model())
-        _formats.write_file(os.fspath(file_prefix) + ".model", model)  # type: ignore[arg-type]
-        _formats.write_file(os.fspath(file_prefix) + ".vocab", vocab)  # type: ignore[arg-type]
+        write_file(os.fspath(file_prefix) + ".model", model)  # type: ignore[arg-type]
+        write_file(os.fspath(file_prefix) + ".vocab", vocab)  # type: ignore[arg-type]
 
     def load(self, model_file: str | os.PathLike[str]) -> None:
         """Becomes what a `.model` file holds.
@@ -328,4 +329,4 @@ class GPT4Tokenizer(RegexTokenizer):
         for id, token in own.items():
             parts = "".join(f"[{render_token(own[part])}]" for part in pairs.get(id, ()))
             lines.append(f"{parts} -> [{render_token(token)}] {id}" if parts else f"[{render_token(token)}] {id}")
-        _formats.write_file(vocab_file, "".join(f"{line}\n" for line in lines).encode())
+        write_file(vocab_file, "".join(f"{line}\n" for line in lines).encode())

@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import _formats
 from .._errors import InvalidOption, UnknownId
+from .._files import make_folder, write_file
 from .._formats import FORMATS
 from .._model import AddedToken, Model
 from .._post import PLAIN, template_of
@@ -68,10 +69,10 @@ def export(
     data = FORMATS["tokenizer_json"].save(tok.model, allow_loss=allow_loss)
     settings = {"clean_up_tokenization_spaces": False, **named_by_template(tok.model, config), **config}
     settings |= {"tokenizer_class": "PreTrainedTokenizerFast"}
-    _formats.make_folder(folder)
+    make_folder(folder)
     paths = [os.path.join(os.fspath(folder), name) for name in ("tokenizer.json", "tokenizer_config.json")]
-    _formats.write_file(paths[0], data)  # type: ignore[arg-type]
-    _formats.write_file(paths[1], (json.dumps(settings, ensure_ascii=False, indent=2) + "\n").encode())
+    write_file(paths[0], data)  # type: ignore[arg-type]
+    write_file(paths[1], (json.dumps(settings, ensure_ascii=False, indent=2) + "\n").encode())
     return paths
 
 

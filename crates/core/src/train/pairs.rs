@@ -5,7 +5,9 @@
 //! into `c` gives rise to the pairs `x c` and `c y`, and as many as it makes of those it takes of `x a` and `b y`. So
 //! counts are settled once for each new pair, not for each place.
 
-use hashbrown::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::rules::{NO_ID, Rules};
 use super::text::{SEPARATOR, Text};
@@ -30,11 +32,49 @@ pub struct Pair {
 
 pub struct Pairs {
     table: Vec<Pair>,
-    by_key: HashMap<(u32, u32), u32>,
+    by_key: Numbers,
     places: Vec<u32>,
     /// Places in the arena that belong to no pair.
     garbage: usize,
     fresh: Fresh,
+}
+
+/// The number of each pair, by its key, which stands in the table of pairs and nowhere else.
+#[derive(Default)]
+struct Numbers {
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Numbers {
+    fn get(&self, key: (u32, u32), table: &[Pair]) -> Option<u32> {
+        self.numbers.find(self.hasher.hash_one(key), |&number| table[number as usize].key == key).copied()
+    }
+
+    fn remove(&mut self, key: (u32, u32), table: &[Pair]) -> Option<u32> {
+        let found = self.numbers.find_entry(self.hasher.hash_one(key), |&number| table[number as usize].key == key);
+        found.ok().map(|entry| entry.remove().0)
+    }
+
+    /// Adds the last pair of the table, which is not here yet.
+    fn add_last(&mut self, table: &[Pair]) {
+        let Self { numbers, hasher } = self;
+        let hash = |&number: &u32| hasher.hash_one(table[number as usize].key);
+        let last = table.len() as u32 - 1;
+        numbers.insert_unique(hash(&last), last, hash);
+    }
+
+    /// Makes them those of another table.
+    fn renew(&mut self, table: &[Pair]) {
+        let Self { numbers, hasher } = self;
+        numbers.clear();
+        numbers.shrink_to(table.len(), |_| 0);
+        let hash = |&number: &u32| hasher.hash_one(table[number as usize].key);
+        numbers.reserve(table.len(), hash);
+        for number in 0..table.len() as u32 {
+            numbers.insert_unique(hash(&number), number, hash);
+        }
+    }
 }
 
 /// The pairs that one merge gives rise to.
@@ -114,7 +154,7 @@ impl Pairs {
     pub fn new(text: &Text, watch: &mut Watch<'_>) -> Option<Self> {
         let mut pairs = Self {
             table: Vec::new(),
-            by_key: HashMap::default(),
+            by_key: Numbers::default(),
             places: Vec::new(),
             garbage: 0,
             fresh: Fresh::default(),
@@ -170,12 +210,11 @@ impl Pairs {
     }
 
     fn number(&mut self, key: (u32, u32)) -> u32 {
-        let new = self.table.len() as u32;
-        let number = *self.by_key.entry(key).or_insert(new);
-        if number == new {
+        self.by_key.get(key, &self.table).unwrap_or_else(|| {
             self.table.push(Pair { key, count: 0, start: 0, places: 0 });
-        }
-        number
+            self.by_key.add_last(&self.table);
+            self.table.len() as u32 - 1
+        })
     }
 
     /// The number of pairs in the table.
@@ -213,7 +252,7 @@ impl Pairs {
         rules: Option<&Rules>,
         watch: &mut Watch<'_>,
     ) -> Option<(u64, u64)> {
-        let Some(number) = self.by_key.remove(&(left, right)) else { return Some((0, 0)) };
+        let Some(number) = self.by_key.remove((left, right), &self.table) else { return Some((0, 0)) };
         let pair = &mut self.table[number as usize];
         let (count, start, end) = (pair.count, pair.start, pair.start + pair.places as usize);
         (pair.count, pair.places) = (0, 0);
@@ -245,7 +284,7 @@ impl Pairs {
             };
             // What stood beside the new symbol itself was no older pair; `lost` holds that.
             if (tally.side == 1 || tally.other != id)
-                && let Some(&number) = self.by_key.get(&old)
+                && let Some(number) = self.by_key.get(old, &self.table)
             {
                 let pair = &mut self.table[number as usize];
                 pair.count -= tally.gained;
@@ -255,8 +294,8 @@ impl Pairs {
             tally.start = usize::MAX;
             if count > 0 && rules.is_none_or(|rules| rules.allow(new, count)) {
                 tally.start = start;
-                self.by_key.insert(new, self.table.len() as u32);
                 self.table.push(Pair { key: new, count, start, places: tally.places });
+                self.by_key.add_last(&self.table);
                 start += tally.places as usize;
             }
         }
@@ -295,9 +334,7 @@ impl Pairs {
         let before = self.table.len();
         self.table.retain(|pair| pair.count > 0 && rules.is_none_or(|rules| rules.allow(pair.key, pair.count)));
         if self.table.len() < before {
-            self.by_key.clear();
-            self.by_key.extend(self.table.iter().zip(0..).map(|(pair, number)| (pair.key, number)));
-            self.by_key.shrink_to_fit();
+            self.by_key.renew(&self.table);
         }
         self.collect();
     }

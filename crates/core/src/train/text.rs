@@ -27,11 +27,15 @@ pub struct Text {
     pub symbols: u64,
 }
 
+/// How many cells share what is known of their pieces.
+const BLOCK: usize = 8;
+
 /// The count of the piece at a cell.
 enum Weights {
     /// One count for all.
     Same(u64),
-    /// The piece of each cell, and the count of each piece.
+    /// How many separators stand before each block of cells, and the count of each piece: the separators before a cell
+    /// number its piece, from 1 on.
     Each(Vec<u32>, Vec<u64>),
 }
 
@@ -46,7 +50,8 @@ impl Text {
                 allowed: format!("at most {MOST_CELLS}; use a pattern, or fewer documents"),
             });
         }
-        let mut text = Self { cells: Vec::with_capacity(places), weights: Weights::new(pieces, places), symbols: 0 };
+        let room = places.next_multiple_of(BLOCK);
+        let mut text = Self { cells: Vec::with_capacity(room), weights: Weights::new(pieces, room), symbols: 0 };
         text.cells.push(SEPARATOR);
         let mut base = options.base.as_deref().map(|vocab| (vocab, Scratch::default(), Vec::new()));
         for (piece, tally) in pieces.iter() {
@@ -70,6 +75,7 @@ impl Text {
             // Counts are checked at the door: the bytes of all pieces, each times its count, fit in 64 bits.
             text.symbols += symbols as u64 * tally.count;
         }
+        text.cells.resize(room, SEPARATOR);
         Ok(text)
     }
 
@@ -105,15 +111,21 @@ impl Text {
     pub fn weight(&self, at: usize) -> u64 {
         match &self.weights {
             Weights::Same(count) => *count,
-            Weights::Each(piece_at, counts) => counts[piece_at[at] as usize],
+            Weights::Each(before, counts) => {
+                let (block, inside) = (at / BLOCK, at % BLOCK);
+                let cells = self.cells[block * BLOCK..].first_chunk::<BLOCK>();
+                let ends = |(lane, &cell): (usize, &u32)| u32::from(cell == SEPARATOR && lane < inside);
+                let ended: u32 = cells.map_or(0, |cells| cells.iter().enumerate().map(ends).sum());
+                counts[(before[block] + ended) as usize - 1]
+            }
         }
     }
 
     /// Asks for what `stands` and `weight` will read.
     pub fn touch(&self, at: usize) {
         prefetch(&self.cells[at]);
-        if let Weights::Each(piece_at, _) = &self.weights {
-            prefetch(&piece_at[at]);
+        if let Weights::Each(before, _) = &self.weights {
+            prefetch(&before[at / BLOCK]);
         }
     }
 
@@ -147,17 +159,20 @@ impl Text {
 }
 
 impl Weights {
-    fn new(pieces: &Arena, places: usize) -> Self {
+    fn new(pieces: &Arena, room: usize) -> Self {
         let first = pieces.tallies.first().map_or(1, |tally| tally.count);
         if pieces.tallies.iter().all(|tally| tally.count == first) {
             return Self::Same(first);
         }
-        let mut piece_at = Vec::with_capacity(places);
-        piece_at.push(0);
-        for (number, (piece, _)) in (0..).zip(pieces.iter()) {
-            piece_at.extend(std::iter::repeat_n(number, piece.len() + 1));
+        let mut before = Vec::with_capacity(room / BLOCK);
+        before.push(0);
+        for (number, &end) in (1..).zip(&pieces.ends) {
+            // Where the separator after the piece stands: behind all bytes and all other separators until then.
+            let separator = end as usize + number as usize;
+            before.resize(before.len().max(separator / BLOCK + 1), number);
         }
-        Self::Each(piece_at, pieces.tallies.iter().map(|tally| tally.count).collect())
+        before.resize(room / BLOCK, pieces.len() as u32);
+        Self::Each(before, pieces.tallies.iter().map(|tally| tally.count).collect())
     }
 }
 

@@ -8,7 +8,7 @@ import secrets
 import stat
 from collections.abc import Callable
 
-from .._errors import FormatError
+from ._errors import FormatError
 
 __all__ = ["FILE_LIMIT", "make_folder", "read_file", "shown", "text_of", "write_file"]
 
