@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import toksmith
-from toksmith import FormatError, InvalidOption, Tokenizer, UnknownName, _formats
-from toksmith import _files
+from toksmith import FormatError, InvalidOption, Tokenizer, UnknownName, _files, _formats
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="lacks POSIX permissions and pipes")
 
