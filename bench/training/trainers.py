@@ -31,6 +31,12 @@ class Trainer:
     train: Callable[[Job, list[str]], Any]
     tokens: Callable[[Any], Ranks]
 
+    def load(self) -> None:
+        """Imports the library, and what it imports only when it is asked for training."""
+        module = installed(self.distribution)
+        for name in ("train", "count_pieces"):
+            getattr(module, name, None)
+
 
 def installed(name: str) -> Any:
     """A library, if it is there."""
