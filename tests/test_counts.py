@@ -24,7 +24,7 @@ import pyarrow.parquet
 import pytest
 import zstandard
 from hard_texts import broken_bytes, small_texts
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import toksmith
@@ -57,6 +57,16 @@ def shards(documents: Sequence[str], count: int) -> Iterator[tuple[int, Sequence
 
 
 # What is counted
+
+
+@given(st.text(st.characters(exclude_categories=())), st.text("ab"), st.integers(1, 3))
+@example("\ud83d\ude00\ud83d", "a" * 40, 2)
+@example("\ud83d\U0001f600\ude00\x80", "", 1)
+def test_every_kind_of_str_is_counted_as_its_utf8(text: str, ascii: str, threads: int) -> None:
+    documents = [text, ascii + text, text + ascii, text + "\xe9", text + "\u65e5" + ascii, text + "\U0001f600"]
+    repaired = [text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for text in documents]
+    in_bytes = count_pieces([text.encode() for text in repaired], pattern="(?s:.)")
+    assert content(count_pieces(documents, pattern="(?s:.)", threads=threads)) == content(in_bytes)
 
 
 @settings(max_examples=100)

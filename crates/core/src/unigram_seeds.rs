@@ -1,7 +1,8 @@
 //! What unigram training starts from: the stretches of characters that words share.
 //!
 //! A stretch is taken where it cannot be made longer without losing an occurrence: at the inner nodes of the suffix tree,
-//! which the suffix array and its common prefixes give. Those that cover most of the corpus come first.
+//! which the suffix array and its common prefixes give, and at the ends of words that the corpus has more than once. Those
+//! that cover most of the corpus come first.
 
 #![allow(clippy::cast_sign_loss)] // no place is below 0, though its type has room for it
 
@@ -17,7 +18,7 @@ const MOST: usize = i32::MAX as usize - 1;
 /// A stretch of characters, and how many characters of the corpus it covers.
 pub type Seed = (Vec<u8>, u64);
 
-/// The best stretches of 2 to `longest` characters that stand at least twice in the distinct words, at most `most`.
+/// The best stretches of 2 to `longest` characters that stand at least twice in the counted words, at most `most`.
 ///
 /// # Errors
 /// [`Error::Option`] for more words than fit.
@@ -45,7 +46,6 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<
     for &start in &suffixes {
         sums.push(sums[sums.len() - 1] + weights[start as usize]);
     }
-    drop(weights);
     let mut found: Vec<(u64, u32, u32)> = Vec::new();
     intervals(&common, |from, to, depth, parent| {
         let start = suffixes[from] as usize;
@@ -56,6 +56,20 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<
             found.push(((sums[to] - sums[from]) * chars as u64, start as u32, bytes as u32));
         }
     });
+    for (place, &start) in suffixes.iter().enumerate() {
+        let (start, count) = (start as usize, weights[start as usize]);
+        let shared = common[place].max(common.get(place + 1).copied().unwrap_or(0)).max(0) as usize;
+        let end = text.len().min(start + 4 * longest + 1);
+        // What is not longer is an inner node.
+        if count > 1
+            && let Some((bytes, chars)) = stretch(&text[start..end], longest)
+            && bytes > shared
+            && chars > 1
+        {
+            found.push((count * chars as u64, start as u32, bytes as u32));
+        }
+    }
+    drop(weights);
     let text_of = |start: u32, len: u32| &text[start as usize..(start + len) as usize];
     found.sort_unstable_by(|left, right| {
         right.0.cmp(&left.0).then_with(|| text_of(left.1, left.2).cmp(text_of(right.1, right.2)))
@@ -118,7 +132,7 @@ mod tests {
 
     #[test]
     fn every_stretch_that_repeats_and_cannot_grow_is_found() {
-        let words: Vec<&str> = vec!["abcab", "bcabc", "日本", "日木", "x", "本日本"];
+        let words: Vec<&str> = vec!["abcab", "bcabc", "日本", "日木", "x", "本日本", "alone"];
         let counted: Vec<(&[u8], u64)> = words.iter().zip(1..).map(|(word, count)| (word.as_bytes(), count)).collect();
         let mut expected: Vec<Seed> = Vec::new();
         let occurrences = |part: &str| -> Vec<(usize, usize)> {
@@ -136,9 +150,9 @@ mod tests {
                     let part = &word[start..end];
                     let all = occurrences(part);
                     let next = |&(word, start): &(usize, usize)| words[word][start + part.len()..].chars().next();
-                    let grows = all.windows(2).all(|two| next(&two[0]) == next(&two[1]) && next(&two[0]).is_some());
-                    if all.len() > 1 && !grows {
-                        let count = all.iter().map(|&(word, _)| word as u64 + 1).sum::<u64>();
+                    let grows = next(&all[0]).is_some() && all.iter().all(|place| next(place) == next(&all[0]));
+                    let count = all.iter().map(|&(word, _)| word as u64 + 1).sum::<u64>();
+                    if count > 1 && !grows {
                         expected.push((part.as_bytes().to_vec(), count * part.chars().count() as u64));
                     }
                 }
