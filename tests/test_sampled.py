@@ -76,7 +76,7 @@ def test_pieces_and_sentencepiece_have_best_encodings_too() -> None:
     assert tok.encode_best("ab", 1)[0][0] == tok.encode("ab")
     own = toksmith.train(TEXTS, 24, kind="unigram", progress=False)
     best = own.encode_best("low newest", 20)
-    assert best[0][0] == own.encode("low newest") and len(best) > 5
+    assert best[0][0] == own.encode("low newest") and len(best) > 3
     assert [score for _, score in best] == sorted((score for _, score in best), reverse=True)
     assert {own.decode(ids) for ids, _ in best} == {"low newest"}
 

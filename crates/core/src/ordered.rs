@@ -3,7 +3,7 @@
 //! The caller's thread takes the results, because it alone may do with them what has to be done; between two jobs of its
 //! own, or when there is nothing else to do. It also looks up now and then, and so may not take a job that is heavy.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -31,15 +31,13 @@ struct Course<'a> {
     plan: &'a Plan<'a>,
     /// Before which all jobs that are not heavy were taken, and before which all heavy ones.
     next: Mutex<[usize; 2]>,
-    ended: AtomicBool,
+    /// Jobs from this one on need not be done: it failed, and its error comes back unless one before has another.
+    end: AtomicUsize,
 }
 
 impl Course<'_> {
     /// The first job that nobody took, if there is one; heavy ones are passed over unless `any` may be taken.
     fn take(&self, any: bool) -> Option<usize> {
-        if self.ended.load(Ordering::Relaxed) {
-            return None;
-        }
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         for (kind, next) in next.iter_mut().enumerate() {
             while *next < self.plan.jobs && usize::from((self.plan.heavy)(*next)) != kind {
@@ -48,10 +46,17 @@ impl Course<'_> {
         }
         let kind = usize::from(any && next[1] < next[0]);
         let first = &mut next[kind];
-        (*first < self.plan.jobs).then(|| {
+        (*first < self.end.load(Ordering::Relaxed)).then(|| {
             *first += 1;
             *first - 1
         })
+    }
+
+    /// Ends the work at a job if it failed.
+    fn note<T>(&self, job: usize, result: &Result<T>) {
+        if result.is_err() {
+            self.end.fetch_min(job, Ordering::Relaxed);
+        }
     }
 }
 
@@ -99,7 +104,7 @@ impl<T, S: FnMut(Vec<T>) -> Result<()>> Order<'_, S, T> {
         if self.outcome.is_ok() {
             self.outcome = (self.sink)(ready).and(failed);
             if self.outcome.is_err() {
-                course.ended.store(true, Ordering::Relaxed);
+                course.end.store(0, Ordering::Relaxed);
                 self.plan.stop.raise();
             }
         }
@@ -136,7 +141,7 @@ pub fn in_order<T: Send>(
     work: impl Fn(&mut Jobs<'_, T>) + Sync,
     sink: impl FnMut(Vec<T>) -> Result<()>,
 ) -> Result<()> {
-    let course = Course { plan, next: Mutex::default(), ended: AtomicBool::new(false) };
+    let course = Course { plan, next: Mutex::default(), end: AtomicUsize::new(plan.jobs) };
     let results = (0..plan.jobs).map(|_| None).collect();
     let mut order = Order { plan, results, first: 0, sink, outcome: Ok(()) };
     let threads = plan.threads.clamp(1, plan.jobs.max(1));
@@ -148,7 +153,7 @@ pub fn in_order<T: Send>(
             let send = send.clone();
             let run = move || {
                 let done = &mut |job, result: Result<T>| {
-                    course.ended.fetch_or(result.is_err(), Ordering::Relaxed);
+                    course.note(job, &result);
                     // The receiver lives as long as any thread that sends.
                     let _ = send.send((job, result));
                 };
@@ -160,7 +165,7 @@ pub fn in_order<T: Send>(
         drop(send);
         if threads > 1 || others.is_empty() {
             let done = &mut |job, result: Result<T>| {
-                course.ended.fetch_or(result.is_err(), Ordering::Relaxed);
+                course.note(job, &result);
                 order.results[job] = Some(result);
                 order.results_of(&receive);
                 order.hand_over(course);
@@ -177,8 +182,6 @@ pub fn in_order<T: Send>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
-
     use super::*;
     use crate::error::Error;
 
@@ -216,6 +219,23 @@ mod tests {
             Ok(job)
         };
         in_order(&plan(2, &|job| job == 1, &Stop::default()), |jobs| jobs.each(work), |_| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn an_error_waits_for_the_heavy_jobs_before_it() {
+        for (first_fails, failed) in [(false, "1"), (true, "0")] {
+            let late = AtomicUsize::new(0);
+            let work = |job: usize| {
+                // The caller's thread fails before the heavy job is done, or taken.
+                while job == 0 && late.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                late.fetch_add(usize::from(job == 1), Ordering::Relaxed);
+                if job == 1 || first_fails { Err(Error::model(job.to_string(), None)) } else { Ok(job) }
+            };
+            let outcome = in_order(&plan(2, &|job| job == 0, &Stop::default()), |jobs| jobs.each(work), |_| Ok(()));
+            assert_eq!(outcome, Err(Error::model(failed, None)));
+        }
     }
 
     #[test]
