@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 from . import _core
 from ._errors import ModelError
 
-__all__ = ["RARE_FIELDS", "AddedToken", "Model", "Step", "TokenTable", "TrainingRecord", "regex_split"]
+__all__ = [
+    "RARE_FIELDS",
+    "AddedToken",
+    "Model",
+    "Step",
+    "TokenTable",
+    "TrainingRecord",
+    "is_regex_split",
+    "regex_split",
+]
 
 Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
@@ -114,6 +123,12 @@ def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolate
     """The splitter step that cuts a text at the matches of a regex."""
     options = {"pattern": pattern, "dialect": dialect, "behavior": behavior, "invert": invert}
     return Step("regex", tuple(sorted(options.items())))
+
+
+def is_regex_split(step: Step) -> bool:
+    """Whether `regex_split` of a pattern alone makes this step: its pieces are the matches and what lies between."""
+    options = dict(step.options)
+    return step.kind == "regex" and options == dict(regex_split(options.get("pattern", "")).options)
 
 
 @dataclass(frozen=True, eq=False)

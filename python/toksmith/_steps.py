@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import ModelError
-from ._model import AddedToken, Model, Step
+from ._model import AddedToken, Model, Step, is_regex_split
 
 __all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_stages", "is_run", "refused_characters"]
 
@@ -138,13 +138,6 @@ def character_options(model: Model) -> dict[str, object] | None:
     }
 
 
-def is_plain(step: Step) -> bool:
-    """Whether a splitter is a regex whose matches are pieces."""
-    options = dict(step.options)
-    options.pop("pattern", None)
-    return step.kind == "regex" and options == {"dialect": "rust", "behavior": "isolated", "invert": False}
-
-
 def engine_stages(model: Model) -> dict[str, object] | None:
     """What the core is told of a model's other steps, flags and symbols; None where there is nothing to tell."""
     if of_characters(model):
@@ -158,7 +151,7 @@ def engine_stages(model: Model) -> dict[str, object] | None:
     symbols = None
     if has_symbols(model) and (any(marks) or model.byte_fallback or model.unknown_id is not None):
         symbols = (*marks, model.unknown_id, model.fuse_unknown, model.byte_fallback)
-    splits = not all(map(is_plain, model.splitters))
+    splits = not all(map(is_regex_split, model.splitters))
     if not (flags or symbols or splits or model.normalizers or model.decoders):
         return None
     return {

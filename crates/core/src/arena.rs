@@ -1,6 +1,6 @@
 //! Distinct pieces one after another: bytes once, counts, and first positions where they are known.
 
-use crate::tally::{Table, Tally, in_one_word};
+use crate::tally::{Table, Tally};
 
 /// Pieces and their tallies.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -89,22 +89,11 @@ impl Arena {
         if self.tallies.is_sorted_by_key(|tally| tally.first) {
             return self;
         }
-        let firsts = self.tallies.iter().map(|tally| tally.first);
-        // One word is sorted faster than two.
-        let in_one: Option<Vec<u64>> = firsts.clone().map(in_one_word).collect();
-        match in_one {
-            Some(words) => self.in_order(words),
-            None => self.in_order(firsts),
-        }
-    }
-
-    /// The same pieces in the order of their keys.
-    fn in_order<K: Ord>(&self, keys: impl IntoIterator<Item = K>) -> Self {
-        let mut numbered: Vec<_> = keys.into_iter().zip(0u32..).collect();
-        numbered.sort_unstable();
+        let mut order: Vec<_> = self.tallies.iter().map(|tally| tally.first).zip(0u32..).collect();
+        order.sort_unstable();
         let mut sorted = Self { bytes: Vec::with_capacity(self.bytes.len()), ..Self::default() };
         sorted.reserve(self.len());
-        for (_, number) in numbered {
+        for (_, number) in order {
             sorted.push(self.piece(number as usize), self.tallies[number as usize]);
         }
         sorted

@@ -172,8 +172,7 @@ const FAR: u64 = 1 << 63;
 
 /// A position in one word, in the order of positions and below 2^63; None if it does not fit.
 #[inline]
-#[must_use]
-pub fn in_one_word((document, byte): (u64, u64)) -> Option<u64> {
+fn in_one_word((document, byte): (u64, u64)) -> Option<u64> {
     (document < FAR >> BYTE_BITS && byte < 1 << BYTE_BITS).then_some(document << BYTE_BITS | byte)
 }
 

@@ -7,21 +7,19 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::string::PyStringData;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::Error;
 use toksmith_core::alphabet::{characters, within};
 use toksmith_core::arena::Arena;
 use toksmith_core::count::{Facts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::counter::{Counter as CoreCounter, LeftOut, Limits, Rare};
-use toksmith_core::parallel::{Stop, map};
+use toksmith_core::parallel::Stop;
 use toksmith_core::split::{Splitter, Text as CoreText};
 use toksmith_core::tsv;
 
 use crate::call::{WATCHED, call};
 use crate::errors;
-use crate::objects::stored;
-use crate::text::{Errors, Text, look_up, utf8};
+use crate::text::{Errors, Text, look_up};
 
 /// Pieces and bytes that were left out.
 type Out = (u64, u64);
@@ -58,42 +56,27 @@ impl Counter {
     }
 }
 
-/// A text that is borrowed, or one to be copied as UTF-8 for one batch: a `str` keeps its own for good once it is asked.
+/// A text that is borrowed, or a copy that lives for one batch: a `str` keeps its own UTF-8 for good once it is asked.
 enum Held<'py> {
     Text(Text<'py>),
-    Wide(Bound<'py, PyString>),
-}
-
-/// The same without the interpreter.
-enum Source<'a> {
-    Text(CoreText<'a>),
-    Wide(PyStringData<'a>),
+    Utf8(Bound<'py, PyBytes>),
 }
 
 impl<'py> Held<'py> {
     fn new(item: &Bound<'py, PyAny>, index: usize) -> PyResult<Self> {
         if let Ok(text) = item.cast::<PyString>()
             && !text.call_method0(intern!(item.py(), "isascii"))?.is_truthy()?
+            && let Ok(utf8) = text.encode_utf8()
         {
-            return Ok(Self::Wide(text.clone()));
+            return Ok(Self::Utf8(utf8));
         }
         Ok(Self::Text(Text::new(item, Errors::Replace, Some(index))?))
     }
 
-    fn as_source(&self) -> PyResult<Source<'_>> {
+    fn as_text(&self) -> PyResult<CoreText<'_>> {
         match self {
-            Self::Text(text) => text.as_text().map(Source::Text),
-            Self::Wide(text) => stored(text).map(Source::Wide),
-        }
-    }
-}
-
-impl Source<'_> {
-    /// About how many bytes it has.
-    fn size(&self) -> usize {
-        match self {
-            Self::Text(text) => text.as_bytes().len(),
-            Self::Wide(characters) => characters.as_bytes().len(),
+            Self::Text(text) => text.as_text(),
+            Self::Utf8(bytes) => Ok(CoreText::Bytes(bytes.as_bytes())),
         }
     }
 }
@@ -122,20 +105,9 @@ impl Counter {
             held.push(Held::new(&item?, index)?);
             look_up(py, index)?;
         }
-        let sources = held.iter().map(Held::as_source).collect::<PyResult<Vec<_>>>()?;
-        let size = sources.iter().map(Source::size).sum();
-        self.with(py, size, |counter, stop| {
-            let copy = |number: usize| match &sources[number] {
-                Source::Text(_) => Ok(Vec::new()),
-                Source::Wide(characters) => Ok(utf8(characters)),
-            };
-            let copies = map(sources.len(), threads, |items| items.each(copy))?;
-            let texts = sources.iter().zip(&copies).map(|(source, copy)| match source {
-                Source::Text(text) => *text,
-                Source::Wide(_) => CoreText::Bytes(copy),
-            });
-            counter.add(&texts.collect::<Vec<_>>(), threads, stop)
-        })
+        let texts = held.iter().map(Held::as_text).collect::<PyResult<Vec<_>>>()?;
+        let size = texts.iter().map(|text| text.as_bytes().len()).sum();
+        self.with(py, size, |counter, stop| counter.add(&texts, threads, stop))
     }
 
     /// Documents that lie in one blob, by where each ends.
@@ -171,7 +143,7 @@ impl Counter {
                 if answer.is_none() {
                     Ok(None)
                 } else {
-                    Ok(Some(Text::new(&answer, Errors::Replace, Some(row))?.as_text()?.as_bytes().to_vec()))
+                    Ok(Some(Held::new(&answer, row)?.as_text()?.as_bytes().to_vec()))
                 }
             });
             asked.map_err(|problem: PyErr| {

@@ -13,7 +13,6 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
-use pyo3::types::string::PyStringData;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 /// How many ids have a shared object; larger ones get a new object each time.
@@ -62,12 +61,6 @@ fn new_integer(py: Python<'_>, id: u32) -> PyResult<*mut ffi::PyObject> {
         }
     }
     Ok(int.into_ptr())
-}
-
-/// The characters of a `str` as they are stored. The safe twin is to ask it for its UTF-8.
-pub fn stored<'a>(text: &'a Bound<'_, PyString>) -> PyResult<PyStringData<'a>> {
-    // SAFETY: the interpreter is attached, a `str` never changes, and it lives as long as the reference to it.
-    unsafe { text.data() }
 }
 
 /// Appends the ids of a list to `out` if each is an `int` of 32 bits; otherwise `out` holds some of them, and the

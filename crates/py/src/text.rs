@@ -3,12 +3,9 @@
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::string::PyStringData;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::split::Text as CoreText;
 
-/// How many characters are looked at together.
-const UNITS: usize = 16;
 /// How many items of a batch are taken between two looks at the signals.
 const ITEMS_PER_LOOK: usize = 1 << 16;
 
@@ -130,43 +127,6 @@ fn characters_of_units(text: &Bound<'_, PyString>, units: usize) -> PyResult<usi
 fn repaired<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let utf16 = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
     Ok(utf16.call_method1("decode", ("utf-16-le", "replace"))?.cast_into()?)
-}
-
-/// The UTF-8 of characters as Python stores them, with lone surrogates replaced.
-pub fn utf8(characters: &PyStringData<'_>) -> Vec<u8> {
-    match characters {
-        PyStringData::Ucs1(units) => written(units),
-        PyStringData::Ucs2(units) => written(units),
-        PyStringData::Ucs4(units) => written(units),
-    }
-}
-
-fn written<U: Copy + Into<u32>>(units: &[U]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(units.len() + units.len() / 2);
-    let mut at = 0;
-    while at < units.len() {
-        // Most texts have long stretches of ASCII.
-        while let Some(units) = units[at..].first_chunk::<UNITS>()
-            && units.iter().fold(0, |all, &unit| all | unit.into()) < 0x80
-        {
-            out.extend_from_slice(&units.map(|unit| unit.into() as u8));
-            at += UNITS;
-        }
-        let end = units.len().min(at + UNITS);
-        while at < end {
-            let (unit, next) = (units[at].into(), units.get(at + 1).map_or(0, |&next| next.into()));
-            at += 1;
-            let code = if (0xD800..0xDC00).contains(&unit) && (0xDC00..0xE000).contains(&next) {
-                at += 1;
-                0x1_0000 + ((unit - 0xD800) << 10 | (next - 0xDC00))
-            } else {
-                unit
-            };
-            let char = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-            out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
-        }
-    }
-    out
 }
 
 /// Lets signals interrupt a loop over the items of a batch, now and then.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import CannotRepresent, InvalidOption
-from .._model import AddedToken, Model, Step, TokenTable
+from .._model import AddedToken, Model, TokenTable, is_regex_split
 from .._patterns import UNSET, PatternArgument
 from .._special import check_special_tokens
 
@@ -56,13 +56,6 @@ def added_tokens(
     return tuple(AddedToken(content, id) for content, id in special_tokens.items())
 
 
-def is_argument(step: Step) -> bool:
-    """Whether `load(pattern=…)` can say this splitter."""
-    options = dict(step.options)
-    options.pop("pattern", None)
-    return step.kind == "regex" and options == {"dialect": "rust", "behavior": "isolated", "invert": False}
-
-
 # The fields that may be left out with the caller's leave, and when a file without room for them would lose them.
 LOSABLE: dict[str, Callable[[Model], bool]] = {
     "added_tokens": lambda model: any(token != AddedToken(token.content, token.id) for token in model.added_tokens),
@@ -70,7 +63,7 @@ LOSABLE: dict[str, Callable[[Model], bool]] = {
     "metadata": lambda model: bool(model.metadata),
     "normalizers": lambda model: bool(model.normalizers),
     "post": lambda model: bool(model.post),
-    "splitters": lambda model: not all(map(is_argument, model.splitters)),
+    "splitters": lambda model: not all(map(is_regex_split, model.splitters)),
 }
 # Those that decide ids whatever the caller says.
 NEEDED: dict[str, Callable[[Model], bool]] = {

@@ -106,7 +106,7 @@ def extend(
         raise InvalidOption("min_count", min_count, "at least 1")
     model = tok.model
     refuse_other_kinds(model)
-    found = counted(model, corpus, thread_count(threads))
+    found = counted(tok, corpus, thread_count(threads))
     if not found.words:
         raise CorpusError(None, None, "the corpus is empty: no byte in any of its documents")
     words = Words(model, found)

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _counts
 from .._corpus import Corpus, documents
 from .._errors import ModelError
-from .._model import Model, Step, TokenTable
+from .._model import Model, TokenTable, is_regex_split
 from .._progress import Reporter
 from .._tokenizer import Tokenizer
 from ._forest import BYTE_TOKENS
@@ -36,13 +36,6 @@ def refuse_other_kinds(model: Model) -> None:
             raise ModelError(f"only byte-pair encodings can be extended, and of this model {reason}")
 
 
-def is_plain(step: Step) -> bool:
-    """Whether a splitter is a regex in the Rust dialect whose matches are pieces."""
-    options = dict(step.options)
-    plain = {"dialect": "rust", "behavior": "isolated", "invert": False}
-    return step.kind == "regex" and all(options.get(name) == value for name, value in plain.items())
-
-
 class Counted(NamedTuple):
     """The distinct pieces of a corpus.
 
@@ -57,12 +50,13 @@ class Counted(NamedTuple):
     contents: list[bytes]
 
 
-def counted(model: Model, corpus: Corpus, threads: int) -> Counted:
+def counted(tok: Tokenizer, corpus: Corpus, threads: int) -> Counted:
     """The pieces of a corpus with their counts."""
+    model = tok.model
     if model.unit == "char" and not model.splitters:
-        words = words_of(model, corpus, threads)
+        words = words_of(tok, corpus, threads)
         return Counted([[*word] for word in words], [*words.values()], [])
-    if model.normalizers or not all(map(is_plain, model.splitters)):
+    if model.normalizers or not all(map(is_regex_split, model.splitters)):
         pieces = pieces_of(model, corpus)
     else:
         patterns = [step["pattern"] for step in model.splitters]
@@ -82,11 +76,11 @@ def pieces_of(model: Model, corpus: Corpus) -> list[tuple[bytes, int]]:
     return sorted(pieces.items())
 
 
-def words_of(model: Model, corpus: Corpus, threads: int) -> Counter[tuple[int, ...]]:
+def words_of(tok: Tokenizer, corpus: Corpus, threads: int) -> Counter[tuple[int, ...]]:
     """The ids and counts for a model that does not split: of words, which begin where a token begins with `▁`."""
-    tok = Tokenizer(model)
     begins = np.zeros(tok.vocab_size, bool)
-    begins[[id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if token.startswith(BLOCK)]] = True
+    tokens = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
+    begins[[id for id, token in tokens if token.startswith(BLOCK)]] = True
     words: Counter[tuple[int, ...]] = Counter()
     for batch in batches(corpus):
         found = tok.encode_ragged(batch, special="text", threads=threads)
