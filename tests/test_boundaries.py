@@ -19,10 +19,16 @@ import toksmith
 from toksmith import reference
 
 __all__ = ["charsmap"]
-DRAWN = 100_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 700
+EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))  # an hour, of which brute force of `heal` is half
+DRAWN = 100_000 if EXHAUSTIVE else 700
 TEXT = "".join(HARD_TEXTS.values()) * 2
 SPECIAL = ["<|end|>", "é|", "<s>"]
 ORDINARY = "<|en"
+
+
+def share(part: int) -> int:
+    """How many are drawn where brute force is slow: all of them, or in a short run a part."""
+    return DRAWN if EXHAUSTIVE else DRAWN // part
 
 
 def with_ordinary(tok: toksmith.Tokenizer) -> toksmith.Tokenizer:
@@ -98,7 +104,7 @@ def test_truncate_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> Non
 
 
 def test_chunks_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
-    for tok, text, chance in each(toks, DRAWN // 3, 2):
+    for tok, text, chance in each(toks, share(3), 2):
         most = chance.choice([16, 20, 60])
         overlap = chance.choice([0, 0, 3, most - 1])
         found = tok.chunk(text, most, overlap=overlap)
@@ -207,7 +213,7 @@ def test_heal_of_white_space_that_is_taken_away() -> None:
 
 def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     stable = 0
-    for tok, text, chance in each(toks, DRAWN // 12, 4, most=30):
+    for tok, text, chance in each(toks, share(12), 4, most=30):
         found = tok.heal(text, special="allow")
         stream = tok.encoder(special="allow")
         settled = stream.feed(reference.utf8(text))
@@ -217,7 +223,7 @@ def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
             stable += bool(settled)
             more = reference.utf8(text) + chance.choice([b" a", b"a", b"\n", b"'s", b"1", b"  ", b"\xcc\x81"])
             assert tok.encode(more, special="allow")[: len(found.ids)] == found.ids
-    assert stable > DRAWN // 400
+    assert stable > share(12) // 34
 
 
 def test_heal_of_a_space_and_of_nothing() -> None:
@@ -292,7 +298,7 @@ def segmented(tok: toksmith.Tokenizer, segments: list[tuple[Any, bool]]) -> list
 
 def test_segments_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     plain = {name: tok for name, tok in toks.items() if not name.startswith("characters")}
-    for tok, text, chance in each(plain, DRAWN // 2, 6):
+    for tok, text, chance in each(plain, share(2), 6):
         segments, at = [], 0
         while at < len(text):
             size = chance.choice([1, 4, 9, 50])
@@ -348,7 +354,7 @@ def test_published_vocabularies(vocab_dir: Path) -> None:
     if not path.is_file():
         pytest.skip(f"lacks {path}")
     tok = toksmith.load(path, pattern="o200k", special_tokens={"<|endoftext|>": 199999})
-    for text in Drawing(9).texts(DRAWN // 3):
+    for text in Drawing(9).texts(share(3)):
         most = 1 + len(text) % 17
         assert tok.truncate(text, most) == truncated(tok, text, most, "right", "text")
         assert tok.truncate(text, most, side="left") == truncated(tok, text, most, "left", "text")
