@@ -19,7 +19,7 @@ import toksmith
 from toksmith import reference
 
 __all__ = ["charsmap"]
-EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))  # an hour, of which brute force of `heal` is half
+EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))  # minutes, most of them brute force of `heal`
 DRAWN = 100_000 if EXHAUSTIVE else 700
 TEXT = "".join(HARD_TEXTS.values()) * 2
 SPECIAL = ["<|end|>", "é|", "<s>"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import logging
 import os
 import sys
 import tempfile
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ENCODINGS", "Published", "encodings", "published"]
 
-LOG = logging.getLogger("toksmith")
 SITE = "https://openaipublic.blob.core.windows.net/encodings/"
 TIMEOUT_S = 30
 CHUNK = 1 << 16
@@ -140,6 +138,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "toksmith")
 
 
+def warn(message: str, *values: object) -> None:
+    """Writes to the log, whose module is seldom needed here and takes a while to import."""
+    import logging
+
+    logging.getLogger("toksmith").warning(message, *values)
+
+
 def cached(row: Published) -> Iterator[tuple[str, bytes]]:
     """The cached files of the row that are what was published, with their paths."""
     for place in places(row):
@@ -150,7 +155,7 @@ def cached(row: Published) -> Iterator[tuple[str, bytes]]:
         if hashlib.sha256(data).hexdigest() == row.sha256:
             yield str(place), data
         else:
-            LOG.warning("%s is not the published %s (its sha256 differs) and is passed over", place, row.url)
+            warn("%s is not the published %s (its sha256 differs) and is passed over", place, row.url)
 
 
 def downloaded(row: Published) -> tuple[str, bytes]:
@@ -187,7 +192,7 @@ def downloaded(row: Published) -> tuple[str, bytes]:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_file(target, data)
     except (OSError, FormatError) as error:
-        LOG.warning("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
+        warn("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
     return str(target), data
 
 

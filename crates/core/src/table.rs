@@ -79,7 +79,7 @@ impl<'a> Lines<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         self.line = self.next;
         let rest = &self.data[self.next..];
-        let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         self.next = self.data.len().min(self.next + length + 1);
         if rest.is_empty() { None } else { Some(&rest[..length]) }
     }

@@ -7,7 +7,6 @@ format of several files takes and gives their bytes as a tuple; here they are fo
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -262,6 +261,8 @@ def write(
 def named(format: str) -> Format:
     """The format of this name."""
     if format not in FORMATS:
+        import difflib
+
         raise UnknownName("format", format, difflib.get_close_matches(format, FORMATS) or FORMATS)
     return FORMATS[format]
 
