@@ -141,8 +141,9 @@ pub fn parts(text: &[u8], cuts: Option<&Cuts>, added: &AddedTokens, least: usize
 /// Counts, and the buffers for the next text.
 #[derive(Debug)]
 pub struct Tally<'d> {
-    /// What was counted so far.
-    pub counts: Counts,
+    /// What was counted so far, but for the ids.
+    counts: Counts,
+    emitted: Emitted,
     decoder: &'d Decoder,
     /// Of a vocabulary whose ids spell what was encoded, but for those that it does not know.
     spelling: Option<(&'d Vocab, &'d Widths)>,
@@ -156,8 +157,15 @@ impl<'d> Tally<'d> {
     #[must_use]
     pub fn new(decoder: &'d Decoder, spelling: Option<&'d Vocab>) -> Self {
         let spelling = spelling.and_then(|vocab| Some((vocab, vocab.widths()?)));
-        let counts = Counts::new(decoder.size());
-        Self { counts, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
+        let (counts, emitted) = (Counts::new(decoder.size()), Emitted::new(decoder.size()));
+        Self { counts, emitted, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn done(mut self) -> Counts {
+        self.counts.ids = self.emitted.done();
+        self.counts
     }
 
     /// Counts a document, or a part of it (`begins` for the first), and the ids that it was encoded to. `ends` says where
@@ -168,9 +176,7 @@ impl<'d> Tally<'d> {
         totals.documents += u64::from(begins);
         totals.bytes += text.as_bytes().len() as u64;
         totals.tokens += ids.len() as u64;
-        for &id in ids {
-            self.counts.ids[id as usize] += 1;
-        }
+        self.emitted.add(ids);
         if !spelt {
             self.decoded.clear();
             let decoded = self.decoder.decode(ids, &mut self.decoded);
@@ -210,6 +216,35 @@ impl<'d> Tally<'d> {
     }
 }
 
+/// How often each id was emitted. The low bits have a table of their own, which is small enough to stay near the processor.
+#[derive(Debug)]
+struct Emitted {
+    low: Vec<u16>,
+    /// What went beyond them.
+    over: Vec<u64>,
+}
+
+impl Emitted {
+    fn new(size: usize) -> Self {
+        Self { low: vec![0; size], over: vec![0; size] }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, ids: &[u32]) {
+        for &id in ids {
+            let low = &mut self.low[id as usize];
+            *low = low.wrapping_add(1);
+            if *low == 0 {
+                self.over[id as usize] += 1 << u16::BITS;
+            }
+        }
+    }
+
+    fn done(self) -> Vec<u64> {
+        self.over.into_iter().zip(self.low).map(|(over, low)| over + u64::from(low)).collect()
+    }
+}
+
 /// The text with a zero in the place of each byte that is no UTF-8: no letter, no digit, no space.
 fn without_invalid(text: &[u8]) -> Vec<u8> {
     utf8_parts(text).flat_map(|(part, valid)| part.iter().map(move |&byte| if valid { byte } else { 0 })).collect()
@@ -231,12 +266,15 @@ impl Ends {
     #[inline(always)]
     fn spell(&mut self, text: &[u8], ids: &[u32], width: impl Fn(u32, &[u8]) -> Option<usize>) -> bool {
         self.clear(text.len());
-        let mut at = 0;
+        let (mut at, mut place, mut bits) = (0, 0, 0);
         for &id in ids {
             let Some(width) = text.get(at..).and_then(|rest| width(id, rest)) else { return false };
             at += width;
-            let Some(word) = self.0.get_mut(at / BLOCK) else { return false };
-            *word |= 1 << (at % BLOCK);
+            // The word is only written, so that no token waits until the one before it comes back from memory.
+            bits = (if at / BLOCK == place { bits } else { 0 }) | 1 << (at % BLOCK);
+            place = at / BLOCK;
+            let Some(word) = self.0.get_mut(place) else { return false };
+            *word = bits;
         }
         at == text.len()
     }
@@ -537,10 +575,10 @@ mod tests {
                 plain.ids[id as usize] += 1;
             }
             plainly(&text, &ends, &mut plain);
-            assert_eq!(tally.counts, plain, "{text:?} {ends:?}");
+            assert_eq!(tally.done(), plain, "{text:?} {ends:?}");
             let mut placed = Tally::new(&decoder, None);
             placed.add(Text::Str(&text), &ids, Some(&ends), true);
-            assert_eq!(placed.counts, plain);
+            assert_eq!(placed.done(), plain);
         }
     }
 
@@ -554,6 +592,7 @@ mod tests {
         let ids: Vec<u32> = text.bytes().map(|byte| vocab.byte_id(byte)).collect();
         let mut whole = Tally::new(&decoder, None);
         whole.add(Text::Str(&text), &ids, None, true);
+        let whole = whole.done();
         for least in [1, 7, 64, 500] {
             let mut sum = Counts::new(decoder.size());
             let all = parts(text.as_bytes(), cuts.as_ref(), &added, least);
@@ -561,9 +600,9 @@ mod tests {
             for (start, end) in all {
                 let mut part = Tally::new(&decoder, None);
                 part.add(Text::Str(&text[start..end]), &ids[start..end], None, start == 0);
-                sum.merge(&part.counts);
+                sum.merge(&part.done());
             }
-            assert_eq!(sum, whole.counts);
+            assert_eq!(sum, whole);
         }
     }
 
@@ -577,6 +616,19 @@ mod tests {
         assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (0, 0));
         tally.add(Text::Bytes(b"ab<t>b"), &[256, 300, 98], None, true);
         assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (1, 1));
+    }
+
+    #[test]
+    fn ids_are_counted_beyond_the_small_table() {
+        let vocab = bytes_vocab(&[]);
+        let decoder = Decoder::new(&vocab, &[]);
+        let mut tally = Tally::new(&decoder, Some(&vocab));
+        let (text, more) = (vec![b'a'; 150_000], vec![b'a'; 50_001]);
+        for text in [text, more] {
+            tally.add(Text::Bytes(&text), &vec![97; text.len()], None, true);
+        }
+        let counts = tally.done();
+        assert_eq!((counts.ids[97], counts.ids.iter().sum()), (200_001, 200_001));
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Tally {
                     Ok(())
                 });
             });
-            self.locked().merge(&tally.counts);
+            self.locked().merge(&tally.done());
         };
         load.run(py, work, |_| Ok(())).map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {

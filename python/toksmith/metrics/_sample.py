@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,11 +60,20 @@ class Tokens:
         return self.starts_inside | self.ends_inside | self.impossible
 
 
+VOCABULARIES: WeakKeyDictionary[Tokenizer, Tokens] = WeakKeyDictionary()
+
+
 def tokens_of(tok: Tokenizer) -> Tokens:
-    """What the tokens of `tok` are by their bytes."""
-    lengths, flags = _core.token_facts(tok._engine)
-    bits = (KNOWN, SPECIAL, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE)
-    return Tokens(lengths, *((flags & bit).astype(np.bool_) for bit in bits))
+    """What the tokens of `tok` are by their bytes, in arrays that cannot be written; found once while `tok` lives."""
+    found = VOCABULARIES.get(tok)
+    if found is None:
+        lengths, flags = _core.token_facts(tok._engine)
+        bits = (KNOWN, SPECIAL, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE)
+        arrays = [lengths, *((flags & bit).astype(np.bool_) for bit in bits)]
+        for array in arrays:
+            array.flags.writeable = False
+        found = VOCABULARIES[tok] = Tokens(*arrays)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
