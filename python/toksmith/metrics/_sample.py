@@ -69,10 +69,10 @@ def tokens_of(tok: Tokenizer) -> Tokens:
     if found is None:
         lengths, flags = _core.token_facts(tok._engine)
         bits = (KNOWN, SPECIAL, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE)
-        arrays = [lengths, *((flags & bit).astype(np.bool_) for bit in bits)]
-        for array in arrays:
+        masks = [(flags & bit).astype(np.bool_) for bit in bits]
+        for array in (lengths, *masks):
             array.flags.writeable = False
-        found = VOCABULARIES[tok] = Tokens(*arrays)
+        found = VOCABULARIES[tok] = Tokens(lengths, *masks)
     return found
 
 
