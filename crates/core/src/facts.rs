@@ -19,10 +19,6 @@ pub const SPECIAL: u8 = 32;
 /// The flags of a token's bytes. Bytes that are whole characters have none of the first three.
 #[must_use]
 pub fn flags(token: &[u8]) -> u8 {
-    if token.is_ascii() {
-        let white = !token.is_empty() && token.iter().all(|&byte| char::from(byte).is_whitespace());
-        return if white { WHITE } else { 0 };
-    }
     let inner = token.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
     let mut flags = if inner > 0 { STARTS_INSIDE } else { 0 };
     match std::str::from_utf8(&token[inner..]) {

@@ -141,9 +141,10 @@ pub fn parts(text: &[u8], cuts: Option<&Cuts>, added: &AddedTokens, least: usize
 /// Counts, and the buffers for the next text.
 #[derive(Debug)]
 pub struct Tally<'d> {
-    /// What was counted so far, but for the ids.
+    /// What was counted so far; of the ids, what went beyond `low`.
     counts: Counts,
-    emitted: Emitted,
+    /// By id, the low bits of how often it was emitted: a table that is small enough to stay near the processor.
+    low: Vec<u16>,
     decoder: &'d Decoder,
     /// Of a vocabulary whose ids spell what was encoded, but for those that it does not know.
     spelling: Option<(&'d Vocab, &'d Widths)>,
@@ -157,14 +158,14 @@ impl<'d> Tally<'d> {
     #[must_use]
     pub fn new(decoder: &'d Decoder, spelling: Option<&'d Vocab>) -> Self {
         let spelling = spelling.and_then(|vocab| Some((vocab, vocab.widths()?)));
-        let (counts, emitted) = (Counts::new(decoder.size()), Emitted::new(decoder.size()));
-        Self { counts, emitted, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
+        let (counts, low) = (Counts::new(decoder.size()), vec![0; decoder.size()]);
+        Self { counts, low, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
     }
 
     /// What was counted.
     #[must_use]
     pub fn done(mut self) -> Counts {
-        self.counts.ids = self.emitted.done();
+        self.counts.ids.iter_mut().zip(self.low).for_each(|(count, low)| *count += u64::from(low));
         self.counts
     }
 
@@ -176,7 +177,13 @@ impl<'d> Tally<'d> {
         totals.documents += u64::from(begins);
         totals.bytes += text.as_bytes().len() as u64;
         totals.tokens += ids.len() as u64;
-        self.emitted.add(ids);
+        for &id in ids {
+            let low = &mut self.low[id as usize];
+            *low = low.wrapping_add(1);
+            if *low == 0 {
+                self.counts.ids[id as usize] += 1 << u16::BITS;
+            }
+        }
         if !spelt {
             self.decoded.clear();
             let decoded = self.decoder.decode(ids, &mut self.decoded);
@@ -213,35 +220,6 @@ impl<'d> Tally<'d> {
             }
         }
         ends.spell(text, ids, compared)
-    }
-}
-
-/// How often each id was emitted. The low bits have a table of their own, which is small enough to stay near the processor.
-#[derive(Debug)]
-struct Emitted {
-    low: Vec<u16>,
-    /// What went beyond them.
-    over: Vec<u64>,
-}
-
-impl Emitted {
-    fn new(size: usize) -> Self {
-        Self { low: vec![0; size], over: vec![0; size] }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, ids: &[u32]) {
-        for &id in ids {
-            let low = &mut self.low[id as usize];
-            *low = low.wrapping_add(1);
-            if *low == 0 {
-                self.over[id as usize] += 1 << u16::BITS;
-            }
-        }
-    }
-
-    fn done(self) -> Vec<u64> {
-        self.over.into_iter().zip(self.low).map(|(over, low)| over + u64::from(low)).collect()
     }
 }
 
