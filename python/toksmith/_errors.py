@@ -38,6 +38,7 @@ __all__ = [
     "TrainingInterrupted",
     "UnknownId",
     "UnknownName",
+    "close_names",
 ]
 
 
@@ -165,6 +166,13 @@ class UnknownId(ToksmithError, ValueError):
         if 0 <= self.id < self.vocab_size:
             return f"id {self.id}{where} is a hole: no token has it"
         return f"id {self.id}{where} is out of range; ids lie in [0, {self.vocab_size})"
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Those of the known names that a misspelt one may mean."""
+    import difflib  # takes a while, and only errors need it
+
+    return difflib.get_close_matches(name, list(known))
 
 
 class UnknownName(ToksmithError, LookupError):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from . import _formats
 from ._encodings import encodings, published
-from ._errors import FormatError, InvalidOption, UnknownName
+from ._errors import FormatError, InvalidOption, UnknownName, close_names
 from ._files import shown
 from ._formats import refuse_arguments
 from ._patterns import UNSET, PatternArgument
@@ -54,9 +54,7 @@ def load(
             refuse_arguments(f"the published encoding {source!r}", pattern, special_tokens, format)
             return Tokenizer(published(source))
         if not os.path.lexists(source):
-            import difflib
-
-            raise UnknownName("encoding or file", source, difflib.get_close_matches(source, encodings()))
+            raise UnknownName("encoding or file", source, close_names(source, encodings()))
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)

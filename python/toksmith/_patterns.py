@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from . import _core
-from ._errors import InvalidOption, UnknownName
+from ._errors import InvalidOption, UnknownName, close_names
 from ._model import Step, regex_split
 
 __all__ = ["UNSET", "Pattern", "PatternArgument", "Unset", "patterns", "splitters"]
@@ -68,7 +68,5 @@ def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:
         raise InvalidOption("pattern", pattern, "a name of toksmith.patterns(), a regex, a list of them, or None")
     if pattern.isidentifier():
         # No tokenizer splits at one fixed word, so this is a misspelt name.
-        import difflib
-
-        raise UnknownName("pattern", pattern, difflib.get_close_matches(pattern, patterns()))
+        raise UnknownName("pattern", pattern, close_names(pattern, patterns()))
     return (regex_split(pattern),)

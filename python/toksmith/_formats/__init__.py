@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
-from .._errors import CannotRepresent, FormatError, UnknownName
+from .._errors import CannotRepresent, FormatError, UnknownName, close_names
 from .._files import make_folder, read_file, shown, write_file
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
@@ -261,9 +261,7 @@ def write(
 def named(format: str) -> Format:
     """The format of this name."""
     if format not in FORMATS:
-        import difflib
-
-        raise UnknownName("format", format, difflib.get_close_matches(format, FORMATS) or FORMATS)
+        raise UnknownName("format", format, close_names(format, FORMATS) or FORMATS)
     return FORMATS[format]
 
 
