@@ -11,10 +11,10 @@ from pathlib import Path
 from time import monotonic
 
 from .adapters import ENGINES, OURS
+from .comparison import refresh
 from .definitions import Question, file_question, questions
 from .expected import NoAnswer
 from .places import RECORDS, data
-from .readme import refresh
 from .records import Row, begun, record, rows, save
 from .report import report
 from .runner import LIMIT, MOST, RUNS, Settings, run
@@ -26,7 +26,8 @@ QUICK_CORPORA = ("english", "chinese", "russian")
 QUICK_RUNS = ("equal_a", "equal_space", "base64_line", "minified_json")
 QUICK = (*QUICK_CORPORA, *QUICK_RUNS, *SHORT, STREAM, GREETING, SOURCES)
 FILE = "a file of your own, in place of all else: a text, or .jsonl with `text` in each row, also .gz; may be repeated"
-COUNTS = "it is a whole run: python -m bench --readme makes the comparison in README.md of it"
+COUNTS = "it is a whole run: python -m bench --readme makes the comparison in docs/perf.md and the chart of it"
+BEFORE = "the interpreter of an earlier build, in turn with this one: scripts/bench_before.sh COMMIT makes it"
 TIME = "On two quiet processors, everything takes about three quarters of an hour, and --quick about ten minutes."
 
 
@@ -72,7 +73,7 @@ def measure(asked: Sequence[Question], options: argparse.Namespace, start: Row) 
     print(report(result))
     if not options.no_record:
         say(f"record: {save(result, options.record)}")
-        say(f"for README.md it does not count: {result['partial']}" if result["partial"] else COUNTS)
+        say(f"for docs/perf.md it does not count: {result['partial']}" if result["partial"] else COUNTS)
     return 0
 
 
@@ -87,10 +88,15 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--runs", type=int, help="timed processes per engine (5; with --quick 3)")
     made.add_argument("--limit", type=float, help="megabytes of a text (20; with --quick 5)")
     made.add_argument("--timeout", type=float, help="seconds of one process (120; with --quick 30)")
+    made.add_argument("--before", default="", help=BEFORE)
     made.add_argument("--threads", type=int, default=2, help="threads of the batch cells (2)")
     made.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: for a machine that is not idle")
     made.add_argument("--show", type=Path, help="print the tables of a record and stop")
-    made.add_argument("--readme", action="store_true", help="write the comparison in README.md anew and stop")
+    made.add_argument(
+        "--readme",
+        action="store_true",
+        help="write the comparison in docs/perf.md, draw the chart of README.md, and stop",
+    )
     made.add_argument("--quick", action="store_true", help="fewer corpora, shorter texts, fewer runs")
     made.add_argument("--list", action="store_true", help="name the groups and stop")
     made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
@@ -113,6 +119,7 @@ def chosen_settings(options: argparse.Namespace) -> Settings:
         timeout=options.timeout or (30 if quick else 120),
         peers=tuple(dict.fromkeys((*options.peers, OURS))),
         clock=options.clock,
+        before=options.before,
     )
 
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "perf.md"
+CHART = ROOT / "docs" / "pictures" / "speed.svg"
 RECORDS = Path(__file__).resolve().parent / "records"
 
 

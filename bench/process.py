@@ -26,10 +26,14 @@ class Asked(Protocol):
         """The line."""
 
 
-def ask(request: Asked, timeout: float, module: str = "bench.worker") -> Reply:
-    """Starts a worker with the request and waits for its reply, at most `timeout` seconds."""
+def ask(request: Asked, timeout: float, module: str = "bench.worker", python: str = sys.executable) -> Reply:
+    """Starts a worker with the request and waits for its reply, at most `timeout` seconds.
+
+    Args:
+        python: The interpreter of the worker, whose environment holds the engine.
+    """
     worker = subprocess.Popen(
-        [sys.executable, "-m", module],
+        [python, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

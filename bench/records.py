@@ -1,4 +1,4 @@
-"""The record of a run: what was measured, on what, with what; JSON that the tables and the README are made from."""
+"""The record of a run: what was measured, on what, with what; JSON that the tables and the comparison are made from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from .adapters import ENGINES, versions
+from .adapters import BEFORE, ENGINES, versions
 from .definitions import Cell, Question, questions
 from .places import ROOT, write_whole
 from .runner import LIMIT, MOST, RUNS, Outcome, Settings
@@ -44,7 +44,8 @@ def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
     """A row: the engines' figures in the cell's unit, the ratio to the peer of the target, and whether it is reached."""
     engines = {name: shown(question, cell, name, outcome) for name, outcome in outcomes.items()}
     target = target_of(cell.group, question.encoding, question.text)
-    right = {name: value for name, figure in engines.items() if (value := right_figure(figure)) is not None}
+    peers = {name: figure for name, figure in engines.items() if name != BEFORE}
+    right = {name: value for name, figure in peers.items() if (value := right_figure(figure)) is not None}
     found = judged(target or Target(0, sense=SPEED if cell.unit.endswith("/s") else COST), right)
     if not target:
         found["reached"] = None
@@ -114,7 +115,7 @@ def record(rows: Sequence[Row], settings: Settings, start: Row) -> Row:
 
 
 def partial(rows: Sequence[Row], settings: Settings, start: Row) -> str:
-    """Why a run is less than the whole that the README may be made from; "" if it is not."""
+    """Why a run is less than the whole that the comparison may be made from; "" if it is not."""
     due = {(cell.group, ask.encoding, ask.text) for ask in questions(2) for cell in ask.cells}
     reasons = {
         "cells are left out": due - {(row["group"], row["encoding"], row["text"]) for row in rows},

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from .adapters import ENGINES, OURS
+from .before import compared
 from .targets import GOALS, OWN, Target, amount, over, said, single, tenth, verdicts
 
 Row = dict[str, Any]
@@ -15,7 +16,8 @@ Row = dict[str, Any]
 def report(record: Row) -> str:
     """The whole record: how it was made, the table of targets, and one table per group of cells."""
     tables = (table(name, list(rows), record["rows"]) for name, rows in grouped(record["rows"]))
-    return "\n\n".join([head(record), goals(record["rows"]), *tables])
+    beside = [compared(record["rows"])] if record["settings"].get("before") else []
+    return "\n\n".join([head(record), goals(record["rows"]), *tables, *beside])
 
 
 def head(record: Row) -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from .adapters import NEED_TOKENIZER_JSON, OURS, Encoding
+from .adapters import BEFORE, NEED_TOKENIZER_JSON, OURS, Encoding
 from .definitions import FLOOR_LIMIT, Question
 from .expected import Answer, answer
 from .native import with_native
@@ -40,6 +41,7 @@ class Settings:
         timeout: The most seconds of one process.
         peers: The engines that take part.
         clock: "wall", or "cpu" where one thread is measured.
+        before: The interpreter of an earlier build of toksmith that takes part; "" for none.
     """
 
     runs: int
@@ -48,6 +50,7 @@ class Settings:
     timeout: float
     peers: Sequence[str]
     clock: str
+    before: str = ""
 
 
 @dataclass
@@ -91,15 +94,14 @@ def run(question: Question, settings: Settings) -> dict[str, Outcome]:
     outcomes: dict[str, Outcome] = {}
     known = encoding(question.encoding)
     limit = min(question.limit or settings.limit, settings.most)
-    for engine in (*question.engines, *question.floor):
-        if engine in settings.peers:
-            own = FLOOR_LIMIT if engine in question.floor else limit
-            text = lay(question.text, min(own, limit))
-            due = answer(text, known)
-            what = request(question, engine, known, text, due)
-            what = replace(what, clock=settings.clock if question.threads == 1 else "wall")
-            asked[engine] = (replace(what, passes=1) if engine in question.floor else what, due)
-            outcomes[engine] = Outcome(text, due.tokens)
+    for engine in taking_part(question, settings):
+        own = FLOOR_LIMIT if engine in question.floor else limit
+        text = lay(question.text, min(own, limit))
+        due = answer(text, known)
+        what = request(question, engine, known, text, due)
+        what = replace(what, clock=settings.clock if question.threads == 1 else "wall")
+        asked[engine] = (replace(what, passes=1) if engine in question.floor else what, due)
+        outcomes[engine] = Outcome(text, due.tokens)
     if question.measure in CHECKED_FIRST and OURS in asked:
         what, due = asked[OURS]
         outcomes[OURS].take(ask(replace(what, check_only=True), settings.timeout), due)
@@ -107,14 +109,23 @@ def run(question: Question, settings: Settings) -> dict[str, Outcome]:
         done = {name for name in outcomes if decided(name, question, outcomes)}
         for engine, (what, due) in asked.items():
             if engine not in done and outcomes[engine].goes_on():
-                outcomes[engine].take(ask(what, settings.timeout), due)
+                python = settings.before if engine == BEFORE else sys.executable
+                outcomes[engine].take(ask(what, settings.timeout, python=python), due)
     return outcomes
+
+
+def taking_part(question: Question, settings: Settings) -> list[str]:
+    """The engines that are asked a question, in their order; an earlier build comes right after toksmith."""
+    engines = [engine for engine in (*question.engines, *question.floor) if engine in settings.peers]
+    if settings.before and OURS in engines:
+        engines.insert(engines.index(OURS) + 1, BEFORE)
+    return engines
 
 
 def decided(engine: str, question: Question, outcomes: dict[str, Outcome]) -> bool:
     """Whether more processes of an engine could change no verdict."""
     mine = outcomes[engine].right()
-    if not mine or engine in {OURS, *question.kept, *named([cell.group for cell in question.cells])}:
+    if not mine or engine in {OURS, BEFORE, *question.kept, *named([cell.group for cell in question.cells])}:
         return False
     if engine in question.floor:
         return True
@@ -135,7 +146,7 @@ def request(question: Question, engine: str, known: Encoding, text: Laid, due: A
     """What one process of an engine is asked."""
     if engine in NEED_TOKENIZER_JSON:
         known = with_tokenizer_json(known)
-    if question.native and engine == OURS:
+    if question.native and engine in (OURS, BEFORE):
         known = with_native(known)
     return Request(
         question.measure,

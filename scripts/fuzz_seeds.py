@@ -47,6 +47,8 @@ def header(target: str, chance: random.Random) -> bytes:
         return bytes([chance.randrange(8), count]) + chance.randbytes(2 * count) + chance.randbytes(1) + b"\0"
     if target == "table":
         return chance.randbytes(2)
+    if target == "tokenizer":
+        return bytes([chance.randrange(6), *chance.randbytes(4)]) + chance.randbytes(chance.randrange(60)) + b"\0"
     return b"\0"
 
 

@@ -466,7 +466,7 @@ def test_an_unknown_error_handler(tok: Tokenizer) -> None:
 
 def test_what_is_not_in_the_vocabulary() -> None:
     chars = toksmith.train("abc é", kind="chars")
-    for text, content, offset in (("abx", "x", 2), ("é☀", "☀", 2), (b"a\xff\xfeb", b"\xff", 1), ("a\0", "\0", 1)):
+    for text, content, offset in (("abx", "x", 2), ("é☀", "☀", 1), (b"a\xff\xfeb", b"\xff", 1), ("a\0", "\0", 1)):
         with pytest.raises(NotInVocabulary) as caught:
             chars.encode(text)
         assert (caught.value.content, caught.value.offset) == (content, offset)

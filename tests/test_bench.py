@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import hostile, readme, records, report, runner, texts, tokenizer_json
+from bench import before, chart, comparison, hostile, records, report, runner, texts, tokenizer_json
 from bench.__main__ import chosen, chosen_settings, parser
-from bench.adapters import ENGINES, OURS, Encoding
+from bench.adapters import BEFORE, ENGINES, OURS, Encoding
 from bench.definitions import Cell, Question, questions
 from bench.expected import Answer
-from bench.places import README, RECORDS
+from bench.places import CHART, PAGE, RECORDS
 from bench.request import Reply, Request
 from bench.targets import ALONE, COST, GOALS, OWN, Target, judged, said, target_of, verdicts
 from bench.texts import CORPORA, Laid
@@ -75,6 +75,25 @@ def test_an_engine_on_a_prefix_is_no_peer() -> None:
     )
     row = records.row(question, CELL, {OURS: outcome(0.5), "gigatoken": outcome(0.1), "fastokens": outcome(1.0)})
     assert row["peer"] == "fastokens"
+
+
+def test_an_earlier_build_is_no_peer_and_is_compared_round_by_round() -> None:
+    row = records.row(QUESTION, CELL, {OURS: outcome(0.5, 0.25), BEFORE: outcome(0.25, 0.5), "fastokens": outcome(1.0)})
+    assert row["peer"] == "fastokens"
+    assert "| cold, cl100k english | 0.50 | 1.25 | 2.00 | 2 |" in before.compared([row])
+    assert "Whole spread below 0.97: none of 1 cells." in before.compared([row])
+
+
+def test_a_cell_that_is_slower_in_every_round_is_named() -> None:
+    slower = records.row(QUESTION, CELL, {OURS: outcome(0.5, 0.6), BEFORE: outcome(0.4, 0.5)})
+    wrong = records.row(QUESTION, CELL, {OURS: outcome(0.5), BEFORE: outcome(0.4, ids="others")})
+    assert "Whole spread below 0.97: cold cl100k english of 1 cells." in before.compared([slower, wrong])
+
+
+def test_an_earlier_build_takes_its_turn_after_this_one() -> None:
+    settings = chosen_settings(parser().parse_args(["--before", "elsewhere/python", "--peers", "fastokens"]))
+    assert runner.taking_part(QUESTION, settings) == [OURS, BEFORE, "fastokens"]
+    assert runner.taking_part(QUESTION, replace(settings, before="")) == [OURS, "fastokens"]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +301,7 @@ def asked_engines(monkeypatch: pytest.MonkeyPatch, question: Question, took: dic
     """The engines in the order in which a run of three rounds asks them; a check is marked with a star."""
     asked: list[str] = []
 
-    def ask(what: Request, timeout: float) -> Reply:
+    def ask(what: Request, timeout: float, python: str = "") -> Reply:
         asked.append(what.engine + "*" * what.check_only)
         return took[what.engine]
 
@@ -333,12 +352,12 @@ def whole_rows() -> list[dict[str, Any]]:
 
 def test_the_comparison_is_made_from_the_newest_whole_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "versions", lambda: dict.fromkeys(ENGINES, "1.0"))
-    assert readme.comparison(tmp_path) == readme.NOTHING
+    assert comparison.comparison(tmp_path) == comparison.NOTHING
     whole = made_record(whole_rows())
     assert whole["partial"] == ""
     for date, record in (("2001-01-01", whole), ("2001-01-02", whole), ("2001-01-03", whole | {"partial": "why"})):
         records.save(record | {"date": f"{date}T00:00:00+00:00"}, tmp_path)
-    made = readme.comparison(tmp_path)
+    made = comparison.comparison(tmp_path)
     assert "2001-01-02T000000.json" in made
     assert "| hindi | **4** | gigatoken 2 | **4** | gigatoken 2 | **4** | gigatoken 2 |" in made
     assert f"| cold, one thread, array | ≥ 2 × the best peer | 2.00 | {len(RANKS) * len(CORPORA)} of 36 |" in made
@@ -353,14 +372,23 @@ def test_less_than_a_whole_run_says_what_it_lacks(options: tuple[str, ...], monk
     assert "cells are left out" in made_record(whole_rows()[1:])["partial"]
 
 
-def test_the_readme_says_what_the_records_say() -> None:
-    page = README.read_text(encoding="utf-8")
-    assert readme.with_comparison(page, RECORDS) == page, "run `python -m bench --readme`"
+def test_page_and_chart_show_what_the_records_say() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert comparison.with_comparison(page, RECORDS) == page, "run `python -m bench --readme`"
+    assert comparison.drawn(RECORDS) == CHART.read_text(encoding="utf-8"), "run `python -m bench --readme`"
 
 
-def test_a_readme_without_marks_is_refused() -> None:
+def test_the_chart_leaves_out_an_engine_with_wrong_ids() -> None:
+    question = replace(QUESTION, encoding="o200k")
+    row = records.row(question, CELL, {OURS: outcome(0.5), "gigatoken": outcome(0.1, ids="others")})
+    drawn = chart.svg([row])
+    assert ">4</text>" in drawn
+    assert ">20</text>" not in drawn
+
+
+def test_a_page_without_marks_is_refused() -> None:
     with pytest.raises(SystemExit, match="lacks one of the marks"):
-        readme.with_comparison("# a page", RECORDS)
+        comparison.with_comparison("# a page", RECORDS)
 
 
 def test_files_of_the_user_are_asked_whatever_the_filters_of_corpora_say() -> None:

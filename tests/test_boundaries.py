@@ -13,6 +13,7 @@ import pytest
 from drawn_pieces import drawn_model
 from drawn_texts import Drawing
 from hard_texts import HARD_TEXTS
+from processors import processor_s
 from test_format_sentencepiece import charsmap, loaded
 
 import toksmith
@@ -224,6 +225,14 @@ def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
             more = reference.utf8(text) + chance.choice([b" a", b"a", b"\n", b"'s", b"1", b"  ", b"\xcc\x81"])
             assert tok.encode(more, special="allow")[: len(found.ids)] == found.ids
     assert stable > share(12) // 33
+
+
+def test_heal_takes_time_in_proportion_where_nothing_settles() -> None:
+    tok = toksmith.train("abcab", 258, pattern=None)
+    few, many = "ab" * 20_000 + "c", "ab" * 320_000 + "c"
+    assert tok.heal(many).rest == b"c"
+    once = processor_s(lambda: tok.heal(few), 5)
+    assert processor_s(lambda: tok.heal(many), 3) < 60 * once + 0.05  # in proportion 16, in squares 256
 
 
 def test_heal_of_a_space_and_of_nothing() -> None:

@@ -8,11 +8,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
+from processors import LIMIT_S, interrupt, is_asleep, left_s, until
 from typer.testing import CliRunner, Result
 
 import toksmith
@@ -39,7 +39,7 @@ def process(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> s
     """The command line as a process of its own."""
     command = [sys.executable, "-m", "toksmith", *map(str, arguments)]
     return subprocess.run(
-        command, input=stdin, capture_output=True, check=False, env=os.environ | environment, timeout=60
+        command, input=stdin, capture_output=True, check=False, env=os.environ | environment, timeout=LIMIT_S
     )
 
 
@@ -249,6 +249,26 @@ def test_an_interrupted_training_is_saved_beside(
     assert "the 20 merges learned so far are lost, as -o was not given" in result.stderr
 
 
+def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
+    text: Path, tmp_path: Path, tok: toksmith.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[toksmith.Tokenizer | None] = [tok, None]
+
+    def full(*_: object, **__: object) -> None:
+        raise toksmith.CheckpointError(28, "kept", "No space left on device", learned.pop(0))
+
+    monkeypatch.setattr(toksmith, "train", full)
+    result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
+    assert (result.exit_code, result.stdout) == (1, "")
+    beside = tmp_path / "out.interrupted.toksmith"
+    said = "kept: the checkpoint cannot be kept: No space left on device; the 20 merges learned so far are saved in"
+    assert result.stderr == f"toksmith: {said} {beside}\n"
+    assert toksmith.load(beside) == tok
+    result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
+    assert result.exit_code == 1
+    assert "kept: the checkpoint cannot be kept: No space left on device; nothing was learned yet" in result.stderr
+
+
 def interruptible(command: list[str]) -> subprocess.Popen[bytes]:
     """A process that hears Ctrl-C also where the tests run in the background, which ignores it for all that it starts."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from toksmith._cli import main; main()"
@@ -257,23 +277,20 @@ def interruptible(command: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="lacks SIGINT for one process")
-def test_ctrl_c_ends_a_training_within_a_second(tmp_path: Path) -> None:
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
+def test_ctrl_c_ends_a_training(tmp_path: Path) -> None:
     out = tmp_path / "out.toksmith"
     command = [sys.executable, "-m", "toksmith", "train", "-o", out, "--merges", "4000000", "--pattern", "none"]
     with interruptible(command) as child:
         assert child.stdin is not None
         child.stdin.write(noise(6_000_000))  # more than a pipe holds: the child reads, so it has started
         child.stdin.close()
-        time.sleep(0.5)
-        start = time.perf_counter()
-        child.send_signal(signal.SIGINT)
-        code = child.wait(timeout=30)
-        took = time.perf_counter() - start
+        took = left_s(child, interrupt(child))
+        code = child.wait(timeout=LIMIT_S)
         said = child.stderr.read().decode() if child.stderr else ""
     assert code == 130, said
     assert said.startswith("toksmith: ") and "interrupted" in said and "Traceback" not in said
-    assert took < 3  # the second that is promised, on a machine that may be busy
+    assert took < 1.5  # of the processor; the whole training takes about 6
     assert not out.exists()
 
 
@@ -473,18 +490,27 @@ def test_the_unexpected_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None
     refused(run("count", "-t", "x", stdin=""), "unexpected RuntimeError: first second (--debug shows where)")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="lacks SIGINT for one process")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
     command = [sys.executable, "-m", "toksmith", "encode", "-t", saved]
     with interruptible(command) as child:
         assert child.stdin is not None
         child.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: the child reads, so it has started
         child.stdin.flush()
-        time.sleep(0.5)  # a signal between two reads of the same call is seen only after the second
+        # A signal between two reads of the same call is seen only after the second: wait until nothing is left to read.
+        until(lambda: unread(child.stdin) == 0 and is_asleep(child), "the child waits for more")
         child.send_signal(signal.SIGINT)
-        assert child.wait(timeout=30) == 130
+        assert child.wait(timeout=LIMIT_S) == 130
         assert child.stderr is not None
         assert child.stderr.read() == b"toksmith: interrupted\n"
+
+
+def unread(pipe: IO[bytes]) -> int:
+    """The bytes that wait in a pipe."""
+    import fcntl
+    import termios
+
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="lacks a pipe that closes")
@@ -500,7 +526,7 @@ def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
             child.stdout.read(10)
             child.stdout.close()
             assert child.stderr.read() == b""
-            assert child.wait(timeout=30) == 0
+            assert child.wait(timeout=LIMIT_S) == 0
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "latin-1"}])

@@ -20,6 +20,7 @@ from hard_texts import HARD_TEXTS, texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from toksmith import InvalidOption
 from toksmith.compat import tiktoken as own
 
 peer: Any = pytest.importorskip("tiktoken", "0.14.0", reason="lacks tiktoken==0.14.0 (tests/requirements.txt)")
@@ -373,3 +374,13 @@ def test_a_tokenizer_of_another_kind_is_refused() -> None:
 
     with pytest.raises(ValueError, match="no table of ranks"):
         own.Encoding.of("x", toksmith.train("low lower", merges=2))
+
+
+@pytest.mark.parametrize("rank", [-1, 1 << 32, 1 << 64])
+def test_a_rank_that_fits_in_no_id_is_an_error_of_toksmith(rank: int) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": rank}
+    with pytest.raises(InvalidOption, match="mergeable_ranks"):
+        own.Encoding("x", pat_str=r"\S+|\s", mergeable_ranks=ranks, special_tokens={})
+    wrong: Any = {**ranks, b"ab": "300"}
+    with pytest.raises(TypeError, match="mergeable_ranks must be an int, not str"):
+        own.Encoding("x", pat_str=r"\S+|\s", mergeable_ranks=wrong, special_tokens={})

@@ -4,18 +4,19 @@ import multiprocessing
 import os
 import pickle
 import re
-import signal
 import subprocess
 import sys
 import sysconfig
 import textwrap
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hard_texts import HARD_TEXTS
+from processors import LIMIT_S, interrupt, until
 
 import toksmith
 from toksmith import Tokenizer, reference
@@ -29,10 +30,10 @@ def tok() -> Tokenizer:
     return toksmith.train(REAL_TEXT, 800, special_tokens=["<|stop|>"])
 
 
-def run(script: str, *arguments: str, timeout_s: float = 120) -> str:
+def run(script: str, *arguments: str) -> str:
     """What a script in a process of its own prints; it fails when it exits with anything but 0."""
     command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -54,30 +55,40 @@ def test_one_tokenizer_for_many_threads(tok: Tokenizer) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         for done in [pool.submit(work, number) for number in range(8)]:
-            done.result(timeout=120)
+            done.result(timeout=LIMIT_S)
 
 
 def test_other_threads_run_while_a_call_works(tok: Tokenizer) -> None:
-    """The GIL is released: a thread that counts does so during a call of another."""
+    """The GIL is released: a thread counts during a call of another, though nobody is asked to hand the GIL over."""
     text = REAL_TEXT * 400
-    ticks: list[float] = []
+    ticks = 0
     done = threading.Event()
 
     def tick() -> None:
+        nonlocal ticks
         while not done.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.001)
+            ticks += 1
+            time.sleep(0)
+
+    def during(call: Callable[[], object]) -> int:
+        before = ticks
+        call()
+        return ticks - before
 
     thread = threading.Thread(target=tick)
-    thread.start()
-    start = time.perf_counter()
-    tok.encode_array(text)
-    tok.count_batch([text])
-    end = time.perf_counter()
-    done.set()
-    thread.join()
-    inside = [at for at in ticks if start < at < end]
-    assert len(inside) > (end - start) * 20  # of the thousand a second that it asks for
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(LIMIT_S)
+    try:
+        thread.start()
+        until(lambda: ticks, "the other thread runs")
+        if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+            assert during(lambda: sum(range(1_000_000))) == 0  # a call that holds the GIL lets nobody count
+        assert during(lambda: tok.encode_array(text)) > 20
+        assert during(lambda: tok.count_batch([text])) > 20
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        thread.join()
 
 
 FORKS = """
@@ -101,7 +112,7 @@ FORKS = """
     for _ in range(8):
         child = os.fork()
         if child == 0:
-            signal.alarm(60)
+            signal.alarm(600)
             same = tok.encode_batch(lines, threads=2) == expected
             same &= tok.encode_ragged(lines, threads=3).ids.tolist() == flat
             same &= toksmith.train(lines, 600, threads=2, progress=False) == tok
@@ -141,7 +152,8 @@ def test_every_exception_survives_pickling() -> None:
         toksmith.FormatError("a.txt", 17, "is no base64"),
         toksmith.CannotRepresent("tiktoken", "merges", "it has no room"),
         toksmith.ModelError("two tokens have this id", 5),
-        toksmith.PatternError("(a", "it is too hard"),
+        toksmith.PatternError("(a", "it is too hard", 5, 2),
+        toksmith.TextTooLong("normalizers[0] (replace)", 1 << 20, 2),
         toksmith.SpecialTokenInText("<|a|>", 5, 2),
         toksmith.NotInVocabulary(b"\xff", 3),
         toksmith.UnknownId(5, 1, 4),
@@ -149,6 +161,7 @@ def test_every_exception_survives_pickling() -> None:
         toksmith.InvalidOption("merges", -1, "at least 0"),
         toksmith.CorpusError("a.txt", 3, "is no JSON"),
         toksmith.DownloadError("http://x", "ab", "/tmp/x", "is gone"),
+        toksmith.CheckpointError(28, "/tmp/x", "No space left on device", None),
         toksmith.TrainingInterrupted(None, "counting"),
     ]
     roots = [thing for thing in vars(toksmith).values() if isinstance(thing, type) and issubclass(thing, Exception)]
@@ -172,22 +185,26 @@ INTERRUPTED = """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     text = open(reference.__file__, encoding="utf-8").read()
     tok = toksmith.train(text, 800, progress=False)
-    many = np.full(50_000_000 if sys.argv[1] == "decode an array" else 1, 300)
     raw = toksmith.train("ab " * 1000 + "a" * 1000, 280, pattern=None, progress=False)
+    letters = np.frombuffer(b"aaabcdeeefghiiijklmnoooprstuvwxyz     ", np.uint8)
+    noise = letters[np.random.default_rng(1).integers(0, len(letters), 30_000_000, np.uint8)].tobytes() * 10
+    if sys.argv[1] in ("encode", "count", "a list of ids"):
+        noise = noise.decode()
+    ids = np.full(50_000_000 if sys.argv[1].startswith("decode an array") else 1, 300)
     calls = {
-        "encode_batch": lambda: tok.encode_batch([text] * 60_000),
-        "encode_ragged": lambda: tok.encode_ragged([text] * 60_000),
-        "count_batch": lambda: tok.count_batch([text] * 60_000, threads=1),
-        "encode": lambda: tok.encode_array(text * 10_000),
-        "one piece": lambda: [raw.encode_array("ab" * 4_000_000) for _ in range(100)],
-        "short texts": lambda: tok.count_batch(["hello world"] * 15_000_000),
-        "a list of ids": lambda: [tok.encode(text * 2_000) for _ in range(100)],
-        "bytes": lambda: tok.encode(text.encode() * 10_000),
-        "count": lambda: tok.count(text * 10_000),
+        "encode_batch": lambda: tok.encode_batch([text] * 240_000),
+        "encode_ragged": lambda: tok.encode_ragged([text] * 240_000),
+        "count_batch": lambda: tok.count_batch([text] * 240_000, threads=1),
+        "encode": lambda: tok.encode_array(noise),
+        "one piece": lambda: raw.encode_array(noise),
+        "short texts": lambda: tok.count_batch(["hello world"] * 60_000_000),
+        "a list of ids": lambda: tok.encode(noise),
+        "bytes": lambda: tok.encode_array(noise),
+        "count": lambda: tok.count(noise),
         "a generator": lambda: tok.encode_ragged(text for _ in range(10**9)),
-        "empty strings": lambda: [tok.encode_batch([""] * 20_000_000) for _ in range(100)],
-        "decode an array": lambda: [tok.decode_bytes(many) for _ in range(100)],
-        "decode to text": lambda: [tok.decode(np.full(50_000_000, 300, np.uint32)) for _ in range(100)],
+        "empty strings": lambda: tok.encode_batch([""] * 20_000_000),
+        "decode an array": lambda: [tok.decode_bytes(ids) for _ in range(100)],
+        "decode an array to text": lambda: [tok.decode(ids.astype(np.uint32)) for _ in range(100)],
         "decode a list": lambda: [tok.decode([300] * 50_000_000) for _ in range(100)],
         "decode a generator": lambda: tok.decode(300 for _ in range(10**9)),
         "decode_batch": lambda: [tok.decode_batch([[300] * 100] * 1_000_000) for _ in range(100)],
@@ -197,30 +214,20 @@ INTERRUPTED = """
     try:
         call()
     except KeyboardInterrupt:
-        print(time.monotonic(), flush=True)
+        print(time.process_time(), flush=True)
     assert tok.decode(tok.encode("still works")) == "still works"
 """
 
 
-def interrupt(call: str) -> float:
-    """The seconds from a SIGINT to the KeyboardInterrupt."""
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
+@pytest.mark.parametrize("call", re.findall(r'^        "(.+)": lambda', INTERRUPTED, re.MULTILINE))
+def test_ctrl_c_ends_a_call(call: str) -> None:
+    """Each call needs from 4 to 100 seconds of the processor; after the signal it gets one and a half."""
     command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), call]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=60)
-        time.sleep(0.5)
-        sent = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=120)
+        assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=LIMIT_S)
+        before = interrupt(child)
+        out, err = child.communicate(timeout=LIMIT_S)
     assert child.returncode == 0, err
     assert out, f"{call} ended before it was interrupted: make it longer"
-    return float(out) - sent
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="lacks SIGINT to one process")
-@pytest.mark.parametrize("call", re.findall(r'^        "(.+)": lambda', INTERRUPTED, re.MULTILINE))
-def test_ctrl_c_ends_a_call_within_a_second(call: str) -> None:
-    for _ in range(3):  # a busy machine may hold a process up; three times in a row it does not
-        seconds = interrupt(call)
-        if seconds < 1:
-            break
-    assert seconds < 1
+    assert float(out) - before < 1.5

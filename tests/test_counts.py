@@ -26,6 +26,7 @@ import zstandard
 from hard_texts import broken_bytes, small_texts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from processors import LIMIT_S
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count_pieces, reference
@@ -449,7 +450,7 @@ def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
             print(error)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=LIMIT_S)
     assert f"{tmp_path}: counts cannot be spilled into this folder" in ran.stdout
     assert "max_memory=" in ran.stdout
     assert not [*tmp_path.iterdir()]

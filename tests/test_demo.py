@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processors import LIMIT_S
 
 import toksmith
 from toksmith import _demo
@@ -73,7 +74,7 @@ def test_the_corpus_is_the_standard_library_and_nothing_else() -> None:
 
 def test_the_whole_demo() -> None:
     command = [sys.executable, "-m", "toksmith._demo"]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=120, env=os.environ | {"LC_ALL": "C"})
+    done = subprocess.run(command, capture_output=True, check=False, timeout=LIMIT_S, env=os.environ | {"LC_ALL": "C"})
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
     assert done.stderr == b""
     assert "Training to 8,192 tokens" in done.stdout.decode()

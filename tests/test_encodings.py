@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processors import LIMIT_S
 
 import toksmith
 from toksmith import DownloadError, InvalidOption, UnknownName, _encodings
@@ -40,7 +40,7 @@ class Server:
     body: bytes = DATA
     status: int = 200
     length: int | None = None  # claimed; None for the truth
-    delay_s: float = 0.0
+    together: threading.Barrier | None = None  # answers wait here until so many are asked for
     paths: list[str] = field(default_factory=list)
 
     @property
@@ -55,7 +55,8 @@ def server() -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             answers.paths.append(self.path)
-            time.sleep(answers.delay_s)
+            if answers.together is not None:
+                answers.together.wait(LIMIT_S)
             self.send_response(answers.status)
             self.send_header("Content-Length", str(answers.length or len(answers.body)))
             self.end_headers()
@@ -224,8 +225,8 @@ print(json.dumps(toksmith.load("tiny").encode("low lo<|end|>", special="allow"))
 """
 
 
-def test_two_processes_at_once(server: Server, cache: Path) -> None:
-    server.delay_s = 1.0
+def test_three_processes_at_once(server: Server, cache: Path) -> None:
+    server.together = threading.Barrier(3)
     command = [sys.executable, "-c", SCRIPT, server.url, DIGEST]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") for _ in range(3)]
     assert [json.loads(process.communicate()[0]) for process in running] == [IDS] * 3

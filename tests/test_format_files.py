@@ -150,6 +150,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
 def test_a_file_beyond_the_limit_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "huge.toksmith"
     with open(path, "wb") as file:
+        file.write(b"toksmith 1\n")
         file.truncate(_files.FILE_LIMIT + 1)
     with pytest.raises(FormatError, match="larger than 1073741824 bytes"):
         read(path)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from conftest import CACHES, HOMES
+from processors import LIMIT_S
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "example.org", b"example.org"])
 def test_the_network_is_out_of_reach(host: str | bytes) -> None:
     with pytest.raises(pytest.fail.Exception, match="asked for the network"):
-        socket.create_connection((host, 80), timeout=1)  # type: ignore[arg-type]  # bytes work, and must not slip by
+        socket.create_connection((host, 80), timeout=LIMIT_S)  # type: ignore[arg-type]  # bytes work, and must not slip by
 
 
 @pytest.mark.parametrize("call", ["connect", "connect_ex"])
@@ -22,7 +23,7 @@ def test_a_bare_socket_is_held_too(call: str) -> None:
         getattr(bare, call)(("192.0.2.1", 80))
 
 
-FETCH = "from urllib.request import urlopen; urlopen('http://192.0.2.1/', timeout=5)"
+FETCH = f"from urllib.request import urlopen; urlopen('http://192.0.2.1/', timeout={LIMIT_S})"
 
 
 def test_a_request_is_held_here_and_in_child_processes() -> None:
@@ -35,7 +36,7 @@ def test_a_request_is_held_here_and_in_child_processes() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_this_machine_can_be_reached(host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        socket.create_connection((host, server.getsockname()[1]), timeout=5).close()
+        socket.create_connection((host, server.getsockname()[1]), timeout=LIMIT_S).close()
 
 
 @pytest.mark.parametrize("name", [*HOMES, *CACHES])

@@ -1,4 +1,4 @@
-"""Hostile files of 16 MiB: each is refused within a second of the processor and 200 MB above the import.
+"""Hostile files of 16 MiB: each is refused within a few seconds of the processor and 400 MB above the import.
 
 Each format's files are read in a process of its own, which measures itself.
 """
@@ -16,8 +16,8 @@ from toksmith._formats import FORMATS
 from toksmith._formats._byte_characters import BYTE_CHARACTERS
 
 SIZE = 1 << 24
-MOST_S = 1.0
-MOST_MB = 200
+MOST_S = 10.0  # ten times what is seen: processors are slower elsewhere, and slower when they share a core
+MOST_MB = 400  # twice what is seen
 
 CHILD = """
 import json, sys, time

@@ -220,6 +220,21 @@ def test_drawn_models_have_the_ranges_of_the_reference(tmp_path: Path, monkeypat
             assert by_char == list(widened(text, starts, touched)), text
 
 
+@pytest.mark.parametrize("kind", ["unigram", "wordpiece", "words", "chars"])
+def test_a_piece_that_is_looked_up_as_a_whole_has_a_range(kind: Any) -> None:
+    """The whole-piece lookup gives an id that no cover made; its range once was that of the piece before, or none."""
+    tokens = [b"a", b"b", *([b"ab"] if kind != "chars" else []), b"<unk>"]
+    scores = np.array([-1.0, -2.0, -9.0, -9.0]) if kind == "unigram" else None
+    ids = np.arange(len(tokens), dtype=np.uint32)
+    table, last = toksmith.TokenTable.of(tokens), len(tokens) - 1
+    model = toksmith.Model(table, ids, kind=kind, unit="char", scores=scores, unknown_id=last, whole_piece=True)
+    tok = toksmith.Tokenizer(model)
+    for text in ("ab", "a", "abab", "zab"):
+        found = tok.encode_with_offsets(text, unit="byte")
+        assert found.ids.tolist() == tok.encode(text)
+        assert [0, *found.ends.tolist()] == [*found.starts.tolist(), len(text)]
+
+
 def test_mistral_has_the_ranges_of_sentencepiece(vocab_dir: Path) -> None:
     path = vocab_dir / "mistral_v1.model"
     tok, peer = toksmith.load(path), sentencepiece.SentencePieceProcessor(model_file=str(path))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import gc
 import http.client
 import json
 import os
@@ -11,20 +14,27 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+import tracemalloc
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
+from hypothesis import given
+from hypothesis import strategies as st
+from processors import LIMIT_S
 from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _server, _views
+from toksmith._playground import _rows, _server, _views
+from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
 from toksmith._playground._rows import Rows
 
 PACKAGE = Path(_playground.__file__).parent
@@ -59,7 +69,7 @@ class Answer:
 def request(
     playground: toksmith.Playground, method: str, path: str, body: bytes | None = None, **headers: str
 ) -> Answer:
-    connection = http.client.HTTPConnection("127.0.0.1", playground.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", playground.port, timeout=LIMIT_S)
     try:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body=body, headers=named)
@@ -112,7 +122,7 @@ def test_a_foreign_host_is_refused(playground: toksmith.Playground, host: str, p
 
 def test_two_hosts_and_none_are_refused(playground: toksmith.Playground) -> None:
     for hosts in ("", f"Host: localhost:{playground.port}\r\nHost: example.org\r\n"):
-        with socket.create_connection(("127.0.0.1", playground.port), timeout=10) as raw:
+        with socket.create_connection(("127.0.0.1", playground.port), timeout=LIMIT_S) as raw:
             raw.sendall(f"GET / HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n".encode())
             assert raw.makefile("rb").readline().split()[1] in (b"400", b"403")
 
@@ -224,6 +234,76 @@ def test_wrong_arguments_are_named(
     assert len(answer.data) < 1000
 
 
+# One valid question to each view, and for each argument values of wrong types and beyond all ranges.
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "rows": {"text": TEXT, "cells": 20, "first": 0, "last": 5},
+    "ids": {"text": TEXT, "which": 0, "first": 0, "last": 5},
+    "all_ids": {"text": TEXT, "which": 0},
+    "decode": {"ids": [97, 98], "which": 0},
+    "place": {"text": TEXT, "cells": 20, "which": 0, "token": 1},
+    "difference": {"text": TEXT, "cells": 20, "after": 2, "back": True},
+    "piece": {"text": TEXT, "byte": 3, "which": 0},
+    "repair": {"text": TEXT, "names": ["space at the end"]},
+    "tokens": {"text": TEXT},
+    "merges": {"piece": "lower", "which": 0},
+    "tree": {"id": 258},
+    "history": {"id": 258},
+    "budget": {"text": TEXT, "context": 7},
+    "parity": {"lines": ["a: low", "b: lowest"]},
+    "prompt": {"text": TEXT, "end": 6},
+    "lint": {"text": TEXT},
+    "specials": {"text": TEXT},
+    "search": {"query": "lo", "by": "text"},
+    "lengths": {},
+    "doctor": {},
+}
+HOSTILE = [
+    *(None, True, False, -1, 0, 1, 255, 10**9, 2**31, 2**32, 2**53, 2**53 + 1, 2**63, 2**64, -(2**64), 10**4000, 0.5),
+    *(
+        float("nan"),
+        float("inf"),
+        -0.0,
+        1e308,
+        "",
+        "0",
+        "300",
+        "\x00",
+        "\ud800",
+        "x" * 5000,
+        "\u202e" * 40,
+        "[",
+        "(a+)+$",
+    ),
+    *([], [[]], [None], ["small"], ["\ud800"], [-1], [2**64], [10**4000], [0.5], [True], {}, {"a": 1}, [{}] * 300),
+]
+
+
+@pytest.mark.parametrize("view", _views.VIEWS)
+def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenizer], view: str) -> None:
+    session = _views.Session(toks, {}, toksmith.metrics.LANGUAGES)
+    plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
+    statuses = []
+    for name in {**plain, "key": "", "which": 0}:
+        for value in HOSTILE:
+            for format in ("", "json") if view in RESULTS else ("",):
+                answer = _server.answer(session, view, format, json.dumps({**plain, name: value}).encode())
+                statuses.append(answer.status_code)
+                assert answer.status_code in (200, 400, 409), (name, value, answer.body)
+                if answer.status_code != 200:
+                    said = json.loads(bytes(answer.body))["error"]
+                    assert said and "\n" not in said and "unexpected" not in said, (name, value, said)
+    assert {200, 400} <= set(statuses)
+
+
+@pytest.mark.parametrize("number", [b"9" * 5000, b"-" + b"9" * 5000, b"1" * 100_000])
+def test_a_number_of_many_digits_is_refused(playground: toksmith.Playground, number: bytes) -> None:
+    for name in (b"first", b"text", b"tokenizers", b"other"):
+        answer = request(
+            playground, "POST", "/api/rows", b'{"%b": %b}' % (name, number), content_type="application/json"
+        )
+        assert (answer.status, "digits" in answer.json["error"]) == (400, True)
+
+
 def test_an_unknown_view_names_those_that_are_there(playground: toksmith.Playground) -> None:
     answer = asked(playground, "nothing")
     assert answer.status == 404 and "lint" in answer.json["error"]
@@ -238,6 +318,65 @@ def test_a_body_beyond_the_limit_is_refused_and_not_kept(
     answer = request(playground, "POST", "/api/rows", b'"' + b"a" * 5_000_000, content_type="application/json")
     assert answer.status == 413
     assert "1,000,000" in answer.json["error"]
+
+
+class Parts:
+    """A request whose body comes in many parts."""
+
+    def __init__(self, count: int, **headers: str) -> None:
+        self.count, self.headers, self.taken = (
+            count,
+            {name.replace("_", "-"): said for name, said in headers.items()},
+            0,
+        )
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        for _ in range(self.count):
+            self.taken += 1
+            yield b"a"
+
+
+def test_a_body_in_many_parts_takes_time_as_there_are_parts() -> None:
+    def least_s(count: int) -> float:
+        times = []
+        for _ in range(3):
+            request: Any = Parts(count)
+            before_s = time.process_time()
+            assert asyncio.run(received(request, count)) == b"a" * count
+            times.append(time.process_time() - before_s)
+        return min(times)
+
+    few_s, many_s = least_s(5000), least_s(40_000)
+    assert many_s < 24 * few_s, "the parts that came before are not copied for each part"
+
+
+def test_a_body_in_chunks_ends_at_its_own_limit(playground: toksmith.Playground) -> None:
+    request: Any = Parts(10 * MOST_CHUNKED, transfer_encoding="chunked")
+    assert asyncio.run(received(request, 10 * MOST_CHUNKED)) is None
+    assert request.taken == MOST_CHUNKED + 1
+    for count, status in ((MOST_CHUNKED // 10, b"400"), (MOST_CHUNKED * 2, b"413")):
+        with socket.create_connection(("127.0.0.1", playground.port), timeout=LIMIT_S) as raw:
+            head = f"POST /api/rows HTTP/1.1\r\nHost: localhost:{playground.port}\r\nContent-Type: application/json\r\n"
+            with contextlib.suppress(ConnectionError):
+                raw.sendall(
+                    head.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * count + b"0\r\n\r\n"
+                )
+            assert raw.makefile("rb").readline().split()[1] == status
+
+
+def test_a_connection_takes_short_turns(playground: toksmith.Playground, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[int] = []
+    taken = FairConnection.data_received
+
+    def data_received(self: FairConnection, data: bytes) -> None:
+        turns.append(len(data))
+        taken(self, data)
+
+    monkeypatch.setattr(FairConnection, "data_received", data_received)
+    assert (
+        request(playground, "POST", "/api/rows", b"[" + b"a" * 500_000, content_type="application/json").status == 400
+    )
+    assert sum(turns) > 500_000 and max(turns) <= TURN
 
 
 def test_a_text_that_is_not_kept_is_asked_for_again(playground: toksmith.Playground) -> None:
@@ -291,6 +430,45 @@ def test_rows_of_a_tokenizer_that_normalizes_hold_the_text_as_it_was(vocab_dir: 
     assert cuts["tokens"][0][2:4] == [0, 0], "what the normalizer added stands for nothing in the text"
     for text in HARD_TEXTS.values():
         Rows(explain.compare(tok, text), 20).window(0, 5)
+
+
+def row_starts_one_by_one(text: str, cells: int) -> list[int]:
+    """The rule of rows, line by line and in characters."""
+    found, at = [], 0
+    for line in text.splitlines(keepends=True) if "\n" in text else [text]:
+        line_end = at + len(line)
+        while at < line_end:
+            found.append(at)
+            widths = _rows.widths(text, np.frombuffer(text.encode("utf-32-le"), np.uint32)).tolist()
+            if sum(widths[at:line_end]) <= cells:
+                break
+            full = at + 1
+            while sum(widths[at : full + 1]) <= cells:
+                full += 1
+            space = text.rfind(" ", max(at + 1, full - _rows.BREAK_WITHIN), full + 1)
+            at = space if space > at else full
+        at = line_end
+    return [len(text[:place].encode()) for place in [*found, len(text)]]
+
+
+@given(st.text("ab \n낮☀", max_size=60), st.integers(1, 9))
+def test_rows_begin_where_their_rule_says(text: str, cells: int) -> None:
+    assert _rows.row_starts(text, cells).tolist() == row_starts_one_by_one(text, cells)
+
+
+def test_rows_of_many_lines_keep_little(toks: dict[str, toksmith.Tokenizer]) -> None:
+    text = "a\n" * 100_000
+    session = _views.Session(toks, {}, {})
+    names = [*toks]
+    _views.shown("rows", _views.Asked(session, {"text": "a\n", "tokenizers": names}))  # what is made once
+    tracemalloc.start()
+    try:
+        _views.shown("rows", _views.Asked(session, {"text": text, "tokenizers": names, "last": 50}))
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(text) < kept < 48 * len(text), f"{kept / len(text):.0f} bytes are kept for each byte of a text"
 
 
 def flat(row: list[Any]) -> Iterator[list[Any]]:
@@ -450,7 +628,7 @@ def test_a_stopped_server_frees_its_port_and_says_so_in_one_line(toks: dict[str,
     ended.start()
     running.stop()
     running.stop()
-    ended.join(10)
+    ended.join(LIMIT_S)
     assert not ended.is_alive()
     with pytest.raises(ConnectionRefusedError):
         request(running, "GET", "/")
@@ -488,11 +666,11 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[s
         ) as ran:
             assert ran.stdout is not None
             said = json.loads(ran.stdout.readline())
-            with urllib.request.urlopen(f"{said['url']}api/about", timeout=30) as answer:
+            with urllib.request.urlopen(f"{said['url']}api/about", timeout=LIMIT_S) as answer:
                 about = json.load(answer)
             ran.send_signal(signal.SIGINT)
             try:
-                _, warned = ran.communicate(timeout=30)
+                _, warned = ran.communicate(timeout=LIMIT_S)
             finally:
                 ran.kill()
     assert [each["name"] for each in about["tokenizers"]] == ["own.toksmith"] == said["tokenizers"]

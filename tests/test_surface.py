@@ -31,13 +31,14 @@ from typing import Any, NamedTuple
 
 import pytest
 from conftest import DATA, ROOT
+from processors import LIMIT_S
 
 import toksmith
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = r"(?:^<!-- needs: ([^\n]*?) -->\n)?"
 BLOCK = re.compile(NEEDS + r"^([ ]*)```(python|console|bash)\n(.*?)^\2```$", re.MULTILINE | re.DOTALL)
-LEFT_OUT = re.compile(r"(make|git clone|cd)\b")
+LEFT_OUT = re.compile(r"(make|git clone|cd|pip install)\b")
 SECTIONS = ("Attributes", "Args", "Returns", "Raises", "Cost", "Source", ">>>")
 
 
@@ -124,7 +125,7 @@ def run_command(command: Command, folder: Path, where: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        timeout=300,
+        timeout=LIMIT_S,
         check=False,
     )
     assert ran.returncode == 0, f"{where}:{command.line}: {command.text!r} exits {ran.returncode}\n{ran.stdout}"

@@ -9,11 +9,9 @@ import itertools
 import json
 import logging
 import random
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ import pytest
 from hard_texts import broken_bytes, small_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processors import LIMIT_S, interrupt
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, NotInVocabulary, Tokenizer, TrainingInterrupted, reference
@@ -216,7 +215,7 @@ def test_characters() -> None:
     assert tok.decode(tok.encode("hello")) == "hello"
     with pytest.raises(NotInVocabulary) as caught:
         tok.encode("ö😄")
-    assert (caught.value.content, caught.value.offset) == ("😄", 2)
+    assert (caught.value.content, caught.value.offset) == ("😄", 1)
     with pytest.raises(InvalidOption, match="at least 11"):
         toksmith.train("hello, wörld ☀", 5, kind="chars")
     with pytest.raises(CorpusError, match="kind='bpe'"):
@@ -452,14 +451,14 @@ INTERRUPTED = """
             told = True
             print("ready", flush=True)
 
-    noise = random.Random(0).choices(b"abcdefgh", k=3_000_000)
+    noise = random.Random(0).randbytes(12_000_000).translate(bytes(b"abcdefgh" * 32))
     try:
         if sys.argv[1] == "counting":
             toksmith.train(endless(), 300)
         else:
-            toksmith.train(bytes(noise), 1_000_000, pattern=None, progress=merging)
+            toksmith.train(noise, 1_000_000, pattern=None, progress=merging)
     except toksmith.TrainingInterrupted as stop:
-        at = time.monotonic()
+        at = time.process_time()
         if stop.tokenizer is not None:
             assert stop.tokenizer.model.training.stopped_because == "it was interrupted"
             stop.tokenizer.save(sys.argv[2])
@@ -469,31 +468,21 @@ INTERRUPTED = """
 """
 
 
-def interrupt(*arguments: str) -> tuple[float, list[str], int]:
-    """Sends SIGINT to a training once it says that it is ready; the seconds until it ended, its lines and exit code."""
-    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=60)
-        time.sleep(0.3)
-        sent = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
-    assert not err
-    lines = out.splitlines()
-    return float(lines[0]) - sent, lines[1:], child.returncode
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="lacks SIGINT to one process")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 @pytest.mark.parametrize("phase", ["counting", "merging"])
-def test_ctrl_c_ends_training_within_a_second(phase: str, tmp_path: Path) -> None:
+def test_ctrl_c_ends_training(phase: str, tmp_path: Path) -> None:
+    """Counting would never end and merging takes 10 seconds of the processor; after the signal there is one and a half."""
     file = tmp_path / "so-far.toksmith"
-    for _ in range(3):  # a busy machine may hold a process up; three times in a row it does not
-        seconds, lines, code = interrupt(phase, str(file))
-        assert (code, lines[0]) == (130, phase)
-        assert f"interrupted while {phase}" in lines[1]
-        if seconds < 1:
-            break
-    assert seconds < 1
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), phase, str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=LIMIT_S)
+        before = interrupt(child)
+        out, err = child.communicate(timeout=LIMIT_S)
+    assert not err
+    at, *lines = out.splitlines()
+    assert (child.returncode, lines[0]) == (130, phase)
+    assert f"interrupted while {phase}" in lines[1]
+    assert float(at) - before < 1.5
     if phase == "merging":
         tok = toksmith.load(file)
         assert len(triples(tok)) > 0

@@ -12,9 +12,22 @@ from types import ModuleType
 
 from ._engine import Encoding, Engine, Ids, Unsupported, as_ids
 
-__all__ = ["ENGINES", "OURS", "Encoding", "Engine", "Ids", "Unsupported", "as_ids", "load", "module", "versions"]
+__all__ = [
+    "BEFORE",
+    "ENGINES",
+    "OURS",
+    "Encoding",
+    "Engine",
+    "Ids",
+    "Unsupported",
+    "as_ids",
+    "load",
+    "module",
+    "versions",
+]
 
 OURS = "toksmith"
+BEFORE = "before"  # an earlier build of toksmith, installed in an environment of its own
 
 DISTRIBUTIONS = {
     "toksmith": "toksmith",
@@ -33,7 +46,7 @@ NEED_TOKENIZER_JSON = frozenset({"gigatoken", "fastokens", "tokenizers", "tokie"
 
 def module(name: str) -> ModuleType:
     """The adapter of an engine. Imports the engine."""
-    return importlib.import_module(f"._{name}", __package__)
+    return importlib.import_module(f"._{OURS if name == BEFORE else name}", __package__)
 
 
 def load(name: str, encoding: Encoding) -> Engine:

@@ -42,6 +42,7 @@ else:
         "_errors": (
             "CannotRepresent",
             "CorpusError",
+            "CheckpointError",
             "DownloadError",
             "FormatError",
             "InvalidOption",
@@ -49,6 +50,7 @@ else:
             "NotInVocabulary",
             "PatternError",
             "SpecialTokenInText",
+            "TextTooLong",
             "ToksmithError",
             "TrainingInterrupted",
             "UnknownId",
@@ -59,6 +61,7 @@ else:
             "formats",
         ),
         "_load": ("load",),
+        "_memory": ("MemoryUse",),
         "_model": (
             "AddedToken",
             "Model",

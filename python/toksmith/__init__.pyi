@@ -6,6 +6,7 @@ from ._doctor import Diagnosis, doctor
 from ._encodings import encodings
 from ._errors import (
     CannotRepresent,
+    CheckpointError,
     CorpusError,
     DownloadError,
     FormatError,
@@ -14,6 +15,7 @@ from ._errors import (
     NotInVocabulary,
     PatternError,
     SpecialTokenInText,
+    TextTooLong,
     ToksmithError,
     TrainingInterrupted,
     UnknownId,
@@ -21,6 +23,7 @@ from ._errors import (
 )
 from ._formats import Format, formats
 from ._load import load
+from ._memory import MemoryUse
 from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from ._patterns import Pattern, patterns
 from ._playground import Playground, play
@@ -38,6 +41,7 @@ __version__: str
 __all__ = [
     "AddedToken",
     "CannotRepresent",
+    "CheckpointError",
     "Chunk",
     "ConversionReport",
     "CorpusError",
@@ -52,6 +56,7 @@ __all__ = [
     "Healing",
     "IdMap",
     "InvalidOption",
+    "MemoryUse",
     "Model",
     "ModelError",
     "NotInVocabulary",
@@ -67,6 +72,7 @@ __all__ = [
     "StreamDecoder",
     "StreamEncoder",
     "SweepRow",
+    "TextTooLong",
     "TokenTable",
     "Tokenizer",
     "ToksmithError",

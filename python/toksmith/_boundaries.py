@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._errors import InvalidOption
+from ._arguments import items
+from ._errors import OF_A_PLACE, InvalidOption, moved
 from ._model import Model
 from ._results import Chunk, Encoding, Healing, RaggedEncoding
-from ._stream import CONTEXT, Special, as_utf8
+from ._stream import CONTEXT, Special, as_utf8, offset_in
 
 __all__ = [
+    "Continuations",
     "chunks",
     "encoding",
     "encodings",
@@ -31,12 +34,10 @@ __all__ = [
     "healed",
     "longest_added",
     "segment_ids",
-    "tokens_by_bytes",
     "truncated",
 ]
 
 Some = TypeVar("Some", str, bytes)
-TokensByBytes = tuple[list[bytes], NDArray[np.uint32]]
 PER_ID = 8  # a first guess of the bytes that an id stands for
 
 
@@ -73,19 +74,29 @@ def in_characters(unit: str) -> bool:
 
 
 class Parts:
-    """The ids of parts of texts, with one choice of what special tokens are."""
+    """The ids of parts of texts, with one choice of what special tokens are.
+
+    A part begins at `base` of the caller's text, which errors are about.
+    """
 
     def __init__(self, engine: _core.Engine, model: Model, special: Special) -> None:
         self.engine, self.special = engine, special
         self.context = longest_added(model) + CONTEXT
 
-    def count(self, text: str | bytes) -> int:
+    def count(self, text: str | bytes, base: int) -> int:
         """The number of ids."""
-        return self.engine.count(text, self.special, "replace")
+        with moved(lambda offset: base + offset):
+            return self.engine.count(text, self.special, "replace")
 
-    def places(self, text: str | bytes) -> list[int | None]:
+    def ids(self, text: str | bytes, base: int) -> list[int]:
+        """The ids."""
+        with moved(lambda offset: base + offset):
+            return self.engine.encode(text, self.special, "replace", None)
+
+    def places(self, text: str | bytes, base: int) -> list[int | None]:
         """Where the text may be cut so that so many ids are before: None inside a character."""
-        ids, starts, ends = _core.encode_with_offsets(self.engine, text, self.special, "replace", True)
+        with moved(lambda offset: base + offset):
+            ids, starts, ends = _core.encode_with_offsets(self.engine, text, self.special, "replace", True)
         shared = [False, *(starts[1:] < ends[:-1]).tolist(), False][: len(ids) + 1]
         if isinstance(text, bytes):
             ends = _core.encode_with_offsets(self.engine, text, self.special, "replace", False)[2]
@@ -99,12 +110,12 @@ class Parts:
             cut = None if data is None else _core.find_cut(self.engine, data, 0, last=True)
             if data is not None and cut is not None:
                 part: Some = like(text, data[:cut])
-                if self.count(part) > most:
+                if self.count(part, start) > most:
                     return part
             size *= 2
         return text[start:]
 
-    def enough_of_end(self, text: Some, most: int) -> Some:
+    def enough_of_end(self, text: Some, most: int, base: int) -> Some:
         """The text, or its end with more ids than `most`, which are the same in the whole."""
         size = PER_ID * (most + 1) + 32 * CONTEXT + self.context
         while size < len(text):
@@ -112,7 +123,7 @@ class Parts:
             cut = None if data is None else _core.find_cut(self.engine, data, self.context, last=False)
             if data is not None and cut is not None:
                 part: Some = like(text, data[cut:])
-                if self.count(part) > most:
+                if self.count(part, base + len(text) - len(part)) > most:
                     return part
             size *= 2
         return text
@@ -121,22 +132,23 @@ class Parts:
         """The longest beginning of the text from `start` on that is cut behind one of its first `most` ids, and has no
         more."""
         known = self.enough(text, start, most)
-        places = self.places(known)
+        places = self.places(known, start)
         if len(places) == 1:  # no id at all
             return known
         for place in reversed(places[: most + 1]):
-            if place is not None and (place == 0 or self.count(known[:place]) <= most):
+            if place is not None and (place == 0 or self.count(known[:place], start) <= most):
                 return known[:place]
         return text[:0]
 
-    def last(self, text: Some, most: int) -> Some:
+    def last(self, text: Some, most: int, base: int = 0) -> Some:
         """The longest end of the text that is cut before one of its last `most` ids, and has no more."""
-        known = self.enough_of_end(text, most)
-        places = self.places(known)
+        known = self.enough_of_end(text, most, base)
+        base += len(text) - len(known)
+        places = self.places(known, base)
         if len(places) == 1:
             return known
         for place in places[max(0, len(places) - 1 - most) :]:
-            if place is not None and (place == len(known) or self.count(known[place:]) <= most):
+            if place is not None and (place == len(known) or self.count(known[place:], base + place) <= most):
                 return known[place:]
         return text[:0]
 
@@ -178,30 +190,28 @@ def chunks(parts: Parts, text: Some, max_tokens: int, overlap: int) -> list[Chun
         if not part:
             raise too_small(parts, text, start, max_tokens)
         end = start + len(part)
-        found.append(Chunk(part, start, end, parts.engine.encode(part, parts.special, "replace", None)))
-        start = end - len(parts.last(part, overlap)) if overlap else end
+        found.append(Chunk(part, start, end, parts.ids(part, start)))
+        start = end - len(parts.last(part, overlap, start)) if overlap else end
     return found
 
 
 def too_small(parts: Parts, text: Some, start: int, max_tokens: int) -> InvalidOption:
     """The error of a character, or what else cannot be cut, that takes more ids than a chunk may have."""
     known = parts.enough(text, start, max_tokens)
-    first = next((place for place in parts.places(known) if place), len(known))
-    needed = parts.count(known[:first])
+    first = next((place for place in parts.places(known, start) if place), len(known))
+    needed = parts.count(known[:first], start)
     return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for what stands at {start} and is never cut")
 
 
 def checked_count(argument: str, value: int, least: int) -> None:
     """Returns if an argument is a count."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{argument} must be an int, not {type(value).__name__}")
     if value < least:
         raise InvalidOption(argument, value, f"at least {least}")
 
 
 def first_drift(engine: _core.Engine, model: Model, ids: Iterable[int]) -> int | None:
     """See `Tokenizer.first_drift`."""
-    listed = list(ids)
+    listed = items(ids, "ids", "ids (integers)")
     engine.decode_bytes(listed)  # an unknown id is an error with its position among all
     special = {token.id for token in model.added_tokens if token.special}
     cuts = [place for place, id in enumerate(listed) if id in special]
@@ -219,64 +229,121 @@ def first_drift(engine: _core.Engine, model: Model, ids: Iterable[int]) -> int |
 
 def segment_ids(engine: _core.Engine, model: Model, segments: Iterable[tuple[str | bytes, bool]]) -> list[int]:
     """See `Tokenizer.encode_segments`."""
-    runs: list[tuple[bytes, bool]] = []
-    for data, trusted in joined(segments):
-        if runs and runs[-1][1] == trusted:
-            runs[-1] = (runs[-1][0] + data, trusted)
-        else:
-            runs.append((data, trusted))
+    listed = items(segments, "segments", "pairs of a text and whether it is trusted")
+    grouped = groupby(joined(listed), key=itemgetter(1))
+    runs = [(b"".join(data for data, _ in run), trusted) for trusted, run in grouped]
     contents = {token.content.encode(): token for token in reversed(model.added_tokens) if not token.normalized}
     longest_first = sorted(contents, key=len, reverse=True)
     finder = re.compile(b"|".join(map(re.escape, longest_first))) if contents else None
     ids: list[int] = []
-    waiting = b""
+    waiting, begun = b"", 0  # text between special tokens, and where in all of the text it begins
+
+    def encoded(text: bytes) -> list[int]:
+        try:
+            return engine.encode(text, "text", "replace", None)
+        except OF_A_PLACE as error:
+            raise error if error.offset is None else error.at(*in_segments(listed, begun + error.offset)) from None
+
     for data, trusted in runs:
         start = 0
         for found in finder.finditer(data) if finder and trusted else ():
             token = contents[found[0]]
             if token.special:
                 text = waiting + data[start : found.start()]
-                ids += [*engine.encode(text, "text", "replace", None), token.id]
+                ids += [*encoded(text), token.id]
+                begun += len(text) + len(found[0])
                 waiting, start = b"", found.end()
         waiting += data[start:]
-    return [*ids, *engine.encode(waiting, "text", "replace", None)]
+    return [*ids, *encoded(waiting)]
 
 
-def joined(segments: Iterable[object]) -> list[tuple[bytes, bool]]:
+def in_segments(segments: Iterable[tuple[str | bytes, bool]], place: int) -> tuple[int, int]:
+    """Where a byte of all segments together stands in its segment, and the number of that."""
+    number, offset = 0, 0
+    for number, (text, _) in enumerate(segments):  # noqa: B007 - that of the last counts
+        size = len(as_utf8(text))
+        offset = offset_in(text, min(place, size))
+        if place < size:
+            break
+        place -= size
+    return offset, number
+
+
+def joined(segments: Sequence[object]) -> list[tuple[bytes, bool]]:
     """The segments as bytes. Two halves of a pair of surrogates that meet are not put together."""
     found = []
     for number, segment in enumerate(segments):
         if isinstance(segment, (str, bytes)) or not isinstance(segment, Sequence) or len(segment) != 2:
-            raise TypeError(f"segment {number}: expected a pair of a text and whether it is trusted")
+            raise TypeError(f"segments: segment {number}: expected a pair of a text and whether it is trusted")
         text, trusted = segment
         if not isinstance(text, (str, bytes)) or not isinstance(trusted, (bool, np.bool_)):
             kinds = f"{type(text).__name__} and {type(trusted).__name__}"
-            raise TypeError(f"segment {number}: expected a str or bytes and a bool, not {kinds}")
+            raise TypeError(f"segments: segment {number}: expected a str or bytes and a bool, not {kinds}")
         found.append((as_utf8(text), bool(trusted)))
     return found
 
 
-def tokens_by_bytes(model: Model, shown: Callable[[int], bytes]) -> TokensByBytes:
-    """What each ordinary token shows, in order, and its id."""
-    listed = zip(model.tokens, model.ids.tolist(), strict=True)
-    pairs = sorted((shown(id) if model.decoders else token, id) for token, id in listed)
-    return [token for token, _ in pairs], np.array([id for _, id in pairs], np.uint32)
+class OrderedTokens(NamedTuple):
+    """What each ordinary token shows, in order; its id; and the length of the longest."""
+
+    contents: list[bytes]
+    ids: NDArray[np.uint32]
+    longest: int
 
 
-def healed(parts: Parts, tokens: Callable[[bool], TokensByBytes], text: str | bytes) -> Healing:
+class Continuations:
+    """The tokens that may continue a text, in the order of what they show. They are made when `heal` asks for them."""
+
+    def __init__(self, engine: _core.Engine, model: Model) -> None:
+        self._engine, self._model = engine, model
+        self._made: dict[bool, OrderedTokens] = {}
+
+    def tokens(self, first: bool) -> OrderedTokens:
+        """The tokens; `first` says that nothing was shown before them."""
+        key, made = first and bool(self._model.decoders), self._made
+        if key not in made:
+            made[key] = self._ordered(key)
+        return made[key]
+
+    def _ordered(self, first: bool) -> OrderedTokens:
+        model = self._model
+        listed = zip(model.tokens, model.ids.tolist(), strict=True)
+        shown = self._engine.decode_more
+        pairs = sorted((shown([id], fresh=first)[0] if model.decoders else token, id) for token, id in listed)
+        ids = np.array([id for _, id in pairs], np.uint32)
+        return OrderedTokens([token for token, _ in pairs], ids, max((len(token) for token, _ in pairs), default=0))
+
+    def made(self) -> list[list[bytes]]:
+        """What the tokens show that were made so far."""
+        return [tokens.contents for tokens in self._made.values()]
+
+    def release(self) -> None:
+        """Forgets what was made."""
+        self._made = {}
+
+
+def healed(parts: Parts, continuations: Continuations, text: str | bytes) -> Healing:
     """See `Tokenizer.heal`."""
     data = as_utf8(text)
     cut = _core.find_cut(parts.engine, data, 0, last=True) or 0
-    settled = parts.engine.encode(data[:cut], parts.special, "replace", None)
-    ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
+    with moved(lambda offset: offset_in(text, offset)):
+        settled = parts.engine.encode(data[:cut], parts.special, "replace", None)
+    with moved(lambda offset: offset_in(text, cut + offset)):
+        ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
+    # No token begins with a rest that is longer than all tokens.
+    longest = max(continuations.tokens(first).longest for first in (False, True))
     # What a normalizer takes away from the end has no id, and is no rest if no token begins with it.
-    rests = ((count, data[cut + end :]) for count, end in enumerate([0, *ends.tolist()]))
-    for count, rest in chain(rests, [(len(ids), b"")]):
-        known = [*settled, *ids[:count].tolist()]
-        contents, own_ids = tokens(parts.engine.decode_more(known, fresh=True)[1])
-        first, last = prefix_range(contents, rest)
+    rests = ((count, cut + end) for count, end in enumerate([0, *ends.tolist()]) if len(data) - cut - end <= longest)
+    fresh = True
+    for count, start in chain(rests, [(len(ids), len(data))]):
+        rest = data[start:]
+        # Once something is shown, what is shown after it is no beginning.
+        fresh = fresh and parts.engine.decode_more([*settled, *ids[:count].tolist()], fresh=True)[1]
+        tokens = continuations.tokens(fresh)
+        first, last = prefix_range(tokens.contents, rest)
         if first < last or not rest:
-            return Healing(known, rest, np.sort(own_ids[first:last]), stable=count == 0)
+            known = [*settled, *ids[:count].tolist()]
+            return Healing(known, rest, np.sort(tokens.ids[first:last]), stable=count == 0)
     raise AssertionError("an empty rest begins every token")
 
 

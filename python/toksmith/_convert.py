@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _formats
+from ._arguments import checked
 from ._corpus import Corpus, documents
 from ._files import shown
 from ._formats import Format
@@ -125,6 +126,7 @@ class ConversionReport:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
 
+@checked
 def convert(
     source: str | os.PathLike[str] | Tokenizer,
     target: str | os.PathLike[str],

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 from . import _formats
 from ._errors import DownloadError, FormatError
-from ._files import write_file
+from ._files import read_file
 from ._model import AddedToken, Model
 from ._patterns import splitters
+from ._together import write_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -149,8 +150,8 @@ def cached(row: Published) -> Iterator[tuple[str, bytes]]:
     """The cached files of the row that are what was published, with their paths."""
     for place in places(row):
         try:
-            data = place.read_bytes()
-        except OSError:
+            data = read_file(place)
+        except FormatError:
             continue
         if hashlib.sha256(data).hexdigest() == row.sha256:
             yield str(place), data
@@ -167,8 +168,8 @@ def downloaded(row: Published) -> tuple[str, bytes]:
 
     try:
         import pooch  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise failure("not cached, and downloading needs pooch (pip install toksmith[download])") from error
+    except ImportError:
+        raise failure("not cached, and downloading needs pooch (pip install toksmith[download])") from None
     content = io.BytesIO()
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -183,7 +184,8 @@ def downloaded(row: Published) -> tuple[str, bytes]:
         except (OSError, ValueError) as error:
             if (response := getattr(error, "response", None)) is not None:
                 response.close()  # pooch leaves the connection of an answer that it refuses open
-            raise failure(f"not cached, and the download failed ({error})") from error
+            # What lies below (sockets, urllib3, requests) says the same again, each with a traceback of its own.
+            raise failure(f"not cached, and the download failed ({said(error)})") from None
     data = content.getvalue()
     digest = hashlib.sha256(data).hexdigest()
     if digest != row.sha256:
@@ -194,6 +196,14 @@ def downloaded(row: Published) -> tuple[str, bytes]:
     except (OSError, FormatError) as error:
         warn("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
     return str(target), data
+
+
+def said(error: Exception) -> str:
+    """Why a download failed, in words: the first cause, which is the shortest."""
+    first: BaseException = error
+    while (cause := first.__cause__ or first.__context__) is not None:
+        first = cause
+    return " ".join(str(first if str(first) else error).split())[:200] or type(error).__name__
 
 
 class Bar:

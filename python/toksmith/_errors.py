@@ -5,27 +5,34 @@ ToksmithError                                     message: where, what, expected
 ├── FormatError(ValueError)         path, place, problem
 │   └── CannotRepresent             format, field
 ├── ModelError(ValueError)          invariant, id
-├── PatternError(ValueError)        pattern, problem
+├── PatternError(ValueError)        pattern, problem, offset, index
+├── TextTooLong(ValueError)         step, limit, index
 ├── SpecialTokenInText(ValueError)  token, offset, index
-├── NotInVocabulary(ValueError)     content, offset
+├── NotInVocabulary(ValueError)     content, offset, index
 ├── UnknownId(ValueError)           id, position, vocab_size, index
 ├── UnknownName(LookupError)        kind, name, matches
 ├── InvalidOption(ValueError)       argument, value, allowed
 ├── CorpusError(ValueError)         path, record, problem
 ├── DownloadError(OSError)          url, expected, target, problem
+├── CheckpointError(OSError)        errno, path, problem, tokenizer
 └── TrainingInterrupted(KeyboardInterrupt)   tokenizer, phase
 ```
 
-The message is made from the data, so an exception that was pickled, copied or re-raised says the same.
+The message is made from the data, so an exception that was pickled, copied or re-raised says the same. It quotes at
+most 200 characters of what it refuses; the attributes hold all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
+    "OF_A_PLACE",
     "CannotRepresent",
+    "CheckpointError",
     "CorpusError",
     "DownloadError",
     "FormatError",
@@ -34,12 +41,58 @@ __all__ = [
     "NotInVocabulary",
     "PatternError",
     "SpecialTokenInText",
+    "TextTooLong",
     "ToksmithError",
     "TrainingInterrupted",
     "UnknownId",
     "UnknownName",
     "close_names",
+    "moved",
+    "quoted",
+    "shortened",
 ]
+
+MOST_QUOTED = 200  # the most characters that a message quotes of what it refuses
+MOST_TOLD = 3 * MOST_QUOTED  # the most of a sentence that holds such a quotation
+
+
+class Quoting(reprlib.Repr):
+    """Writes what a message quotes: at most 200 characters, and whatever the value's own `repr` does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxother = self.maxlong = MOST_QUOTED
+        self.maxtuple = self.maxlist = self.maxset = self.maxfrozenset = self.maxdict = self.maxdeque = 12
+
+    def quoted(self, value: object) -> str:
+        """The value in words of Python."""
+        return shortened(self.repr(value), MOST_QUOTED)
+
+    def repr_str(self, x: str, level: int) -> str:
+        """A text, which is shorter inside something else; so two beside each other can both be read."""
+        most = MOST_QUOTED - 2 if level == self.maxlevel else MOST_QUOTED // 2 - 8
+        return repr(shortened(x, most))
+
+    def repr_int(self, x: int, level: int) -> str:
+        """A number; Python writes none of more than some thousand digits."""
+        return repr(x) if x.bit_length() < 640 else f"<int of {x.bit_length():,} bits>"
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """Anything else; its own `repr` may do anything."""
+        try:
+            return repr(x)
+        except Exception:  # noqa: BLE001 - the message is about something else
+            return f"<{type(x).__name__}>"
+
+
+def quoted(value: object) -> str:
+    """A value as messages quote it: as Python writes it, in at most 200 characters."""
+    return Quoting().quoted(value)
+
+
+def shortened(text: str, most: int = MOST_TOLD) -> str:
+    """The text without the middle of a long one."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}"
 
 
 class ToksmithError(Exception):
@@ -66,7 +119,7 @@ class FormatError(ToksmithError, ValueError):
 
     def __str__(self) -> str:
         where = self.path if self.place is None else f"{self.path}:{self.place}"
-        return f"{where}: {self.problem}"
+        return f"{where}: {shortened(self.problem)}"
 
 
 class CannotRepresent(FormatError):
@@ -80,7 +133,7 @@ class CannotRepresent(FormatError):
         self.format, self.field = format, field
 
     def __str__(self) -> str:
-        return f"the format {self.format!r} cannot hold {self.field}: {self.problem}"
+        return f"the format {self.format!r} cannot hold {shortened(self.field)}: {shortened(self.problem)}"
 
 
 class ModelError(ToksmithError, ValueError):
@@ -94,23 +147,51 @@ class ModelError(ToksmithError, ValueError):
         self.invariant, self.id = invariant, id
 
     def __str__(self) -> str:
-        return self.invariant if self.id is None else f"id {self.id}: {self.invariant}"
+        invariant = shortened(self.invariant)
+        return invariant if self.id is None else f"id {self.id}: {invariant}"
 
 
 class PatternError(ToksmithError, ValueError):
     """The regex engine gave up on a text, so that its pieces are not known.
 
-    Attributes: `pattern` the regex, `problem` what the engine says.
+    Attributes: `pattern` the regex, `problem` what the engine says; `offset` where in the text the search began, in
+    characters for `str` and in bytes for `bytes` and documents (None where that place is none of the caller's text);
+    `index` the text's place in the batch, or None.
     """
 
-    def __init__(self, pattern: str, problem: str) -> None:
-        super().__init__(pattern, problem)
-        self.pattern, self.problem = pattern, problem
+    def __init__(self, pattern: str, problem: str, offset: int | None = None, index: int | None = None) -> None:
+        super().__init__(pattern, problem, offset, index)
+        self.pattern, self.problem, self.offset, self.index = pattern, problem, offset, index
 
     def __str__(self) -> str:
+        where = "" if self.index is None else f" in text {self.index}"
+        where += "" if self.offset is None else f" at offset {self.offset}"
         return (
-            f"the regex engine gave up: {self.problem}; the pattern was {self.pattern!r}. "
+            f"the regex engine gave up{where}: {shortened(self.problem)}; the pattern was {quoted(self.pattern)}. "
             "Cut the text into smaller documents, or use a pattern that backtracks less"
+        )
+
+    def at(self, offset: int, index: int | None) -> PatternError:
+        """The same, said of another place."""
+        return PatternError(self.pattern, self.problem, offset, index)
+
+
+class TextTooLong(ToksmithError, ValueError):
+    """A step of the model makes far more of a text than any honest step does.
+
+    Attributes: `step` its place and kind; `limit` how many bytes the text may become: 64 times its own and 1 MiB;
+    `index` the text's place in the batch, or None.
+    """
+
+    def __init__(self, step: str, limit: int, index: int | None = None) -> None:
+        super().__init__(step, limit, index)
+        self.step, self.limit, self.index = step, limit, index
+
+    def __str__(self) -> str:
+        where = "the text" if self.index is None else f"text {self.index}"
+        return (
+            f"{self.step} makes more than {self.limit:,} bytes of {where}: 64 times what it had, and 1 MiB; "
+            "take a model without this step"
         )
 
 
@@ -126,27 +207,52 @@ class SpecialTokenInText(ToksmithError, ValueError):
         self.token, self.offset, self.index = token, offset, index
 
     def __str__(self) -> str:
-        where = f"offset {self.offset}" if self.index is None else f"text {self.index}, offset {self.offset}"
+        token = quoted(self.token)
         return (
-            f"the text holds the special token {self.token!r} at {where}; pass special='text' to encode it as "
-            f"ordinary text, or special='allow' (or special=[{self.token!r}]) to turn it into its id"
+            f"the text holds the special token {token} at {place(self.offset, self.index)}; pass special='text' to encode it as "
+            f"ordinary text, or special='allow' (or special=[{token}]) to turn it into its id"
         )
+
+    def at(self, offset: int, index: int | None) -> SpecialTokenInText:
+        """The same, said of another place."""
+        return SpecialTokenInText(self.token, offset, index)
 
 
 class NotInVocabulary(ToksmithError, ValueError):
     """A character, word or token is not in the vocabulary, and there is no fallback for it.
 
-    Attributes: `content` what is missing (`str`, or `bytes` that are no UTF-8), `offset` where it starts in
-    the text, in bytes of UTF-8, or None outside a text.
+    Attributes: `content` what is missing (`str`, or `bytes` that are no UTF-8); `offset` where it starts in the text, in
+    characters for `str` and in bytes for `bytes`, or None outside a text; `index` the text's place in the batch, or None.
     """
 
-    def __init__(self, content: str | bytes, offset: int | None = None) -> None:
-        super().__init__(content, offset)
-        self.content, self.offset = content, offset
+    def __init__(self, content: str | bytes, offset: int | None = None, index: int | None = None) -> None:
+        super().__init__(content, offset, index)
+        self.content, self.offset, self.index = content, offset, index
 
     def __str__(self) -> str:
-        where = "" if self.offset is None else f" (byte {self.offset} of the text)"
-        return f"{self.content!r} is not in the vocabulary{where}"
+        where = "" if self.offset is None else f" ({place(self.offset, self.index)})"
+        return f"{quoted(self.content)} is not in the vocabulary{where}"
+
+    def at(self, offset: int, index: int | None) -> NotInVocabulary:
+        """The same, said of another place."""
+        return NotInVocabulary(self.content, offset, index)
+
+
+OF_A_PLACE = (SpecialTokenInText, NotInVocabulary, PatternError)
+
+
+@contextmanager
+def moved(move: Callable[[int], int]) -> Iterator[None]:
+    """Says the errors of a part of the caller's text of the whole: `move` gets an offset in the part."""
+    try:
+        yield
+    except OF_A_PLACE as error:
+        raise error if error.offset is None else error.at(move(error.offset), error.index) from None
+
+
+def place(offset: int, index: int | None) -> str:
+    """Where in which text, in words."""
+    return f"offset {offset}" if index is None else f"text {index}, offset {offset}"
 
 
 class UnknownId(ToksmithError, ValueError):
@@ -165,13 +271,15 @@ class UnknownId(ToksmithError, ValueError):
         where += "" if self.index is None else f" of sequence {self.index}"
         if 0 <= self.id < self.vocab_size:
             return f"id {self.id}{where} is a hole: no token has it"
-        return f"id {self.id}{where} is out of range; ids lie in [0, {self.vocab_size})"
+        return f"id {quoted(self.id)}{where} is out of range; ids lie in [0, {self.vocab_size})"
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
     """Those of the known names that a misspelt one may mean."""
     import difflib  # takes a while, and only errors need it
 
+    if len(name) > MOST_QUOTED:
+        return []
     return difflib.get_close_matches(name, list(known))
 
 
@@ -187,8 +295,8 @@ class UnknownName(ToksmithError, LookupError):
         self.kind, self.name = kind, name
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(map(repr, self.matches))}?" if self.matches else ""
-        return f"there is no {self.kind} named {self.name!r}{hint}"
+        hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?" if self.matches else ""
+        return f"there is no {self.kind} named {quoted(self.name)}{hint}"
 
 
 class InvalidOption(ToksmithError, ValueError):
@@ -202,7 +310,7 @@ class InvalidOption(ToksmithError, ValueError):
         self.argument, self.value, self.allowed = argument, value, allowed
 
     def __str__(self) -> str:
-        return f"{self.argument}={self.value!r} is not possible; expected {self.allowed}"
+        return f"{self.argument}={quoted(self.value)} is not possible; expected {self.allowed}"
 
 
 class CorpusError(ToksmithError, ValueError):
@@ -217,7 +325,7 @@ class CorpusError(ToksmithError, ValueError):
         self.path, self.record, self.problem = path, record, problem
 
     def __str__(self) -> str:
-        parts = [self.path or "", "" if self.record is None else f"document {self.record}", self.problem]
+        parts = [self.path or "", "" if self.record is None else f"document {self.record}", shortened(self.problem)]
         return ": ".join(part for part in parts if part)
 
 
@@ -239,6 +347,31 @@ class DownloadError(ToksmithError, OSError):
         return (
             f"{self.url}: {self.problem}. To go on without the network, save that file as {self.target} "
             f"(sha256 {self.expected}), or name its folder in TOKSMITH_CACHE"
+        )
+
+
+class CheckpointError(ToksmithError, OSError):
+    """The file that keeps the merges of a training cannot be read or written, as on a full disk.
+
+    Attributes: `errno` as of any OSError, `path` the file, `problem` what the system says, `tokenizer` with the merges learned
+    so far (None before the first).
+    """
+
+    def __init__(self, errno: int | None, path: str, problem: str, tokenizer: Any = None) -> None:
+        super().__init__(errno, problem, path)
+        self.path, self.problem, self.tokenizer = path, problem, tokenizer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CheckpointError, (self.errno, self.path, self.problem, self.tokenizer)
+
+    def __str__(self) -> str:
+        said = f"{self.path}: the checkpoint cannot be kept: {self.problem}"
+        if self.tokenizer is None:
+            return f"{said}; nothing was learned yet"
+        merges = len(self.tokenizer.model.merges)
+        return (
+            f"{said}; {merges} merges were learned, and the tokenizer so far is the exception's `tokenizer`, which can be "
+            "saved. The same call goes on from the merges in the file"
         )
 
 

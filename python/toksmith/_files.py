@@ -1,77 +1,81 @@
-"""Whole files in and out: bounded reading, and writing that leaves the old file or the new one, never half of one."""
+"""Whole files in, with a bound; and what errors about files say. Files are written by `_together.py`."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
-import stat
 from collections.abc import Callable
+from typing import BinaryIO, NamedTuple
 
 from ._errors import FormatError
+from ._paths import regular
 
-__all__ = ["FILE_LIMIT", "make_folder", "read_file", "shown", "text_of", "write_file"]
+__all__ = ["FILE_LIMIT", "Room", "make_folder", "read_file", "reason", "shown", "text_of"]
 
+# No format has room for more, and every format has room for a file that is read whole before anybody asks what it is.
 FILE_LIMIT = 1 << 30
-CHUNK = 1 << 20
-HEAD = 64
+READ_WHOLE = 1 << 24
+HEAD = 1 << 16
 
 
-def read_file(path: str | os.PathLike[str], most: Callable[[bytes], int | None] = lambda start: None) -> bytes:
-    """The bytes of a file of at most 1 GiB; or as many from its start as `most` says of it when it has seen the first.
+class Room(NamedTuple):
+    """How much of a file is read, at most so many bytes, for whom; and whether more is refused or only not read."""
+
+    bytes: int
+    what: str
+    whole: bool = True
+
+
+def read_file(
+    path: str | os.PathLike[str], room: Callable[[bytes], Room] = lambda ends: Room(FILE_LIMIT, "a tokenizer")
+) -> bytes:
+    """The bytes of a file, or of its start.
+
+    A large file is measured before it is read: `room` says how much of it is, when it has seen the file's first and last
+    64 KiB. A pipe, which may be named by its descriptor only, has no known size and no end to look at.
 
     Raises:
-        FormatError: There is no such file, it is a folder, it is too large, or it cannot be read.
+        FormatError: There is no such file, it is none (a folder, a device), it is too large, or it cannot be read.
     """
     path = os.fspath(path)  # an int would be taken for an open file, and closed
-    data = bytearray()
-    enough: int | None = None
     try:
+        is_regular = regular(path)
         with open(path, "rb") as file:
-            while chunk := file.read(CHUNK):
-                data += chunk
-                enough = enough or most(bytes(data[:HEAD]))
-                if enough is not None:
-                    if len(data) >= enough:
-                        return bytes(data[:enough])
-                    continue
-                # The size of a regular file is known at once; a pipe tells its own only by ending.
-                if max(len(data), os.fstat(file.fileno()).st_size) > FILE_LIMIT:
-                    raise OSError(f"it is larger than {FILE_LIMIT} bytes, the most that a tokenizer's file may have")
+            data = file.read(READ_WHOLE + 1)
+            if len(data) <= READ_WHOLE:
+                return data
+            ends = data[:HEAD]
+            if is_regular:
+                file.seek(-HEAD, os.SEEK_END)
+                ends += file.read()
+                file.seek(0)
+                data = b""
+            return data + rest_of(file, room(ends), len(data))
     except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
         raise FormatError(shown(path), None, f"cannot be read: {reason(error, path)}") from error
-    return bytes(data)
+    except MemoryError as error:
+        raise FormatError(shown(path), None, "cannot be read: there is not enough memory for it") from error
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Puts `data` into a file, which holds its old content (or does not exist) until it holds all of the new.
-
-    The bytes go to a new file in the same folder, which then takes the target's place and permissions. A link is
-    followed: the file that it names is replaced, not the link.
+def rest_of(file: BinaryIO, room: Room, before: int) -> bytes:
+    """What follows the bytes that were read before.
 
     Raises:
-        FormatError: The folder is missing, or the target is read-only, a folder or a device. Nothing has changed.
+        OSError: There is more than the room.
     """
-    try:
-        target = os.path.realpath(path)
-        if not os.path.isdir(folder := os.path.dirname(target)):
-            raise OSError(f"there is no folder {folder!r}; make it first")
-        mode = replaceable_mode(target)
-        scratch = f"{target}.{secrets.token_hex(8)}.tmp"
-        try:
-            with open(scratch, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if mode is not None:
-                os.chmod(scratch, mode)
-            os.replace(scratch, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(scratch)
-            raise
-    except (OSError, ValueError) as error:
-        raise FormatError(shown(path), None, f"cannot be written: {reason(error, path)}") from error
+    size = os.fstat(file.fileno()).st_size
+    too_large = f"it is larger than {room.bytes} bytes, the most that a file of {room.what} may have"
+    if not room.whole:
+        return file.read(room.bytes - before)
+    if size > room.bytes:
+        raise OSError(too_large)
+    parts = [file.read(size)] if size else []
+    while chunk := file.read(READ_WHOLE):
+        parts.append(chunk)
+        if before + sum(map(len, parts)) > room.bytes:
+            raise OSError(too_large)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
@@ -86,24 +90,6 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     except (OSError, ValueError) as error:
         problem = "it is a file, and a folder is expected" if os.path.lexists(path) else reason(error, path)
         raise FormatError(shown(path), None, f"cannot be written: {problem}") from error
-
-
-def replaceable_mode(target: str) -> int | None:
-    """The permissions of the file that is to be replaced, None where there is none yet.
-
-    Replacing needs no permission of the old file, so one that was made read-only on purpose is refused here.
-    """
-    try:
-        found = os.stat(target).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(found):
-        raise IsADirectoryError(target)
-    if not stat.S_ISREG(found):
-        raise OSError("it is no regular file; name a file that can be replaced")
-    if not found & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        raise OSError("the file is read-only; make it writable, delete it, or choose another name")
-    return stat.S_IMODE(found)
 
 
 def reason(error: Exception, path: str | os.PathLike[str]) -> str:

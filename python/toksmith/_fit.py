@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._model import Model
+from ._results import Fit
 from ._threads import thread_count
 
-__all__ = ["TokenTexts", "misfits", "token_texts"]
+__all__ = ["TokenTexts", "fit_of", "misfits", "token_texts"]
+
+EXAMPLES = 5  # misfits that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,3 +60,21 @@ def misfits(engine: _core.Engine, tokens: TokenTexts, *, threads: int | None = N
     found = np.zeros(len(ends), np.bool_)
     found[alone] = ids[ends[alone] - 1] == tokens.ids[alone]
     return ~found
+
+
+def fit_of(engine: _core.Engine, model: Model) -> Fit:
+    """See `Tokenizer.pattern_fits`."""
+    pairs = zip(model.tokens, model.ids.tolist(), strict=True)
+    texts = [(token, id) for token, id in pairs if is_utf8(token)]
+    found = engine.encode_batch([token for token, _ in texts], "text", "strict", thread_count(None))
+    wrong = sorted((id, token) for (token, id), ids in zip(texts, found, strict=True) if ids != [id])
+    return Fit(len(texts), len(wrong), tuple(wrong[:EXAMPLES]))
+
+
+def is_utf8(token: bytes) -> bool:
+    """Whether the bytes are a text."""
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

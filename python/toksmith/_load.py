@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from . import _formats
+from ._arguments import checked
 from ._encodings import encodings, published
 from ._errors import FormatError, InvalidOption, UnknownName, close_names
 from ._files import shown
@@ -16,6 +17,7 @@ from ._tokenizer import Tokenizer
 __all__ = ["load"]
 
 
+@checked
 def load(
     source: str | os.PathLike[str],
     *,

@@ -7,17 +7,20 @@ refused by name when a tokenizer is built from it.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._arguments import items
 from ._errors import ModelError
 
 __all__ = [
@@ -38,19 +41,33 @@ MergeRule = Literal["pair", "bytes"]
 class TokenTable(Sequence[bytes]):
     """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made when asked for.
 
-    Args of the constructor: `blob` all tokens one after another; `ends` uint32, shape (n,), where each ends.
+    Args of the constructor: `blob` all tokens one after another; `ends` uint32, shape (n,), where each ends. The table
+    keeps a copy of both, which nothing can change.
     """
 
     __slots__ = ("blob", "ends")
+    blob: bytes
+    ends: NDArray[np.uint32]
 
-    def __init__(self, blob: bytes, ends: NDArray[np.uint32]) -> None:
-        self.blob = blob
-        self.ends = frozen(ends, np.uint32)
+    def __init__(self, blob: bytes | bytearray | memoryview, ends: NDArray[np.uint32]) -> None:
+        if not isinstance(blob, (bytes, bytearray, memoryview)):
+            raise TypeError(f"blob: expected bytes, not {type(blob).__name__}")
+        object.__setattr__(self, "blob", bytes(blob))
+        object.__setattr__(self, "ends", frozen(ends, np.uint32, "ends"))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a table of tokens cannot be changed: {name!r}; make a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a table of tokens cannot be changed: {name!r}; make a new one")
 
     @classmethod
     def of(cls, tokens: Iterable[bytes]) -> TokenTable:
         """The table that holds `tokens` in their order."""
-        listed = list(tokens)
+        listed = items(tokens, "tokens", "a list of bytes")
+        for token in listed:
+            if not isinstance(token, bytes):
+                raise TypeError(f"tokens: expected a list of bytes, not of {type(token).__name__}")
         ends = np.cumsum([len(token) for token in listed], dtype=np.uint32)
         return cls(b"".join(listed), ends.astype(np.uint32))
 
@@ -78,13 +95,49 @@ class TokenTable(Sequence[bytes]):
             start = end
 
 
-def frozen(values: object, dtype: type[np.generic]) -> NDArray[Any]:
-    """`values` as a read-only, contiguous array of `dtype`."""
-    array = np.ascontiguousarray(values, dtype=dtype)
-    if array.flags.writeable:
-        array = array.view() if array is not values else array.copy()
-        array.flags.writeable = False
-    return array
+def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
+    """A copy of `values` as an array of `dtype` that nobody can change; what this function made is not copied again.
+
+    Its memory is a bytes object. A read-only array that owns its memory would not do: whoever holds it may set its flag
+    `writeable` again, and views of it that were made before stay writable.
+
+    Raises:
+        ModelError: A number does not fit `dtype`.
+        TypeError: They are no numbers, or no integers where `dtype` holds integers.
+    """
+    array = np.asarray(values)  # a plain array, whatever class the values have
+    if array.dtype != dtype:
+        array = array.copy()  # what is checked is what is kept
+        check_numbers(array, np.dtype(dtype), name)
+        array = array.astype(dtype)
+    elif array.flags.c_contiguous and is_constant(array):
+        return array
+    return np.frombuffer(Memory(array.tobytes()), dtype).reshape(array.shape)
+
+
+class Memory(bytes):
+    """The memory of arrays that `frozen` made. numpy unpickles arrays that are writable in memory of plain bytes."""
+
+
+def is_constant(array: NDArray[Any]) -> bool:
+    """Whether nobody can write to the memory of an array, because `frozen` made it."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return type(base) is Memory
+
+
+def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
+    """Refuses numbers that would become others in `dtype`."""
+    if not array.size:
+        return
+    if array.dtype.kind not in ("iu" if dtype.kind == "u" else "iuf"):
+        raise TypeError(f"{name}: expected {'integers' if dtype.kind == 'u' else 'numbers'}, not {array.dtype}")
+    if dtype.kind == "u":
+        most = np.iinfo(dtype).max
+        wrong = [int(number) for number in (array.min(), array.max()) if not 0 <= int(number) <= most]
+        if wrong:
+            raise ModelError(f"{name} holds {wrong[0]}; expected numbers from 0 to {most}")
 
 
 @dataclass(frozen=True)
@@ -116,7 +169,10 @@ class Step:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __getitem__(self, name: str) -> Any:
-        return dict(self.options)[name]
+        try:
+            return dict(self.options)[name]
+        except KeyError:
+            raise ModelError(f"the step {self.kind!r} lacks the option {name!r}") from None
 
 
 def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolated", invert: bool = False) -> Step:
@@ -154,6 +210,16 @@ class TrainingRecord:
     counts: NDArray[np.uint64]
     left: NDArray[np.uint64]
     stopped_because: str
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "options", MappingProxyType(copy.deepcopy(dict(self.options))))
+        set_field(self, "counts", frozen(self.counts, np.uint64, "counts"))
+        set_field(self, "left", frozen(self.left, np.uint64, "left"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        return _rebuild, (TrainingRecord, own | {"options": dict(self.options)})
 
 
 # Fields of few models, with the value that most have. `score_type` is the type of the scores.
@@ -212,11 +278,16 @@ class Model:
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
-        set_field(self, "ids", frozen(self.ids, np.uint32))
-        set_field(self, "merges", frozen(np.reshape(self.merges, (-1, 3)), np.uint32))
+        set_field(self, "ids", frozen(self.ids, np.uint32, "ids"))
+        set_field(self, "merges", frozen(np.reshape(self.merges, (-1, 3)), np.uint32, "merges"))
         if self.scores is not None:
-            exact = np.asarray(self.scores).dtype == np.float64
-            set_field(self, "scores", frozen(self.scores, np.float64 if exact else np.float32))
+            scores = np.asarray(self.scores)
+            exact = scores.dtype == np.float64
+            set_field(self, "scores", frozen(scores, np.float64 if exact else np.float32, "scores"))
+        # Lists and objects among the options of steps are the caller's as well.
+        for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
+            set_field(self, name, copy.deepcopy(tuple(getattr(self, name))))
+        set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
         table = self.tokens
         cover = self.cover()
         vocab = _core.Vocab(
@@ -317,7 +388,7 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.init}
-        return _rebuild, (own,)
+        return _rebuild, (Model, own | {"metadata": dict(self.metadata)})
 
     def __copy__(self) -> Model:
         return self
@@ -332,8 +403,8 @@ class Model:
         return hash(self.fingerprint())
 
 
-def _rebuild(fields: Mapping[str, Any]) -> Model:
-    return Model(**fields)
+def _rebuild(kind: type[Any], fields: Mapping[str, Any]) -> Any:
+    return kind(**fields)
 
 
 def steps_to_json(steps: tuple[Step, ...]) -> list[dict[str, Any]]:

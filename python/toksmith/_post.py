@@ -17,6 +17,9 @@ from ._model import Model, Step
 
 __all__ = ["PLAIN", "Piece", "Template", "template_of"]
 
+# A template names a token again and again, and a token may have many ids: no published one puts more than a few.
+MOST_IDS = 1 << 16
+
 
 class Piece(NamedTuple):
     """What stands at one place of a template: one of the texts ("A", "B"), or else ids; and the type that it has."""
@@ -34,7 +37,7 @@ class Template(NamedTuple):
 
     def apply(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> tuple[list[int], list[int], list[bool]]:
         """The ids with what the template puts around them, the type of each, and whether the template put it there."""
-        given: dict[str, Sequence[int]] = {"A": ids, "B": pair or ()}
+        given: dict[str, Sequence[int]] = {"A": listed(ids), "B": () if pair is None else listed(pair)}
         all_ids: list[int] = []
         types: list[int] = []
         put: list[bool] = []
@@ -62,6 +65,11 @@ class Template(NamedTuple):
         return joined.astype(np.uint32), np.cumsum(lengths, dtype=np.uint64)
 
 
+def listed(ids: Sequence[int] | NDArray[np.integer[Any]]) -> Sequence[int]:
+    """Ids that lists can be put together of: an array would be added to them."""
+    return ids.tolist() if isinstance(ids, np.ndarray) else ids
+
+
 PLAIN = Template((Piece("A", (), 0),), (Piece("A", (), 0), Piece("B", (), 1)))
 
 
@@ -72,6 +80,9 @@ def template(step: Step) -> Template:
     def piece(name: str, special: bool, type_id: int) -> Piece:
         return Piece("", tuple(tokens[name][0]), type_id) if special else Piece(name, (), type_id)
 
+    for each in (step["single"], step["pair"]):
+        if (count := sum(len(tokens[name][0]) for name, special, _ in each if special)) > MOST_IDS:
+            raise ValueError(f"it puts {count} ids around a text; at most {MOST_IDS} are allowed")
     return Template(tuple(piece(*each) for each in step["single"]), tuple(piece(*each) for each in step["pair"]))
 
 

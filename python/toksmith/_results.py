@@ -171,7 +171,7 @@ class StreamDecoder:
     ) -> None:
         try:
             codecs.lookup_error(errors)
-        except LookupError:
+        except (LookupError, ValueError):  # of which the last is for a zero byte and for lone surrogates
             raise InvalidOption("errors", errors, "a name that bytes.decode knows: 'replace', 'strict', …") from None
         self._decode_more, self._rest = decode_more, rest
         self._fresh = True
@@ -208,7 +208,7 @@ class Retold:
     """The bytes of a stream of ids where steps make a text of all tokens together: decodes from the start each time.
 
     What is settled is what another token does not change, and `breaker` is the one that changes most: a byte that makes
-    no UTF-8 of the bytes before it.
+    no UTF-8 of the bytes before it, or any token where there are no bytes.
     """
 
     def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None) -> None:

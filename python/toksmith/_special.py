@@ -7,7 +7,8 @@ arguments of `train` and `load`. A file may hold them, and then the longest of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Sequence
 
 from ._errors import InvalidOption
 
@@ -24,42 +25,100 @@ def check_special_tokens(contents: Sequence[str]) -> None:
 
     Raises:
         InvalidOption: Its `value` is the first content at fault, or the pair of contents that overlap.
+    Cost: time and memory grow with the characters of all contents.
     """
+    seen: set[str] = set()
+    twice: str | None = None
     for content in contents:
         if not isinstance(content, str):
-            raise TypeError(f"a special token must be a str, not {type(content).__name__}")
+            raise TypeError(f"special_tokens: expected contents (str), not {type(content).__name__}")
         if not 0 < len(content) <= LONGEST_CONTENT:
             raise InvalidOption("special_tokens", content, f"contents of 1 to {LONGEST_CONTENT} characters")
         if any("\ud800" <= char <= "\udfff" for char in content):
             raise InvalidOption("special_tokens", content, "contents without lone surrogates")
-    clash = next(clashes(contents), None)
-    if clash is None:
-        return
-    first, second = clash
-    if first == second:
-        raise InvalidOption("special_tokens", first, "contents that are listed once")
-    raise InvalidOption("special_tokens", clash, "contents of which none stands inside another or overlaps its start")
+        twice = content if twice is None and content in seen else twice
+        seen.add(content)
+    if twice is not None:
+        raise InvalidOption("special_tokens", twice, "contents that are listed once")
+    clash = first_clash(contents)
+    if clash is not None:
+        allowed = "contents of which none stands inside another or overlaps its start"
+        raise InvalidOption("special_tokens", clash, allowed)
 
 
-def clashes(contents: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The pairs of contents that are equal or share characters when they meet in a text."""
-    seen: dict[str, None] = {}  # a dict and not a set: which clash comes first is the same in every run
-    for content in contents:
-        if content in seen:
-            yield content, content
-        seen[content] = None
-    lengths = sorted({len(content) for content in seen})
-    by_start: dict[str, list[str]] = {}
-    for content in seen:
-        for end in range(1, len(content)):
-            by_start.setdefault(content[:end], []).append(content)
-    for content in contents:
-        for start in range(len(content)):
-            for length in lengths:
-                part = content[start : start + length]
-                if len(part) == length and part != content and part in seen:
-                    yield content, part
-            if start > 0:
-                for other in by_start.get(content[start:], ()):
-                    if other != content:
-                        yield content, other
+def first_clash(contents: Sequence[str]) -> tuple[str, str] | None:
+    """The first of different contents that holds another or ends as another begins, and that other; None if none does.
+
+    Of several others it is the one that starts first, of those one that stands whole in it, and of those the shortest.
+    """
+    trie = Trie(contents)
+    for content, node in zip(contents, trie.ends, strict=True):
+        start = trie.tail_start(content, node)
+        if trie.holds[node] or start < len(content):
+            return content, other_of(content, start, contents)
+    return None
+
+
+def other_of(content: str, tail_start: int, contents: Sequence[str]) -> str:
+    """What clashes first with a content of which the end from `tail_start` on begins another content."""
+    known = {each for each in contents if each != content}
+    lengths = sorted({len(each) for each in known})
+    for start in range(min(tail_start + 1, len(content))):
+        rest = content[start:]
+        for length in lengths:
+            if rest[:length] in known and length <= len(rest):
+                return rest[:length]
+    tail = content[tail_start:]
+    return next(each for each in contents if each != content and each.startswith(tail))
+
+
+class Trie:
+    """The beginnings of all contents, as Aho and Corasick use them: a node for each, made in the order of their lengths.
+
+    Attributes:
+        ends: The node of each content.
+        holds: For each node, whether a content stands in its text and is not the whole of it.
+    """
+
+    def __init__(self, contents: Sequence[str]) -> None:
+        self.next: dict[int, int] = {}  # by the node and the character behind it
+        self.suffix = array("I", [0])  # the longest end of a node's text that is another node
+        self.depth = array("H", [0])
+        self.below = array("I", [0])  # how many contents are longer and begin with it
+        self.known = bytearray(1)  # whether it ends as some content does
+        self.holds = bytearray(1)
+        self.ends = [0] * len(contents)
+        active = [*range(len(contents))]
+        for depth in range(max(map(len, contents), default=0)):
+            for place in active:
+                node, char = self.ends[place], ord(contents[place][depth])
+                self.below[node] += 1
+                self.ends[place] = self.next.get(node << 21 | char) or self.add(node, char)
+            for place in active:
+                if len(contents[place]) == depth + 1:
+                    self.known[self.ends[place]] = 1
+            active = [place for place in active if len(contents[place]) > depth + 1]
+
+    def add(self, node: int, char: int) -> int:
+        """A new node: the text of `node` with a character behind it."""
+        made, suffix = len(self.suffix), node
+        found = 0
+        while suffix and not found:
+            suffix = self.suffix[suffix]
+            found = self.next.get(suffix << 21 | char, 0)
+        self.next[node << 21 | char] = made
+        self.suffix.append(found)
+        self.depth.append(self.depth[node] + 1)
+        self.below.append(0)
+        self.known.append(self.known[found])
+        self.holds.append(self.holds[node] or self.known[node] or self.known[found])
+        return made
+
+    def tail_start(self, content: str, node: int) -> int:
+        """Where the longest end of a content that begins a longer one starts; the content's own end if there is none."""
+        while node := self.suffix[node]:
+            start = len(content) - self.depth[node]
+            own = self.below[node] == 1 and content.startswith(content[start:])
+            if self.below[node] and not own:
+                return start
+        return len(content)

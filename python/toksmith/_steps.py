@@ -17,7 +17,7 @@ import numpy as np
 from ._errors import ModelError
 from ._model import AddedToken, Model, Step, is_regex_split
 
-__all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_stages", "is_run", "refused_characters"]
+__all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_stages", "refuse_what_is_not_executed"]
 
 Options = Mapping[str, "type | tuple[str, ...]"]
 
@@ -172,3 +172,14 @@ def specs(steps: tuple[Step, ...], field: str) -> list[tuple[str, list[tuple[str
                     f"the option {name!r} of the step {step.kind!r} in {field} is {value!r}, which none takes"
                 )
     return [(step.kind, list(step.options)) for step in steps]
+
+
+def refuse_what_is_not_executed(model: Model) -> None:
+    """Raises ModelError naming the first part of the model that this version can hold but not run."""
+    parts = refused_characters(model)
+    for token in model.added_tokens:
+        flags = [flag for flag in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, flag)]
+        parts += [(f"{flag} of the added token {token.content!r}", not is_run(model, token)) for flag in flags]
+    for part, refused in parts:
+        if refused:
+            raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from . import _core
-from ._errors import NotInVocabulary, SpecialTokenInText
+from ._errors import moved
 
-__all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8"]
+__all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8", "offset_in"]
 
 Special = str | Collection[str]
 CONTEXT = 8  # what a cut looks at before it, added tokens aside
@@ -23,6 +23,21 @@ def as_utf8(text: str | bytes) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def offset_in(text: str | bytes, place: int) -> int:
+    """Where a byte of what a text is encoded as stands in the text: characters for `str`, bytes for `bytes`."""
+    if isinstance(text, bytes):
+        return place
+    before = as_utf8(text)[:place].decode(errors="ignore")
+    if text.startswith(before):
+        return len(before)
+    units = len(before.encode("utf-16-le")) // 2  # of lone surrogates, two may be one character here
+    for number, char in enumerate(text):
+        if units <= 0:
+            return number
+        units -= 2 if ord(char) > 0xFFFF else 1
+    return len(text)
 
 
 class StreamEncoder:
@@ -86,7 +101,7 @@ class StreamEncoder:
         if isinstance(text, bytes):
             return as_utf8(self._half) + text, ""
         if not isinstance(text, str):
-            raise TypeError(f"expected str or bytes, not {type(text).__name__}")
+            raise TypeError(f"text: expected str or bytes, not {type(text).__name__}")
         whole = self._half + text
         ends_in_half = HALVES[0] <= whole[-1:] <= HALVES[1]
         return as_utf8(whole[:-1] if ends_in_half else whole), whole[-1:] if ends_in_half else ""
@@ -95,11 +110,8 @@ class StreamEncoder:
         """The ids of what was kept up to `end`, which is given out."""
         if not end:
             return []
-        try:
+        with moved(lambda offset: self._given + offset):
             ids = self._engine.encode(bytes(self._kept[:end]), self._special, "replace", None)
-        except (SpecialTokenInText, NotInVocabulary) as error:
-            error.offset = self._given + (error.offset or 0)
-            raise
         del self._kept[:end]
         self._given += end
         return ids

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ._arguments import checked
 from ._corpus import Corpus, documents
 from ._errors import CorpusError, InvalidOption
 from ._model import Model, TokenTable, TrainingRecord
@@ -42,6 +43,7 @@ class SweepRow:
         return self.bytes / self.ids
 
 
+@checked
 def rewind(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     """The tokenizer that the same training gives at a smaller size, without training again.
 
@@ -106,6 +108,7 @@ def rewound(model: Model, record: TrainingRecord, merges: int, vocab_size: int) 
     )
 
 
+@checked
 def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: int | None = None) -> list[SweepRow]:
     """How well a text that training has not seen is compressed at each of several vocabulary sizes.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import stat
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -20,14 +19,19 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._errors import CorpusError, InvalidOption, ToksmithError
+from ._paths import regular
 
-__all__ = ["PACKED", "Block", "blocks", "encoded_file", "opened", "readable"]
+__all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "readable", "refuse_long_row"]
 
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24
 PACKED = (".gz", ".zst")
 # What so many packed bytes unpack to, 128 KiB from four at the worst, must fit in memory.
 UNPACKED_AT_A_TIME = 1 << 12
+# A packed file may unpack to so many bytes, and to so many more for each of its own: far more than texts do.
+UNPACKED_FREE, UNPACKED_PER_BYTE = 1 << 28, 1 << 6
+# The longest row of a `.jsonl` file.
+ROW_BYTES = 1 << 28
 EVERYTHING = (1 << 64) - 1
 
 
@@ -70,8 +74,8 @@ def blocks(
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         with readable(path):
-            regular = stat.S_ISREG(os.stat(path).st_mode)
-        if regular and not path.endswith(PACKED):
+            is_regular = regular(path)
+        if is_regular and not path.endswith(PACKED):
             stream = _core.TextStream(engine, path, separator, special)
             while not stream.finished:
                 yield stream.read(limit, threads)
@@ -101,6 +105,8 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except (OSError, EOFError, ValueError, zlib.error) as problem:
         raise CorpusError(os.fsdecode(path), None, f"cannot be read: {problem}") from problem
+    except MemoryError as problem:
+        raise CorpusError(os.fsdecode(path), None, "cannot be read: there is not enough memory for it") from problem
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
@@ -108,13 +114,63 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 
     Raises:
         CorpusError: It is packed with zstd, and the library for that is not installed.
+        OSError: It is a pipe or a device, or cannot be opened; in reading, also where it unpacks to far more than it is.
     """
     name = os.fspath(path)
-    if name.endswith(".gz"):
-        return cast("BinaryIO", gzip.open(name))
-    if name.endswith(".zst"):
-        return cast("BinaryIO", io.BufferedReader(Zstd(name), 1 << 17))
-    return open(name, "rb")
+    regular(name)
+    if not name.endswith(PACKED):
+        return open(name, "rb")
+    gz = name.endswith(".gz")
+    raw = cast("io.RawIOBase", gzip.open(name)) if gz else Zstd(name)  # noqa: SIM115 - closed with what unpacks it
+    return cast("BinaryIO", io.BufferedReader(Unpacked(raw, os.stat(name).st_size), 1 << 17))
+
+
+def lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The rows of a file of rows.
+
+    Raises:
+        OSError: One is too long.
+    """
+    while line := stream.readline(ROW_BYTES + 1):
+        refuse_long_row(len(line))
+        yield line
+
+
+def refuse_long_row(size: int) -> None:
+    """Raises OSError for a row of more bytes than one may have."""
+    if size > ROW_BYTES:
+        raise OSError(f"a row has more than {ROW_BYTES} bytes; put a line feed behind each row")
+
+
+class Unpacked(io.RawIOBase):
+    """The bytes of a packed file, which are no more than a file of its size can hold of text."""
+
+    def __init__(self, raw: io.RawIOBase, size: int) -> None:
+        super().__init__()
+        self._raw, self._left = raw, UNPACKED_FREE + UNPACKED_PER_BYTE * size
+        self._most = self._left
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fills as much of the buffer as is there at once; 0 at the end."""
+        size = self._raw.readinto(buffer) or 0
+        self._left -= size
+        if self._left < 0:
+            problem = f"it unpacks to more than {self._most} bytes, which no text of its size does"
+            raise OSError(f"{problem}; if it is one, unpack it first")
+        return size
+
+    def readall(self) -> bytes:
+        """All that is left."""
+        return b"".join(iter(lambda: self.read(FED_AT_A_TIME) or b"", b""))
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._raw.close()
+        super().close()
 
 
 class Zstd(io.RawIOBase):

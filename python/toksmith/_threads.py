@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ._arguments import whole_number
 from ._errors import InvalidOption
 
 __all__ = ["thread_count"]
@@ -16,6 +17,7 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
+    threads = whole_number(threads, "threads")
     if not 1 <= threads <= MOST_THREADS:
         raise InvalidOption("threads", threads, f"from 1 to {MOST_THREADS}, or None for all processors")
     return threads

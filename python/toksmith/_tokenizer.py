@@ -6,30 +6,34 @@ Arguments have their defaults and their documentation here; the work is one call
 from __future__ import annotations
 
 import math
-import operator
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _boundaries, _core
-from ._errors import InvalidOption, ModelError, NotInVocabulary, UnknownId
+from ._arguments import checked, checked_late, flag, items, whole_number
+from ._arguments import text as argument_text
+from ._errors import InvalidOption, NotInVocabulary, UnknownId
+from ._fit import fit_of
 from ._model import Model
 from ._post import PLAIN, template_of
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, Retold, StreamDecoder
-from ._steps import character_options, engine_stages, is_run, refused_characters
+from ._steps import character_options, engine_stages, refuse_what_is_not_executed
 from ._stream import StreamEncoder
 from ._text_files import encoded_file
 from ._threads import thread_count
+
+if TYPE_CHECKING:
+    from ._memory import MemoryUse
 
 __all__ = ["Special", "Text", "Tokenizer"]
 
 Text = str | bytes
 Some = TypeVar("Some", str, bytes)
-EXAMPLES = 5  # misfits that are shown
 Special = Literal["raise", "allow", "text"] | Collection[str]
 
 
@@ -50,6 +54,7 @@ class Tokenizer:
     'slow'
     """
 
+    @checked
     def __init__(self, model: Model, *, run_report: Mapping[str, Any] | None = None) -> None:
         self.model = model
         self.run_report: Mapping[str, Any] = dict(run_report or {})
@@ -77,11 +82,12 @@ class Tokenizer:
         Raises:
             SpecialTokenInText: The text spells a special token that `special` does not allow.
             NotInVocabulary: A character or word has no id; never for byte-level models.
-            PatternError: The split pattern's regex engine gave up.
+            PatternError: A regex of the model takes more steps than a text has (`docs/spec.md`, *Bounds*).
+            TextTooLong: A step makes more than 64 times the text and 1 MiB of it.
         Cost: time grows as n log n at worst in the text's length, and linearly in the number of its pieces.
         """
         ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
-        return self._template.apply(ids)[0] if add_special_tokens else ids
+        return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
     def encode_array(
         self,
@@ -98,8 +104,10 @@ class Tokenizer:
         Raises: as `encode`.
         """
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
-        return self._template.around(ids, np.array([len(ids)], np.uint64))[0] if add_special_tokens else ids
+        put = add_special_tokens is not False and flag(add_special_tokens, "add_special_tokens")
+        return self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
 
+    @checked_late
     def encode_batch(
         self,
         texts: Iterable[Text],
@@ -118,6 +126,7 @@ class Tokenizer:
         lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
         return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
 
+    @checked_late
     def encode_ragged(
         self,
         texts: Iterable[Text],
@@ -135,13 +144,18 @@ class Tokenizer:
         ids, ends = self._engine.encode_ragged(as_sequence(texts), special, errors, thread_count(threads))
         return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
 
+    def _around(self, ids: list[int], put: bool) -> list[int]:
+        return self._template.apply(ids)[0] if flag(put, "add_special_tokens") else ids
+
     def post_process(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> list[int]:
         """The ids of a text, or of two, with the special tokens that the model's template puts around them.
 
         A model without a template puts none, and the second text follows the first.
         """
-        return self._template.apply(ids, pair)[0]
+        first = items(ids, "ids", "ids (integers)")
+        return self._template.apply(first, None if pair is None else items(pair, "pair", "ids (integers)"))[0]
 
+    @checked_late
     def encode_with_offsets(
         self, text: Text, *, unit: str = "char", special: Special = "raise", errors: str = "replace"
     ) -> Encoding:
@@ -157,6 +171,7 @@ class Tokenizer:
         """
         return _boundaries.encoding(self._engine, text, unit=unit, special=special, errors=errors)
 
+    @checked_late
     def encode_ragged_with_offsets(
         self,
         texts: Iterable[Text],
@@ -173,6 +188,7 @@ class Tokenizer:
         batch, count = as_sequence(texts), thread_count(threads)
         return _boundaries.encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
 
+    @checked
     def encode_sampled(
         self,
         text: Text,
@@ -212,20 +228,22 @@ class Tokenizer:
         drawn = {"seed": seed, "dropout": float(dropout), "alpha": float(alpha)}
         return _core.sample(self._engine, text, special, errors, drawn)
 
+    @checked
     def encode_best(self, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
         """The `n` best encodings of a text in a unigram model, the best first, each with the sum of its scores.
 
-        Special tokens are ordinary text here. There are fewer where the text has fewer.
+        Special tokens are ordinary text here. There are fewer where the text has fewer; `n` is below 2**32.
 
         Raises: as `encode`; InvalidOption for tokenizers without scores that are added up.
         Cost: time grows with the text's length times `n`.
         """
         if self.model.kind != "unigram":
             raise InvalidOption("kind", self.model.kind, "unigram: the encodings of others have no scores")
-        if n < 1:
-            raise InvalidOption("n", n, "at least 1")
+        if not 1 <= n < 1 << 32:
+            raise InvalidOption("n", n, "from 1 to 2**32 - 1")
         return _core.best_ways(self._engine, text, errors, n)
 
+    @checked_late
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of a text that is put together from trusted and untrusted segments.
 
@@ -234,7 +252,7 @@ class Tokenizer:
 
         Args:
             segments: Pairs of a text and whether it is trusted.
-        Raises: NotInVocabulary and PatternError as `encode`.
+        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`; `index` is the number of the segment.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
@@ -245,6 +263,7 @@ class Tokenizer:
         """
         return _boundaries.segment_ids(self._engine, self.model, segments)
 
+    @checked
     def encode_file(
         self,
         path: str | os.PathLike[str],
@@ -265,10 +284,12 @@ class Tokenizer:
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (documents,).
         Raises:
             CorpusError: The file cannot be read, or changes while it is read.
-            SpecialTokenInText, NotInVocabulary, PatternError: as `encode`; offsets are bytes of the document, whose
+            SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `encode`; offsets are bytes of the document, whose
                 number is `index` if there is a separator.
         Cost: beside the ids, memory for a few MiB of text.
         """
+        if isinstance(separator, str):
+            separator = argument_text(separator, "separator")
         found = encoded_file(self._engine, path, separator=separator, special=special, threads=thread_count(threads))
         return Ragged(*found)
 
@@ -276,6 +297,7 @@ class Tokenizer:
         """The number of ids of a text. Special tokens count as ordinary text unless `special` says otherwise."""
         return self._engine.count(text, special, errors)
 
+    @checked_late
     def count_batch(
         self,
         texts: Iterable[Text],
@@ -290,6 +312,7 @@ class Tokenizer:
         """
         return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
 
+    @checked
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
         """The longest beginning of the text that ends behind one of its first `max_tokens` ids and has no more itself.
 
@@ -307,6 +330,7 @@ class Tokenizer:
         """
         return _boundaries.truncated(self._parts(special), text, max_tokens, side)
 
+    @checked
     def chunk(self, text: Some, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
         """The text in parts of at most `max_tokens` ids each, every one as long as `truncate` makes it.
 
@@ -324,6 +348,7 @@ class Tokenizer:
         """
         return _boundaries.chunks(self._parts(special), text, max_tokens, overlap)
 
+    @checked
     def heal(self, text: Text, *, special: Special = "raise") -> Healing:
         """The beginning of a prompt that may go on in every way, and the tokens that continue it.
 
@@ -340,12 +365,9 @@ class Tokenizer:
         >>> healing.rest, [tok.token_bytes(id) for id in healing.continuations]
         (b' lo', [b' low', b' lowe', b' lower', b' lowest'])
         """
+        return _boundaries.healed(self._parts(special), self._continuations, text)
 
-        def tokens(first: bool) -> _boundaries.TokensByBytes:
-            return self._first_tokens if first else self._inner_tokens
-
-        return _boundaries.healed(self._parts(special), tokens, text)
-
+    @checked_late
     def is_canonical(self, ids: Iterable[int]) -> bool:
         """Whether decoding the ids and encoding the text gives them again; see `first_drift`.
 
@@ -354,6 +376,7 @@ class Tokenizer:
         """
         return self.first_drift(ids) is None
 
+    @checked_late
     def first_drift(self, ids: Iterable[int]) -> int | None:
         """The place of the first id that is not what decoding and encoding gives, None if all are.
 
@@ -390,12 +413,14 @@ class Tokenizer:
         """
         return self._engine.decode_bytes(ids)
 
+    @checked_late
     def decode_batch(
         self, batch: Iterable[Iterable[int]], *, threads: int | None = None, errors: str = "replace"
     ) -> list[str]:
         """The text of each sequence of ids, in order; see `decode`."""
-        return self._engine.decode_batch(as_sequence(batch), errors, thread_count(threads))
+        return self._engine.decode_batch(batch, errors, thread_count(threads))
 
+    @checked_late
     def decoder(self, *, errors: str = "replace") -> StreamDecoder:
         """A decoder for ids that come one by one.
 
@@ -407,10 +432,12 @@ class Tokenizer:
         if not self.model.decoders or character_options(self.model):
             return StreamDecoder(self._engine.decode_more, errors)
         vocab = self.model.vocab
-        breaker = next((id for token in (b"<0xFF>", "ÿ".encode()) if (id := vocab.id(token)) is not None), None)
+        breakers = (id for token in (b"<0xFF>", "ÿ".encode()) if (id := vocab.id(token)) is not None)
+        breaker = next(breakers, next(iter(self.model.ids[:1].tolist()), None))  # without bytes, any token
         retold = Retold(self._engine.decode_bytes, breaker)
         return StreamDecoder(retold.more, errors, retold.rest)
 
+    @checked_late
     def encoder(self, *, special: Special = "text") -> StreamEncoder:
         """An encoder for text that comes piece by piece.
 
@@ -421,18 +448,39 @@ class Tokenizer:
         """
         return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
 
+    def memory(self) -> MemoryUse:
+        """What the tokenizer holds in memory, in bytes: its tables, and what calls left for the next ones.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260)
+        >>> tok.encode("low"), tok.memory().sessions
+        ([257], 1)
+        """
+        from . import _memory  # when asked for: it draws
+
+        return _memory.memory_use(self.model, self._engine, self._continuations.made())
+
+    def release(self) -> None:
+        """Gives back what calls left for the next ones, which then begin anew and are slower for a while; no id changes.
+
+        Calls that are at work in other threads keep what they have until they end.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260)
+        >>> ids = tok.encode("low")
+        >>> tok.release()
+        >>> tok.memory().sessions, tok.encode("low") == ids
+        (0, True)
+        """
+        self._engine.release()
+        self._continuations.release()
+
     def _parts(self, special: Special) -> _boundaries.Parts:
         return _boundaries.Parts(self._engine, self.model, special)
 
     @cached_property
-    def _inner_tokens(self) -> _boundaries.TokensByBytes:
-        return _boundaries.tokens_by_bytes(self.model, lambda id: self._engine.decode_more([id], fresh=False)[0])
-
-    @cached_property
-    def _first_tokens(self) -> _boundaries.TokensByBytes:
-        if not self.model.decoders:
-            return self._inner_tokens
-        return _boundaries.tokens_by_bytes(self.model, lambda id: self._engine.decode_more([id], fresh=True)[0])
+    def _continuations(self) -> _boundaries.Continuations:
+        return _boundaries.Continuations(self._engine, self.model)
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id, special tokens included.
@@ -440,12 +488,14 @@ class Tokenizer:
         Raises:
             UnknownId: No token has this id.
         """
-        id = operator.index(id)
+        if type(id) is not int:
+            id = whole_number(id, "id")
         token = self._engine.token(id) if 0 <= id < self.vocab_size else None
         if token is None:
             raise UnknownId(id, None, self.vocab_size)
         return token
 
+    @checked_late
     def token_id(self, token: bytes | str) -> int:
         """The id of a token, special tokens included.
 
@@ -476,11 +526,7 @@ class Tokenizer:
 
     @cached_property
     def _fit(self) -> Fit:
-        pairs = zip(self.model.tokens, self.model.ids.tolist(), strict=True)
-        texts = [(token, id) for token, id in pairs if is_utf8(token)]
-        found = self._engine.encode_batch([token for token, _ in texts], "text", "strict", thread_count(None))
-        misfits = sorted((id, token) for (token, id), ids in zip(texts, found, strict=True) if ids != [id])
-        return Fit(len(texts), len(misfits), tuple(misfits[:EXAMPLES]))
+        return fit_of(self._engine, self.model)
 
     @cached_property
     def vocab_size(self) -> int:
@@ -501,6 +547,7 @@ class Tokenizer:
         """The sha256 (hex) of everything that decides ids and bytes: equal tokenizers have equal fingerprints."""
         return self.model.fingerprint()
 
+    @checked
     def save(
         self, path: str | os.PathLike[str], *, format: str | None = None, allow_loss: Collection[str] = ()
     ) -> None:
@@ -541,26 +588,6 @@ def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:
     return Tokenizer(model, run_report=run_report)
 
 
-def is_utf8(token: bytes) -> bool:
-    """Whether the bytes are a text."""
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
-    """A batch as it is if it has a length, else as a list; a single text is left for the core to refuse."""
-    return batch if isinstance(batch, (list, tuple, str, bytes)) else list(batch)
-
-
-def refuse_what_is_not_executed(model: Model) -> None:
-    """Raises ModelError naming the first part of the model that this version can hold but not run."""
-    parts = refused_characters(model)
-    for token in model.added_tokens:
-        flags = [flag for flag in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, flag)]
-        parts += [(f"{flag} of the added token {token.content!r}", not is_run(model, token)) for flag in flags]
-    for part, refused in parts:
-        if refused:
-            raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")
+    """A batch as it is if it has a length, else as a tuple; a single text is left for the core to refuse."""
+    return batch if isinstance(batch, (list, tuple, str, bytes)) else items(batch, "texts", "a batch of texts (a list)")

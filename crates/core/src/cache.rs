@@ -250,6 +250,14 @@ impl Default for Memory {
 }
 
 impl Memory {
+    /// The memory that it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let slots = size_of_val(&*self.short.slots) + size_of_val(&*self.wide.slots) + size_of_val(&*self.seen);
+        let spilt = self.spilt.ids.capacity() * size_of::<u32>();
+        slots + spilt + self.long.allocation_size() + self.bytes.capacity()
+    }
+
     /// Appends the ids of a piece; false if it is not known.
     pub fn recall(&self, name: &Name<'_>, out: &mut Vec<u32>) -> bool {
         match name {

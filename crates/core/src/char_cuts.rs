@@ -27,6 +27,12 @@ pub struct Cuts {
 }
 
 impl Cuts {
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.bytes) + size_of_val(&*self.characters)
+    }
+
     /// What the tokens can cross. With `escape`, a space in a text means what `▁` does in a token.
     #[must_use]
     pub fn new<'t>(tokens: impl Iterator<Item = &'t str>, escape: bool) -> Self {

@@ -21,6 +21,13 @@ impl CharIndex {
         Self { index: Index::new(tokens, tokens), blob: Vec::new(), ends: Vec::new(), merges: Vec::new() }
     }
 
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let places = self.ends.capacity() * size_of::<u32>() + self.merges.capacity() * size_of::<Merge>();
+        self.index.bytes() + self.blob.capacity() + places
+    }
+
     /// Puts a token in, which must not be there yet.
     pub fn insert(&mut self, token: &[u8], merge: Merge) {
         let place = self.merges.len() as u32;

@@ -64,7 +64,21 @@ struct Symbol {
     end: usize,
 }
 
+impl Scratch {
+    /// The memory of the buffers.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.long.capacity() * size_of::<Symbol>() + self.heap.capacity() * size_of::<Reverse<(u32, usize, usize)>>()
+    }
+}
+
 impl CharTokens {
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.index.bytes() + size_of_val(&*self.ascii_pairs)
+    }
+
     /// The tokens of a vocabulary that `mergeable` names, with a score for each place of the vocabulary.
     #[must_use]
     pub fn new(
@@ -148,8 +162,7 @@ impl CharTokens {
     /// Appends the ids of a text as [`Self::written`] gives it.
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] for a character without a token where that is an error; its offset is 0.
-    /// [`Error::Interrupted`].
+    /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
     pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
         if text.len() <= FEW { self.merge_few(text, out) } else { self.merge_many(text, stop, scratch, out) }
     }
@@ -162,7 +175,7 @@ impl CharTokens {
         let mut at = 0;
         while at < text.len() {
             let end = usize::from(symbols.ends[at]);
-            self.push(symbols.ids[at], &text[at..end], out)?;
+            self.push(symbols.ids[at], &text[at..end], out).map_err(|error| error.shifted(at))?;
             at = end;
         }
         Ok(())
@@ -210,7 +223,7 @@ impl CharTokens {
         let mut at = 0;
         while at < text.len() {
             let Symbol { id, end, .. } = symbols[at];
-            self.push(id, &text[at..end], out)?;
+            self.push(id, &text[at..end], out).map_err(|error| error.shifted(at))?;
             at = end;
         }
         Ok(())
@@ -229,7 +242,10 @@ impl CharTokens {
         let mut symbols: Vec<_> = characters(text).map(start).collect();
         let look = |left: sampled::Symbol, right: sampled::Symbol| self.pair(&text[left.start..right.end]);
         merge_dropping(&mut symbols, look, dropout, draws, stop)?;
-        symbols.into_iter().try_for_each(|symbol| self.push(symbol.id, &text[symbol.start..symbol.end], out))
+        symbols.into_iter().try_for_each(|symbol| {
+            let pushed = self.push(symbol.id, &text[symbol.start..symbol.end], out);
+            pushed.map_err(|error| error.shifted(symbol.start))
+        })
     }
 
     /// The id that stands for characters without a token, one for several in a row.

@@ -3,12 +3,15 @@
 //! A text that only gets its spaces escaped, and one before it, is walked along with the widths of its ids. Any other is
 //! normalized anew, with the origin of each byte.
 
+use memchr::memchr_iter;
 use memchr::memmem::find;
 
-use crate::chars::{Chars, join_unknown, located};
-use crate::error::Result;
+use crate::bounds::Bounds;
+use crate::by_id::ById;
+use crate::chars::{Chars, join_unknown};
+use crate::error::{Error, Result};
 use crate::normalize::{BLOCK, Dummy};
-use crate::offsets::Spans;
+use crate::offsets::{Count, Spans};
 use crate::origins::Origins;
 use crate::parallel::Stop;
 use crate::split::Text;
@@ -19,8 +22,8 @@ use crate::vocab::Vocab;
 pub(crate) struct Widths {
     /// By id: the bytes of its token, where `▁` is written like this, and where it is a space; none for an id without a
     /// token, and [`UNKNOWN`] for that of any one character.
-    escaped: Vec<u32>,
-    spaced: Vec<u32>,
+    escaped: ById<u32>,
+    spaced: ById<u32>,
     /// Whether an id says how much of a text it stands for, and a space has an id.
     plain: bool,
 }
@@ -29,6 +32,11 @@ pub(crate) struct Widths {
 const UNKNOWN: u32 = u32::MAX;
 
 impl Widths {
+    /// The memory of the tables.
+    pub(crate) fn bytes(&self) -> usize {
+        self.escaped.bytes() + self.spaced.bytes()
+    }
+
     /// The widths of the tokens of a vocabulary, given the ids of bytes and of what is unknown.
     pub(crate) fn new(
         vocab: &Vocab,
@@ -36,7 +44,8 @@ impl Widths {
         (bytes, unknown): (&[u32], Option<u32>),
         escape: bool,
     ) -> Self {
-        let mut widths = Self { escaped: vec![0; vocab.size()], spaced: vec![0; vocab.size()], plain: true };
+        let ids = vocab.ids().chain(frozen.iter().map(|(_, id)| *id)).chain(bytes.iter().copied()).chain(unknown);
+        let mut widths = Self { escaped: ById::new(ids.clone()), spaced: ById::new(ids), plain: true };
         let frozen_tokens = frozen.iter().map(|(content, id)| (content.as_bytes(), *id));
         for (token, id) in frozen_tokens.chain(vocab.tokens()) {
             let blocks = if escape { token.windows(BLOCK.len()).filter(|&part| part == BLOCK).count() } else { 0 };
@@ -58,10 +67,11 @@ impl Widths {
     }
 
     fn set(&mut self, id: u32, escaped: usize, spaced: usize) {
-        let needed = self.escaped.len().max(id as usize + 1);
-        self.escaped.resize(needed, 0);
-        self.spaced.resize(needed, 0);
-        (self.escaped[id as usize], self.spaced[id as usize]) = (escaped as u32, spaced as u32);
+        for (table, width) in [(&mut self.escaped, escaped), (&mut self.spaced, spaced)] {
+            if let Some(own) = table.get_mut(id) {
+                *own = width as u32;
+            }
+        }
     }
 }
 
@@ -84,16 +94,16 @@ impl Chars {
         &self,
         text: Text<'_>,
         start: usize,
-        (slow, stop): (bool, &Stop),
+        (slow, bounds): (bool, &Bounds<'_>),
         (out, spans): (&mut Vec<u32>, &mut Spans),
     ) -> Result<()> {
         let (first, first_span) = (out.len(), spans.len());
         if !slow && self.keeps_its_bytes(text) {
-            self.encode_all(text, slow, stop, out)?;
+            self.encode_all(text, slow, bounds, out)?;
             self.walk(text.as_bytes(), start, &out[first..], spans);
         } else {
-            let result = self.encode_with_origins(text, start, (slow, stop), (&mut *out, &mut *spans));
-            result.map_err(|error| located(error, text.as_bytes()))?;
+            let result = self.encode_with_origins(text, start, (slow, bounds), (&mut *out, &mut *spans));
+            result.map_err(|error| self.located(error, text, bounds.stop()))?;
         }
         if let Some(unknown) = self.tokens.unknown() {
             let ids = &out[first..];
@@ -117,7 +127,7 @@ impl Chars {
         // Counts the space that was added.
         let mut at = 0;
         for &id in ids {
-            at = match self.widths.spaced[id as usize] {
+            at = match self.widths.spaced.get(id).copied().unwrap_or(0) {
                 UNKNOWN if at < added => added,
                 UNKNOWN => added + end(text, at - added, UNKNOWN),
                 width => at + width as usize,
@@ -131,33 +141,78 @@ impl Chars {
         &self,
         text: Text<'_>,
         start: usize,
-        (slow, stop): (bool, &Stop),
+        (slow, bounds): (bool, &Bounds<'_>),
         (out, spans): (&mut Vec<u32>, &mut Spans),
     ) -> Result<()> {
         let mut normal = Origins::new(self.normalizer.escape);
-        self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), &mut normal);
+        self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), bounds, &mut normal)?;
         let mut walk = normal.walk();
         let mut push = |at: usize| {
             let (end, touched) = walk.source(at);
             spans.push(start + end, start + touched);
         };
         let mut from = 0;
-        self.each_part(normal.text(), |part, frozen| {
+        let done = self.each_part(normal.text(), |part, frozen| {
             let to = from + part.len();
             if let Some(id) = frozen {
                 out.push(id);
                 push(to);
             } else {
                 let first = out.len();
-                self.encode_part(part, slow, stop, out)?;
+                let made = self.encode_part(part, slow, bounds.stop(), out);
+                made.map_err(|error| self.unwritten(error, &self.tokens.written(part)).shifted(from))?;
                 let mut at = 0;
                 for &id in &out[first..] {
-                    at = end(part, at, self.widths.escaped[id as usize]);
+                    at = end(part, at, self.widths.escaped.get(id).copied().unwrap_or(0));
                     push(from + at);
                 }
             }
             from = to;
             Ok(())
-        })
+        });
+        done.map_err(|error| at_source(error, &normal).shifted(start))
+    }
+
+    /// The error of a text with the place of what is missing: the text is encoded again, step by step and with origins.
+    pub(crate) fn located(&self, error: Error, text: Text<'_>, stop: &Stop) -> Error {
+        if !matches!(error, Error::NotInVocabulary { .. }) {
+            return error;
+        }
+        let (mut ids, mut spans) = (Vec::new(), Spans::new(Count::Bytes));
+        let bounds = Bounds::new(text.as_bytes().len(), stop);
+        let again = self.encode_with_origins(text, 0, (true, &bounds), (&mut ids, &mut spans));
+        again.err().unwrap_or(error)
+    }
+
+    /// The error of a normalized text, with its place in the text.
+    pub(crate) fn placed(&self, error: Error, text: Text<'_>) -> Error {
+        let mut normal = Origins::new(self.normalizer.escape);
+        let (bytes, stop) = (text.as_bytes(), Stop::default());
+        match self.normalizer.rewrite(bytes, self.frozen.as_ref(), &Bounds::new(bytes.len(), &stop), &mut normal) {
+            Ok(()) => at_source(error, &normal),
+            Err(_) => error,
+        }
+    }
+
+    /// The error of a text as it is merged, with its place in the text where spaces are escaped.
+    pub(crate) fn unwritten(&self, error: Error, written: &[u8]) -> Error {
+        match error {
+            Error::NotInVocabulary { content, offset } if self.normalizer.escape => {
+                let before = &written[..offset.min(written.len())];
+                let spaces = memchr_iter(b' ', before).count();
+                Error::NotInVocabulary { content, offset: offset + spaces * (BLOCK.len() - 1) }
+            }
+            error => error,
+        }
+    }
+}
+
+/// The error of a normalized text, with its place in the source.
+fn at_source(error: Error, normal: &Origins) -> Error {
+    match error {
+        Error::NotInVocabulary { content, offset } => {
+            Error::NotInVocabulary { content, offset: normal.source_of(offset) }
+        }
+        error => error,
     }
 }

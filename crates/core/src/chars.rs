@@ -4,14 +4,14 @@
 //! The slow way does so step by step. The other cuts the text where nothing can merge across ([`crate::char_cuts`]) and
 //! remembers the ids of each segment ([`crate::segments`]); a text that only needs its spaces escaped is not copied.
 
-use std::sync::Mutex;
-
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
 
+use crate::bounds::Bounds;
 use crate::char_cuts::Cuts;
 use crate::char_merge::{CharTokens, FEW, Missing, Scratch};
 use crate::char_offsets::Widths;
 use crate::error::{Error, Result};
+use crate::kept::{Kept, Worth};
 use crate::normalize::{BLOCK, Normalizer, written};
 use crate::parallel::Stop;
 use crate::sampled::{Draws, Sampling};
@@ -29,8 +29,6 @@ const ROOM: usize = 1 << 10;
 /// The longest segments of the two tables.
 const SHORT: usize = 15;
 const WIDE: usize = FEW;
-/// How many sessions are kept for the next calls.
-const MOST_KEPT: usize = 64;
 
 /// What makes a vocabulary of characters run.
 #[derive(Debug)]
@@ -59,7 +57,7 @@ pub struct Chars {
     pub(crate) frozen: Option<AhoCorasick>,
     frozen_ids: Vec<u32>,
     pub(crate) widths: Widths,
-    kept: Mutex<Vec<Session>>,
+    sessions: Kept<Session>,
 }
 
 /// What one call at a time works with.
@@ -71,6 +69,27 @@ struct Session {
     scratch: Scratch,
     unigram: unigram::Scratch,
     ids: Vec<u32>,
+}
+
+/// More bytes of buffers than this are given back when a call ends: only a text that is one long stretch needs them.
+const MOST_BUFFERS: usize = 16 << 20;
+
+impl Session {
+    fn buffers(&self) -> usize {
+        self.scratch.bytes() + self.unigram.bytes() + self.ids.capacity() * size_of::<u32>()
+    }
+}
+
+impl Worth for Session {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.short.bytes() + self.wide.bytes() + self.long.bytes() + self.buffers()
+    }
+
+    fn shrink(&mut self) {
+        if self.buffers() > MOST_BUFFERS {
+            (self.scratch, self.unigram, self.ids) = Default::default();
+        }
+    }
 }
 
 impl Chars {
@@ -110,17 +129,17 @@ impl Chars {
         };
         let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape);
         let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
-        let (frozen, kept) = (automaton(&contents)?, Mutex::default());
-        Ok(Self { tokens, cuts, unigram, normalizer, frozen, frozen_ids, widths, kept })
+        let (frozen, sessions) = (automaton(&contents)?, Kept::default());
+        Ok(Self { tokens, cuts, unigram, normalizer, frozen, frozen_ids, widths, sessions })
     }
 
     /// Appends the ids of `text` to `out`; with `slow`, without cuts and memory.
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] for a character without a token, [`Error::Interrupted`].
-    pub fn encode(&self, text: Text<'_>, slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+    /// [`Error::NotInVocabulary`] for a character without a token, [`Error::TooLong`], [`Error::Interrupted`].
+    pub fn encode(&self, text: Text<'_>, slow: bool, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
         let start = out.len();
-        let result = self.encode_all(text, slow, stop, out);
+        let result = self.encode_all(text, slow, bounds, out);
         if let Some(unknown) = self.tokens.unknown() {
             join_unknown(unknown, start, out);
         }
@@ -128,16 +147,16 @@ impl Chars {
     }
 
     /// The same with an unknown id for each character that is one.
-    pub(crate) fn encode_all(&self, text: Text<'_>, slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+    pub(crate) fn encode_all(&self, text: Text<'_>, slow: bool, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
         let result = match &self.unigram {
             Some(unigram) => {
-                let whole = self.whole(text);
-                self.with_session(|session| unigram.encode(&whole, stop, &mut session.unigram, out))
+                let whole = self.whole(text, bounds)?;
+                self.with_session(|session| unigram.encode(&whole, bounds.stop(), &mut session.unigram, out))
             }
-            None if slow => self.encode_slowly(text, stop, out),
-            None => self.with_session(|session| self.encode_fast(text, stop, session, out)),
+            None if slow => self.encode_slowly(text, bounds, out),
+            None => self.with_session(|session| self.encode_fast(text, bounds, session, out)),
         };
-        result.map_err(|error| located(error, text.as_bytes()))
+        result.map_err(|error| self.located(error, text, bounds.stop()))
     }
 
     /// Appends the ids of an encoding of `text` that is drawn.
@@ -149,30 +168,35 @@ impl Chars {
         text: Text<'_>,
         sampling: &Sampling,
         draws: &mut Draws,
-        stop: &Stop,
+        bounds: &Bounds<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let start = out.len();
         let result = match &self.unigram {
-            Some(unigram) => unigram.sample(&self.whole(text), sampling.alpha, draws, stop, out),
-            None => self.parts(&self.normalized(text), out, |part, out| {
-                self.tokens.sample(&self.tokens.written(part), sampling.dropout, draws, stop, out)
+            Some(unigram) => {
+                let whole = self.whole(text, bounds)?;
+                let done = unigram.sample(&whole, sampling.alpha, draws, bounds.stop(), out);
+                done.map_err(|error| self.unwritten(error, &whole))
+            }
+            None => self.parts(&self.normalized(text, bounds)?, out, |part, out| {
+                self.tokens.sample(&self.tokens.written(part), sampling.dropout, draws, bounds.stop(), out)
             }),
         };
         if let Some(unknown) = self.tokens.unknown() {
             join_unknown(unknown, start, out);
         }
-        result.map_err(|error| located(error, text.as_bytes()))
+        result.map_err(|error| self.placed(error, text))
     }
 
     /// The best encodings of a unigram model, the best first, with their sums of scores: at most `most`; none for others.
     ///
     /// # Errors
     /// Those of [`Self::encode`].
-    pub fn best_ways(&self, text: Text<'_>, most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
+    pub fn best_ways(&self, text: Text<'_>, most: usize, bounds: &Bounds<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
         let Some(unigram) = &self.unigram else { return Ok(Vec::new()) };
-        let ways = unigram.best_ways(&self.whole(text), most, stop);
-        let mut ways = ways.map_err(|error| located(error, text.as_bytes()))?;
+        let whole = self.whole(text, bounds)?;
+        let ways = unigram.best_ways(&whole, most, bounds.stop());
+        let mut ways = ways.map_err(|error| self.placed(self.unwritten(error, &whole), text))?;
         if let Some(unknown) = self.tokens.unknown() {
             for (ids, _) in &mut ways {
                 join_unknown(unknown, 0, ids);
@@ -182,29 +206,48 @@ impl Chars {
     }
 
     fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
-        let kept = self.kept.try_lock().ok().and_then(|mut kept| kept.pop());
-        let mut session = kept.unwrap_or_default();
-        let result = work(&mut session);
-        if let Ok(mut kept) = self.kept.try_lock()
-            && kept.len() < MOST_KEPT
-        {
-            kept.push(session);
-        }
-        result
+        self.sessions.lend(work)
     }
 
-    fn encode_slowly(&self, text: Text<'_>, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+    /// The bytes of the tables.
+    #[must_use]
+    pub fn table_bytes(&self) -> usize {
+        let frozen = self.frozen.as_ref().map_or(0, AhoCorasick::memory_usage) + size_of_val(&self.frozen_ids[..]);
+        let unigram = self.unigram.as_ref().map_or(0, Unigram::bytes);
+        self.tokens.bytes() + self.cuts.bytes() + self.widths.bytes() + unigram + frozen
+    }
+
+    /// How many sessions wait for the next calls, and their bytes.
+    #[must_use]
+    pub fn sessions(&self) -> (usize, usize) {
+        self.sessions.held()
+    }
+
+    /// Drops the sessions that wait.
+    pub fn release(&self) {
+        self.sessions.release();
+    }
+
+    fn encode_slowly(&self, text: Text<'_>, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
         let mut scratch = Scratch::default();
-        self.parts(&self.normalized(text), out, |part, out| {
-            self.tokens.merge(&self.tokens.written(part), stop, &mut scratch, out)
+        self.parts(&self.normalized(text, bounds)?, out, |part, out| {
+            self.tokens.merge(&self.tokens.written(part), bounds.stop(), &mut scratch, out)
         })
     }
 
-    fn encode_fast(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+    fn encode_fast(
+        &self,
+        text: Text<'_>,
+        bounds: &Bounds<'_>,
+        session: &mut Session,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let stop = bounds.stop();
         if self.frozen.is_some() {
-            return self.parts(&self.normalized(text), out, |part, out| self.segments(part, stop, session, out));
+            return self
+                .parts(&self.normalized(text, bounds)?, out, |part, out| self.segments(part, stop, session, out));
         }
-        let normal = self.normalizer.apply(text, None);
+        let normal = self.normalizer.apply(text, None, bounds)?;
         let mut rest = &normal.text[..];
         if normal.prefix {
             // The space before the text belongs to the first segment, or is one, and is not in the text.
@@ -216,23 +259,23 @@ impl Chars {
     }
 
     /// The normalized text as it is merged.
-    fn whole(&self, text: Text<'_>) -> Vec<u8> {
-        let normal = self.normalizer.apply(text, self.frozen.as_ref());
+    fn whole(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+        let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
         let mut whole = if normal.prefix { b" ".to_vec() } else { Vec::new() };
         whole.extend_from_slice(&written(&normal.text, self.normalizer.escape));
-        whole
+        Ok(whole)
     }
 
     /// The normalized text, with all its spaces escaped.
-    fn normalized(&self, text: Text<'_>) -> Vec<u8> {
-        let normal = self.normalizer.apply(text, self.frozen.as_ref());
+    fn normalized(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+        let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
         let space = if self.normalizer.escape { BLOCK } else { b" " };
         let mut whole = if normal.prefix { space.to_vec() } else { Vec::new() };
         for (place, part) in normal.text.split(|&byte| byte == b' ').enumerate() {
             whole.extend_from_slice(if place > 0 { space } else { b"" });
             whole.extend_from_slice(part);
         }
-        whole
+        Ok(whole)
     }
 
     /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with what
@@ -243,12 +286,19 @@ impl Chars {
         out: &mut Vec<u32>,
         mut each: impl FnMut(&[u8], &mut Vec<u32>) -> Result<()>,
     ) -> Result<()> {
-        self.each_part(text, |part, frozen| match frozen {
-            Some(id) => {
-                out.push(id);
-                Ok(())
+        let mut from = 0;
+        self.each_part(text, |part, frozen| {
+            let start = from;
+            from += part.len();
+            match frozen {
+                Some(id) => {
+                    out.push(id);
+                    Ok(())
+                }
+                None => {
+                    each(part, out).map_err(|error| self.unwritten(error, &self.tokens.written(part)).shifted(start))
+                }
             }
-            None => each(part, out),
         })
     }
 
@@ -317,17 +367,6 @@ pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
         last = Some(id);
     }
     out.truncate(at);
-}
-
-/// The error with the place of the missing character, where the text holds it as it is.
-pub(crate) fn located(error: Error, text: &[u8]) -> Error {
-    match error {
-        Error::NotInVocabulary { content, .. } => {
-            let offset = text.windows(content.len().max(1)).position(|part| part == content).unwrap_or(0);
-            Error::NotInVocabulary { content, offset }
-        }
-        error => error,
-    }
 }
 
 /// A segment whose slot is on its way from memory.

@@ -5,6 +5,9 @@
 
 use crate::error::{Error, Result};
 
+/// The longest key, in bytes: the links of a broken trie may lead in a circle.
+const LONGEST_KEY: usize = 1 << 10;
+
 /// See the module.
 #[derive(Debug)]
 pub struct Charsmap {
@@ -39,7 +42,7 @@ impl Charsmap {
     pub fn longest(&self, text: &[u8]) -> Option<(usize, &[u8])> {
         let mut node = self.root()?;
         let mut found = None;
-        for (at, &byte) in text.iter().enumerate() {
+        for (at, &byte) in text.iter().take(LONGEST_KEY).enumerate() {
             let Some((next, value)) = self.step(node, byte) else { break };
             found = value.map_or(found, |value| Some((at + 1, value)));
             node = next;
@@ -51,7 +54,7 @@ impl Charsmap {
     #[must_use]
     pub fn shortest(&self, text: &[u8]) -> Option<&[u8]> {
         let mut node = self.root()?;
-        for &byte in text.iter().take_while(|&&byte| byte != 0) {
+        for &byte in text.iter().take(LONGEST_KEY).take_while(|&&byte| byte != 0) {
             let (next, value) = self.step(node, byte)?;
             if let Some(value) = value {
                 return Some(self.text(value));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::arena::Arena;
 use crate::cuts::{Cuts, WINDOW};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key::Seeds;
 use crate::parallel::{Stop, map};
 use crate::rows;
@@ -109,8 +109,8 @@ impl Sums {
     }
 }
 
-/// Reads the row that the core does not understand: the number of its line in the block, and its bytes. None skips it.
-pub type Resolve<'a> = dyn Fn(usize, &[u8]) -> Result<Option<Vec<u8>>> + Sync + 'a;
+/// Gets what is wrong with a row, and the number of its line in the block; an error ends the counting.
+pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
 
 /// Counts the pieces of documents.
 #[derive(Debug)]
@@ -167,6 +167,7 @@ impl Counter {
     /// # Errors
     /// Those of [`Self::add`].
     pub fn feed(&mut self, text: &[u8], last: bool, threads: usize, stop: &Stop) -> Result<()> {
+        Error::if_no_room(&mut self.open, text.len(), "")?;
         let mut open = std::mem::take(&mut self.open);
         open.extend_from_slice(text);
         let end = if last { open.len() } else { self.last_cut(&open, text.len()).unwrap_or(0) };
@@ -187,11 +188,11 @@ impl Counter {
     /// skipped has a number too.
     ///
     /// # Errors
-    /// Those of [`Self::add`] and of `resolve`, of the first row that has one.
+    /// Those of [`Self::add`] and of `refuse`, of the first row that has one.
     pub fn add_rows(
         &mut self,
         (block, field): (&[u8], &str),
-        resolve: &Resolve<'_>,
+        refuse: &Refuse<'_>,
         threads: usize,
         stop: &Stop,
     ) -> Result<usize> {
@@ -200,21 +201,14 @@ impl Counter {
         self.each(rows.len(), usable(threads, block.len()), |row, work| {
             stop.check()?;
             let place = (next.0 + row as u64, if row == 0 { next.1 } else { 0 });
-            let resolved;
             let (line, bytes) = rows[row];
-            let text = rows::text(bytes, field);
-            let text = match &text {
-                Some(text) => Text::Str(text),
-                None => match resolve(line, bytes)? {
-                    Some(text) => {
-                        resolved = text;
-                        Text::Bytes(&resolved)
-                    }
-                    None => return Ok(()),
-                },
-            };
-            self.sums.documents.fetch_add(1, Ordering::Relaxed);
-            work.document(self, text, place, stop)
+            match rows::text(bytes, field) {
+                Ok(text) => {
+                    self.sums.documents.fetch_add(1, Ordering::Relaxed);
+                    work.document(self, Text::Str(&text), place, stop)
+                }
+                Err(problem) => refuse(line, &problem),
+            }
         })?;
         if !rows.is_empty() {
             self.next = (next.0 + rows.len() as u64, 0);

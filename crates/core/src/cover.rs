@@ -24,6 +24,16 @@ impl Cover {
         matches!(self, Self::Words(_))
     }
 
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Words(_) => 0,
+            Self::WordPiece(pieces) => pieces.bytes(),
+            Self::Unigram(unigram) => unigram.bytes(),
+        }
+    }
+
     /// Appends the ids of a piece, which is no token if [`Self::looks_up`].
     ///
     /// # Errors

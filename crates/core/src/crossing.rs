@@ -27,6 +27,12 @@ pub struct Crossings {
 }
 
 impl Crossings {
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        2 * (size_of_val(&*self.pairs.0) + size_of_val(&*self.whole.0))
+    }
+
     /// What the tokens can cross.
     #[must_use]
     pub fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {

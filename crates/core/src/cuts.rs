@@ -90,6 +90,8 @@ impl Cuts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bounds::Bounds;
+    use crate::parallel::Stop;
     use crate::special::{AddedToken, Flags};
     use crate::split::{Splitter, Text};
 
@@ -104,7 +106,7 @@ mod tests {
     fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         splitter
-            .split(Text::Bytes(text), |piece| {
+            .split(Text::Bytes(text), &Bounds::new(text.len(), &Stop::default()), |piece| {
                 pieces.push(piece.to_vec());
                 Ok(())
             })

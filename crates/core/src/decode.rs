@@ -3,6 +3,7 @@
 //! A token of up to 15 bytes lies in its slot, which is copied whole: the bytes behind the token are overwritten by the
 //! next one or cut off. Longer tokens lie in a blob of their own.
 
+use crate::by_id::ById;
 use crate::error::{Error, Result};
 use crate::parallel::Stop;
 use crate::shown::Shown;
@@ -26,7 +27,7 @@ type Slot = [u8; SLOT];
 /// The bytes of every id, added tokens included, in one table.
 #[derive(Debug)]
 pub struct Decoder {
-    slots: Vec<Slot>,
+    slots: ById<Slot>,
     long: Vec<u8>,
     slow: bool,
     /// What tokens show, where that is not their bytes.
@@ -40,16 +41,21 @@ impl Decoder {
     /// `TOKSMITH_SLOW=1` makes it look up every token by its span.
     #[must_use]
     pub fn new(vocab: &Vocab, added: &[AddedToken]) -> Self {
-        let added_size = added.iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
-        let slots = vec![Slot::default(); vocab.size().max(added_size)];
+        let slots = ById::new(added.iter().map(|token| token.id).chain(vocab.ids()));
         let mut decoder = Self { slots, long: Vec::new(), slow: slow(), shown: None, chain: None };
         for token in added {
             decoder.set(token.id, token.content.as_bytes());
         }
-        for id in 0..vocab.size() as u32 {
-            decoder.set(id, vocab.token(id).unwrap_or_default());
+        for (token, id) in vocab.tokens() {
+            decoder.set(id, token);
         }
         decoder
+    }
+
+    /// The memory of the table.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.slots.bytes() + self.long.capacity() + self.shown.as_ref().map_or(0, Shown::bytes)
     }
 
     /// The same decoder, whose tokens show what `shown` says. It must be made of the same tokens.
@@ -67,10 +73,7 @@ impl Decoder {
     }
 
     fn set(&mut self, id: u32, bytes: &[u8]) {
-        let slot = &mut self.slots[id as usize];
-        if slot[SHORT] != 0 {
-            return;
-        }
+        let Some(slot) = self.slots.get_mut(id).filter(|slot| slot[SHORT] == 0) else { return };
         if bytes.len() <= SHORT {
             slot[..bytes.len()].copy_from_slice(bytes);
             slot[SHORT] = bytes.len() as u8;
@@ -85,13 +88,19 @@ impl Decoder {
     /// The largest id + 1.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.slots.len()
+        self.slots.size()
+    }
+
+    /// Whether it searches with a regex, which takes longer than the ids let expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        self.chain.as_ref().is_some_and(Chain::searches)
     }
 
     /// The bytes of one id.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
-        let slot = self.slots.get(id as usize)?;
+        let slot = self.slots.get(id)?;
         match slot[SHORT] {
             0 => None,
             LONG => {
@@ -103,11 +112,16 @@ impl Decoder {
         }
     }
 
+    /// All tokens, in the order of their ids.
+    pub fn tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.slots.ids().filter_map(|id| self.token(id).map(|token| (id, token)))
+    }
+
     /// How many bytes the token has, if `text` begins with them.
     #[inline(always)]
     #[must_use]
     pub fn begins(&self, id: u32, text: &[u8]) -> Option<usize> {
-        let slot = self.slots.get(id as usize)?;
+        let slot = self.slots.get(id)?;
         let len = usize::from(slot[SHORT]);
         if (1..=SHORT).contains(&len)
             && let Some(first) = text.first_chunk::<SLOT>()
@@ -123,21 +137,21 @@ impl Decoder {
     /// # Errors
     /// [`Error::UnknownId`] for the first id without a token; `out` then holds the bytes before it.
     pub fn decode(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
-        self.decode_more(ids, &mut true, out)
+        self.decode_long(ids, &Stop::default(), out)
     }
 
-    /// The same for many ids: it looks at the stop flag now and then, unless steps make a text of all tokens together.
+    /// The same for many ids: it looks at the stop flag now and then.
     ///
     /// # Errors
     /// As [`Self::decode`], and [`Error::Interrupted`].
     pub fn decode_long(&self, ids: &[u32], stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
         if self.chain.is_some() {
-            return self.decode(ids, out);
+            return self.decode_more(ids, &mut true, stop, out);
         }
         let mut fresh = true;
         for (number, part) in ids.chunks(IDS_PER_LOOK).enumerate() {
             stop.check()?;
-            self.decode_more(part, &mut fresh, out).map_err(|error| match error {
+            self.decode_more(part, &mut fresh, stop, out).map_err(|error| match error {
                 Error::UnknownId { id, position, vocab_size } => {
                     Error::UnknownId { id, position: position + number * IDS_PER_LOOK, vocab_size }
                 }
@@ -150,19 +164,19 @@ impl Decoder {
     /// The same for a stream of ids; `fresh` is true before the first of them.
     ///
     /// # Errors
-    /// As [`Self::decode`].
-    pub fn decode_more(&self, ids: &[u32], fresh: &mut bool, out: &mut Vec<u8>) -> Result<()> {
+    /// As [`Self::decode_long`]; where steps make a text of tokens, [`Error::Pattern`] and [`Error::TooLong`] too.
+    pub fn decode_more(&self, ids: &[u32], fresh: &mut bool, stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
         if let Some(chain) = &self.chain {
             let tokens = ids.iter().enumerate().map(|(position, &id)| {
                 let token = self.token(id).map_or_else(|| self.known(id, position), Ok)?;
                 Ok(String::from_utf8_lossy(token).into_owned())
             });
-            out.extend_from_slice(chain.decode(tokens.collect::<Result<_>>()?)?.as_bytes());
+            out.extend_from_slice(chain.decode(tokens.collect::<Result<_>>()?, stop)?.as_bytes());
             return Ok(());
         }
         if let Some(shown) = &self.shown {
             for (position, &id) in ids.iter().enumerate() {
-                if self.slots.get(id as usize).is_none_or(|slot| slot[SHORT] == 0) {
+                if self.token(id).is_none() {
                     self.known(id, position)?;
                 }
                 shown.push(id, fresh, out);
@@ -175,20 +189,32 @@ impl Decoder {
     fn decode_slots(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         let mut end = out.len();
         out.resize(end + ids.len() * 6 + SLOT, 0);
+        let slots = self.slots.near();
         for (position, &id) in ids.iter().enumerate() {
-            let slot = self.slots.get(id as usize).unwrap_or(&[0; SLOT]);
+            // One that is not near is looked up where those are whose token is long.
+            let slot = slots.get(id as usize).unwrap_or(&[0; SLOT]);
             let len = slot[SHORT];
             if len.wrapping_sub(1) < SHORT as u8
                 && let Some(room) = out.get_mut(end..end + SLOT)
             {
                 room.copy_from_slice(slot);
                 end += usize::from(len);
-            } else {
-                out.truncate(end);
-                out.extend_from_slice(self.known(id, position)?);
-                end = out.len();
-                out.resize(end + (ids.len() - position) * 6 + SLOT, 0);
+                continue;
             }
+            let token = match self.known(id, position) {
+                Ok(token) => token,
+                Err(error) => {
+                    out.truncate(end);
+                    return Err(error);
+                }
+            };
+            // The room is only ever made larger: to make it anew for each long token takes quadratic time.
+            let needed = end + token.len() + SLOT;
+            if needed > out.len() {
+                out.resize(needed + (ids.len() - position) * 6, 0);
+            }
+            out[end..end + token.len()].copy_from_slice(token);
+            end += token.len();
         }
         out.truncate(end);
         Ok(())

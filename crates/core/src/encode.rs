@@ -1,9 +1,12 @@
 //! The conductor: cuts added tokens out of a text, splits the rest into pieces, and merges each piece to ids.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use crate::bounds::Bounds;
 use crate::chars::Chars;
 use crate::error::Result;
+use crate::fault;
+use crate::kept::Kept;
 use crate::merge::{Scratch, merge, merge_with_ends};
 use crate::offsets::Spans;
 use crate::parallel::{Stop, map};
@@ -11,14 +14,11 @@ use crate::pieces::{Pieces, Session};
 use crate::special::{AddedTokens, Allow, Flags, Segment};
 use crate::split::{Splitter, Text, slow};
 use crate::staged::{Call, Stages};
-use crate::steps::{Line, normalize};
+use crate::steps::Line;
 use crate::vocab::{Unit, Vocab};
 
 /// More bytes than most ids stand for, so that room is made once and little of it is left over.
 const BYTES_PER_ID: usize = 5;
-
-/// How many sessions are kept for the next calls.
-const MOST_WAITING: usize = 64;
 
 /// Everything that encoding needs. Immutable but for the sessions that wait for the next call.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Encoder {
     /// Whether texts between added tokens go through the stages.
     staged: bool,
     slow: bool,
-    waiting: Mutex<Vec<Box<Session>>>,
+    sessions: Kept<Session>,
 }
 
 impl Encoder {
@@ -47,23 +47,31 @@ impl Encoder {
             stages: Stages::default(),
             staged,
             slow: slow(),
-            waiting: Mutex::default(),
+            sessions: Kept::default(),
         }
     }
 
     /// The same encoder, which does all that a model says of a text beside cutting and merging.
     ///
     /// # Errors
-    /// `Pattern` of [`crate::Error`], when the added tokens cannot be normalized.
+    /// `Model` of [`crate::Error`], when the added tokens cannot be normalized.
     pub fn with_stages(mut self, stages: Stages) -> Result<Self> {
-        self.added = self.added.normalized(|content| {
+        let (stop, added) = (Stop::default(), self.added);
+        let bounds = stages.bounds_of(added.tokens(), &stop);
+        self.added = added.normalized(|content| {
             let mut line = Line::new(content);
-            normalize(&stages.normalizers, &mut line)?;
+            stages.normalize_added(&mut line, &bounds)?;
             Ok(line.text().to_owned())
         })?;
         self.staged = !stages.is_empty() || self.added.any_normalized();
         self.stages = stages;
         Ok(self)
+    }
+
+    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        self.splitter.searches() || self.stages.searches()
     }
 
     /// The same encoder, which leaves texts between added tokens to `chars`.
@@ -135,24 +143,38 @@ impl Encoder {
         &self.splitter
     }
 
-    /// Runs `work` with a session of an earlier call, or a new one. A lock that is held elsewhere, as it may be for ever
-    /// in a forked child, is no reason to wait.
+    /// Runs `work` with a session of an earlier call, or a new one.
     pub fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
-        let kept = self.waiting.try_lock().ok().and_then(|mut waiting| waiting.pop());
-        let mut session = kept.unwrap_or_default();
-        let result = work(&mut session);
-        if let Ok(mut waiting) = self.waiting.try_lock()
-            && waiting.len() < MOST_WAITING
-        {
-            waiting.push(session);
+        self.sessions.lend(work)
+    }
+
+    /// The bytes of the tables that the encoder was made with, and of those made since.
+    #[must_use]
+    pub fn table_bytes(&self) -> (usize, usize) {
+        let (made, since) = self.vocab.table_bytes();
+        (made + self.added.bytes() + self.chars.as_ref().map_or(0, Chars::table_bytes), since)
+    }
+
+    /// How many sessions wait for the next calls, and their bytes.
+    #[must_use]
+    pub fn sessions(&self) -> (usize, usize) {
+        let (count, bytes) = self.sessions.held();
+        let (more, of_these) = self.chars.as_ref().map_or((0, 0), Chars::sessions);
+        (count + more, bytes + of_these)
+    }
+
+    /// Drops the sessions that wait. Calls that are at work keep theirs.
+    pub fn release(&self) {
+        self.sessions.release();
+        if let Some(chars) = &self.chars {
+            chars.release();
         }
-        result
     }
 
     /// Appends the ids of `text` to `out`.
     ///
     /// # Errors
-    /// `SpecialTokenInText`, `NotInVocabulary`, `Pattern` and `Interrupted` of [`crate::Error`].
+    /// `SpecialTokenInText`, `NotInVocabulary`, `Pattern`, `TooLong` and `Interrupted` of [`crate::Error`].
     pub fn encode(
         &self,
         text: Text<'_>,
@@ -161,16 +183,17 @@ impl Encoder {
         session: &mut Session,
         out: &mut Vec<u32>,
     ) -> Result<()> {
+        let bounds = &Bounds::new(text.as_bytes().len(), stop);
         self.added.cut(text.as_bytes(), allow, |segment| match segment {
             Segment::Token(id, _) => {
                 out.push(id);
                 Ok(())
             }
-            Segment::Text(start, end) if self.staged => Call::new(self, (allow, stop), session, out, None)
-                .text(text.part(start, end), start)
-                .map_err(|error| error.shifted(start)),
+            Segment::Text(start, end) if self.staged => {
+                Call::new(self, (allow, bounds), session, out, None).text(text.part(start, end), start)
+            }
             Segment::Text(start, end) => {
-                self.encode_part(text.part(start, end), stop, session, out).map_err(|error| error.shifted(start))
+                self.encode_part(text.part(start, end), bounds, session, out).map_err(|error| error.shifted(start))
             }
         })
     }
@@ -187,6 +210,7 @@ impl Encoder {
         session: &mut Session,
         (out, spans): (&mut Vec<u32>, &mut Spans),
     ) -> Result<()> {
+        let bounds = &Bounds::new(text.as_bytes().len(), stop);
         spans.begin();
         self.added.cut(text.as_bytes(), allow, |segment| match segment {
             Segment::Token(id, end) => {
@@ -198,19 +222,17 @@ impl Encoder {
                 let part = text.part(start, end);
                 let first = out.len();
                 if self.staged {
-                    return Call::new(self, (allow, stop), session, out, Some(&mut *spans))
-                        .text(part, start)
-                        .map_err(|error| error.shifted(start));
+                    return Call::new(self, (allow, bounds), session, out, Some(&mut *spans)).text(part, start);
                 }
                 if let Some(chars) = &self.chars {
-                    let result = chars.encode_with_offsets(part, start, (self.slow, stop), (&mut *out, &mut *spans));
+                    let result = chars.encode_with_offsets(part, start, (self.slow, bounds), (&mut *out, &mut *spans));
                     return result.map_err(|error| error.shifted(start));
                 }
                 if self.vocab.hides_widths() {
-                    let result = self.encode_with_ends(part, start, stop, (&mut session.scratch, &mut *out, spans));
+                    let result = self.encode_with_ends(part, start, bounds, (&mut session.scratch, &mut *out, spans));
                     return result.map_err(|error| error.shifted(start));
                 }
-                self.encode_part(part, stop, session, out).map_err(|error| error.shifted(start))?;
+                self.encode_part(part, bounds, session, out).map_err(|error| error.shifted(start))?;
                 match self.vocab.widths().filter(|_| !self.slow) {
                     Some(widths) => spans.extend(out[first..].iter().map(|&id| widths.of(&self.vocab, id))),
                     None => spans.extend(out[first..].iter().map(|&id| self.vocab.width(id))),
@@ -227,11 +249,11 @@ impl Encoder {
         &self,
         text: Text<'_>,
         start: usize,
-        stop: &Stop,
+        bounds: &Bounds<'_>,
         (scratch, out, spans): (&mut Scratch, &mut Vec<u32>, &mut Spans),
     ) -> Result<()> {
-        let (mut at, mut ends) = (0, Vec::new());
-        self.splitter.split(text, |piece| {
+        let (mut at, mut ends, stop) = (0, Vec::new(), bounds.stop());
+        self.splitter.split(text, bounds, |piece| {
             stop.check()?;
             merge_with_ends(&self.vocab, piece, stop, (&mut *scratch, &mut *out), &mut ends)
                 .map_err(|error| error.shifted(at))?;
@@ -255,20 +277,17 @@ impl Encoder {
         session: &mut Session,
         room: &mut Vec<u32>,
     ) -> Result<u64> {
-        let mut count = 0;
+        let (mut count, bounds) = (0, &Bounds::new(text.as_bytes().len(), stop));
         self.added.cut(text.as_bytes(), allow, |segment| {
             count += match segment {
                 Segment::Token(..) => 1,
                 Segment::Text(start, end) if self.staged => {
                     room.clear();
-                    let part = text.part(start, end);
-                    Call::new(self, (allow, stop), session, room, None)
-                        .text(part, start)
-                        .map_err(|error| error.shifted(start))?;
+                    Call::new(self, (allow, bounds), session, room, None).text(text.part(start, end), start)?;
                     room.len() as u64
                 }
                 Segment::Text(start, end) => {
-                    let counted = self.count_part(text.part(start, end), stop, session, room);
+                    let counted = self.count_part(text.part(start, end), bounds, session, room);
                     counted.map_err(|error| error.shifted(start))?
                 }
             };
@@ -277,16 +296,22 @@ impl Encoder {
         Ok(count)
     }
 
-    fn count_part(&self, text: Text<'_>, stop: &Stop, session: &mut Session, room: &mut Vec<u32>) -> Result<u64> {
+    fn count_part(
+        &self,
+        text: Text<'_>,
+        bounds: &Bounds<'_>,
+        session: &mut Session,
+        room: &mut Vec<u32>,
+    ) -> Result<u64> {
         room.clear();
         if self.slow || self.chars.is_some() {
-            self.encode_part(text, stop, session, room)?;
+            self.encode_part(text, bounds, session, room)?;
             return Ok(room.len() as u64);
         }
         let mut count = 0;
         let mut ends = session.ends.take().unwrap_or_default();
-        let mut pieces = Pieces::new(&self.vocab, session, stop, text.as_bytes(), room);
-        let counted = self.splitter.ends(text, &mut ends, |ends| {
+        let mut pieces = Pieces::new(&self.vocab, session, bounds.stop(), text.as_bytes(), room);
+        let counted = self.splitter.ends(text, bounds, &mut ends, |ends| {
             pieces.take(ends)?;
             count += pieces.count();
             Ok(())
@@ -300,32 +325,46 @@ impl Encoder {
     pub(crate) fn encode_part(
         &self,
         text: Text<'_>,
-        stop: &Stop,
+        bounds: &Bounds<'_>,
         session: &mut Session,
         out: &mut Vec<u32>,
     ) -> Result<()> {
+        fault::point();
         if let Some(chars) = &self.chars {
-            chars.encode(text, self.slow, stop, out)
+            chars.encode(text, self.slow, bounds, out)
         } else if self.slow {
-            self.encode_slowly(text, stop, &mut session.scratch, out)
+            self.encode_slowly(text, bounds, &mut session.scratch, out)
         } else {
-            self.encode_ordinary(text, stop, session, out)
+            self.encode_ordinary(text, bounds, session, out)
         }
     }
 
-    fn encode_ordinary(&self, text: Text<'_>, stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+    fn encode_ordinary(
+        &self,
+        text: Text<'_>,
+        bounds: &Bounds<'_>,
+        session: &mut Session,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         let mut ends = session.ends.take().unwrap_or_default();
         out.reserve(text.as_bytes().len() / BYTES_PER_ID);
-        let mut pieces = Pieces::new(&self.vocab, session, stop, text.as_bytes(), out);
-        let result = self.splitter.ends(text, &mut ends, |ends| pieces.take(ends)).and_then(|()| pieces.finish());
+        let mut pieces = Pieces::new(&self.vocab, session, bounds.stop(), text.as_bytes(), out);
+        let result =
+            self.splitter.ends(text, bounds, &mut ends, |ends| pieces.take(ends)).and_then(|()| pieces.finish());
         session.ends = Some(ends);
         result
     }
 
     /// The twin of [`Self::encode_ordinary`] without a memory: every piece is merged.
-    fn encode_slowly(&self, text: Text<'_>, stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
-        let mut at = 0;
-        self.splitter.split(text, |piece| {
+    fn encode_slowly(
+        &self,
+        text: Text<'_>,
+        bounds: &Bounds<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let (mut at, stop) = (0, bounds.stop());
+        self.splitter.split(text, bounds, |piece| {
             stop.check()?;
             merge(&self.vocab, piece, stop, scratch, out).map_err(|error| error.shifted(at))?;
             at += piece.len();
@@ -386,11 +425,12 @@ mod tests {
     fn encoded(encoder: &Encoder, text: Text<'_>) -> Vec<u32> {
         let (mut slow, mut new, mut filled) = (Vec::new(), Vec::new(), Vec::new());
         let stop = Stop::default();
-        encoder.encode_slowly(text, &stop, &mut Scratch::default(), &mut slow).unwrap();
+        let bounds = Bounds::new(text.as_bytes().len(), &stop);
+        encoder.encode_slowly(text, &bounds, &mut Scratch::default(), &mut slow).unwrap();
         let mut session = Session::default();
-        encoder.encode_ordinary(text, &stop, &mut session, &mut new).unwrap();
-        encoder.encode_ordinary(text, &stop, &mut session, &mut filled).unwrap();
-        let count = encoder.count_part(text, &stop, &mut session, &mut Vec::new()).unwrap();
+        encoder.encode_ordinary(text, &bounds, &mut session, &mut new).unwrap();
+        encoder.encode_ordinary(text, &bounds, &mut session, &mut filled).unwrap();
+        let count = encoder.count_part(text, &bounds, &mut session, &mut Vec::new()).unwrap();
         assert_eq!(slow.len() as u64, count);
         assert_eq!(slow, new);
         assert_eq!(slow, filled);

@@ -1,10 +1,25 @@
 //! The one error type of the core. Variants hold data; the binding turns them into the Python exceptions of the same
 //! names, and `Display` says the same in one line.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The result of everything here that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The most characters that a message quotes of what it refuses.
+const QUOTED: usize = 200;
+
+/// A text as a message quotes it: a long one without its middle.
+#[must_use]
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= QUOTED || text.chars().nth(QUOTED).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let start: usize = text.chars().take(QUOTED / 2).map(char::len_utf8).sum();
+    let end: usize = text.chars().rev().take(QUOTED / 2 - 1).map(char::len_utf8).sum();
+    Cow::Owned(format!("{}…{}", &text[..start], &text[text.len() - end..]))
+}
 
 /// What went wrong, as data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +53,15 @@ pub enum Error {
         pattern: String,
         /// What the engine says.
         problem: String,
+        /// Where in the text the search began, in bytes, if the text is the caller's.
+        offset: Option<usize>,
+    },
+    /// A step makes more of a text than a text may become.
+    TooLong {
+        /// The step: its place and kind.
+        step: String,
+        /// How many bytes the text may become.
+        limit: usize,
     },
     /// The text spells a special token that the call did not allow.
     SpecialTokenInText {
@@ -71,7 +95,7 @@ pub enum Error {
     },
     /// A file of text cannot be read.
     Corpus {
-        /// The file.
+        /// The file; empty where it has no name.
         path: String,
         /// What is wrong with it, in words.
         problem: String,
@@ -86,6 +110,20 @@ impl Error {
         Self::Model { invariant: invariant.into(), id }
     }
 
+    /// Room for `more` bytes of a text that must be held, because nothing cuts it: the error if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] of the file.
+    pub fn if_no_room(held: &mut Vec<u8>, more: usize, path: &str) -> Result<()> {
+        held.try_reserve(more).map_err(|_| Self::Corpus {
+            path: path.to_owned(),
+            problem: format!(
+                "cannot be read: there is not enough memory for the {} bytes of one text that its pattern does not cut",
+                held.len() + more
+            ),
+        })
+    }
+
     /// The same error, said of text `index` of a batch.
     #[must_use]
     pub fn in_batch(self, index: usize) -> Self {
@@ -95,12 +133,30 @@ impl Error {
         }
     }
 
+    /// The same error, where the text that was searched starts at `start` of the text that the other errors mean.
+    #[must_use]
+    pub fn searched_from(self, start: usize) -> Self {
+        if matches!(self, Self::Pattern { .. }) { self.shifted(start) } else { self }
+    }
+
+    /// The same error without an offset, where that would not be one of the caller's text.
+    #[must_use]
+    pub fn unplaced(self) -> Self {
+        match self {
+            Self::Pattern { pattern, problem, .. } => Self::Pattern { pattern, problem, offset: None },
+            other => other,
+        }
+    }
+
     /// The same error with offsets counted from `start` bytes earlier.
     #[must_use]
     pub fn shifted(self, start: usize) -> Self {
         match self {
             Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: offset + start },
             Self::SpecialTokenInText { token, offset } => Self::SpecialTokenInText { token, offset: offset + start },
+            Self::Pattern { pattern, problem, offset } => {
+                Self::Pattern { pattern, problem, offset: offset.map(|offset| offset + start) }
+            }
             other => other,
         }
     }
@@ -114,14 +170,19 @@ impl fmt::Display for Error {
             Self::Format { place: Some(place), problem } => write!(f, "{place}: {problem}"),
             Self::Format { place: None, problem } => f.write_str(problem),
             Self::Option { argument, value, allowed } => {
-                write!(f, "{argument}={value} is not possible; expected {allowed}")
+                write!(f, "{argument}={} is not possible; expected {allowed}", shortened(value))
             }
-            Self::Pattern { pattern, problem } => write!(f, "the regex engine gave up on {pattern}: {problem}"),
+            Self::Pattern { pattern, problem, offset } => {
+                let place = offset.map_or_else(String::new, |offset| format!(" at byte {offset}"));
+                write!(f, "the regex engine gave up on {}{place}: {problem}", shortened(pattern))
+            }
+            Self::TooLong { step, limit } => write!(f, "{step} makes more than {limit} bytes of the text"),
             Self::SpecialTokenInText { token, offset } => {
-                write!(f, "the text holds the special token {token} at byte {offset}")
+                write!(f, "the text holds the special token {} at byte {offset}", shortened(token))
             }
             Self::NotInVocabulary { content, offset } => {
-                write!(f, "{} (byte {offset}) is not in the vocabulary", content.escape_ascii())
+                let content = content.escape_ascii().to_string();
+                write!(f, "{} (byte {offset}) is not in the vocabulary", shortened(&content))
             }
             Self::UnknownId { id, position, vocab_size } => {
                 write!(f, "id {id} at position {position} stands for no token; the vocabulary size is {vocab_size}")

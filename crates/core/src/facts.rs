@@ -3,8 +3,6 @@
 use crate::decode::Decoder;
 use crate::special::AddedToken;
 
-/// The id stands for a token.
-pub const KNOWN: u8 = 1;
 /// The token begins with bytes of a character that began before it.
 pub const STARTS_INSIDE: u8 = 2;
 /// The token ends before its last character does.
@@ -31,16 +29,29 @@ pub fn flags(token: &[u8]) -> u8 {
     flags
 }
 
-/// By id: the bytes that each token has, and its flags.
+/// What is known of all tokens, in the order of their ids.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// The id of each, ascending.
+    pub ids: Vec<u32>,
+    /// Its bytes.
+    pub lengths: Vec<u32>,
+    /// Its flags.
+    pub flags: Vec<u8>,
+}
+
+/// What is known of the tokens of a decoder.
 #[must_use]
-pub fn facts(decoder: &Decoder, added: &[AddedToken]) -> (Vec<u32>, Vec<u8>) {
-    let token = |id: usize| decoder.token(id as u32);
-    let lengths = (0..decoder.size()).map(|id| token(id).map_or(0, |token| token.len() as u32)).collect();
-    let mut all: Vec<u8> = (0..decoder.size()).map(|id| token(id).map_or(0, |token| KNOWN | flags(token))).collect();
-    for token in added.iter().filter(|token| token.special) {
-        all[token.id as usize] |= SPECIAL;
+pub fn facts(decoder: &Decoder, added: &[AddedToken]) -> Facts {
+    let mut facts = Facts::default();
+    let mut special: Vec<u32> = added.iter().filter(|token| token.special).map(|token| token.id).collect();
+    special.sort_unstable();
+    for (id, token) in decoder.tokens() {
+        facts.ids.push(id);
+        facts.lengths.push(token.len() as u32);
+        facts.flags.push(flags(token) | if special.binary_search(&id).is_ok() { SPECIAL } else { 0 });
     }
-    (lengths, all)
+    facts
 }
 
 #[cfg(test)]

@@ -47,7 +47,22 @@ pub struct Row {
     dead: Vec<u64>,
 }
 
+impl Row {
+    /// The memory of the places.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.dead.capacity() * size_of::<u64>()
+    }
+}
+
 impl Forward {
+    /// The memory of the tables that were made.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let prefixes = self.prefixes.made().and_then(Option::as_ref);
+        self.joints.made().map_or(0, Joints::bytes) + prefixes.map_or(0, Prefixes::bytes)
+    }
+
     /// What the joints are known of.
     pub fn joints(&self, vocab: &Vocab) -> Option<&Joints> {
         self.joints.get(|| Joints::new(vocab))

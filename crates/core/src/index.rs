@@ -53,6 +53,12 @@ impl Index {
         }
     }
 
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.short) + size_of_val(&*self.long) + size_of_val(&*self.filter)
+    }
+
     /// Where to look for these bytes.
     #[must_use]
     pub fn sought(&self, token: &[u8]) -> Sought {

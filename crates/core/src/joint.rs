@@ -13,6 +13,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::by_id::ById;
 use crate::merge::{Last, last};
 use crate::vocab::Vocab;
 
@@ -80,7 +81,7 @@ const ANSWERS: usize = 1 << 12;
 #[derive(Debug)]
 pub struct Joints {
     /// By id: the left and the right part of the token; 0 for not known yet.
-    parts: Box<[[AtomicU64; 2]]>,
+    parts: ById<[AtomicU64; 2]>,
     /// Both ids, and whether that is a joint, in one word.
     answers: Box<[AtomicU64]>,
 }
@@ -89,9 +90,15 @@ impl Joints {
     /// Those of a vocabulary. Nothing is looked at before it is needed.
     #[must_use]
     pub fn new(vocab: &Vocab) -> Self {
-        let parts = std::iter::repeat_with(Default::default).take(vocab.size()).collect();
+        let parts = ById::new(vocab.ids());
         let answers = std::iter::repeat_with(AtomicU64::default).take(ANSWERS).collect();
         Self { parts, answers }
+    }
+
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.parts.bytes() + size_of_val(&*self.answers)
     }
 
     /// How the token `id` comes about.
@@ -103,7 +110,7 @@ impl Joints {
 
     #[inline]
     fn part(&self, vocab: &Vocab, id: u32, side: usize) -> Part {
-        let part = self.parts[id as usize][side].load(Ordering::Relaxed);
+        let part = self.parts.get(id).map_or(0, |parts| parts[side].load(Ordering::Relaxed));
         if part == 0 { self.find_parts(vocab, id)[side] } else { Part(part) }
     }
 
@@ -119,7 +126,7 @@ impl Joints {
                 [left, right].map(|part| Part::new(part, vocab.token(part).unwrap_or_default().len(), rank))
             }
         };
-        for (kept, part) in self.parts[id as usize].iter().zip(parts) {
+        for (kept, part) in self.parts.get(id).into_iter().flatten().zip(parts) {
             kept.store(part.0, Ordering::Relaxed);
         }
         parts

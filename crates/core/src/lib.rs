@@ -1,7 +1,7 @@
 //! The core of toksmith, without Python. In reading order:
 //!
 //! 1. [`error`]: the one error type.
-//! 2. [`vocab`]: the immutable vocabulary: tokens, ids, and which pairs merge.
+//! 2. [`vocab`]: the immutable vocabulary: tokens, ids, and which pairs merge; tables [`by_id`].
 //! 3. text → ids: [`special`] cuts, [`pattern`] and [`split`] make pieces, [`merge`] turns a piece into ids, and
 //!    [`encode`] conducts, one text or many ([`parallel`], [`ordered`]). Long texts are cut ([`cuts`]) and spread over
 //!    threads ([`spread`]), and files are read a part at a time ([`stream`]).
@@ -29,6 +29,9 @@
 
 pub mod alphabet;
 pub mod arena;
+pub mod beginnings;
+pub mod bounds;
+pub mod by_id;
 pub mod cache;
 pub mod char_cuts;
 pub mod char_index;
@@ -45,9 +48,11 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 pub mod facts;
+pub mod fault;
 pub mod forward;
 pub mod index;
 pub mod joint;
+pub mod kept;
 pub mod key;
 pub mod merge;
 pub mod normalize;
@@ -64,6 +69,7 @@ pub mod rows;
 pub mod runs;
 pub mod sampled;
 pub mod scan;
+pub mod search;
 pub mod segments;
 pub mod settled;
 pub mod shown;

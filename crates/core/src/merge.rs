@@ -37,6 +37,17 @@ pub struct Scratch {
     row: Row,
 }
 
+impl Scratch {
+    /// The memory of the buffers.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let symbols = (self.ids.capacity() + self.starts.capacity()) * size_of::<u32>();
+        let merges = self.merges.capacity() * size_of::<Merge>() + self.links.capacity() * size_of::<Link>();
+        let heap = self.heap.capacity() * size_of::<Reverse<(u32, u32, u32)>>();
+        symbols + merges + heap + self.row.bytes() + self.unigram.bytes()
+    }
+}
+
 /// A symbol's neighbours in a long piece, by position.
 #[derive(Debug, Clone, Copy)]
 struct Link {
@@ -118,6 +129,13 @@ pub(crate) fn merge_with_ends(
     (scratch, out): (&mut Scratch, &mut Vec<u32>),
     ends: &mut Vec<usize>,
 ) -> Result<()> {
+    if vocab.looks_up()
+        && let Some(id) = vocab.id(piece)
+    {
+        out.push(id);
+        ends.push(piece.len());
+        return Ok(());
+    }
     let before = out.len();
     if let Some(cover) = vocab.cover() {
         merge(vocab, piece, stop, scratch, out)?;

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, Anchored, Input};
 
+use crate::bounds::Bounds;
 use crate::charsmap::Charsmap;
+use crate::error::Result;
 use crate::split::Text;
 
 /// What stands for a space in a token.
@@ -89,17 +91,24 @@ pub fn written(text: &[u8], escape: bool) -> Cow<'_, [u8]> {
 
 impl Normalizer {
     /// The normalized text. What `protected` finds is not rewritten.
-    #[must_use]
-    pub fn apply<'t>(&self, text: Text<'t>, protected: Option<&AhoCorasick>) -> Normal<'t> {
+    ///
+    /// # Errors
+    /// [`crate::Error::TooLong`].
+    pub fn apply<'t>(
+        &self,
+        text: Text<'t>,
+        protected: Option<&AhoCorasick>,
+        bounds: &Bounds<'_>,
+    ) -> Result<Normal<'t>> {
         let is_text = matches!(text, Text::Str(_)) || std::str::from_utf8(text.as_bytes()).is_ok();
         let text = text.as_bytes();
         if self.keeps() && is_text {
             let prefix = self.dummy == Dummy::Before && !text.is_empty();
-            return Normal { text: Cow::Borrowed(text), prefix };
+            return Ok(Normal { text: Cow::Borrowed(text), prefix });
         }
         let mut out = Vec::with_capacity(text.len() + 8);
-        self.rewrite(text, protected, &mut out);
-        Normal { text: Cow::Owned(out), prefix: false }
+        self.rewrite(text, protected, bounds, &mut out)?;
+        Ok(Normal { text: Cow::Owned(out), prefix: false })
     }
 
     /// Whether texts that are UTF-8 stay what they are, but for a space before them.
@@ -109,7 +118,16 @@ impl Normalizer {
     }
 
     /// Appends the normalized text to `out`.
-    pub(crate) fn rewrite(&self, text: &[u8], protected: Option<&AhoCorasick>, out: &mut impl Written) {
+    ///
+    /// # Errors
+    /// Those of [`Self::apply`].
+    pub(crate) fn rewrite(
+        &self,
+        text: &[u8],
+        protected: Option<&AhoCorasick>,
+        bounds: &Bounds<'_>,
+        out: &mut impl Written,
+    ) -> Result<()> {
         let plain =
             |byte: u8| byte.is_ascii() && byte != b' ' && self.charsmap.as_ref().is_none_or(|map| map.keeps(byte));
         let mut rest = text;
@@ -120,7 +138,7 @@ impl Normalizer {
             }
         }
         if rest.is_empty() {
-            return;
+            return Ok(());
         }
         if self.dummy == Dummy::Before {
             out.take(0, b" ");
@@ -139,10 +157,14 @@ impl Normalizer {
             if let Some(&last) = shown.last() {
                 after_space = self.remove_extra && last == b' ';
             }
+            if shown.len() != len {
+                bounds.resize(len, shown.len(), || "normalizers[0] (sentencepiece)".to_owned())?;
+            }
             out.take(len, shown);
             rest = &rest[len..];
         }
         self.finish(out);
+        Ok(())
     }
 
     /// Tidies the end of a text.
@@ -182,10 +204,12 @@ impl Normalizer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::Stop;
 
     fn normalized(text: &[u8], dummy: Dummy, remove_extra: bool) -> String {
         let normalizer = Normalizer { charsmap: None, dummy, remove_extra, escape: true };
-        let normal = normalizer.apply(Text::Bytes(text), None);
+        let stop = Stop::default();
+        let normal = normalizer.apply(Text::Bytes(text), None, &Bounds::new(text.len(), &stop)).unwrap();
         let prefix = if normal.prefix { " " } else { "" };
         format!("{prefix}{}", String::from_utf8_lossy(&normal.text))
     }

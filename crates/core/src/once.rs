@@ -30,4 +30,10 @@ impl<T> Once<T> {
         }
         self.value.get()
     }
+
+    /// The value, if it is there.
+    #[must_use]
+    pub fn made(&self) -> Option<&T> {
+        self.value.get()
+    }
 }

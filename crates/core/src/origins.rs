@@ -35,6 +35,15 @@ impl Origins {
         Walk { stretches: &self.stretches, before: (0, 0) }
     }
 
+    /// Where the source of the byte at `at` begins.
+    pub(crate) fn source_of(&self, at: usize) -> usize {
+        let next = self.stretches.partition_point(|stretch| stretch.end <= at);
+        let before = next.checked_sub(1).and_then(|last| self.stretches.get(last));
+        let (end, source) = before.map_or((0, 0), |stretch| (stretch.end, stretch.source));
+        let inside = self.stretches.get(next).filter(|stretch| stretch.even).map_or(0, |_| at - end);
+        source + inside
+    }
+
     fn stretch(&mut self, source: usize, even: bool) {
         let end = self.text.len();
         let from = self.stretches.last().map_or(0, |last| last.source);

@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::cache::{Memory, Name, View};
+use crate::kept::Worth;
 use crate::key::{Key, LONGEST, LONGEST_OF_TWO, STRETCH, Window};
 use crate::merge::{Scratch, merge_repeating, merge_symbols};
 use crate::parallel::Stop;
@@ -23,6 +24,22 @@ pub struct Session {
     /// A buffer for what the splitter finds.
     pub ends: Option<Box<Ends>>,
     waiting: Waiting,
+}
+
+/// More bytes of buffers than this are given back when a call ends: only a very long piece needs them.
+const MOST_BUFFERS: usize = 16 << 20;
+
+impl Worth for Session {
+    fn bytes(&self) -> usize {
+        let ends = if self.ends.is_some() { size_of::<Ends>() } else { 0 };
+        size_of::<Self>() + ends + self.memory.bytes() + self.scratch.bytes()
+    }
+
+    fn shrink(&mut self) {
+        if self.scratch.bytes() > MOST_BUFFERS {
+            self.scratch = Scratch::default();
+        }
+    }
 }
 
 /// How many parts wait for their slots at a time.

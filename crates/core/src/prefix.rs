@@ -5,6 +5,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use crate::by_id::ById;
 use crate::vocab::Vocab;
 
 /// No token. No token has this id.
@@ -44,7 +45,7 @@ pub struct Prefixes {
     slots: Box<[Slot]>,
     shift: u32,
     factor: u64,
-    known: Box<[Known]>,
+    known: ById<Known>,
 }
 
 impl Prefixes {
@@ -64,6 +65,13 @@ impl Prefixes {
         None
     }
 
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let by_bytes = size_of_val(&*self.bytes) + size_of_val(&*self.pairs);
+        by_bytes + size_of_val(&*self.slots) + self.known.bytes()
+    }
+
     fn empty(vocab: &Vocab, slots: usize) -> Self {
         Self {
             bytes: vec![NONE; 256].into(),
@@ -71,7 +79,7 @@ impl Prefixes {
             slots: vec![Slot::default(); slots].into(),
             shift: 64 - slots.ilog2(),
             factor: RandomState::new().hash_one(0) | 1,
-            known: vec![Known { shorter: NONE, len: 0 }; vocab.size()].into(),
+            known: ById::filled(vocab.ids(), || Known { shorter: NONE, len: 0 }),
         }
     }
 
@@ -84,7 +92,7 @@ impl Prefixes {
             let len = token.len() as u32;
             if len == 1 {
                 self.bytes[byte] = id;
-                self.known[id as usize] = Known { shorter: NONE, len };
+                self.learn(id, Known { shorter: NONE, len });
                 continue;
             }
             let mut shorter = self.bytes[byte];
@@ -98,9 +106,15 @@ impl Prefixes {
                 return false;
             }
             self.slots[node].token = id | EXACT;
-            self.known[id as usize] = Known { shorter, len };
+            self.learn(id, Known { shorter, len });
         }
         true
+    }
+
+    fn learn(&mut self, id: u32, known: Known) {
+        if let Some(own) = self.known.get_mut(id) {
+            *own = known;
+        }
     }
 
     /// The node with this key, made if need be and if there is room; `longest` is the token of its parent and becomes
@@ -179,14 +193,14 @@ impl Prefixes {
     #[inline]
     #[must_use]
     pub fn shorter(&self, id: u32) -> u32 {
-        self.known[id as usize].shorter
+        self.known.get(id).map_or(NONE, |known| known.shorter)
     }
 
     /// The length of the token `id` in bytes.
     #[inline]
     #[must_use]
     pub fn len(&self, id: u32) -> usize {
-        self.known[id as usize].len as usize
+        self.known.get(id).map_or(0, |known| known.len as usize)
     }
 }
 

@@ -1,12 +1,21 @@
-//! Rows of JSON to texts: the value of one field of an object, and nothing else of it.
+//! Rows of `.jsonl` to texts: what a row must be, and the value of one field of it. docs/spec.md has the rule.
 //!
-//! What is not understood here (numbers that JSON has no place for, escapes of lone surrogates, bytes that are no UTF-8)
-//! is left to the caller, so that one reader decides what a row is.
+//! [`read`] is the rule; [`text`] asks serde first, which is faster and understands nearly every row, and leaves to `read`
+//! what serde refuses: `NaN`, escapes of lone surrogates, a field that is there twice, and what is no row.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+mod walk;
+
+use walk::{Found, Json};
+
+/// What some programs write at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// How many characters of a field's name an error quotes.
+const QUOTED: usize = 100;
 
 /// The lines of a block that are not blank, each with its number among all lines.
 pub fn lines(block: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
@@ -16,7 +25,7 @@ pub fn lines(block: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
             let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
             let (line, after) = rest.split_at(end);
             (rest, next) = (after, next + 1);
-            if !line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0B) {
+            if !is_blank(line) {
                 return Some((next - 1, line));
             }
         }
@@ -24,13 +33,49 @@ pub fn lines(block: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// The text in the field of a row; None if it has none, or is not understood.
+/// Whether a line holds nothing but white space, so that it is no row.
 #[must_use]
-pub fn text<'r>(row: &'r [u8], field: &str) -> Option<Cow<'r, str>> {
-    let mut reader = serde_json::Deserializer::from_slice(row);
-    let found = Row(field).deserialize(&mut reader).ok()?;
-    reader.end().ok()?;
-    found
+pub fn is_blank(line: &[u8]) -> bool {
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0B)
+}
+
+/// The text in the field of a row.
+///
+/// # Errors
+/// What is wrong with the row, in words.
+pub fn text<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
+    let utf8 = utf8(row)?;
+    let mut reader = serde_json::Deserializer::from_str(utf8);
+    let found = Row(field).deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
+    match found {
+        Ok(Some(text)) => Ok(text),
+        _ => read(row, field),
+    }
+}
+
+fn utf8(row: &[u8]) -> Result<&str, String> {
+    let row = row.strip_prefix(BYTE_ORDER_MARK).unwrap_or(row);
+    let wrong = |at: usize| format!("is no UTF-8: byte {at} of the row is 0x{:02X}; save the file as UTF-8", row[at]);
+    std::str::from_utf8(row).map_err(|problem| wrong(problem.valid_up_to()))
+}
+
+/// The twin of [`text`] that says what is wrong, and holds nothing against numbers of any length or nesting of any depth.
+///
+/// # Errors
+/// What is wrong with the row, in words.
+pub fn read<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
+    let found = Json::new(utf8(row)?).fields(field).map_err(|problem| {
+        let at = problem.at;
+        format!("is no JSON object: {} at byte {at} of the row; expected one object in each line", problem.what)
+    })?;
+    let is = match found {
+        Some(Found::Text(text)) => return Ok(text),
+        Some(Found::Other(kind)) => format!("but {kind}"),
+        None => "which is missing".to_owned(),
+    };
+    let name: String = field.chars().take(QUOTED).collect();
+    Err(format!("has no text in the field '{name}', {is}; name the field with field="))
 }
 
 /// The row, whose field of this name is asked for.
@@ -125,26 +170,121 @@ mod tests {
 
     #[test]
     fn the_field_of_a_row() {
-        let rows: [(&str, Option<&str>); 9] = [
-            (r#"{"text": "a b"}"#, Some("a b")),
-            (r#" {"x": [1, {"text": 2}], "text": "a\n\u00e9\ud83d\ude00"} "#, Some("a\né😀")),
-            (r#"{"text": "a", "te\u0078t": "b"}"#, Some("b")),
-            (r#"{"texts": "a"}"#, None),
-            (r#"{"text": 1}"#, None),
-            (r#"["text"]"#, None),
-            (r#"{"text": "a"} {}"#, None),
-            (r#"{"text": "\ud800"}"#, None),
-            (r#"{"text": "a", "n": NaN}"#, None),
+        let rows: [(&str, Result<&str, &str>); 28] = [
+            (r#"{"text": "a b"}"#, Ok("a b")),
+            (r#" {"x": [1, {"text": 2}], "text": "a\n\u00e9\ud83d\ude00"} "#, Ok("a\né😀")),
+            (r#"{"text": "a", "te\u0078t": "b"}"#, Ok("b")),
+            (r#"{"text": 1, "text": "b"}"#, Ok("b")),
+            (r#"{"text": "\ud800", "n": -Infinity}"#, Ok("\u{FFFD}")),
+            (
+                r#"{"text": "\ud83dx\ude00\uDE00\ud83d\ud83d\ude00\"\\\/\b\f\r\t"}"#,
+                Ok("\u{FFFD}x\u{FFFD}\u{FFFD}\u{FFFD}😀\"\\/\u{8}\u{C}\r\t"),
+            ),
+            (r#"{"\ud800": [], "a": {}, "b": [{}, [[]], -0.5e+7, 0, true, false], "text": "a", "n": NaN}"#, Ok("a")),
+            ("{\"text\": \"\u{7F}\u{2028}\"}\r\n", Ok("\u{7F}\u{2028}")),
+            ("\u{FEFF}{\"text\": \"\u{FEFF}\"}", Ok("\u{FEFF}")),
+            (r#"{"texts": "a"}"#, Err("which is missing")),
+            ("{}", Err("which is missing")),
+            (r#"{"text": "a", "text": 1}"#, Err("but a number")),
+            (r#"{"text": null}"#, Err("but null")),
+            (r#"["text"]"#, Err("does not begin with '{' at byte 0")),
+            (r#"{"text": "a"} {}"#, Err("something follows the object at byte 14")),
+            (r#"{"text": "a", }"#, Err("a name in quotes")),
+            (r#"{"text": "a" "b": 1}"#, Err("a comma")),
+            (r#"{"text" "a"}"#, Err("a colon")),
+            (r#"{"text": "a"#, Err("ends inside a string at byte 11")),
+            (r#"{"text": "a", "b": [1}"#, Err("a comma")),
+            (r#"{"text": "a", "b": 01}"#, Err("a value")),
+            (r#"{"text": "a", "b": 1.}"#, Err("a value")),
+            (r#"{"text": "a", "b": -}"#, Err("a value")),
+            (r#"{"text": "a", "b": nan}"#, Err("a value")),
+            (r#"{"text": "\x41"}"#, Err("an escape")),
+            (r#"{"text": "\u00é"}"#, Err("an escape")),
+            ("{\"text\": \"a\tb\"}", Err("a control character at byte 11")),
+            ("\u{FEFF}\u{FEFF}{\"text\": \"a\"}", Err("does not begin with '{'")),
         ];
         for (row, expected) in rows {
-            assert_eq!(text(row.as_bytes(), "text").as_deref(), expected, "{row}");
+            for found in [text(row.as_bytes(), "text"), read(row.as_bytes(), "text")] {
+                match (found, expected) {
+                    (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{row}"),
+                    (Err(found), Err(expected)) => assert!(found.contains(expected), "{row}: {found}"),
+                    (found, expected) => panic!("{row}: {found:?}, expected {expected:?}"),
+                }
+            }
         }
-        assert_eq!(text(b"{\"text\": \"\xFF\"}", "text"), None);
+        let problem = text(b"{\"n\": \"\xFF\", \"text\": \"a\"}", "text").unwrap_err();
+        assert!(problem.contains("byte 7 of the row is 0xFF"), "{problem}");
+    }
+
+    #[test]
+    fn long_numbers_and_deep_values_are_passed() {
+        for value in [
+            "7".repeat(200_000),
+            "[".repeat(200_000) + &"]".repeat(200_000),
+            "{\"a\":".repeat(50_000) + "1" + &"}".repeat(50_000),
+        ] {
+            for place in
+                ["{\"n\": #, \"text\": \"a\"}", "{\"text\": \"a\", \"n\": #}", "{\"text\": #, \"text\": \"a\"}"]
+            {
+                let row = place.replace('#', &value);
+                assert_eq!(text(row.as_bytes(), "text").as_deref(), Ok("a"));
+                assert_eq!(read(row.as_bytes(), "text").as_deref(), Ok("a"));
+            }
+        }
+        assert!(text("[".repeat(200_000).as_bytes(), "text").is_err());
+    }
+
+    #[test]
+    fn the_fast_reader_gives_what_the_rule_gives() {
+        let parts = [
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            " ",
+            "\"text\"",
+            "\"a\"",
+            "\"text\": ",
+            "\"\\ud83d",
+            "\\ude00\"",
+            "1",
+            "0",
+            "-",
+            ".5",
+            "e9",
+            "NaN",
+            "null",
+            "true",
+            "\"",
+            "\\",
+            "\t",
+            "\"\\u0041\"",
+            "é",
+            "{\"text\": \"b\", \"n\": ",
+        ];
+        let mut state = 5u64;
+        let (mut rows, mut texts) = (0, 0);
+        while rows < 200_000 {
+            let mut row = String::from(["{\"text\": ", "{", "{\"text\": \"c\", \"n\": ", ""][rows % 4]);
+            for _ in 0..rows % 9 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                row.push_str(parts[(state >> 33) as usize % parts.len()]);
+            }
+            row.push_str(["}", "", "\"}", "]}"][rows / 4 % 4]);
+            let (fast, slow) = (text(row.as_bytes(), "text"), read(row.as_bytes(), "text"));
+            assert_eq!(fast, slow, "{row}");
+            texts += usize::from(fast.is_ok());
+            rows += 1;
+        }
+        assert!(texts > 1000, "{texts}");
     }
 
     #[test]
     fn blank_lines_are_no_rows() {
         assert_eq!(lines(b"\n {}\r\n \t\n{}").collect::<Vec<_>>(), [(1, &b" {}\r\n"[..]), (3, b"{}")]);
+        assert_eq!(lines(b"\xEF\xBB\xBF \n\x0b\x0c\r\n").count(), 0);
         assert_eq!(lines(b"").count(), 0);
     }
 }

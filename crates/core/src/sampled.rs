@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::bounds::Bounds;
 use crate::cover::Cover;
 use crate::encode::Encoder;
 use crate::error::Result;
@@ -15,7 +16,8 @@ use crate::merge::{Scratch, merge, sample};
 use crate::parallel::Stop;
 use crate::special::{Allow, Segment};
 use crate::split::Text;
-use crate::staged::Call;
+use crate::staged::{Call, placed_by};
+use crate::steps::Line;
 use crate::vocab::{Merge, Unit, Vocab};
 
 /// How many merges happen between two looks at the stop flag.
@@ -159,6 +161,7 @@ impl Encoder {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let mut draws = Draws::new(sampling.seed);
+        let bounds = &Bounds::new(text.as_bytes().len(), stop);
         self.with_session(|session| {
             self.added().cut(text.as_bytes(), allow, |segment| match segment {
                 Segment::Token(id, _) => {
@@ -167,16 +170,21 @@ impl Encoder {
                 }
                 Segment::Text(start, end) => {
                     let part = text.part(start, end);
-                    let result = if self.is_staged() {
-                        let call = Call::new(self, (allow, stop), &mut *session, &mut *out, None);
-                        call.drawing(*sampling, &mut draws).text(part, 0)
-                    } else if let Some(chars) = self.chars() {
-                        chars.sample(part, sampling, &mut draws, stop, out)
+                    if self.is_staged() {
+                        let call = Call::new(self, (allow, bounds), &mut *session, &mut *out, None);
+                        return call.drawing(*sampling, &mut draws).text(part, start);
+                    }
+                    let result = if let Some(chars) = self.chars() {
+                        chars.sample(part, sampling, &mut draws, bounds, out)
                     } else {
                         let (vocab, scratch) = (self.vocab(), &mut session.scratch);
-                        self.splitter().split(part, |piece| {
+                        let mut at = 0;
+                        self.splitter().split(part, bounds, |piece| {
                             stop.check()?;
                             sample_piece(vocab, piece, (sampling, &mut draws), stop, (&mut *scratch, &mut *out))
+                                .map_err(|error| error.shifted(at))?;
+                            at += piece.len();
+                            Ok(())
                         })
                     };
                     result.map_err(|error| error.shifted(start))
@@ -192,12 +200,17 @@ impl Encoder {
     /// Those of [`Self::encode`].
     pub fn best_ways(&self, text: Text<'_>, most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
         if let Some(chars) = self.chars() {
-            return chars.best_ways(text, most, stop);
+            return chars.best_ways(text, most, &Bounds::new(text.as_bytes().len(), stop));
         }
         let Some(Cover::Unigram(unigram)) = self.vocab().cover() else { return Ok(Vec::new()) };
         let mut ways = vec![(Vec::new(), 0.0)];
-        for piece in self.pieces(text)? {
-            let next = unigram.best_ways(&piece, most, stop)?;
+        let invalid = matches!(text, Text::Bytes(bytes) if std::str::from_utf8(bytes).is_err());
+        let replaced = invalid.then(|| Line::replaced(text.as_bytes(), 0, true));
+        let origins = replaced.as_ref().and_then(Line::origins);
+        let text = replaced.as_ref().map_or(text, |line| Text::Str(line.text()));
+        for (number, piece) in self.pieces(text, stop)?.iter().enumerate() {
+            let next = unigram.best_ways(piece, most, stop);
+            let next = next.map_err(|error| placed_by(self.of_piece(&error, text, (number, stop)), origins))?;
             let both = |(ids, sum): &(Vec<u32>, f64)| {
                 let joined = |(more, own): &(Vec<u32>, f64)| ([&ids[..], more].concat(), sum + own);
                 next.iter().map(joined).collect::<Vec<_>>()

@@ -74,6 +74,12 @@ impl<const K: usize, const N: usize> Default for Slots<K, N> {
 impl<const K: usize, const N: usize> Slots<K, N> {
     const MOST: usize = MOST_BYTES / size_of::<Slot<K, N>>();
 
+    /// The memory of the table.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.table)
+    }
+
     fn empty(slots: usize) -> Box<[Slot<K, N>]> {
         vec![Slot { key: [0; K], words: [0; N] }; slots].into()
     }
@@ -175,6 +181,12 @@ pub struct LongSegments {
 }
 
 impl LongSegments {
+    /// The memory of the segments, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.ids.allocation_size()
+    }
+
     /// The ids of a segment.
     #[must_use]
     pub fn recall(&self, segment: &[u8]) -> Option<&[u32]> {

@@ -3,6 +3,7 @@
 //! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a text of its own.
 //! The space that normalizing put before a text does not come back.
 
+use crate::by_id::ById;
 use crate::normalize::BLOCK;
 use crate::special::AddedToken;
 use crate::vocab::Vocab;
@@ -23,13 +24,26 @@ pub enum Strip {
 pub struct Shown {
     strip: Strip,
     blob: Vec<u8>,
-    /// By id: where it starts and ends in `blob`.
-    spans: Vec<(u32, u32)>,
-    /// By id: whether a token that shows a space first may lose it.
-    leads: Vec<bool>,
+    spans: ById<Span>,
+}
+
+/// What one id shows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    /// Where it starts and ends in the blob.
+    start: u32,
+    end: u32,
+    /// Whether it shows a space first that it may lose.
+    leads: bool,
 }
 
 impl Shown {
+    /// The memory of the table.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.blob.capacity() + self.spans.bytes()
+    }
+
     /// What the tokens of a vocabulary and the added ones show; `unknown` is the id of the unknown token, and its text.
     #[must_use]
     pub fn new(
@@ -39,8 +53,8 @@ impl Shown {
         unknown: Option<(u32, &str)>,
         strip: Strip,
     ) -> Self {
-        let size = added.iter().map(|token| token.id as usize + 1).max().unwrap_or(0).max(vocab.size());
-        let mut shown = Self { strip, blob: Vec::new(), spans: vec![(0, 0); size], leads: vec![false; size] };
+        let spans = ById::new(added.iter().map(|token| token.id).chain(vocab.ids()));
+        let mut shown = Self { strip, blob: Vec::new(), spans };
         for (token, id) in vocab.tokens() {
             match byte_of(token) {
                 Some(byte) if byte_fallback => shown.set(id, &[byte]),
@@ -50,7 +64,7 @@ impl Shown {
         for token in added.iter().rev() {
             if token.special { shown.set(token.id, b"") } else { shown.set_text(token.id, token.content.as_bytes()) }
         }
-        if let Some((id, text)) = unknown.filter(|&(id, _)| (id as usize) < size) {
+        if let Some((id, text)) = unknown {
             shown.set(id, text.as_bytes());
         }
         shown
@@ -59,8 +73,9 @@ impl Shown {
     fn set(&mut self, id: u32, bytes: &[u8]) {
         let start = self.blob.len() as u32;
         self.blob.extend_from_slice(bytes);
-        self.spans[id as usize] = (start, self.blob.len() as u32);
-        self.leads[id as usize] = false;
+        if let Some(span) = self.spans.get_mut(id) {
+            *span = Span { start, end: self.blob.len() as u32, leads: false };
+        }
     }
 
     fn set_text(&mut self, id: u32, token: &[u8]) {
@@ -72,16 +87,18 @@ impl Shown {
             rest = after;
         }
         self.set(id, &text);
-        self.leads[id as usize] = token.starts_with(BLOCK);
+        if let Some(span) = self.spans.get_mut(id) {
+            span.leads = token.starts_with(BLOCK);
+        }
     }
 
     /// Appends what `id`, which must be some token's, shows. `fresh` is whether nothing was shown before, or stripped.
     #[inline]
     pub fn push(&self, id: u32, fresh: &mut bool, out: &mut Vec<u8>) {
-        let (start, end) = self.spans[id as usize];
+        let Span { start, end, leads } = self.spans.get(id).copied().unwrap_or_default();
         let mut bytes = &self.blob[start as usize..end as usize];
         if *fresh {
-            if self.strip != Strip::Nothing && self.leads[id as usize] {
+            if self.strip != Strip::Nothing && leads {
                 bytes = &bytes[1..];
                 *fresh = self.strip == Strip::Each && bytes.is_empty();
             } else {

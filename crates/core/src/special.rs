@@ -7,7 +7,9 @@
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind};
 use hashbrown::HashMap;
 
+use crate::beginnings::Beginnings;
 use crate::error::{Error, Result};
+use crate::once::Once;
 use crate::vocab::ID_LIMIT;
 
 /// A token that is found in the text before it is split.
@@ -66,6 +68,7 @@ pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     places: HashMap<String, usize>,
     longest: usize,
+    beginnings: Once<Beginnings>,
     raw: Search,
     /// Those that are found in the normalized text.
     normalized: Search,
@@ -82,6 +85,13 @@ struct Search {
 }
 
 impl AddedTokens {
+    /// The memory of the tokens and of the searches for them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let contents: usize = self.tokens.iter().map(|token| 2 * token.content.len() + size_of::<AddedToken>()).sum();
+        contents + self.places.allocation_size() + self.raw.bytes() + self.normalized.bytes()
+    }
+
     /// The tokens, in order of preference where several share an id.
     ///
     /// # Errors
@@ -106,7 +116,7 @@ impl AddedTokens {
             found.map(|(place, token)| (place, token.content.clone())).collect()
         };
         let (raw, normalized) = (Search::new(&tokens, of(false))?, Search::new(&tokens, of(true))?);
-        Ok(Self { tokens, places, longest, raw, normalized })
+        Ok(Self { tokens, places, longest, beginnings: Once::default(), raw, normalized })
     }
 
     /// The same tokens, where those that are found in the normalized text are found as `normalize` writes them.
@@ -166,12 +176,8 @@ impl AddedTokens {
     /// How many bytes at the end of `text` some token's content may have begun with, that more text would complete.
     #[must_use]
     pub fn begun(&self, text: &[u8]) -> usize {
-        let most = text.len().min(self.longest.saturating_sub(1));
-        let begins = |len: usize| {
-            let end = &text[text.len() - len..];
-            self.tokens.iter().any(|token| token.content.len() > len && token.content.as_bytes().starts_with(end))
-        };
-        (1..=most).rev().find(|&len| begins(len)).unwrap_or(0)
+        let make = || Beginnings::of(self.tokens.iter().map(|token| token.content.as_bytes()));
+        self.beginnings.get(make).map_or_else(|| make().at_end_of(text), |made| made.at_end_of(text))
     }
 
     /// Calls `each` with every part of `text`, in order; empty text parts are left out.
@@ -225,6 +231,12 @@ impl AddedTokens {
 }
 
 impl Search {
+    fn bytes(&self) -> usize {
+        let searches = [&self.all, &self.ordinary].into_iter().flatten();
+        let places = size_of_val(&self.places[..]) + size_of_val(&self.ordinary_places[..]);
+        searches.map(AhoCorasick::memory_usage).sum::<usize>() + places
+    }
+
     fn new(tokens: &[AddedToken], contents: Vec<(usize, String)>) -> Result<Self> {
         let ordinary = contents.iter().filter(|(place, _)| !tokens[*place].special);
         let (ordinary_places, ordinary): (Vec<usize>, Vec<&String>) =

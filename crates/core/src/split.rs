@@ -4,16 +4,12 @@
 //! piece of the one before as a text of its own; none leaves the text whole. Bytes that belong to no well-formed UTF-8
 //! character end the text before them, and each maximal run of them is a piece.
 
-use fancy_regex::{Regex, RegexBuilder};
-
-use crate::error::{Error, Result};
+use crate::bounds::Bounds;
+use crate::error::Result;
 use crate::pattern::PATTERNS;
 use crate::scan::{Ends, Scanner};
+use crate::search::Search;
 use crate::steps::{self, Spec, Value};
-
-/// How often the engine may step back in one search before it gives up. The default of the engine is too low for long
-/// runs of white space; a pattern that needs more than this would take minutes.
-pub(crate) const BACKTRACK_LIMIT: usize = 100_000_000;
 
 /// A text, known to be UTF-8 or not.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +61,8 @@ pub struct Splitter {
 #[derive(Debug)]
 enum Step {
     Scan(Scanner),
-    Match(Box<Regex>),
-    Other(steps::Splitter),
+    Match(Box<Search>),
+    Other(steps::Placed<steps::Splitter>),
 }
 
 impl Splitter {
@@ -74,7 +70,7 @@ impl Splitter {
     /// `TOKSMITH_SLOW=1` is set.
     ///
     /// # Errors
-    /// [`Error::Option`] for a regex that does not compile, with the engine's reason.
+    /// [`crate::Error::Option`] for a regex that does not compile, with the engine's reason.
     pub fn new(patterns: &[impl AsRef<str>]) -> Result<Self> {
         if slow() {
             return Self::without_scanners(patterns);
@@ -91,9 +87,12 @@ impl Splitter {
     pub fn of_steps(specs: &[Spec]) -> Result<Self> {
         let mut steps = Vec::new();
         for spec in specs {
-            match plain_regex(spec) {
-                Some(pattern) => steps.extend(Self::new(&[pattern])?.steps),
-                None => steps.extend(steps::splitters(std::slice::from_ref(spec))?.into_iter().map(Step::Other)),
+            match (plain_regex(spec, "rust"), onig_scanner(spec)) {
+                (Some(pattern), _) => steps.extend(Self::new(&[pattern])?.steps),
+                (None, Some(scanner)) => steps.push(Step::Scan(scanner)),
+                (None, None) => {
+                    steps.extend(steps::splitters(std::slice::from_ref(spec))?.into_iter().map(Step::Other));
+                }
             }
         }
         Ok(Self { steps })
@@ -120,14 +119,29 @@ impl Splitter {
         self.steps.is_empty()
     }
 
+    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Scan(_) => false,
+            Step::Match(_) => true,
+            Step::Other(step) => step.searches(),
+        })
+    }
+
     /// Calls `each` with every piece of `text`, in order.
     ///
     /// # Errors
-    /// [`Error::Pattern`] when the engine gives up, and whatever `each` returns.
-    pub fn split<'t>(&self, text: impl Into<Text<'t>>, mut each: impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
+    /// `Pattern` of [`crate::Error`] when the engine gives up, and whatever `each` returns.
+    pub fn split<'t>(
+        &self,
+        text: impl Into<Text<'t>>,
+        bounds: &Bounds<'_>,
+        mut each: impl FnMut(&'t [u8]) -> Result<()>,
+    ) -> Result<()> {
         let text = text.into();
         let (bytes, mut start) = (text.as_bytes(), 0);
-        self.ends(text, &mut Ends::default(), |ends| {
+        self.ends(text, bounds, &mut Ends::default(), |ends| {
             ends.iter().try_for_each(|&end| each(&bytes[std::mem::replace(&mut start, end)..end]))
         })
     }
@@ -137,7 +151,13 @@ impl Splitter {
     ///
     /// # Errors
     /// Those of [`Self::split`].
-    pub fn ends(&self, text: Text<'_>, ends: &mut Ends, mut each: impl FnMut(&[usize]) -> Result<()>) -> Result<()> {
+    pub fn ends(
+        &self,
+        text: Text<'_>,
+        bounds: &Bounds<'_>,
+        ends: &mut Ends,
+        mut each: impl FnMut(&[usize]) -> Result<()>,
+    ) -> Result<()> {
         ends.clear();
         let well_formed = match text {
             Text::Str(text) => Some(text),
@@ -154,18 +174,27 @@ impl Splitter {
         };
         match well_formed {
             Some("") => {}
-            Some(text) => apply(&self.steps, text, &mut collect)?,
-            None => self.apply_to_parts(text.as_bytes(), &mut collect)?,
+            Some(text) => apply(&self.steps, text, bounds, &mut collect)?,
+            None => self.apply_to_parts(text.as_bytes(), bounds, &mut collect)?,
         }
         each(ends.take())
     }
 
-    fn apply_to_parts<'t>(&self, text: &'t [u8], each: &mut impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
+    fn apply_to_parts<'t>(
+        &self,
+        text: &'t [u8],
+        bounds: &Bounds<'_>,
+        each: &mut impl FnMut(&'t [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = 0;
         for (part, is_text) in utf8_parts(text) {
             match std::str::from_utf8(part) {
-                Ok(valid) if is_text => apply(&self.steps, valid, each)?,
+                Ok(valid) if is_text => {
+                    apply(&self.steps, valid, bounds, each).map_err(|error| error.searched_from(at))?;
+                }
                 _ => each(part)?,
             }
+            at += part.len();
         }
         Ok(())
     }
@@ -193,10 +222,10 @@ pub fn slow() -> bool {
     std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1")
 }
 
-/// The regex of a step whose matches are pieces.
-fn plain_regex(spec: &Spec) -> Option<&str> {
+/// The regex of a step in a dialect whose matches are pieces.
+fn plain_regex<'s>(spec: &'s Spec, dialect: &str) -> Option<&'s str> {
     let text = |name: &str, text: &str| (name.to_owned(), Value::Text(text.to_owned()));
-    let usual = [text("behavior", "isolated"), text("dialect", "rust"), ("invert".to_owned(), Value::Flag(false))];
+    let usual = [text("behavior", "isolated"), text("dialect", dialect), ("invert".to_owned(), Value::Flag(false))];
     let pattern = spec.options.iter().find_map(|(name, value)| match value {
         Value::Text(pattern) if name == "pattern" => Some(pattern.as_str()),
         _ => None,
@@ -205,48 +234,46 @@ fn plain_regex(spec: &Spec) -> Option<&str> {
     (spec.kind == "regex" && is_usual).then_some(pattern)
 }
 
+/// The scanner of a step with a regex of Oniguruma that is a row of the pattern table in other words.
+fn onig_scanner(spec: &Spec) -> Option<Scanner> {
+    if slow() { None } else { scanner(&steps::onig::translate(plain_regex(spec, "onig")?)?) }
+}
+
 fn scanner(pattern: &str) -> Option<Scanner> {
     PATTERNS.iter().find(|row| row.regexes == [pattern]).and_then(|row| row.scanner)
 }
 
 fn compile(pattern: &str) -> Result<Step> {
-    let mut builder = RegexBuilder::new(pattern);
-    let regex = builder.backtrack_limit(BACKTRACK_LIMIT).find_not_empty(true).build();
-    regex.map(|regex| Step::Match(Box::new(regex))).map_err(|error| Error::Option {
-        argument: "pattern",
-        value: pattern.to_owned(),
-        allowed: format!("a regex in the Rust dialect ({error})"),
-    })
+    Ok(Step::Match(Box::new(Search::new(pattern)?)))
 }
 
 /// The pieces of `text` under `steps`; the last of them hands over to `each`.
-fn apply<'t>(steps: &[Step], text: &'t str, each: &mut impl FnMut(&'t [u8]) -> Result<()>) -> Result<()> {
-    match steps.split_first() {
-        None => each(text.as_bytes()),
-        Some((&Step::Scan(scanner), rest)) => {
-            let mut start = 0;
-            scan_ends(scanner, text, &mut Ends::default(), |ends| {
-                ends.iter().try_for_each(|&end| apply(rest, &text[std::mem::replace(&mut start, end)..end], each))
-            })
+fn apply<'t>(
+    steps: &[Step],
+    text: &'t str,
+    bounds: &Bounds<'_>,
+    each: &mut impl FnMut(&'t [u8]) -> Result<()>,
+) -> Result<()> {
+    let Some((step, rest)) = steps.split_first() else { return each(text.as_bytes()) };
+    let mut start = 0;
+    let mut piece =
+        |from: usize, to: usize| apply(rest, &text[from..to], bounds, each).map_err(|error| error.searched_from(from));
+    match step {
+        &Step::Scan(scanner) => scan_ends(scanner, text, &mut Ends::default(), |ends| {
+            ends.iter().try_for_each(|&end| piece(std::mem::replace(&mut start, end), end))
+        }),
+        Step::Other(step) => step.cut(text, bounds, piece),
+        Step::Match(search) => {
+            search.each(text, bounds, |from, to| {
+                if start < from {
+                    piece(start, from)?;
+                }
+                start = to;
+                piece(from, to)
+            })?;
+            if start < text.len() { piece(start, text.len()) } else { Ok(()) }
         }
-        Some((Step::Match(regex), rest)) => matches(regex, text, |piece| apply(rest, piece, each)),
-        Some((Step::Other(step), rest)) => step.cut(text, |start, end| apply(rest, &text[start..end], each)),
     }
-}
-
-/// The matches of `regex` that are not empty and the stretches between them.
-fn matches<'t>(regex: &Regex, text: &'t str, mut each: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
-    let mut end = 0;
-    for found in regex.find_iter(text) {
-        let found =
-            found.map_err(|error| Error::Pattern { pattern: regex.as_str().to_owned(), problem: error.to_string() })?;
-        if end < found.start() {
-            each(&text[end..found.start()])?;
-        }
-        each(found.as_str())?;
-        end = found.end();
-    }
-    if end < text.len() { each(&text[end..]) } else { Ok(()) }
 }
 
 /// The maximal runs of well-formed UTF-8 (true) and of other bytes (false), in order.
@@ -270,12 +297,14 @@ pub fn utf8_parts(text: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::parallel::Stop;
 
     fn pieces(patterns: &[&str], text: &[u8]) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         let splitter = Splitter::new(patterns).unwrap();
         splitter
-            .split(text, |piece| {
+            .split(text, &Bounds::new(text.len(), &Stop::default()), |piece| {
                 pieces.push(piece.to_vec());
                 Ok(())
             })
@@ -301,6 +330,25 @@ mod tests {
     fn runs_of_bytes_that_are_no_text_are_pieces() {
         assert_eq!(pieces(&[r"\w+"], b"a\xE2\x98b\xFF\xFE\xF0"), [&b"a"[..], b"\xE2\x98", b"b", b"\xFF\xFE\xF0"]);
         assert_eq!(pieces(&[], b"a\xFFb"), [&b"a"[..], b"\xFF", b"b"]);
+    }
+
+    #[test]
+    fn a_row_of_the_table_runs_as_its_scanner_in_either_dialect() {
+        let of = |pattern: &str, dialect: &str, behavior: &str| {
+            let options = [("pattern", pattern), ("dialect", dialect), ("behavior", behavior)];
+            let mut options = options.map(|(name, value)| (name.to_owned(), Value::Text(value.to_owned()))).to_vec();
+            options.push(("invert".to_owned(), Value::Flag(false)));
+            Splitter::of_steps(&[Spec { kind: "regex".to_owned(), options }]).unwrap().steps.remove(0)
+        };
+        for row in PATTERNS.iter().filter(|row| !row.name.contains("cl100k") || row.name == "cl100k_minbpe") {
+            assert!(matches!(of(row.regexes[0], "rust", "isolated"), Step::Scan(_)), "{}", row.name);
+            assert!(matches!(of(row.regexes[0], "onig", "isolated"), Step::Scan(_)), "{}", row.name);
+            assert!(matches!(of(row.regexes[0], "onig", "contiguous"), Step::Other(_)), "{}", row.name);
+        }
+        // There, `{1,3}+` takes any number of digits.
+        assert!(matches!(of(PATTERNS[0].regexes[0], "onig", "isolated"), Step::Other(_)));
+        let (usual, other) = (PATTERNS[4].regexes[0], PATTERNS[4].regexes[0].replace(r"\r\n", r"\x0D\012"));
+        assert!(usual != other && matches!(of(&other, "onig", "isolated"), Step::Scan(_)));
     }
 
     #[test]

@@ -3,18 +3,22 @@
 //!
 //! A stage that a model does not have costs nothing, and models that have none do not come here.
 
+use memchr::memmem;
+
+use crate::bounds::Bounds;
 use crate::encode::Encoder;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 use crate::merge::{merge, merge_with_ends, sample_started};
 use crate::offsets::Spans;
 use crate::parallel::Stop;
 use crate::pieces::{Pieces, Session};
 use crate::sampled::{Draws, Sampling, sample_piece};
+use crate::scan::Ends;
 use crate::special::{AddedToken, Allow, Segment};
 use crate::split::{Text, utf8_parts};
 use crate::steps::bytes::byte_of;
 use crate::steps::splitters::Prepend;
-use crate::steps::{Joined, Line, Normalizer, Origin, Splitter, normalize, split};
+use crate::steps::{Joined, Line, Normalizer, Origin, Placed, Splitter, normalize, split};
 use crate::symbols::Symbols;
 use crate::vocab::Unit;
 
@@ -22,9 +26,9 @@ use crate::vocab::Unit;
 #[derive(Debug, Default)]
 pub struct Stages {
     /// What is done to a text first.
-    pub normalizers: Vec<Normalizer>,
+    pub normalizers: Vec<Placed<Normalizer>>,
     /// What cuts it, if some step rewrites it or leaves a part out; otherwise the encoder's own splitter does.
-    pub splitters: Vec<Splitter>,
+    pub splitters: Vec<Placed<Splitter>>,
     /// What pieces of characters are made of; None where each character must have a token.
     pub symbols: Option<Symbols>,
 }
@@ -40,12 +44,13 @@ impl Stages {
     /// there.
     ///
     /// # Errors
-    /// [`Error::Pattern`] when a regex engine gives up.
+    /// Those of [`Self::normalize_added`].
     pub fn shown(&self, added: &[AddedToken]) -> Result<Vec<AddedToken>> {
-        let mut shown = added.to_vec();
+        let (mut shown, stop) = (added.to_vec(), Stop::default());
+        let bounds = self.bounds_of(added, &stop);
         for token in shown.iter_mut().filter(|token| token.flags.normalized) {
             let mut line = Line::new(&token.content);
-            normalize(&self.normalizers, &mut line)?;
+            self.normalize_added(&mut line, &bounds)?;
             if !line.text().is_empty() {
                 token.content = line.text().to_owned();
             }
@@ -53,10 +58,41 @@ impl Stages {
         Ok(shown)
     }
 
-    /// The line of a text that starts at `start` of its source, with origins if a step asks for them.
-    fn line<'t>(&self, text: &'t str, start: usize) -> Line<'t> {
-        let asks = |splitter: &Splitter| matches!(splitter, Splitter::Metaspace(_, Prepend::First));
-        if self.splitters.iter().any(asks) { Line::tracked(text, start) } else { Line::new(text) }
+    /// Whether a step asks for origins.
+    fn ask_for_origins(&self) -> bool {
+        self.splitters.iter().any(|splitter| matches!(**splitter, Splitter::Metaspace(_, Prepend::First)))
+    }
+
+    /// The bounds of the contents of added tokens, which are one text.
+    #[must_use]
+    pub fn bounds_of<'s>(&self, added: &[AddedToken], stop: &'s Stop) -> Bounds<'s> {
+        Bounds::new(added.iter().map(|token| token.content.len()).sum(), stop)
+    }
+
+    /// Normalizes the content of an added token.
+    ///
+    /// # Errors
+    /// [`Error::Model`] for one that cannot be normalized within the bounds.
+    pub fn normalize_added(&self, line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
+        let content = shortened(line.text()).into_owned();
+        normalize(&self.normalizers, line, bounds).map_err(|error| {
+            Error::model(format!("the added token {content:?} cannot be normalized: {}", error.unplaced()), None)
+        })
+    }
+
+    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        self.normalizers.iter().any(|step| step.searches()) || self.splitters.iter().any(|step| step.searches())
+    }
+}
+
+/// The line of a text that starts at `start` of its source, with origins if they are asked for.
+fn line_of(text: Text<'_>, start: usize, tracked: bool) -> Line<'_> {
+    match text {
+        Text::Str(text) if tracked => Line::tracked(text, start),
+        Text::Str(text) => Line::new(text),
+        Text::Bytes(bytes) => Line::replaced(bytes, start, tracked),
     }
 }
 
@@ -67,42 +103,72 @@ impl Encoder {
     /// The pieces of a text without added tokens, as they are merged: normalized, and rewritten where a step does so.
     ///
     /// # Errors
-    /// [`Error::Pattern`] when a regex engine gives up.
-    pub fn pieces(&self, text: Text<'_>) -> Result<Vec<Vec<u8>>> {
+    /// [`Error::Pattern`] when a regex engine gives up, [`Error::TooLong`] and [`Error::Interrupted`].
+    pub fn pieces(&self, text: Text<'_>, stop: &Stop) -> Result<Vec<Vec<u8>>> {
         let mut pieces = Vec::new();
-        if !self.is_staged() {
-            self.splitter().split(text, |piece| {
-                pieces.push(piece.to_vec());
-                Ok(())
-            })?;
-            return Ok(pieces);
-        }
-        for (part, is_text) in utf8_parts(text.as_bytes()) {
-            let Some(part) = std::str::from_utf8(part).ok().filter(|_| is_text) else {
-                pieces.push(part.to_vec());
-                continue;
-            };
-            let mut line = self.stages().line(part, 0);
-            normalize(&self.stages().normalizers, &mut line)?;
-            if self.stages().splitters.is_empty() {
-                self.splitter().split(line.text(), |piece| {
-                    pieces.push(piece.to_vec());
-                    Ok(())
-                })?;
-                continue;
-            }
-            let (text, ends, _) = self.joined(line)?;
-            let mut start = 0;
-            pieces.extend(ends.iter().map(|&end| text[std::mem::replace(&mut start, end)..end].to_vec()));
-        }
+        let bounds = Bounds::new(text.as_bytes().len(), stop);
+        self.each_piece(text, (false, &bounds), |piece, _| pieces.push(piece.to_vec()))?;
         Ok(pieces)
     }
 
+    /// Calls `each` with every piece, and with the origins of its bytes if they are asked for.
+    fn each_piece(
+        &self,
+        text: Text<'_>,
+        (tracked, bounds): (bool, &Bounds<'_>),
+        mut each: impl FnMut(&[u8], Option<&[Origin]>),
+    ) -> Result<()> {
+        let tracked = tracked || self.stages().ask_for_origins();
+        let mut at = 0;
+        for (part, is_text) in utf8_parts(text.as_bytes()) {
+            let start = at;
+            at += part.len();
+            let Some(part) = std::str::from_utf8(part).ok().filter(|_| is_text) else {
+                let own: Vec<Origin> = (start..at).map(|at| (at, at + 1)).collect();
+                each(part, Some(&own));
+                continue;
+            };
+            let mut line = line_of(Text::Str(part), start, tracked);
+            normalize(&self.stages().normalizers, &mut line, bounds)?;
+            let (text, ends, origins) = if self.stages().splitters.is_empty() {
+                let mut ends = Vec::new();
+                self.splitter().ends(Text::Str(line.text()), bounds, &mut Ends::default(), |found| {
+                    ends.extend_from_slice(found);
+                    Ok(())
+                })?;
+                let (text, origins) = line.into_parts();
+                (text.into_owned().into_bytes(), ends, origins)
+            } else {
+                self.joined(line, bounds)?
+            };
+            let mut start = 0;
+            for end in ends {
+                let place = std::mem::replace(&mut start, end)..end;
+                each(&text[place.clone()], origins.as_ref().map(|origins| &origins[place]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of one of the pieces of a text, with its place in the text.
+    pub(crate) fn of_piece(&self, error: &Error, text: Text<'_>, (number, stop): (usize, &Stop)) -> Error {
+        let (mut count, mut found) = (0, error.clone());
+        let bounds = Bounds::new(text.as_bytes().len(), stop);
+        // What goes wrong here went wrong before.
+        drop(self.each_piece(text, (true, &bounds), |_, origins| {
+            if count == number {
+                found = placed_by(error.clone(), origins);
+            }
+            count += 1;
+        }));
+        found
+    }
+
     /// The pieces of a normalized line that steps split, one after another, where each ends, and where its bytes come from.
-    fn joined(&self, line: Line<'_>) -> Result<Written> {
+    fn joined(&self, line: Line<'_>, bounds: &Bounds<'_>) -> Result<Written> {
         let splitters = &self.stages().splitters;
-        let joined = split(splitters, line)?;
-        if self.vocab().unit() == Unit::Byte && splitters.iter().any(writes_bytes) {
+        let joined = split(splitters, line, bounds)?;
+        if self.vocab().unit() == Unit::Byte && splitters.iter().any(|splitter| writes_bytes(splitter)) {
             return Ok(as_bytes(&joined));
         }
         Ok((joined.text.into_bytes(), joined.ends, joined.origins))
@@ -113,6 +179,7 @@ impl Encoder {
 pub(crate) struct Call<'e> {
     encoder: &'e Encoder,
     allow: &'e Allow,
+    bounds: &'e Bounds<'e>,
     stop: &'e Stop,
     session: &'e mut Session,
     out: &'e mut Vec<u32>,
@@ -128,12 +195,12 @@ impl<'e> Call<'e> {
     /// Nothing so far; `spans` where it is asked for where ids come from.
     pub fn new(
         encoder: &'e Encoder,
-        (allow, stop): (&'e Allow, &'e Stop),
+        (allow, bounds): (&'e Allow, &'e Bounds<'e>),
         session: &'e mut Session,
         out: &'e mut Vec<u32>,
         spans: Option<&'e mut Spans>,
     ) -> Self {
-        Self { encoder, allow, stop, session, out, spans, ends: Vec::new(), drawn: None }
+        Self { encoder, allow, bounds, stop: bounds.stop(), session, out, spans, ends: Vec::new(), drawn: None }
     }
 
     /// The same, where encodings are drawn.
@@ -149,18 +216,19 @@ impl<'e> Call<'e> {
     }
 
     /// Appends the ids of a text without added tokens that are found in it as it is; it starts at `start` of its source.
+    ///
+    /// # Errors
+    /// Those of [`Encoder::encode`]; their offsets are those of the source.
     pub fn text(&mut self, text: Text<'_>, start: usize) -> Result<()> {
-        if let Text::Str(text) = text {
-            return self.part(text, start);
-        }
-        let bytes = text.as_bytes();
+        let Text::Bytes(bytes) = text else { return self.part(text, start) };
         if self.encoder.vocab().unit() != Unit::Byte {
-            return self.part(&replaced(bytes), start);
+            let text = std::str::from_utf8(bytes).map_or(text, Text::Str);
+            return self.part(text, start);
         }
         let mut at = start;
         for (part, is_text) in utf8_parts(bytes) {
             match std::str::from_utf8(part) {
-                Ok(part) if is_text => self.part(part, at)?,
+                Ok(part) if is_text => self.part(Text::Str(part), at)?,
                 _ => {
                     let first = self.out.len();
                     self.pieces(part, &[part.len()])?;
@@ -173,16 +241,42 @@ impl<'e> Call<'e> {
         Ok(())
     }
 
-    fn part(&mut self, text: &str, start: usize) -> Result<()> {
+    /// Appends the ids of a part that is UTF-8 or is made so. Only with origins is it known where an error is: without
+    /// them, the part is encoded again, within the bounds that it had before.
+    fn part(&mut self, text: Text<'_>, start: usize) -> Result<()> {
+        let tracked = self.spans.is_some() || self.encoder.stages().ask_for_origins();
+        let (first, before) = (self.out.len(), self.bounds.left());
+        let draws = self.drawn.as_ref().map(|(_, draws)| Draws::clone(draws));
+        let result = self.rewritten(text, start, tracked);
+        if tracked {
+            return result;
+        }
+        match result {
+            Err(Error::SpecialTokenInText { .. } | Error::NotInVocabulary { .. }) => {}
+            // To search again would take as long as the first time.
+            Err(error) if matches!(text, Text::Str(_)) && self.encoder.stages().normalizers.is_empty() => {
+                return Err(error.searched_from(start));
+            }
+            Err(error) => return Err(error.unplaced()),
+            Ok(()) => return Ok(()),
+        }
+        self.out.truncate(first);
+        self.bounds.reset(before);
+        if let (Some((_, drawn)), Some(draws)) = (&mut self.drawn, draws) {
+            **drawn = draws;
+        }
+        self.rewritten(text, start, true).and(result)
+    }
+
+    fn rewritten(&mut self, text: Text<'_>, start: usize, tracked: bool) -> Result<()> {
         let encoder = self.encoder;
-        let mut line =
-            if self.spans.is_some() { Line::tracked(text, start) } else { encoder.stages().line(text, start) };
-        normalize(&encoder.stages().normalizers, &mut line)?;
+        let mut line = line_of(text, start, tracked);
+        normalize(&encoder.stages().normalizers, &mut line, self.bounds)?;
         if !encoder.added().any_normalized() {
             return self.line(line);
         }
         let normal = line;
-        encoder.added().cut_normalized(normal.text(), self.allow, |segment| match segment {
+        let cut = encoder.added().cut_normalized(normal.text(), self.allow, |segment| match segment {
             Segment::Token(id, end) => {
                 self.out.push(id);
                 if let Some(spans) = &mut self.spans {
@@ -190,8 +284,29 @@ impl<'e> Call<'e> {
                 }
                 Ok(())
             }
-            Segment::Text(start, end) => self.line(normal.part(start..end)),
-        })
+            Segment::Text(start, end) => {
+                let made = self.line(normal.part(start..end));
+                made.map_err(|error| if tracked { error } else { error.searched_from(start) })
+            }
+        });
+        match (cut, normal.origins()) {
+            (Err(Error::SpecialTokenInText { token, offset }), Some(origins)) => {
+                Err(self.special_token(token, &origins[offset..], (text.as_bytes(), start)))
+            }
+            (cut, _) => cut,
+        }
+    }
+
+    /// The error of a special token that a normalized text spells where these origins begin; its place is that of the
+    /// token, not of what a step put before it.
+    fn special_token(&self, token: String, origins: &[Origin], (source, start): (&[u8], usize)) -> Error {
+        let mut line = Line::new(&token);
+        let bounds = Bounds::new(token.len(), self.stop);
+        let spelt = normalize(&self.encoder.stages().normalizers, &mut line, &bounds).map_or(1, |()| line.text().len());
+        let spelt = &origins[..spelt.clamp(1, origins.len())];
+        let (from, to) = (spelt[0].0 - start, spelt[spelt.len() - 1].1 - start);
+        let inside = memmem::find(source.get(from..to).unwrap_or_default(), token.as_bytes());
+        Error::SpecialTokenInText { offset: start + from + inside.unwrap_or(0), token }
     }
 
     /// Appends the ids of a line without added tokens.
@@ -199,23 +314,23 @@ impl<'e> Call<'e> {
         self.stop.check()?;
         let (encoder, first) = (self.encoder, self.out.len());
         if !encoder.stages().splitters.is_empty() {
-            let (text, ends, origins) = encoder.joined(line)?;
-            self.pieces(&text, &ends)?;
+            let (text, ends, origins) = encoder.joined(line, self.bounds).map_err(Error::unplaced)?;
+            self.pieces(&text, &ends).map_err(|error| placed_by(error, origins.as_deref()))?;
             self.placed(first, origins.as_deref());
             return Ok(());
         }
-        if !self.is_by_piece() {
-            encoder.encode_part(Text::Str(line.text()), self.stop, self.session, self.out)?;
-            self.placed(first, line.origins());
-            return Ok(());
-        }
         let text = line.text();
-        let mut at = 0;
-        encoder.splitter().split(text, |piece| {
-            self.piece(piece, at).map_err(|error| error.shifted(at))?;
-            at += piece.len();
-            Ok(())
-        })?;
+        let done = if self.is_by_piece() {
+            let mut at = 0;
+            encoder.splitter().split(text, self.bounds, |piece| {
+                self.piece(piece, at)?;
+                at += piece.len();
+                Ok(())
+            })
+        } else {
+            encoder.encode_part(Text::Str(text), self.bounds, self.session, self.out)
+        };
+        done.map_err(|error| placed_by(error, line.origins()))?;
         self.placed(first, line.origins());
         Ok(())
     }
@@ -253,6 +368,10 @@ impl<'e> Call<'e> {
 
     /// Appends the ids of a piece that starts at `start`.
     fn piece(&mut self, piece: &[u8], start: usize) -> Result<()> {
+        self.ids_of(piece, start).map_err(|error| error.shifted(start))
+    }
+
+    fn ids_of(&mut self, piece: &[u8], start: usize) -> Result<()> {
         let (vocab, scratch) = (self.encoder.vocab(), &mut self.session.scratch);
         let Some(symbols) = &self.encoder.stages().symbols else {
             if let Some((sampling, draws)) = &mut self.drawn {
@@ -286,14 +405,21 @@ impl<'e> Call<'e> {
 /// An id that ends inside of what was rewritten as a whole leaves it to the id in which that ends. A character that is
 /// what it was is not rewritten: its bytes are told apart.
 fn place(spans: &mut Spans, ends: impl Iterator<Item = usize>, origins: &[Origin]) {
+    // Bytes around the last end that have one origin: a step may make very many of a few.
+    let mut stretch = 0..0;
     for end in ends {
-        let Some(&origin) = end.checked_sub(1).and_then(|last| origins.get(last)) else { continue };
-        let before = origins[..end].iter().rev().take_while(|&&other| other == origin).count();
-        let behind = origins[end..].iter().take_while(|&&other| other == origin).count();
-        let (to, touched) = if behind == 0 {
+        let Some((last, &origin)) = end.checked_sub(1).and_then(|last| Some((last, origins.get(last)?))) else {
+            continue;
+        };
+        if !stretch.contains(&last) {
+            let before = origins[..end].iter().rev().take_while(|&&other| other == origin).count();
+            let behind = origins[end..].iter().take_while(|&&other| other == origin).count();
+            stretch = end - before..end + behind;
+        }
+        let (to, touched) = if stretch.end == end {
             (origin.1, origin.1)
-        } else if before + behind == origin.1 - origin.0 {
-            (origin.0 + before, origin.0 + before)
+        } else if stretch.len() == origin.1 - origin.0 {
+            (origin.0 + (end - stretch.start), origin.0 + (end - stretch.start))
         } else {
             (origin.0, origin.1)
         };
@@ -305,14 +431,15 @@ fn writes_bytes(splitter: &Splitter) -> bool {
     matches!(splitter, Splitter::ByteCharacters)
 }
 
-/// The text with U+FFFD for each byte that is no UTF-8.
-fn replaced(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() + 16);
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| '\u{FFFD}'));
+/// The error of a text with these origins, with its place in their source.
+pub(crate) fn placed_by(error: Error, origins: Option<&[Origin]>) -> Error {
+    let Some(origins) = origins else { return error };
+    let place = |offset: usize| origins.get(offset).or(origins.last()).map_or(offset, |origin| origin.0);
+    match error {
+        Error::NotInVocabulary { content, offset } => Error::NotInVocabulary { content, offset: place(offset) },
+        Error::Pattern { pattern, problem, offset } => Error::Pattern { pattern, problem, offset: offset.map(place) },
+        error => error,
     }
-    text
 }
 
 /// Pieces that are written in characters of bytes, as these bytes.

@@ -79,10 +79,15 @@ impl Stream {
     }
 
     /// Adds text; `last` says that nothing follows.
-    pub fn feed(&mut self, text: &[u8], last: bool) {
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] if the text that waits does not fit in memory.
+    pub fn feed(&mut self, text: &[u8], last: bool) -> Result<()> {
         self.drop_given();
+        Error::if_no_room(&mut self.buffer, text.len(), "")?;
         self.buffer.extend_from_slice(text);
         self.complete |= last;
+        Ok(())
     }
 
     /// Whether every document was given out.
@@ -143,10 +148,10 @@ impl Stream {
             let wanted = reach + WINDOW + 2 * separator + rules.encoder.added().longest();
             self.fill(wanted)?;
             if self.buffer.len() - self.start <= wanted {
-                return Ok(self.complete.then(|| self.rest()));
+                return if self.complete { self.rest().map(Some) } else { Ok(None) };
             }
             if let Some((breaks, end, after)) = self.end_of_part(reach, rules) {
-                return Ok(Some(self.give(breaks, end, after)));
+                return self.give(breaks, end, after).map(Some);
             }
             reach *= 2;
         }
@@ -180,8 +185,11 @@ impl Stream {
     }
 
     /// Takes the text up to `end` as a part; a document ends there if the next part begins further on.
-    fn give(&mut self, breaks: Vec<Break>, end: usize, after: usize) -> Part {
-        let text = self.buffer[self.start..self.start + end].to_vec();
+    fn give(&mut self, breaks: Vec<Break>, end: usize, after: usize) -> Result<Part> {
+        let mut text = Vec::new();
+        let path = self.source.as_ref().map_or("", |source| &source.path);
+        Error::if_no_room(&mut text, end, path)?;
+        text.extend_from_slice(&self.buffer[self.start..self.start + end]);
         let (document, offset, ends) = (self.document, self.offset, after > end);
         self.document += breaks.len() + usize::from(ends);
         self.offset = match breaks.last() {
@@ -190,18 +198,18 @@ impl Stream {
             None => offset + end,
         };
         self.start += after;
-        Part { text, document, offset, breaks, ends }
+        Ok(Part { text, document, offset, breaks, ends })
     }
 
     /// All that is left.
-    fn rest(&mut self) -> Part {
+    fn rest(&mut self) -> Result<Part> {
         let text = &self.buffer[self.start..];
         let breaks: Vec<_> = self.separators(text).collect();
         let end = text.len();
         let begun = breaks.last().map_or(end + self.offset, |&(_, after)| end - after);
         let ends = begun > 0 || self.separator.is_none();
         self.finished = true;
-        Part { ends, ..self.give(breaks, end, end) }
+        Ok(Part { ends, ..self.give(breaks, end, end)? })
     }
 
     /// Reads until more than `wanted` bytes wait, or the file ends.
@@ -210,7 +218,7 @@ impl Stream {
             self.drop_given();
             let Some(source) = &mut self.source else { return Ok(()) };
             let missing = wanted + 1 - self.buffer.len();
-            self.buffer.reserve(missing);
+            Error::if_no_room(&mut self.buffer, missing, &source.path)?;
             let read = (&source.file).take(missing as u64).read_to_end(&mut self.buffer);
             let read = read.map_err(|problem| corpus(&source.path, &problem))?;
             source.read += read as u64;
@@ -321,7 +329,7 @@ mod tests {
         while !stream.finished() {
             if stream.source.is_none() {
                 let next = blocks.next();
-                stream.feed(next.unwrap_or_default(), next.is_none());
+                stream.feed(next.unwrap_or_default(), next.is_none()).unwrap();
             }
             let part = stream.read(rules, limit, 3, &Stop::default())?;
             let before = all.ids.len() as u64;

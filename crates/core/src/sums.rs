@@ -8,6 +8,7 @@
 //! with it, because it is in the token of the word wherever it can be. A *number* is a run of ASCII digits. An *indented
 //! line* begins with spaces or tabs and goes on with something else.
 
+use crate::by_id::ById;
 use crate::cuts::Cuts;
 use crate::decode::Decoder;
 use crate::scan::class::{CASELESS, Classes, LETTER, classes};
@@ -79,7 +80,7 @@ impl Totals {
 pub struct Counts {
     /// See [`Totals`].
     pub totals: Totals,
-    /// By id: how often it was emitted.
+    /// By place among [`Decoder::tokens`]: how often the id was emitted.
     pub ids: Vec<u64>,
     /// By `1 << (digits - 1) | cuts`, where bit i of `cuts` is set if a token ends after digit i + 1: numbers.
     pub numbers: Vec<u64>,
@@ -88,14 +89,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// No counts; ids lie below `size`.
+    /// No counts of so many tokens.
     #[must_use]
-    pub fn new(size: usize) -> Self {
+    pub fn new(tokens: usize) -> Self {
         let (numbers, indents) = (vec![0; 1 << DIGITS], vec![[0; 2]; SPACES + TABS + 1]);
-        Self { totals: Totals::default(), ids: vec![0; size], numbers, indents }
+        Self { totals: Totals::default(), ids: vec![0; tokens], numbers, indents }
     }
 
-    /// Adds the counts of other texts, whose ids lie below the same size.
+    /// Adds the counts of other texts by the same tokens.
     pub fn merge(&mut self, other: &Self) {
         let (own, more) = (&mut self.totals, &other.totals);
         own.documents += more.documents;
@@ -141,10 +142,11 @@ pub fn parts(text: &[u8], cuts: Option<&Cuts>, added: &AddedTokens, least: usize
 /// Counts, and the buffers for the next text.
 #[derive(Debug)]
 pub struct Tally<'d> {
-    /// What was counted so far; of the ids, what went beyond `low`.
+    /// What was counted so far, ids aside.
     counts: Counts,
-    /// By id, the low bits of how often it was emitted: a table that is small enough to stay near the processor.
-    low: Vec<u16>,
+    /// How often each id was emitted; the low bits in a table that is small enough to stay near the processor.
+    high: ById<u64>,
+    low: ById<u16>,
     decoder: &'d Decoder,
     /// Of a vocabulary whose ids spell what was encoded, but for those that it does not know.
     spelling: Option<(&'d Vocab, &'d Widths)>,
@@ -158,14 +160,16 @@ impl<'d> Tally<'d> {
     #[must_use]
     pub fn new(decoder: &'d Decoder, spelling: Option<&'d Vocab>) -> Self {
         let spelling = spelling.and_then(|vocab| Some((vocab, vocab.widths()?)));
-        let (counts, low) = (Counts::new(decoder.size()), vec![0; decoder.size()]);
-        Self { counts, low, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
+        let ids: Vec<u32> = decoder.tokens().map(|(id, _)| id).collect();
+        let (high, low) = (ById::new(ids.iter().copied()), ById::new(ids.iter().copied()));
+        Self { counts: Counts::new(0), high, low, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
     }
 
     /// What was counted.
     #[must_use]
     pub fn done(mut self) -> Counts {
-        self.counts.ids.iter_mut().zip(self.low).for_each(|(count, low)| *count += u64::from(low));
+        let of = |id| self.high.get(id).unwrap_or(&0) + u64::from(*self.low.get(id).unwrap_or(&0));
+        self.counts.ids = self.decoder.tokens().map(|(id, _)| of(id)).collect();
         self.counts
     }
 
@@ -178,10 +182,12 @@ impl<'d> Tally<'d> {
         totals.bytes += text.as_bytes().len() as u64;
         totals.tokens += ids.len() as u64;
         for &id in ids {
-            let low = &mut self.low[id as usize];
+            let Some(low) = self.low.get_mut(id) else { continue };
             *low = low.wrapping_add(1);
-            if *low == 0 {
-                self.counts.ids[id as usize] += 1 << u16::BITS;
+            if *low == 0
+                && let Some(high) = self.high.get_mut(id)
+            {
+                *high += 1 << u16::BITS;
             }
         }
         if !spelt {
@@ -545,7 +551,7 @@ mod tests {
             }
             let mut tally = Tally::new(&decoder, (round % 2 == 0).then_some(&vocab));
             tally.add(Text::Str(&text), &ids, None, true);
-            let mut plain = Counts::new(decoder.size());
+            let mut plain = Counts::new(decoder.tokens().count());
             plain.totals.documents = 1;
             plain.totals.bytes = text.len() as u64;
             plain.totals.tokens = ids.len() as u64;
@@ -572,7 +578,7 @@ mod tests {
         whole.add(Text::Str(&text), &ids, None, true);
         let whole = whole.done();
         for least in [1, 7, 64, 500] {
-            let mut sum = Counts::new(decoder.size());
+            let mut sum = Counts::new(decoder.tokens().count());
             let all = parts(text.as_bytes(), cuts.as_ref(), &added, least);
             assert!(all.len() > 1 && all[0].0 == 0 && all.windows(2).all(|pair| pair[0].1 == pair[1].0));
             for (start, end) in all {

@@ -3,6 +3,7 @@
 //! Pieces wait a little, so that their slots are there when they are looked at (as in [`crate::pieces`]): most are then
 //! found where they are expected, and their count goes up by one. What is not is added the slow way.
 
+use crate::bounds::Bounds;
 use crate::counter::{Counter, LeftOut};
 use crate::error::Result;
 use crate::key::{Key, LONGEST, LONGEST_OF_TWO, Window};
@@ -63,10 +64,12 @@ impl Work {
         let window = Window::new(text.as_bytes());
         let mut ends = std::mem::take(&mut self.ends);
         let mut counting = Counting { counter, work: self, window, stop, place, at: 0 };
-        counting.counter.splitter().ends(text, &mut ends, |ends| {
+        let bounds = Bounds::new(text.as_bytes().len(), stop);
+        let split = counting.counter.splitter().ends(text, &bounds, &mut ends, |ends| {
             stop.check()?;
             counting.take(ends)
-        })?;
+        });
+        split.map_err(|error| error.searched_from(usize::try_from(place.1).unwrap_or(usize::MAX)))?;
         counting.drain()?;
         self.ends = ends;
         self.bytes += text.as_bytes().len() as u64;

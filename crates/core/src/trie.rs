@@ -28,6 +28,12 @@ pub struct Trie {
 }
 
 impl Trie {
+    /// The memory of the slots.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot>()
+    }
+
     /// The trie of keys, which must be unique, with a value below `u32::MAX` for each.
     #[must_use]
     pub fn new(mut keys: Vec<(&[u8], u32)>) -> Self {

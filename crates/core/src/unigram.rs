@@ -95,6 +95,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// The memory of the buffers.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let (best, path) = (self.best.capacity() * size_of::<Best>(), self.path.capacity() * size_of::<(u32, u32)>());
+        best + path + self.ends.capacity() * size_of::<usize>()
+    }
+
     /// Where each of the ids ends that were made last.
     #[must_use]
     pub fn ends(&self) -> &[usize] {
@@ -103,6 +110,12 @@ impl Scratch {
 }
 
 impl Unigram {
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.trie.bytes() + size_of_val(&self.entries[..])
+    }
+
     /// The engine of a vocabulary.
     ///
     /// # Errors

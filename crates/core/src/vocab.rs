@@ -6,6 +6,7 @@
 
 use hashbrown::HashMap;
 
+use crate::by_id::ById;
 use crate::cover::Cover;
 use crate::crossing::Crossings;
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ use crate::key::{SHORT, Window};
 use crate::once::Once;
 use crate::widths::Widths;
 
-/// The largest id + 1 that a vocabulary may hold: tables by id stay small whatever a file claims.
+/// The largest id + 1 that a vocabulary may hold, so that an id fits beside other things in one word.
 pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
 
 /// The most merges that a vocabulary may hold, so that a rank and a position fit one word.
@@ -77,7 +78,7 @@ pub struct Vocab {
     /// Whether every id is its place.
     ids_are_places: bool,
     /// By id: the token's place; [`HOLE`] for none.
-    places: Box<[u32]>,
+    places: ById<u32>,
     /// Places, found by bytes.
     index: Index,
     byte_ids: Box<[u32; 256]>,
@@ -152,6 +153,17 @@ impl Vocab {
             vocab.fill_byte_pairs();
         }
         Ok(vocab)
+    }
+
+    /// The memory of the tables that the vocabulary was made with, and of those made since.
+    #[must_use]
+    pub fn table_bytes(&self) -> (usize, usize) {
+        let by_place = size_of_val(&*self.ends) + size_of_val(&*self.ids) + size_of_val(&*self.merges);
+        let by_pair = size_of_val(&*self.byte_pairs) + self.pairs.allocation_size();
+        let cover = self.cover.as_ref().map_or(0, Cover::bytes);
+        let made = self.blob.len() + by_place + self.places.bytes() + self.index.bytes() + by_pair + cover;
+        let crossings = self.crossings.made().map_or(0, Crossings::bytes);
+        (made, crossings + self.widths.made().map_or(0, Widths::bytes) + self.forward.bytes())
     }
 
     /// The same vocabulary, whose pieces are covered by tokens; only for [`Unit::Piece`].
@@ -274,14 +286,14 @@ impl Vocab {
     /// The largest id + 1.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.places.len()
+        self.places.size()
     }
 
     /// The bytes of the token with this id.
     #[inline]
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
-        let &place = self.places.get(id as usize)?;
+        let &place = self.places.get(id)?;
         (place != HOLE).then(|| token_at(&self.blob, &self.ends, place))
     }
 
@@ -303,13 +315,19 @@ impl Vocab {
     #[inline]
     #[must_use]
     pub fn rank(&self, id: u32) -> u32 {
-        self.places[id as usize]
+        self.places.get(id).copied().unwrap_or(HOLE)
     }
 
     /// The bytes and ids of all tokens by place, which is their rank under [`MergeRule::Bytes`].
     #[must_use]
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
         (0..self.ids.len() as u32).map(|place| (token_at(&self.blob, &self.ends, place), self.ids[place as usize]))
+    }
+
+    /// The ids of all tokens by place.
+    #[must_use]
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = u32> + Clone {
+        self.ids.iter().copied()
     }
 
     /// The id of the token with these bytes.
@@ -428,7 +446,7 @@ fn index(tables: Tables<'_>) -> Result<Index> {
     Ok(index)
 }
 
-fn places_by_id(tables: Tables<'_>) -> Result<Box<[u32]>> {
+fn places_by_id(tables: Tables<'_>) -> Result<ById<u32>> {
     let Tables { blob, ends, ids, .. } = tables;
     if ends.len() != ids.len() || ends.last().map_or(0, |&end| end as usize) != blob.len() {
         return Err(Error::model("tokens, ends and ids differ in length", None));
@@ -437,16 +455,16 @@ fn places_by_id(tables: Tables<'_>) -> Result<Box<[u32]>> {
     if size > ID_LIMIT {
         return Err(Error::model(format!("ids must lie below {ID_LIMIT}"), Some(size - 1)));
     }
-    let mut places = vec![HOLE; size as usize].into_boxed_slice();
+    let mut places = ById::filled(ids.iter().copied(), || HOLE);
     let mut start = 0;
     for (place, (&end, &id)) in ends.iter().zip(ids).enumerate() {
         if start >= end {
             return Err(Error::model("a token has no bytes", Some(id)));
         }
-        if places[id as usize] != HOLE {
-            return Err(Error::model("two tokens have this id", Some(id)));
+        match places.get_mut(id) {
+            Some(first) if *first == HOLE => *first = place as u32,
+            _ => return Err(Error::model("two tokens have this id", Some(id))),
         }
-        places[id as usize] = place as u32;
         start = end;
     }
     Ok(places)

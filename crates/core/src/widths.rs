@@ -1,5 +1,6 @@
 //! How many bytes the token of an id has, one byte an id: a table that stays close where id after id is looked up.
 
+use crate::by_id::ById;
 use crate::vocab::Vocab;
 
 /// What stands for a longer token, which is looked up.
@@ -7,21 +8,32 @@ const LONG: u8 = u8::MAX;
 
 /// By id: the bytes of its token; 0 for an id without one.
 #[derive(Debug)]
-pub struct Widths(Box<[u8]>);
+pub struct Widths(ById<u8>);
 
 impl Widths {
     /// The widths of a vocabulary's tokens.
     #[must_use]
     pub fn new(vocab: &Vocab) -> Self {
-        let short = |id| u8::try_from(vocab.width(id)).unwrap_or(LONG);
-        Self((0..vocab.size() as u32).map(short).collect())
+        let mut widths = ById::new(vocab.ids());
+        for (token, id) in vocab.tokens() {
+            if let Some(width) = widths.get_mut(id) {
+                *width = u8::try_from(token.len()).unwrap_or(LONG);
+            }
+        }
+        Self(widths)
+    }
+
+    /// The memory of the table.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
     }
 
     /// The width of one, which is that of [`Vocab::width`] for the vocabulary that this was made of.
     #[inline(always)]
     #[must_use]
     pub fn of(&self, vocab: &Vocab, id: u32) -> usize {
-        match self.0.get(id as usize) {
+        match self.0.get(id) {
             Some(&LONG) => vocab.width(id),
             Some(&width) => usize::from(width),
             None => 0,

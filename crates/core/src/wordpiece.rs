@@ -29,6 +29,12 @@ impl WordPiece {
         Self { trie, inside, prefix: prefix.len(), longest: longest.unwrap_or(usize::MAX), unknown }
     }
 
+    /// The memory of the trie.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.trie.bytes()
+    }
+
     /// Appends the ids of `piece`.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use toksmith_core::Error;
 use toksmith_core::ordered::{Jobs, Plan, in_order};
 use toksmith_core::parallel::Stop;
 
-use crate::call::{WATCHED, call};
+use crate::call::{WATCHED, call, weight_of};
 
 /// A job has at most about as many bytes, unless one text has more.
 const LARGEST_JOB: usize = 1 << 18;
@@ -24,11 +24,12 @@ pub struct Load {
     jobs: Vec<(Range<usize>, usize)>,
     size: usize,
     threads: usize,
+    searches: bool,
 }
 
 impl Load {
-    /// Divides texts of these sizes, in bytes, among threads.
-    pub fn new(sizes: impl Iterator<Item = usize> + Clone, threads: usize) -> Self {
+    /// Divides texts of these sizes, in bytes, among threads; whether regexes search in them.
+    pub fn new(sizes: impl Iterator<Item = usize> + Clone, threads: usize, searches: bool) -> Self {
         let size: usize = sizes.clone().map(|size| size + PER_TEXT).sum();
         let enough = (size / threads.saturating_mul(16)).clamp(SMALLEST_JOB, LARGEST_JOB);
         let mut jobs = Vec::new();
@@ -44,7 +45,7 @@ impl Load {
         if !texts.is_empty() {
             jobs.push((texts, job));
         }
-        Self { jobs, size, threads }
+        Self { jobs, size, threads, searches }
     }
 
     /// The texts of a job.
@@ -66,7 +67,7 @@ impl Load {
         mut sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
         let mut refused = Ok(());
-        let heavy = |job: usize| self.size(job) > WATCHED;
+        let heavy = |job: usize| weight_of(self.texts(job).len(), self.size(job), self.searches) >= WATCHED;
         let outcome = call(py, self.size.min(WATCHED - 1), |stop| {
             let plan = Plan { jobs: self.jobs.len(), threads: self.threads, heavy: &heavy, stop };
             let mut looked = Instant::now();

@@ -1,10 +1,10 @@
-//! One call of the core: without the GIL when it is worth it, stoppable by Ctrl-C, and never a panic.
+//! One call of the core: without the GIL when it is worth it, and stoppable by Ctrl-C.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use toksmith_core::fault;
 use toksmith_core::parallel::Stop;
 
 use crate::errors;
@@ -16,6 +16,23 @@ pub const WATCHED: usize = 1 << 20;
 /// How long a signal may wait.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Calls that search with a regex take longer than their bytes let expect: from this many on they run so too.
+const SEARCHED: usize = 1 << 12;
+
+/// However short a text is, where a regex searches it, it counts as so many bytes at least.
+const PER_SEARCH: usize = 1 << 10;
+
+/// The bytes that a call counts as on a text of `size` bytes, which may search with a regex.
+pub fn weight(size: usize, searches: bool) -> usize {
+    weight_of(1, size, searches)
+}
+
+/// The same for so many texts.
+pub fn weight_of(texts: usize, size: usize, searches: bool) -> usize {
+    let long = size.max(texts.saturating_mul(PER_SEARCH)) >= SEARCHED;
+    if searches && long { size.max(WATCHED) } else { size }
+}
+
 /// The result of `work`, which handles `size` bytes.
 pub fn call<T: Send>(
     py: Python<'_>,
@@ -23,22 +40,18 @@ pub fn call<T: Send>(
     work: impl FnOnce(&Stop) -> toksmith_core::Result<T> + Send,
 ) -> PyResult<T> {
     let stop = Stop::default();
-    let guarded = || catch_unwind(AssertUnwindSafe(|| work(&stop)));
-    let outcome = if size < KEEPS_GIL {
-        guarded()
-    } else if size < WATCHED {
-        py.detach(guarded)
-    } else {
-        watched(py, &stop, guarded)?
+    let work = || {
+        fault::point();
+        work(&stop)
     };
-    match outcome {
-        Ok(result) => result.map_err(|error| errors::to_py(py, error)),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            let message = format!("internal error, please report it: {}", text.unwrap_or("unknown"));
-            Err(errors::new(py, "ToksmithError", (message,))?)
-        }
-    }
+    let outcome = if size < KEEPS_GIL {
+        work()
+    } else if size < WATCHED {
+        py.detach(work)
+    } else {
+        watched(py, &stop, work)?
+    };
+    outcome.map_err(|error| errors::to_py(py, error))
 }
 
 fn watched<T: Send>(py: Python<'_>, stop: &Stop, work: impl FnOnce() -> T + Send) -> PyResult<T> {

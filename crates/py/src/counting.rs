@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -15,11 +15,13 @@ use toksmith_core::count::{Facts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::counter::{Counter as CoreCounter, LeftOut, Limits, Rare};
 use toksmith_core::parallel::Stop;
 use toksmith_core::split::{Splitter, Text as CoreText};
-use toksmith_core::tsv;
+use toksmith_core::{rows, tsv};
+use toksmith_guard::guarded;
 
-use crate::call::{WATCHED, call};
+use crate::call::{WATCHED, call, weight_of};
 use crate::errors;
-use crate::text::{Errors, Text, look_up};
+use crate::guard::Arg;
+use crate::text::{Errors, Text, look_up, room};
 
 /// Pieces and bytes that were left out.
 type Out = (u64, u64);
@@ -81,33 +83,36 @@ impl<'py> Held<'py> {
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Counter {
     #[new]
     #[allow(clippy::needless_pass_by_value)]
     fn new(
         py: Python<'_>,
-        patterns: Vec<String>,
-        start: (u64, u64),
+        patterns: Arg<Vec<String>>,
+        start: Arg<(u64, u64)>,
         memory: Option<usize>,
         folder: PathBuf,
         longest: Option<usize>,
     ) -> PyResult<Self> {
-        let made = counter(&patterns, Limits { memory, folder, longest }, start);
+        let made = counter(&patterns.0, Limits { memory, folder, longest }, start.0);
         let (counter, splitter) = made.map_err(|error| errors::to_py(py, error))?;
         Ok(Self { counter: Mutex::new(Some(counter)), splitter })
     }
 
     fn add(&self, documents: &Bound<'_, PyAny>, threads: usize) -> PyResult<()> {
         let py = documents.py();
-        let mut held = Vec::with_capacity(documents.len().unwrap_or(0));
+        let mut held = Vec::with_capacity(room(documents));
         for (index, item) in documents.try_iter()?.enumerate() {
             held.push(Held::new(&item?, index)?);
             look_up(py, index)?;
         }
         let texts = held.iter().map(Held::as_text).collect::<PyResult<Vec<_>>>()?;
         let size = texts.iter().map(|text| text.as_bytes().len()).sum();
-        self.with(py, size, |counter, stop| counter.add(&texts, threads, stop))
+        self.with(py, weight_of(texts.len(), size, self.splitter.searches()), |counter, stop| {
+            counter.add(&texts, threads, stop)
+        })
     }
 
     /// Documents that lie in one blob, by where each ends.
@@ -118,40 +123,35 @@ impl Counter {
         let starts = std::iter::once(&0).chain(ends);
         let texts: Vec<_> =
             starts.zip(ends).map(|(&start, &end)| CoreText::Bytes(&blob[start as usize..end as usize])).collect();
-        self.with(py, blob.len(), |counter, stop| counter.add(&texts, threads, stop))
+        self.with(py, weight_of(texts.len(), blob.len(), self.splitter.searches()), |counter, stop| {
+            counter.add(&texts, threads, stop)
+        })
     }
 
     fn feed(&self, py: Python<'_>, text: &[u8], last: bool, threads: usize) -> PyResult<()> {
         self.with(py, WATCHED, |counter, stop| counter.feed(text, last, threads, stop))
     }
 
-    /// `resolve` gets the number of the line in the block and the bytes of each row that is not understood, and gives its
-    /// text or None. Gives the number of lines.
+    /// `refuse` gets the number of the line in the block and what is wrong with it, for each row that has no text; it raises,
+    /// or the row is left out. Gives the number of lines.
     fn add_rows(
         &self,
         py: Python<'_>,
         block: &[u8],
         field: &str,
-        resolve: &Bound<'_, PyAny>,
+        refuse: &Bound<'_, PyAny>,
         threads: usize,
     ) -> PyResult<usize> {
-        let resolve = resolve.clone().unbind();
+        let refuse = refuse.clone().unbind();
         let problems = Mutex::new(Vec::new());
-        let ask = |row: usize, line: &[u8]| {
-            let asked = Python::attach(|py| {
-                let answer = resolve.bind(py).call1((row, PyBytes::new(py, line)))?;
-                if answer.is_none() {
-                    Ok(None)
-                } else {
-                    Ok(Some(Held::new(&answer, row)?.as_text()?.as_bytes().to_vec()))
-                }
-            });
-            asked.map_err(|problem: PyErr| {
+        let tell = |row: usize, problem: &str| {
+            Python::attach(|py| refuse.call1(py, (row, problem))).map(drop).map_err(|problem| {
                 problems.lock().unwrap_or_else(PoisonError::into_inner).push((row, problem));
                 Error::model("a row", None)
             })
         };
-        let counted = self.with(py, block.len(), |counter, stop| counter.add_rows((block, field), &ask, threads, stop));
+        let size = weight_of(block.len(), block.len(), self.splitter.searches());
+        let counted = self.with(py, size, |counter, stop| counter.add_rows((block, field), &tell, threads, stop));
         let problems = problems.into_inner().unwrap_or_else(PoisonError::into_inner);
         match problems.into_iter().min_by_key(|(row, _)| *row) {
             Some((_, problem)) => Err(problem),
@@ -182,6 +182,17 @@ impl Counter {
     }
 }
 
+/// The text in the field of a line of `.jsonl`; None for a blank line, `ValueError` for what is wrong.
+#[guarded]
+#[pyfunction]
+pub fn row_text<'py>(py: Python<'py>, line: &[u8], field: &str) -> PyResult<Option<Bound<'py, PyString>>> {
+    if rows::is_blank(line) {
+        return Ok(None);
+    }
+    let text = call(py, line.len(), |_| Ok(rows::text(line, field)))?;
+    text.map(|text| Some(PyString::new(py, &text))).map_err(PyValueError::new_err)
+}
+
 /// The distinct pieces of a corpus with their counts.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct PieceCounts(CoreCounts);
@@ -193,6 +204,7 @@ impl PieceCounts {
     }
 }
 
+#[guarded]
 #[pymethods]
 impl PieceCounts {
     /// Counts from their columns; the positions are those of all pieces, or empty where none is known. `facts` are the
@@ -201,19 +213,19 @@ impl PieceCounts {
     #[allow(clippy::needless_pass_by_value)]
     fn kept(
         py: Python<'_>,
-        patterns: Vec<String>,
+        patterns: Arg<Vec<String>>,
         blob: &[u8],
-        columns: [PyReadonlyArray1<'_, u64>; 4],
-        facts: (u64, Out, RareOut),
+        columns: Arg<[PyReadonlyArray1<'_, u64>; 4]>,
+        facts: Arg<(u64, Out, RareOut)>,
     ) -> PyResult<Self> {
-        let splitter = Splitter::new(&patterns).map_err(|error| errors::to_py(py, error))?;
-        let [ends, counts, documents, bytes] = &columns;
+        let splitter = Splitter::new(&patterns.0).map_err(|error| errors::to_py(py, error))?;
+        let [ends, counts, documents, bytes] = &columns.0;
         let [ends, counts, documents, bytes] =
             [ends.as_slice()?, counts.as_slice()?, documents.as_slice()?, bytes.as_slice()?];
         call(py, WATCHED, |_| {
             let positions = !documents.is_empty() || counts.is_empty();
             let arena = arena_of(blob, ends, counts, positions.then_some((documents, bytes)))?;
-            CoreCounts::kept(splitter, arena, facts_of(facts, positions))
+            CoreCounts::kept(splitter, arena, facts_of(facts.0, positions))
         })
         .map(Self)
     }
@@ -223,21 +235,21 @@ impl PieceCounts {
     #[allow(clippy::needless_pass_by_value)]
     fn of_lines(
         py: Python<'_>,
-        patterns: Vec<String>,
+        patterns: Arg<Vec<String>>,
         data: &[u8],
         first_line: usize,
-        facts: (u64, Out, RareOut),
+        facts: Arg<(u64, Out, RareOut)>,
     ) -> PyResult<Self> {
-        let splitter = Splitter::new(&patterns).map_err(|error| errors::to_py(py, error))?;
-        call(py, WATCHED, |_| CoreCounts::kept(splitter, tsv::parse(data, first_line)?, facts_of(facts, false)))
+        let splitter = Splitter::new(&patterns.0).map_err(|error| errors::to_py(py, error))?;
+        call(py, WATCHED, |_| CoreCounts::kept(splitter, tsv::parse(data, first_line)?, facts_of(facts.0, false)))
             .map(Self)
     }
 
     /// All of them together.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
-    fn sum(py: Python<'_>, parts: Vec<Bound<'_, Self>>, comparable: bool) -> PyResult<Self> {
-        let parts: Vec<&CoreCounts> = parts.iter().map(|part| part.get().core()).collect();
+    fn sum(py: Python<'_>, parts: Arg<Vec<Bound<'_, Self>>>, comparable: bool) -> PyResult<Self> {
+        let parts: Vec<&CoreCounts> = parts.0.iter().map(|part| part.get().core()).collect();
         call(py, WATCHED, |_| CoreCounts::sum(&parts, comparable)).map(Self)
     }
 
@@ -245,17 +257,17 @@ impl PieceCounts {
         call(py, WATCHED, |_| self.0.filtered(min_count)).map(Self)
     }
 
-    fn characters(&self, py: Python<'_>) -> Vec<(char, u64)> {
-        py.detach(|| characters(&self.0))
+    fn characters(&self, py: Python<'_>) -> PyResult<Vec<(char, u64)>> {
+        Ok(py.detach(|| characters(&self.0)))
     }
 
     #[allow(clippy::needless_pass_by_value)]
-    fn within(&self, py: Python<'_>, alphabet: Vec<char>) -> PyResult<Self> {
-        call(py, WATCHED, |_| within(&self.0, &alphabet)).map(Self)
+    fn within(&self, py: Python<'_>, alphabet: Arg<Vec<char>>) -> PyResult<Self> {
+        call(py, WATCHED, |_| within(&self.0, &alphabet.0)).map(Self)
     }
 
     /// The columns in the order of the pieces' bytes.
-    fn columns<'py>(&self, py: Python<'py>) -> Columns<'py> {
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Columns<'py>> {
         let arena = self.0.arena();
         let sorted = py.detach(|| {
             let mut sorted = Arena::default();
@@ -270,59 +282,59 @@ impl PieceCounts {
         };
         let ends = PyArray1::from_slice(py, &sorted.ends);
         let columns = [ends, column(|tally| tally.count), column(|tally| tally.first.0), column(|tally| tally.first.1)];
-        (PyBytes::new(py, &sorted.bytes), columns)
+        Ok((PyBytes::new(py, &sorted.bytes), columns))
     }
 
     /// The lines in the order of the pieces' bytes.
-    fn lines<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+    fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let lines = py.detach(|| tsv::dump(self.0.arena(), &self.0.arena().by_bytes()));
-        PyBytes::new(py, &lines)
+        Ok(PyBytes::new(py, &lines))
     }
 
-    fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
-        self.0.in_order().into_iter().map(|(piece, tally)| (PyBytes::new(py, piece), tally.count)).collect()
-    }
-
-    #[getter]
-    fn documents(&self) -> u64 {
-        self.0.documents()
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyBytes>, u64)>> {
+        Ok(self.0.in_order().into_iter().map(|(piece, tally)| (PyBytes::new(py, piece), tally.count)).collect())
     }
 
     #[getter]
-    fn bytes(&self) -> u64 {
-        self.0.bytes()
+    fn documents(&self) -> PyResult<u64> {
+        Ok(self.0.documents())
     }
 
     #[getter]
-    fn unique(&self) -> usize {
-        self.0.unique()
+    fn bytes(&self) -> PyResult<u64> {
+        Ok(self.0.bytes())
     }
 
     #[getter]
-    fn positions(&self) -> bool {
-        self.0.positions()
+    fn unique(&self) -> PyResult<usize> {
+        Ok(self.0.unique())
     }
 
     #[getter]
-    fn long(&self) -> Out {
-        (self.0.long().pieces, self.0.long().bytes)
+    fn positions(&self) -> PyResult<bool> {
+        Ok(self.0.positions())
     }
 
     #[getter]
-    fn rare(&self) -> RareOut {
+    fn long(&self) -> PyResult<Out> {
+        Ok((self.0.long().pieces, self.0.long().bytes))
+    }
+
+    #[getter]
+    fn rare(&self) -> PyResult<RareOut> {
         let Rare { out, pair } = self.0.rare();
-        (out.pieces, out.bytes, pair)
+        Ok((out.pieces, out.bytes, pair))
     }
 
     #[getter]
-    fn runs(&self) -> u64 {
-        self.0.runs()
+    fn runs(&self) -> PyResult<u64> {
+        Ok(self.0.runs())
     }
 
     #[getter]
-    fn digest(&self, py: Python<'_>) -> String {
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        format!("{:032x}", py.detach(|| self.0.digest_on(threads)))
+        Ok(format!("{:032x}", py.detach(|| self.0.digest_on(threads))))
     }
 }
 

@@ -19,13 +19,15 @@ use toksmith_core::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::{Splitter, Text as CoreText, slow};
 use toksmith_core::spread::{self, PART, Rules};
 use toksmith_core::staged::Stages as CoreStages;
+use toksmith_guard::guarded;
 
 use crate::batch::{Load, Objects, Parts};
-use crate::call::call;
+use crate::call::{call, weight};
 use crate::chars::Chars;
+use crate::guard::Arg;
 use crate::ids::Origin;
 use crate::stages::Stages;
-use crate::text::{Errors, Text, as_texts, look_up, texts};
+use crate::text::{Errors, Text, as_texts, items, look_up, texts, wrong};
 use crate::vocab::Vocab;
 use crate::{errors, ids, objects};
 
@@ -53,6 +55,7 @@ thread_local! {
 type Course<'a> = (&'a Allow, &'a Stop);
 type Ragged<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 
+#[guarded]
 #[pymethods]
 impl Engine {
     #[new]
@@ -61,11 +64,13 @@ impl Engine {
     fn new(
         py: Python<'_>,
         vocab: &Bound<'_, Vocab>,
-        patterns: Vec<String>,
-        added: Vec<(String, u32, bool)>,
-        chars: Option<Chars<'_>>,
-        stages: Option<Stages>,
+        patterns: Arg<Vec<String>>,
+        added: Arg<Vec<(String, u32, bool)>>,
+        chars: Option<Arg<Chars<'_>>>,
+        stages: Option<Arg<Stages>>,
     ) -> PyResult<Self> {
+        let (Arg(patterns), Arg(added)) = (patterns, added);
+        let (chars, stages) = (chars.map(|chars| chars.0), stages.map(|stages| stages.0));
         let vocab = Arc::clone(&vocab.get().0);
         let added = added.into_iter().map(|(content, id, special)| {
             let flags = stages.as_ref().map(|stages| stages.flags_of(&content)).unwrap_or_default();
@@ -96,7 +101,7 @@ impl Engine {
         &self,
         text: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &Bound<'py, PyString>,
+        errors: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let ids = self.encode_one(text, special, errors, (threads, ROOM.take()))?;
@@ -111,7 +116,7 @@ impl Engine {
         &self,
         text: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &Bound<'py, PyString>,
+        errors: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Ok(fitting(self.encode_one(text, special, errors, (threads, Vec::new()))?).into_pyarray(text.py()))
@@ -121,7 +126,7 @@ impl Engine {
         &self,
         batch: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &Bound<'py, PyString>,
+        errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         let mut lists = Objects::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any));
@@ -133,7 +138,7 @@ impl Engine {
         &self,
         batch: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &Bound<'py, PyString>,
+        errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
         let mut all = Vec::new();
@@ -152,12 +157,7 @@ impl Engine {
         Ok((fitting(all).into_pyarray(batch.py()), ends.into_pyarray(batch.py())))
     }
 
-    fn count(
-        &self,
-        text: &Bound<'_, PyAny>,
-        special: &Bound<'_, PyAny>,
-        errors: &Bound<'_, PyString>,
-    ) -> PyResult<u64> {
+    fn count(&self, text: &Bound<'_, PyAny>, special: &Bound<'_, PyAny>, errors: &Bound<'_, PyAny>) -> PyResult<u64> {
         let py = text.py();
         let allow = self.allow(special)?;
         let text = Text::new(text, Errors::from_name(errors)?, None)?;
@@ -165,7 +165,7 @@ impl Engine {
         let size = core_text.as_bytes().len();
         let threads = threads_for(py, size, None)?;
         let (encoder, cuts) = self.for_long_texts();
-        let counted = call(py, size, |stop| {
+        let counted = call(py, weight(size, self.encoder.searches()), |stop| {
             if threads > 1 && cuts.is_some() {
                 return spread::count(&Rules { encoder, cuts, allow: &allow, part: PART }, core_text, threads, stop);
             }
@@ -178,7 +178,7 @@ impl Engine {
         &self,
         batch: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &Bound<'py, PyString>,
+        errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut counts: Vec<u64> = Vec::new();
@@ -198,16 +198,31 @@ impl Engine {
     fn split<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let py = text.py();
         let text = Text::new(text, Errors::Replace, None)?;
-        let text = text.as_text()?;
-        let pieces = call(py, text.as_bytes().len(), |_| self.encoder.pieces(text))?;
+        let core_text = text.as_text()?;
+        let size = weight(core_text.as_bytes().len(), self.encoder.searches());
+        let pieces = call(py, size, |stop| self.encoder.pieces(core_text, stop))
+            .map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))?;
         Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
     }
 
-    fn token<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
-        self.decoder.token(id).map(|token| PyBytes::new(py, token))
+    /// Bytes of tables, of tables made since, and of sessions that wait, after how many these are.
+    fn memory(&self) -> PyResult<(usize, usize, usize, usize)> {
+        let (tables, since) = self.encoder.table_bytes();
+        let (sessions, bytes) = self.encoder.sessions();
+        Ok((tables + self.decoder.bytes(), since, sessions, bytes))
     }
 
-    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
+    fn release(&self) -> PyResult<()> {
+        self.encoder.release();
+        drop(ROOM.take());
+        Ok(())
+    }
+
+    fn token<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        Ok(self.decoder.token(id).map(|token| PyBytes::new(py, token)))
+    }
+
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         self.text(ids.py(), &self.decode_one(ids)?, &name(errors)?)
     }
 
@@ -219,9 +234,9 @@ impl Engine {
     fn decode_more<'py>(&self, ids: &Bound<'py, PyAny>, fresh: bool) -> PyResult<(Bound<'py, PyBytes>, bool)> {
         let mut numbers = Vec::new();
         ids::extend(&mut numbers, ids, self.origin(None))?;
-        let (bytes, fresh) = call(ids.py(), numbers.len() * 4, |_| {
+        let (bytes, fresh) = call(ids.py(), weight(numbers.len() * 4, self.decoder.searches()), |stop| {
             let (mut bytes, mut fresh) = (Vec::new(), fresh);
-            self.decoder.decode_more(&numbers, &mut fresh, &mut bytes)?;
+            self.decoder.decode_more(&numbers, &mut fresh, stop, &mut bytes)?;
             Ok((bytes, fresh))
         })?;
         Ok((PyBytes::new(ids.py(), &bytes), fresh))
@@ -230,25 +245,27 @@ impl Engine {
     fn decode_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
-        errors: &str,
+        errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, errors) = (batch.py(), name(errors)?);
         let mut sequences = Parts::with_room(0, 0);
-        for (index, ids) in batch.try_iter()?.enumerate() {
+        for (index, ids) in items(batch, "batch", "a list of ids")?.enumerate() {
             ids::extend(&mut sequences.all, &ids?, self.origin(Some(index)))?;
             sequences.end();
             look_up(py, index)?;
         }
         let each: Vec<&[u32]> = sequences.iter().collect();
-        let load = Load::new(each.iter().map(|ids| ids.len() * 4), threads);
+        let load = Load::new(each.iter().map(|ids| ids.len() * 4), threads, self.decoder.searches());
         let mut texts = Objects::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any));
         let work = |jobs: &mut Jobs<'_, Parts<u8>>, stop: &Stop| {
             jobs.each(|job| {
                 let mut parts = Parts::with_room(load.texts(job).len(), load.size(job) * 2);
                 for place in load.texts(job) {
                     stop.check()?;
-                    self.decoder.decode(each[place], &mut parts.all).map_err(|error| error.in_batch(place))?;
+                    self.decoder
+                        .decode_long(each[place], stop, &mut parts.all)
+                        .map_err(|error| error.in_batch(place))?;
                     parts.end();
                 }
                 Ok(parts)
@@ -275,7 +292,7 @@ impl Engine {
         &self,
         text: &Bound<'_, PyAny>,
         special: &Bound<'_, PyAny>,
-        errors: &Bound<'_, PyString>,
+        errors: &Bound<'_, PyAny>,
         (threads, mut ids): (Option<usize>, Vec<u32>),
     ) -> PyResult<Vec<u32>> {
         let py = text.py();
@@ -284,7 +301,7 @@ impl Engine {
         let core_text = text.as_text()?;
         let size = core_text.as_bytes().len();
         let threads = threads_for(py, size, threads)?;
-        let result = call(py, size, |stop| {
+        let result = call(py, weight(size, self.encoder.searches()), |stop| {
             if threads > 1 && self.cuts.is_some() {
                 let (encoder, cuts) = self.for_long_texts();
                 let rules = Rules { encoder, cuts, allow: &allow, part: PART };
@@ -303,7 +320,7 @@ impl Engine {
         &self,
         batch: &Bound<'_, PyAny>,
         special: &Bound<'_, PyAny>,
-        errors: &Bound<'_, PyString>,
+        errors: &Bound<'_, PyAny>,
         threads: usize,
         sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
@@ -321,7 +338,7 @@ impl Engine {
     fn each_text<T: Send>(
         &self,
         batch: &Bound<'_, PyAny>,
-        (special, errors, threads): (&Bound<'_, PyAny>, &Bound<'_, PyString>, usize),
+        (special, errors, threads): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, usize),
         (new, work): (
             impl Fn(&Load, usize) -> T + Sync,
             impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
@@ -332,7 +349,7 @@ impl Engine {
         let allow = self.allow(special)?;
         let texts = texts(batch, Errors::from_name(errors)?)?;
         let each = as_texts(&texts)?;
-        let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads);
+        let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads, self.encoder.searches());
         let run = |jobs: &mut Jobs<'_, T>, stop: &Stop| {
             self.encoder.with_session(|session| {
                 jobs.each(|job| {
@@ -356,7 +373,7 @@ impl Engine {
     fn decode_one(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let mut numbers = Vec::new();
         ids::extend(&mut numbers, ids, self.origin(None))?;
-        call(ids.py(), numbers.len() * 4, |stop| {
+        call(ids.py(), weight(numbers.len() * 4, self.decoder.searches()), |stop| {
             let mut bytes = Vec::new();
             self.decoder.decode_long(&numbers, stop, &mut bytes)?;
             Ok(bytes)
@@ -382,20 +399,23 @@ impl Engine {
             return Ok(Allow::Raise);
         }
         if let Ok(name) = special.cast::<PyString>() {
-            return match name.to_str()? {
-                "raise" => Ok(Allow::Raise),
-                "allow" => Ok(Allow::All),
-                "text" => Ok(Allow::Text),
-                other => {
+            return match name.to_str() {
+                Ok("raise") => Ok(Allow::Raise),
+                Ok("allow") => Ok(Allow::All),
+                Ok("text") => Ok(Allow::Text),
+                _ => {
                     let allowed = "'raise', 'allow', 'text' or a collection of special tokens";
-                    Err(errors::new(py, "InvalidOption", ("special", other, allowed))?)
+                    Err(errors::new(py, "InvalidOption", ("special", name, allowed))?)
                 }
             };
         }
         let mut places = Vec::new();
-        for content in special.try_iter()? {
-            let content = content?.extract::<String>()?;
-            let Some(place) = self.encoder.added().place(&content) else {
+        for content in items(special, "special", "a str or a collection of str")? {
+            let content = content?;
+            let Ok(text) = content.cast::<PyString>() else {
+                return Err(wrong(&content, "special", "a collection of str"));
+            };
+            let Some(place) = text.to_str().ok().and_then(|text| self.encoder.added().place(text)) else {
                 return Err(errors::new(py, "UnknownName", ("special token", content, ()))?);
             };
             places.push(place);
@@ -415,12 +435,21 @@ fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<
 }
 
 /// The name of an error handler.
-fn name(errors: &str) -> PyResult<Cow<'static, CStr>> {
-    Ok(match errors {
-        "replace" => Cow::Borrowed(c"replace"),
-        "strict" => Cow::Borrowed(c"strict"),
-        other => Cow::Owned(CString::new(other)?),
-    })
+fn name(errors: &Bound<'_, PyAny>) -> PyResult<Cow<'static, CStr>> {
+    let Ok(errors) = errors.cast::<PyString>() else {
+        return Err(wrong(errors, "errors", "str"));
+    };
+    match errors.to_str() {
+        Ok("replace") => Ok(Cow::Borrowed(c"replace")),
+        Ok("strict") => Ok(Cow::Borrowed(c"strict")),
+        Ok(other) if other.contains('\0') => {
+            Err(errors::new(errors.py(), "InvalidOption", ("errors", errors, "a name without a nul byte"))?)
+        }
+        Ok(other) if errors.py().import("codecs")?.call_method1("lookup_error", (errors,)).is_ok() => {
+            Ok(Cow::Owned(CString::new(other)?))
+        }
+        _ => Err(errors::new(errors.py(), "UnknownName", ("error handler", errors, ("replace", "strict")))?),
+    }
 }
 
 /// Ids in memory that is not much larger than they need.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use toksmith_core::Error;
+use toksmith_core::{Error, fault};
 
 /// The exception for an error of the core.
 pub fn to_py(py: Python<'_>, error: Error) -> PyErr {
@@ -10,18 +10,23 @@ pub fn to_py(py: Python<'_>, error: Error) -> PyErr {
 }
 
 fn raise(py: Python<'_>, error: Error, index: Option<usize>) -> PyResult<PyErr> {
+    fault::point();
     match error {
         Error::Model { invariant, id } => new(py, "ModelError", (invariant, id)),
         Error::Format { place, problem } => new(py, "FormatError", ("", place, problem)),
         Error::Option { argument, value, allowed } => new(py, "InvalidOption", (argument, value, allowed)),
-        Error::Pattern { pattern, problem } => new(py, "PatternError", (pattern, problem)),
+        Error::Pattern { pattern, problem, offset } => new(py, "PatternError", (pattern, problem, offset, index)),
+        Error::TooLong { step, limit } => new(py, "TextTooLong", (step, limit, index)),
         Error::SpecialTokenInText { token, offset } => new(py, "SpecialTokenInText", (token, offset, index)),
         Error::UnknownId { id, position, vocab_size } => new(py, "UnknownId", (id, position, vocab_size, index)),
         Error::NotInVocabulary { content, offset } => match std::str::from_utf8(&content) {
-            Ok(content) => new(py, "NotInVocabulary", (content, offset)),
-            Err(_) => new(py, "NotInVocabulary", (PyBytes::new(py, &content), offset)),
+            Ok(content) => new(py, "NotInVocabulary", (content, offset, index)),
+            Err(_) => new(py, "NotInVocabulary", (PyBytes::new(py, &content), offset, index)),
         },
-        Error::Corpus { path, problem } => new(py, "CorpusError", (path, None::<usize>, problem)),
+        Error::Corpus { path, problem } => {
+            let path = Some(path).filter(|path| !path.is_empty());
+            new(py, "CorpusError", (path, None::<usize>, problem))
+        }
         Error::InBatch { index, error } => raise(py, *error, Some(index)),
         Error::Interrupted => Ok(pyo3::exceptions::PyKeyboardInterrupt::new_err(())),
     }
@@ -39,16 +44,16 @@ pub fn new<'py>(
 
 /// The exception with its offset in the unit of the caller's text: `convert` gets bytes and the text's place.
 pub fn with_offset(py: Python<'_>, problem: &PyErr, convert: impl FnOnce(usize, Option<usize>) -> usize) -> PyErr {
-    let class = py.import("toksmith._errors").and_then(|errors| errors.getattr("SpecialTokenInText"));
-    let converted = class.and_then(|class| {
+    let converted = || {
+        fault::point();
         let value = problem.value(py);
-        if value.is_instance(&class)? {
-            let token: String = value.getattr("token")?.extract()?;
-            let index: Option<usize> = value.getattr("index")?.extract()?;
-            let offset = convert(value.getattr("offset")?.extract()?, index);
-            return new(py, "SpecialTokenInText", (token, offset, index));
+        let classes = py.import("toksmith._errors")?.getattr("OF_A_PLACE")?;
+        if !value.is_instance(&classes)? {
+            return Ok(problem.clone_ref(py));
         }
-        Ok(problem.clone_ref(py))
-    });
-    converted.unwrap_or_else(|other| other)
+        let index: Option<usize> = value.getattr("index")?.extract()?;
+        let Some(offset) = value.getattr("offset")?.extract()? else { return Ok(problem.clone_ref(py)) };
+        Ok(PyErr::from_value(value.call_method1("at", (convert(offset, index), index))?))
+    };
+    converted().unwrap_or_else(|other| other)
 }

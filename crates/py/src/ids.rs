@@ -4,7 +4,9 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
+use toksmith_core::fault;
 
+use crate::text::{items, room};
 use crate::{errors, objects};
 
 /// Where ids come from, for the errors.
@@ -18,8 +20,16 @@ pub struct Origin {
     pub slow: bool,
 }
 
+impl Origin {
+    /// The argument, and the place in a batch.
+    fn named(&self) -> String {
+        self.index.map_or_else(|| String::from("ids"), |index| format!("batch: sequence {index}"))
+    }
+}
+
 /// Appends the ids of a list, array or iterable of integers.
 pub fn extend(out: &mut Vec<u32>, ids: &Bound<'_, PyAny>, origin: Origin) -> PyResult<()> {
+    fault::point();
     let before = out.len();
     if !origin.slow {
         if let Ok(list) = ids.cast_exact::<PyList>() {
@@ -62,16 +72,18 @@ fn extend_from<T: Element + Copy + TryInto<u32>>(out: &mut Vec<u32>, ids: &Bound
 /// The twin of [`extend`] that asks the interpreter for every id, and says which one is none.
 fn extend_slowly(out: &mut Vec<u32>, ids: &Bound<'_, PyAny>, origin: Origin) -> PyResult<()> {
     if ids.is_instance_of::<PyString>() || ids.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err("expected ids (integers), not a text"));
+        return Err(PyTypeError::new_err(format!("{}: expected ids (integers), not a text", origin.named())));
     }
-    out.reserve(ids.len().unwrap_or(0));
-    for (position, id) in ids.try_iter()?.enumerate() {
+    out.reserve(room(ids));
+    for (position, id) in items(ids, &origin.named(), "ids (integers)")?.enumerate() {
         let id = id?;
         match id.extract::<u32>() {
             Ok(id) => out.push(id),
             Err(problem) if problem.is_instance_of::<PyTypeError>(ids.py()) => {
                 let kind = id.get_type().qualname()?;
-                return Err(PyTypeError::new_err(format!("position {position}: expected an integer id, not {kind}")));
+                let named = origin.named();
+                let problem = format!("{named}: position {position}: expected an integer id, not {kind}");
+                return Err(PyTypeError::new_err(problem));
             }
             Err(_) => {
                 let Origin { vocab_size, index, .. } = origin;

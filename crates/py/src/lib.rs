@@ -8,6 +8,7 @@ mod chars;
 mod counting;
 mod engine;
 mod errors;
+mod guard;
 mod ids;
 mod objects;
 mod offsets;
@@ -21,9 +22,17 @@ mod training;
 mod unigram;
 mod vocab;
 
+/// What the interpreter aligns objects to.
+const ALIGNED: usize = 16;
+const _: () = assert!(align_of::<vocab::Vocab>() <= ALIGNED && align_of::<engine::Engine>() <= ALIGNED);
+const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<tally::Tally>() <= ALIGNED);
+const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::PieceCounts>() <= ALIGNED);
+const _: () = assert!(align_of::<training::Merges>() <= ALIGNED);
+
 /// The compiled core of toksmith.
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    guard::keep_quiet();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("unicode_version", toksmith_core::pattern::UNICODE_VERSION)?;
     module.add_class::<vocab::Vocab>()?;
@@ -31,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::TextStream>()?;
     module.add_class::<counting::Counter>()?;
     module.add_class::<counting::PieceCounts>()?;
+    module.add_function(wrap_pyfunction!(counting::row_text, module)?)?;
     module.add_class::<training::Merges>()?;
     module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_ragged_with_offsets, module)?)?;
@@ -43,5 +53,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sampling::best_ways, module)?)?;
     module.add_function(wrap_pyfunction!(tally::always_cut, module)?)?;
     module.add_function(wrap_pyfunction!(tally::token_facts, module)?)?;
+    #[cfg(feature = "fault")]
+    module.add_function(wrap_pyfunction!(fail_at, module)?)?;
     tables::register(module)
+}
+
+/// Lets the `number`th place from now on fail.
+#[cfg(feature = "fault")]
+#[pyfunction]
+fn fail_at(number: usize) {
+    toksmith_core::fault::fail_at(number);
 }

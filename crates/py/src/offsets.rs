@@ -2,13 +2,13 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 use toksmith_core::offsets::{Count, Spans};
 use toksmith_core::ordered::Jobs;
 use toksmith_core::parallel::Stop;
+use toksmith_guard::guarded;
 
 use crate::batch::Load;
-use crate::call::call;
+use crate::call::{call, weight};
 use crate::engine::Engine;
 use crate::errors;
 use crate::text::{Errors, Text, as_texts, texts};
@@ -39,12 +39,13 @@ impl Part {
     }
 }
 
+#[guarded]
 #[pyfunction]
 pub fn encode_with_offsets<'py>(
     engine: &Bound<'py, Engine>,
     text: &Bound<'py, PyAny>,
     special: &Bound<'py, PyAny>,
-    errors: &Bound<'py, PyString>,
+    errors: &Bound<'py, PyAny>,
     characters: bool,
 ) -> PyResult<Ranges<'py>> {
     let (py, engine) = (text.py(), engine.get());
@@ -52,7 +53,7 @@ pub fn encode_with_offsets<'py>(
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let core_text = text.as_text()?;
     let (encoder, _) = engine.for_long_texts();
-    let made = call(py, core_text.as_bytes().len(), |stop| {
+    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
         let Part { mut ids, mut spans, counts } = Part::new(count(characters));
         encoder.with_session(|session| {
             encoder.encode_with_offsets(core_text, &allow, stop, session, (&mut ids, &mut spans))
@@ -66,12 +67,13 @@ pub fn encode_with_offsets<'py>(
     Ok(part.into_arrays(py))
 }
 
+#[guarded]
 #[pyfunction]
 pub fn encode_ragged_with_offsets<'py>(
     engine: &Bound<'py, Engine>,
     batch: &Bound<'py, PyAny>,
     special: &Bound<'py, PyAny>,
-    errors: &Bound<'py, PyString>,
+    errors: &Bound<'py, PyAny>,
     threads: usize,
     characters: bool,
 ) -> PyResult<(Ranges<'py>, Bound<'py, PyArray1<u64>>)> {
@@ -79,8 +81,8 @@ pub fn encode_ragged_with_offsets<'py>(
     let allow = engine.allow(special)?;
     let texts = texts(batch, Errors::from_name(errors)?)?;
     let each = as_texts(&texts)?;
-    let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads);
     let (encoder, _) = engine.for_long_texts();
+    let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads, encoder.searches());
     let work = |jobs: &mut Jobs<'_, Part>, stop: &Stop| {
         encoder.with_session(|session| {
             jobs.each(|job| {

@@ -1,12 +1,13 @@
 //! Encodings that are drawn, and the best ones.
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 use toksmith_core::sampled::Sampling;
+use toksmith_guard::guarded;
 
-use crate::call::call;
+use crate::call::{call, weight};
 use crate::engine::Engine;
 use crate::errors;
+use crate::guard::Arg;
 use crate::text::{Errors, Text};
 
 /// The options of drawing, by name.
@@ -19,22 +20,23 @@ pub struct Drawn {
 }
 
 /// The ids of an encoding of a text that is drawn.
+#[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub fn sample<'py>(
     engine: &Bound<'py, Engine>,
     text: &Bound<'py, PyAny>,
     special: &Bound<'py, PyAny>,
-    errors: &Bound<'py, PyString>,
-    drawn: Drawn,
+    errors: &Bound<'py, PyAny>,
+    drawn: Arg<Drawn>,
 ) -> PyResult<Vec<u32>> {
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let core_text = text.as_text()?;
     let (encoder, _) = engine.for_long_texts();
-    let Drawn { seed, dropout, alpha } = drawn;
-    let made = call(py, core_text.as_bytes().len(), |stop| {
+    let Drawn { seed, dropout, alpha } = drawn.0;
+    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
         let mut ids = Vec::new();
         encoder.sample(core_text, &allow, &Sampling { seed, dropout, alpha }, stop, &mut ids)?;
         Ok(ids)
@@ -43,17 +45,20 @@ pub fn sample<'py>(
 }
 
 /// The best encodings of a text without added tokens, with their scores.
+#[guarded]
 #[pyfunction]
 pub fn best_ways<'py>(
     engine: &Bound<'py, Engine>,
     text: &Bound<'py, PyAny>,
-    errors: &Bound<'py, PyString>,
+    errors: &Bound<'py, PyAny>,
     most: usize,
 ) -> PyResult<Vec<(Vec<u32>, f64)>> {
     let (py, engine) = (text.py(), engine.get());
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let core_text = text.as_text()?;
     let (encoder, _) = engine.for_long_texts();
-    let made = call(py, core_text.as_bytes().len(), |stop| encoder.best_ways(core_text, most, stop));
+    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
+        encoder.best_ways(core_text, most, stop)
+    });
     made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
 }

@@ -10,6 +10,7 @@ use toksmith_core::settled::Settled;
 use toksmith_core::special::Allow;
 use toksmith_core::spread::{PART, Rules};
 use toksmith_core::stream::Stream;
+use toksmith_guard::guarded;
 
 use crate::call::call;
 use crate::engine::Engine;
@@ -20,9 +21,11 @@ use crate::errors;
 pub struct TextStream {
     engine: Py<Engine>,
     allow: Allow,
-    stream: Mutex<Stream>,
+    /// In a place of its own: a search holds registers of 32 bytes, and the interpreter aligns objects to 16.
+    stream: Box<Mutex<Stream>>,
 }
 
+#[guarded]
 #[pymethods]
 impl TextStream {
     #[new]
@@ -39,16 +42,17 @@ impl TextStream {
             Some(path) => py.detach(|| Stream::open(&path, separator)).map_err(|problem| errors::to_py(py, problem))?,
             None => Stream::new(separator),
         };
-        Ok(Self { engine: engine.unbind(), allow, stream: Mutex::new(stream) })
+        Ok(Self { engine: engine.unbind(), allow, stream: Box::new(Mutex::new(stream)) })
     }
 
-    fn feed(&self, py: Python<'_>, text: &[u8], last: bool) {
-        py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).feed(text, last));
+    fn feed(&self, py: Python<'_>, text: &[u8], last: bool) -> PyResult<()> {
+        let fed = py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).feed(text, last));
+        fed.map_err(|problem| errors::to_py(py, problem))
     }
 
     #[getter]
-    fn finished(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).finished())
+    fn finished(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).finished()))
     }
 
     #[allow(clippy::type_complexity)]
@@ -75,6 +79,7 @@ impl TextStream {
 
 /// A cut behind `start` that changes no id: the first in a text of which all is known, or the last that holds whatever
 /// follows.
+#[guarded]
 #[pyfunction]
 pub fn find_cut(engine: &Bound<'_, Engine>, text: &[u8], start: usize, last: bool) -> PyResult<Option<usize>> {
     let (encoder, cuts) = engine.get().for_long_texts();

@@ -4,6 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, P
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::table::{self, Tokens};
+use toksmith_guard::guarded;
 
 use crate::call::call;
 use crate::errors;
@@ -20,6 +21,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dump_number_lines, module)?)
 }
 
+#[guarded]
 #[pyfunction]
 fn parse_tiktoken<'py>(
     py: Python<'py>,
@@ -30,11 +32,13 @@ fn parse_tiktoken<'py>(
     Ok(buffers(py, tokens))
 }
 
+#[guarded]
 #[pyfunction]
 fn refuse_repeats(py: Python<'_>, data: &[u8], path: &str) -> PyResult<()> {
     parse(py, data, path, table::refuse_repeats)
 }
 
+#[guarded]
 #[pyfunction]
 fn parse_token_lines<'py>(
     py: Python<'py>,
@@ -48,6 +52,7 @@ fn parse_token_lines<'py>(
     Ok((blob, ends, ids, next))
 }
 
+#[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 fn dump_token_lines<'py>(
@@ -61,6 +66,7 @@ fn dump_token_lines<'py>(
     Ok(PyBytes::new(py, &lines))
 }
 
+#[guarded]
 #[pyfunction]
 fn parse_number_lines<'py>(
     py: Python<'py>,
@@ -74,6 +80,7 @@ fn parse_number_lines<'py>(
     Ok((numbers.into_pyarray(py).reshape([count, columns])?, next))
 }
 
+#[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 fn dump_number_lines<'py>(py: Python<'py>, table: PyReadonlyArray2<'py, u64>) -> PyResult<Bound<'py, PyBytes>> {

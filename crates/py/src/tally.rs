@@ -5,18 +5,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 use toksmith_core::facts::facts;
 use toksmith_core::ordered::Jobs;
 use toksmith_core::parallel::Stop;
 use toksmith_core::split::Text as CoreText;
 use toksmith_core::spread::PART;
 use toksmith_core::sums::{Counts, Tally as CoreTally, parts};
+use toksmith_guard::guarded;
 
 use crate::batch::Load;
 use crate::call::call;
 use crate::engine::Engine;
 use crate::errors;
+use crate::guard::Arg;
 use crate::text::{Errors, as_texts, texts};
 
 /// The counts of all texts that were added so far.
@@ -26,13 +28,14 @@ pub struct Tally {
     sum: Mutex<Counts>,
 }
 
+#[guarded]
 #[pymethods]
 impl Tally {
     #[new]
     #[allow(clippy::needless_pass_by_value)]
-    fn new(engine: Bound<'_, Engine>) -> Self {
-        let sum = Mutex::new(Counts::new(engine.get().decoder().size()));
-        Self { engine: engine.unbind(), sum }
+    fn new(engine: Bound<'_, Engine>) -> PyResult<Self> {
+        let sum = Mutex::new(Counts::new(engine.get().decoder().tokens().count()));
+        Ok(Self { engine: engine.unbind(), sum })
     }
 
     /// Encodes each text and counts what it became; after an error, the sum may hold a part of the batch.
@@ -40,7 +43,7 @@ impl Tally {
         &self,
         batch: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
-        errors: &Bound<'py, PyString>,
+        errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<()> {
         let (py, engine) = (batch.py(), self.engine.get());
@@ -53,7 +56,7 @@ impl Tally {
             parts(text.as_bytes(), cuts, encoder.added(), PART).into_iter().map(move |(start, end)| (place, start, end))
         };
         let pieces: Vec<_> = each.iter().enumerate().flat_map(cut).collect();
-        let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads);
+        let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, ()>, stop: &Stop| {
             let (mut tally, mut ids) = (CoreTally::new(engine.decoder(), encoder.spelling()), Vec::new());
             encoder.with_session(|session| {
@@ -88,7 +91,7 @@ impl Tally {
         let rows = counts.indents.len();
         all.set_item("indents", counts.indents.into_flattened().into_pyarray(py).reshape([rows, 2])?)?;
         all.set_item("numbers", counts.numbers.into_pyarray(py))?;
-        all.set_item("ids", counts.ids.into_pyarray(py))?;
+        all.set_item("emitted", counts.ids.into_pyarray(py))?;
         Ok(all)
     }
 }
@@ -101,21 +104,22 @@ impl Tally {
 
 /// For each token whether the split pattern cuts every text inside it, by the rule of `toksmith_core::cuts`; all false
 /// where that rule does not hold.
+#[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
-pub fn always_cut(engine: &Bound<'_, Engine>, tokens: Vec<PyBackedStr>) -> Vec<bool> {
+pub fn always_cut(engine: &Bound<'_, Engine>, tokens: Arg<Vec<PyBackedStr>>) -> PyResult<Vec<bool>> {
     let (_, cuts) = engine.get().for_long_texts();
-    tokens.iter().map(|token| cuts.is_some_and(|cuts| cuts.inside(token))).collect()
+    Ok(tokens.0.iter().map(|token| cuts.is_some_and(|cuts| cuts.inside(token))).collect())
 }
 
-type Facts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u8>>);
+type Facts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u8>>);
 
-/// By id: the length of each token in bytes, and its flags (see `toksmith_core::facts`).
+/// The ids of all tokens, ascending, the length of each in bytes, and its flags (see `toksmith_core::facts`).
+#[guarded]
 #[pyfunction]
 pub fn token_facts<'py>(engine: &Bound<'py, Engine>) -> PyResult<Facts<'py>> {
     let (py, engine) = (engine.py(), engine.get());
     let (encoder, _) = engine.for_long_texts();
-    let (lengths, flags) =
-        call(py, engine.decoder().size(), |_| Ok(facts(engine.decoder(), encoder.added().tokens())))?;
-    Ok((lengths.into_pyarray(py), flags.into_pyarray(py)))
+    let facts = call(py, encoder.vocab().len(), |_| Ok(facts(engine.decoder(), encoder.added().tokens())))?;
+    Ok((facts.ids.into_pyarray(py), facts.lengths.into_pyarray(py), facts.flags.into_pyarray(py)))
 }

@@ -3,11 +3,14 @@
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyIterator, PyList, PyString, PyTuple};
+use toksmith_core::fault;
 use toksmith_core::split::Text as CoreText;
 
 /// How many items of a batch are taken between two looks at the signals.
 const ITEMS_PER_LOOK: usize = 1 << 16;
+/// The most items that room is made for where their number is only said.
+const ROOM: usize = 1 << 12;
 
 /// What to do with lone surrogates.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,14 +30,17 @@ pub enum Text<'py> {
 }
 
 impl Errors {
-    pub fn from_name(name: &Bound<'_, PyString>) -> PyResult<Self> {
+    pub fn from_name(name: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = name.py();
         if name.is(intern!(py, "replace")) {
             return Ok(Self::Replace);
         }
-        match name.to_str()? {
-            "replace" => Ok(Self::Replace),
-            "strict" => Ok(Self::Strict),
+        let Ok(name) = name.cast::<PyString>() else {
+            return Err(wrong(name, "errors", "str"));
+        };
+        match name.to_str() {
+            Ok("replace") => Ok(Self::Replace),
+            Ok("strict") => Ok(Self::Strict),
             _ => Err(crate::errors::new(py, "InvalidOption", ("errors", name, "'replace' or 'strict'"))?),
         }
     }
@@ -42,6 +48,7 @@ impl Errors {
 
 impl<'py> Text<'py> {
     pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>) -> PyResult<Self> {
+        fault::point();
         if let Ok(text) = value.cast::<PyString>() {
             return match text.to_str() {
                 Ok(_) => Ok(Self::Str(text.clone())),
@@ -56,9 +63,9 @@ impl<'py> Text<'py> {
         if let Ok(bytes) = value.cast::<PyBytes>() {
             return Ok(Self::Bytes(bytes.clone()));
         }
-        let place = index.map_or_else(String::new, |index| format!("item {index}: "));
+        let place = index.map_or_else(|| String::from("text"), |index| format!("texts: item {index}"));
         let kind = value.get_type().qualname()?;
-        Err(PyTypeError::new_err(format!("{place}expected str or bytes, not {kind}")))
+        Err(PyTypeError::new_err(format!("{place}: expected str or bytes, not {kind}")))
     }
 
     pub fn as_text(&self) -> PyResult<CoreText<'_>> {
@@ -70,6 +77,7 @@ impl<'py> Text<'py> {
 
     /// Makes numbers of characters of the repaired text those of the caller's.
     pub fn number(&self, numbers: &mut [&mut [usize]]) -> PyResult<()> {
+        fault::point();
         let Self::Repaired(repaired, original) = self else { return Ok(()) };
         let places = places(repaired.to_str()?, original)?;
         for number in numbers.iter_mut().flat_map(|numbers| numbers.iter_mut()) {
@@ -78,15 +86,18 @@ impl<'py> Text<'py> {
         Ok(())
     }
 
-    /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`.
+    /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`. That of a character is
+    /// that of each of its bytes, and none lies behind the text.
     pub fn offset(&self, bytes: usize) -> usize {
-        let before = |text: &Bound<'py, PyString>| text.to_str().map_or(String::new(), |text| text[..bytes].to_owned());
+        let (Self::Str(text) | Self::Repaired(text, _)) = self else { return bytes };
+        let whole = text.to_str().unwrap_or_default();
+        let end = (0..=bytes.min(whole.len())).rev().find(|&end| whole.is_char_boundary(end));
+        let before = &whole[..end.unwrap_or(0)];
         match self {
-            Self::Bytes(_) => bytes,
-            Self::Str(text) => before(text).chars().count(),
-            Self::Repaired(repaired, original) => {
-                characters_of_units(original, before(repaired).encode_utf16().count()).unwrap_or(bytes)
+            Self::Repaired(_, original) => {
+                characters_of_units(original, before.encode_utf16().count()).unwrap_or(bytes)
             }
+            _ => before.chars().count(),
         }
     }
 }
@@ -134,13 +145,37 @@ pub fn look_up(py: Python<'_>, index: usize) -> PyResult<()> {
     if index % ITEMS_PER_LOOK == ITEMS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
 }
 
+/// How many items to make room for before they come. What a list of the caller's own class says of its length may be
+/// wrong.
+pub fn room(items: &Bound<'_, PyAny>) -> usize {
+    let known = items.is_exact_instance_of::<PyList>() || items.is_exact_instance_of::<PyTuple>();
+    let said = items.len().unwrap_or(0);
+    if known { said } else { said.min(ROOM) }
+}
+
+/// The items of an argument that is to be iterated over.
+pub fn items<'py>(value: &Bound<'py, PyAny>, name: &str, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
+    value.try_iter().map_err(|problem| {
+        // Any other error is the caller's own.
+        if problem.is_instance_of::<PyTypeError>(value.py()) { wrong(value, name, expected) } else { problem }
+    })
+}
+
+/// The error of an argument of a wrong type, by its name.
+pub fn wrong(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr {
+    match value.get_type().qualname() {
+        Ok(kind) => PyTypeError::new_err(format!("{name}: expected {expected}, not {kind}")),
+        Err(other) => other,
+    }
+}
+
 /// The texts of a batch. A `str` is one text and not a batch.
 pub fn texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<Text<'py>>> {
     if batch.is_instance_of::<PyString>() || batch.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err("expected a batch of texts (a list), not one text"));
+        return Err(PyTypeError::new_err("texts: expected a batch of texts (a list), not one text"));
     }
-    let mut texts = Vec::with_capacity(batch.len().unwrap_or(0));
-    for (index, item) in batch.try_iter()?.enumerate() {
+    let mut texts = Vec::with_capacity(room(batch));
+    for (index, item) in items(batch, "texts", "a list of texts")?.enumerate() {
         texts.push(Text::new(&item?, errors, Some(index))?);
         look_up(batch.py(), index)?;
     }

@@ -7,20 +7,23 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use toksmith_core::train::{Merge, NO_ID, Options, Stopped, Ties, Trained};
+use toksmith_guard::guarded;
 
 use crate::counting::PieceCounts;
 use crate::errors;
+use crate::guard::Arg;
 use crate::vocab::Vocab;
 
 /// What training learned, or the part of it that is new since the last report.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Merges(Trained);
 
+#[guarded]
 #[pymethods]
 impl Merges {
     #[getter]
-    fn symbols(&self) -> u64 {
-        self.0.symbols
+    fn symbols(&self) -> PyResult<u64> {
+        Ok(self.0.symbols)
     }
 
     #[getter]
@@ -30,28 +33,28 @@ impl Merges {
     }
 
     #[getter]
-    fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.0.counts)
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(PyArray1::from_slice(py, &self.0.counts))
     }
 
     #[getter]
-    fn leads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.0.leads)
+    fn leads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(PyArray1::from_slice(py, &self.0.leads))
     }
 
     #[getter]
-    fn left<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.0.left)
+    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(PyArray1::from_slice(py, &self.0.left))
     }
 
     #[getter]
-    fn stopped(&self) -> &'static str {
-        match self.0.stopped {
+    fn stopped(&self) -> PyResult<&'static str> {
+        Ok(match self.0.stopped {
             Stopped::Limit => "limit",
             Stopped::NoPairs => "no_pairs",
             Stopped::MinCount => "min_count",
             Stopped::Interrupted => "interrupted",
-        }
+        })
     }
 }
 
@@ -89,10 +92,16 @@ impl Wanted {
 }
 
 /// The merges of counted pieces. Ctrl-C ends training with the merges so far; `progress` gets those that are new.
+#[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
-pub fn train(py: Python<'_>, counts: &PieceCounts, options: Wanted, progress: Option<Py<PyAny>>) -> PyResult<Merges> {
-    let options = options.options()?;
+pub fn train(
+    py: Python<'_>,
+    counts: &PieceCounts,
+    options: Arg<Wanted>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Merges> {
+    let options = options.0.options()?;
     let mut problem = Ok(());
     let mut reported = 0;
     let trained = py.detach(|| {

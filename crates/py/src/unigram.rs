@@ -8,9 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::Error;
 use toksmith_core::unigram_train::{Options, train};
+use toksmith_guard::guarded;
 
 use crate::counting::PieceCounts;
 use crate::errors;
+use crate::guard::Arg;
 
 /// The options of the core's training, by name.
 #[derive(FromPyObject)]
@@ -27,18 +29,19 @@ pub struct Wanted {
 type Tokens<'py> = (Vec<Bound<'py, PyBytes>>, Bound<'py, PyArray1<f64>>);
 
 /// The tokens that cover counted words best, with their scores. `progress` gets the number of tokens that are left.
+#[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub fn train_unigram<'py>(
     py: Python<'py>,
     counts: &PieceCounts,
-    alphabet: Vec<String>,
-    options: Wanted,
+    alphabet: Arg<Vec<String>>,
+    options: Arg<Wanted>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Tokens<'py>> {
-    let Wanted { size, seeds, longest, shrink, rounds, threads } = options;
+    let Wanted { size, seeds, longest, shrink, rounds, threads } = options.0;
     let options = Options { size, seeds, longest, shrink, rounds, threads };
-    let alphabet: Vec<&str> = alphabet.iter().map(String::as_str).collect();
+    let alphabet: Vec<&str> = alphabet.0.iter().map(String::as_str).collect();
     let mut problem = Ok(());
     let trained = py.detach(|| {
         let mut report = |tokens: usize| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::char_merge::Missing;
@@ -13,17 +14,20 @@ use toksmith_core::pattern::PATTERNS;
 use toksmith_core::unigram::{Rules, Unigram};
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
 use toksmith_core::wordpiece::WordPiece;
+use toksmith_guard::guarded;
 
 use crate::call::call;
 use crate::errors;
+use crate::guard::Arg;
+use crate::text::wrong;
 
 /// What a kind that does not merge needs beside its tokens.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Covered<'py> {
-    unknown: Option<u32>,
+    unknown: Option<Bound<'py, PyAny>>,
     prefix: String,
-    longest: Option<usize>,
+    longest: Option<Bound<'py, PyAny>>,
     scores: Option<PyReadonlyArray1<'py, f64>>,
     single: bool,
     byte_fallback: bool,
@@ -33,9 +37,13 @@ impl Covered<'_> {
     /// The vocabulary with what it needs.
     fn put_on(&self, vocab: CoreVocab, kind: &str) -> PyResult<toksmith_core::Result<CoreVocab>> {
         let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
-        Ok(match (kind, self.unknown) {
+        let unknown = self.unknown.as_ref().map(|id| number(id, "unknown_id", "an id")).transpose()?;
+        Ok(match (kind, unknown) {
             ("wordpiece", unknown) => {
-                let pieces = WordPiece::new(&vocab, &self.prefix, self.longest, unknown);
+                let most = "a number of characters, at least 0 and below 2**64";
+                let longest =
+                    self.longest.as_ref().map(|most_chars| number(most_chars, "max_piece_chars", most)).transpose()?;
+                let pieces = WordPiece::new(&vocab, &self.prefix, longest, unknown);
                 Ok(vocab.with_cover(Cover::WordPiece(pieces)))
             }
             ("unigram", unknown) => {
@@ -61,10 +69,27 @@ impl Covered<'_> {
     }
 }
 
+/// A number of a model; one that does not fit breaks an invariant.
+fn number<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
+    value: &'a Bound<'py, PyAny>,
+    field: &str,
+    expected: &str,
+) -> PyResult<T> {
+    value.extract().map_err(|problem: PyErr| {
+        let py = value.py();
+        if problem.is_instance_of::<PyTypeError>(py) {
+            return wrong(value, field, "an int");
+        }
+        let invariant = format!("{field} must be {expected}");
+        errors::new(py, "ModelError", (invariant,)).unwrap_or_else(|other| other)
+    })
+}
+
 /// The immutable vocabulary of a model.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Vocab(pub Arc<CoreVocab>);
 
+#[guarded]
 #[pymethods]
 impl Vocab {
     #[new]
@@ -81,7 +106,7 @@ impl Vocab {
         merge_rule: &str,
         whole_piece: bool,
         prefix: &str,
-        cover: Option<Covered<'_>>,
+        cover: Option<Arg<Covered<'_>>>,
     ) -> PyResult<Self> {
         let invalid = |name: &str, value: &str, allowed: &str| errors::new(py, "InvalidOption", (name, value, allowed));
         let unit = match (kind, unit) {
@@ -103,22 +128,22 @@ impl Vocab {
         let vocab =
             call(py, size, move |_| CoreVocab::with_prefix(unit, merge_rule, whole_piece, tables, prefix.as_bytes()))?;
         let vocab = match cover {
-            Some(cover) => cover.put_on(vocab, kind)?.map_err(|error| errors::to_py(py, error))?,
+            Some(Arg(cover)) => cover.put_on(vocab, kind)?.map_err(|error| errors::to_py(py, error))?,
             None => vocab,
         };
         Ok(Self(Arc::new(vocab)))
     }
 
-    fn __len__(&self) -> usize {
-        self.0.len()
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.0.len())
     }
 
-    fn token<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
-        self.0.token(id).map(|token| PyBytes::new(py, token))
+    fn token<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        Ok(self.0.token(id).map(|token| PyBytes::new(py, token)))
     }
 
-    fn id(&self, token: &[u8]) -> Option<u32> {
-        self.0.id(token)
+    fn id(&self, token: &[u8]) -> PyResult<Option<u32>> {
+        Ok(self.0.id(token))
     }
 
     fn recover_merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
@@ -128,8 +153,11 @@ impl Vocab {
     }
 }
 
+type Row = (&'static str, Vec<&'static str>, &'static str);
+
 /// The rows of the pattern table: name, regexes, source.
+#[guarded]
 #[pyfunction]
-pub fn patterns() -> Vec<(&'static str, Vec<&'static str>, &'static str)> {
-    PATTERNS.iter().map(|row| (row.name, row.regexes.to_vec(), row.source)).collect()
+pub fn patterns() -> PyResult<Vec<Row>> {
+    Ok(PATTERNS.iter().map(|row| (row.name, row.regexes.to_vec(), row.source)).collect())
 }

@@ -19,6 +19,7 @@ from ._counts import count_pieces, merge_counts
 from ._explain import compare, explain
 from ._inside import doctor, measure, parity
 from ._play import play
+from ._printed import PlainGroup, plain_log, print_lines
 from ._run import runnable
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -52,6 +53,7 @@ COMMANDS = (
 )
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="Train tokenizers, encode and decode with them, and look at what they do.",
     no_args_is_help=True,
     add_completion=False,
@@ -65,11 +67,12 @@ for row in COMMANDS:
 def about(*, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     """Answer what needs no command."""
     if version:
-        print(f"toksmith {toksmith.__version__}")
+        print_lines(f"toksmith {toksmith.__version__}")
         raise typer.Exit
 
 
 def main() -> None:
     """Run the command line of this process: what the installed `toksmith` calls."""
     _render.use_utf8()
+    plain_log()
     app(prog_name="toksmith")

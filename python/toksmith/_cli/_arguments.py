@@ -5,17 +5,17 @@ Options that were not given are not passed on, so that every default stands in o
 
 from __future__ import annotations
 
-import json
+import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import typer
 
 import toksmith
 
-from ._run import tell
+from ._printed import tell
 
 __all__ = [
     "STDIN",
@@ -30,7 +30,6 @@ __all__ = [
     "inputs",
     "loaded",
     "loaded_options",
-    "print_json",
     "stdin_bytes",
     "stdin_stream",
     "token_json",
@@ -85,7 +84,20 @@ def token_and_id(text: str) -> tuple[str, int]:
 def inputs(files: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each file, read when its turn comes; stdin where none is named."""
     for name in files or [STDIN]:
-        yield name, stdin_bytes() if name == STDIN else Path(name).read_bytes()
+        yield name, stdin_bytes() if name == STDIN else file_bytes(name)
+
+
+def file_bytes(name: str) -> bytes:
+    """The bytes of a file or of a pipe.
+
+    Raises:
+        CorpusError: It is a device, which may give bytes without end; a terminal and the empty device may be read.
+    """
+    with open(name, "rb") as file:
+        endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty() and name != os.devnull
+        if endless and not name.startswith(("/dev/std", "/dev/fd/")):
+            raise toksmith.CorpusError(name, None, "it is a device; name a file, or '-' for stdin")
+        return file.read()
 
 
 def stdin_bytes() -> bytes:
@@ -102,7 +114,3 @@ def stdin_stream() -> BinaryIO:
 def token_json(token: bytes) -> dict[str, str]:
     """Bytes as JSON values: `text` to read, `hex` exact."""
     return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
-
-
-def print_json(value: object) -> None:
-    print(json.dumps(value, ensure_ascii=False))

@@ -9,7 +9,8 @@ import typer
 
 import toksmith
 
-from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options, print_json
+from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options
+from ._printed import print_json, print_lines
 
 __all__ = ["convert"]
 
@@ -36,6 +37,6 @@ def convert(
     if as_json:
         print_json(report.to_dict())
     else:
-        print(report)
+        print_lines(*str(report).split("\n"))
     if not report.equal:
         raise typer.Exit(1)

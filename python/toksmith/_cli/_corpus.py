@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 
 import toksmith
 
-from ._arguments import STDIN, given, print_json, stdin_stream
+from ._arguments import STDIN, given, stdin_stream
+from ._printed import print_json, print_lines
 from ._progress import progress_lines
 
 __all__ = ["write_corpus"]
@@ -38,7 +39,7 @@ def write_corpus(
         print_json({**names, "dtype": written.dtype, "documents": written.documents, "ids": written.ids})
     elif not quiet:
         documents = "1 document" if written.documents == 1 else f"{written.documents:,} documents"
-        print(
+        print_lines(
             f"{written.ids:,} ids of {documents} saved as {written.path} ({written.dtype}), their ends as {written.ends_path}"
         )
 

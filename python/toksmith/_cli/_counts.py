@@ -12,8 +12,9 @@ import typer
 import toksmith
 
 from . import _training_options as options
-from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_stream
+from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
 from ._corpus import item
+from ._printed import print_json, print_lines
 from ._progress import progress_lines
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
@@ -78,7 +79,7 @@ def saved(counts: toksmith.PieceCounts, output: Path, *, as_json: bool, quiet: b
         for why, left in (("too long", counts.long), ("too rare", counts.rare)):
             said += f"; {left.pieces:,} pieces of {left.bytes:,} bytes were {why}" if left.pieces else ""
         said += f"; {counts.skipped:,} files or rows could not be read" if counts.skipped else ""
-        print(f"{said}; saved as {output}")
+        print_lines(f"{said}; saved as {output}")
 
 
 def position(text: str) -> tuple[int, int]:

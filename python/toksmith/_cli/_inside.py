@@ -12,7 +12,7 @@ import typer
 import toksmith
 
 from ._arguments import STDIN, FilePattern, Files, FileSpecials, Json, Name, given, loaded, stdin_stream
-from ._run import tell
+from ._printed import tell
 from ._shown import Html, Svg, print_shown
 
 __all__ = ["doctor", "measure", "parity"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,8 @@ import typer
 
 import toksmith
 
-from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options, print_json
-from ._run import tell
+from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options
+from ._printed import print_json, print_lines, tell
 
 __all__ = ["play"]
 
@@ -51,7 +52,8 @@ def play(
         if as_json:
             print_json({"url": playground.url, "tokenizers": playground.tokenizers, "failed": playground.failed})
         else:
-            print(f"{', '.join(playground.tokenizers)} at {playground.url} (Ctrl-C ends it)", flush=True)
+            print_lines(f"{', '.join(playground.tokenizers)} at {playground.url} (Ctrl-C ends it)")
+            sys.stdout.flush()
         if browser:
             webbrowser.open(playground.url)
         playground.wait()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import toksmith
 
-from ._run import tell
+from ._printed import tell
 
 __all__ = ["progress_lines"]
 

@@ -17,8 +17,11 @@ from typing import Annotated, Any
 import typer
 
 import toksmith
+from toksmith import _render
 
-__all__ = ["runnable", "tell"]
+from ._printed import tell
+
+__all__ = ["runnable"]
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
@@ -51,7 +54,7 @@ def told_errors(*, debug: bool) -> Iterator[None]:
         raise typer.Exit(0) from None
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told
         if debug:
-            traceback.print_exc()
+            print(_render.plain(traceback.format_exc()), end="", file=sys.stderr)
         tell(reason(error))
         raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
 
@@ -67,7 +70,3 @@ def reason(error: BaseException) -> str:
     else:
         text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
     return " ".join(text.splitlines())
-
-
-def tell(message: str) -> None:
-    print(f"toksmith: {message}", file=sys.stderr)

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from .._render import Shown
+from ._printed import print_json, print_lines
 
 __all__ = ["Html", "Svg", "print_drawn", "print_shown"]
 
@@ -24,9 +25,9 @@ def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: 
     for path, made in ((html, result.to_html), (svg, result.to_svg)):
         if path is not None:
             path.write_text(made(), encoding="utf-8")
-            print(os.fspath(path))
+            print_lines(os.fspath(path))
     if as_json:
-        print(result.to_json())
+        print_json(result.to_json())
     elif html is None and svg is None:
         print_drawn(result)
 

@@ -12,8 +12,7 @@ import typer
 import toksmith
 from toksmith import _render
 
-from ._arguments import print_json
-from ._run import tell
+from ._printed import print_json, print_lines, tell
 
 __all__ = ["print_sweep", "sweep_sizes"]
 
@@ -57,7 +56,7 @@ def print_sweep(tok: toksmith.Tokenizer, sizes: Sequence[int], held_out: Path, *
         names = ("vocab_size", "ids", "used", "bytes", "documents", "bytes_per_id")
         print_json([{name: getattr(row, name) for name in names} for row in rows])
     else:
-        print("\n".join(drawn(rows)))
+        print_lines(*drawn(rows))
 
 
 def drawn(rows: Sequence[toksmith.SweepRow]) -> Iterator[str]:

@@ -30,11 +30,11 @@ from ._arguments import (
     given,
     inputs,
     loaded,
-    print_json,
     token_json,
 )
 from ._corpus import write_corpus
 from ._explain import text_bytes
+from ._printed import print_json, print_lines
 from ._shown import Svg, print_shown
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
@@ -73,7 +73,7 @@ def encode(
         ids = tok.encode(data, special=special, threads=threads)
         rows.append({"file": name, "ids": ids})
         if not as_json:
-            print(*ids)
+            print_lines(" ".join(map(str, ids)))
     if as_json:
         print_json(rows)
 
@@ -117,7 +117,7 @@ def count(
         print_json({"files": rows, "total": total})
         return
     for row in [*rows, {"file": "total", **total}] if len(rows) > 1 else rows:
-        print(f"{row['tokens']:>12}  {row['file']}")
+        print_lines(f"{row['tokens']:>12}  {row['file']}")
 
 
 def show(
@@ -164,7 +164,7 @@ def show(
         print(drawn.getvalue(), end="")
         drawn.seek(0)
         drawn.truncate()
-    print(_render.summary(views))
+    print_lines(_render.summary(views))
 
 
 def all_views(toks: dict[str, toksmith.Tokenizer], data: bytes, special: str) -> toksmith.explain.Overview:
@@ -182,7 +182,7 @@ def encodings(*, as_json: Json = False) -> None:
     if as_json:
         print_json(names)
     else:
-        print(*names, sep="\n")
+        print_lines(*names)
 
 
 def parsed_ids(data: bytes, name: str) -> list[int]:
@@ -191,7 +191,7 @@ def parsed_ids(data: bytes, name: str) -> list[int]:
     if text.lstrip()[:1] in ("[", "{"):
         try:
             return list(json_ids(json.loads(text)))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise toksmith.FormatError(name, None, f"no JSON list of ids: {error}") from None
     ids = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -210,4 +210,4 @@ def json_ids(value: Any) -> Iterator[int]:
         for part in value if isinstance(value, list) else [value.get("ids")]:
             yield from json_ids(part)
     else:
-        raise ValueError(f"{value!r} is not an id")
+        raise ValueError(f"{repr(value)[:40]} is not an id")

@@ -15,11 +15,11 @@ import toksmith
 from toksmith import _render
 
 from . import _training_options as options
-from ._arguments import STDIN, Files, Json, given, given_pattern, print_json, stdin_bytes, token_json
+from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_bytes, token_json
 from ._corpus import item
 from ._counts import loaded_counts
+from ._printed import print_json, print_lines, tell
 from ._progress import progress_lines
-from ._run import tell
 from ._sweep import print_sweep, sweep_sizes
 
 __all__ = ["train"]
@@ -103,9 +103,9 @@ def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
 def say(tok: toksmith.Tokenizer, output: Path | None, *, show_merges: bool, quiet: bool) -> None:
     """Print the merges if they are asked for, and the summary unless nothing is."""
     if show_merges:
-        print("\n".join(_render.merge_lines(merge_views(tok))))
+        print_lines(*_render.merge_lines(merge_views(tok)))
     if not quiet:
-        print(training_summary(tok, output))
+        print_lines(training_summary(tok, output))
 
 
 def check_target(output: Path | None) -> None:
@@ -132,10 +132,10 @@ def corpus_of(files: Sequence[str] | None, from_counts: Sequence[Path] | None, f
 
 
 def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
-    """The tokenizer that training gives, saved as `output`; what Ctrl-C cut short is saved beside it."""
+    """The tokenizer that training gives, saved as `output`; what Ctrl-C or a full disk cut short is saved beside it."""
     try:
         tok = toksmith.train(corpus, **asked)
-    except toksmith.TrainingInterrupted as stopped:
+    except (toksmith.TrainingInterrupted, toksmith.CheckpointError) as stopped:
         if stopped.tokenizer is None:
             raise
         where = "lost, as -o was not given"
@@ -144,8 +144,12 @@ def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith
             stopped.tokenizer.save(beside)
             where = f"saved in {beside}"
         learned = len(stopped.tokenizer.model.merges)
-        tell(f"interrupted while {stopped.phase}; the {learned:,} merges learned so far are {where}")
-        raise typer.Exit(130) from None
+        if isinstance(stopped, toksmith.CheckpointError):
+            why, code = f"{stopped.path}: the checkpoint cannot be kept: {stopped.problem}", 1
+        else:
+            why, code = f"interrupted while {stopped.phase}", 130
+        tell(f"{why}; the {learned:,} merges learned so far are {where}")
+        raise typer.Exit(code) from None
     if output is not None:
         tok.save(output)
     return tok

@@ -8,7 +8,6 @@ ahead, in blocks that the core counts; `_parquet.py` reads Parquet.
 from __future__ import annotations
 
 import glob
-import json
 import logging
 import os
 from collections.abc import Iterable, Iterator
@@ -16,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from .. import _core
+from .._arguments import WrongDocument, path_text, text
 from .._errors import CorpusError, InvalidOption
-from .._text_files import PACKED, opened, readable
+from .._text_files import PACKED, lines, opened, readable
 from ._parquet import columns
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "files",
     "kind_of",
     "parts",
-    "row_text",
     "sources",
 ]
 
@@ -117,7 +117,7 @@ def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
     """
     if not globs:
         raise InvalidOption("globs", (), "at least one path or glob")
-    return Files(tuple(os.fspath(pattern) for pattern in globs), field)
+    return Files(tuple(path_text(pattern, "globs") for pattern in globs), text(field, "field"))
 
 
 def documents(corpus: Corpus) -> Iterator[str | bytes]:
@@ -183,7 +183,7 @@ def in_item(item: object, number: int) -> Iterator[WholeFile | File]:
     elif hasattr(item, "read"):
         yield WholeFile(cast("BinaryIO", item))
     else:
-        raise TypeError(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
+        raise WrongDocument(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
 
 
 def refuse_file_name(text: str) -> None:
@@ -216,9 +216,9 @@ def in_file(file: File) -> Iterator[Document | WholeFile]:
     kind = kind_of(file.path)
     if kind == ".jsonl":
         with readable(file.path), opened(file.path) as stream:
-            for number, line in enumerate(stream):
-                if line.strip():
-                    yield Document(row_text(line, file.path, number, file.field), str(file.path), number)
+            for number, line in enumerate(lines(stream)):
+                if (text := row_text(line, file, number)) is not None:
+                    yield Document(text, str(file.path), number)
     elif kind == ".parquet":
         for first, blob, ends, _ in columns(file.path, file.field, skip=False):
             for number, (start, end) in enumerate(zip([0, *ends.tolist()], ends.tolist(), strict=False), first):
@@ -227,13 +227,13 @@ def in_file(file: File) -> Iterator[Document | WholeFile]:
         yield WholeFile(file.path)
 
 
-def row_text(line: bytes, path: Path, number: int, field: str) -> str:
-    """The text of one `.jsonl` row."""
+def row_text(line: bytes, file: File, number: int) -> str | None:
+    """The text of a line of a `.jsonl` file; None for a blank one.
+
+    Raises:
+        CorpusError: It is no row, or has no text.
+    """
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as problem:
-        raise CorpusError(str(path), number, f"is no JSON: {problem}") from problem
-    if not isinstance(row, dict) or not isinstance(row.get(field), str):
-        raise CorpusError(str(path), number, f"has no text in the field {field!r}; name the field with field=")
-    text: str = row[field]
-    return text
+        return _core.row_text(line, file.field)
+    except ValueError as problem:
+        raise CorpusError(str(file.path), number, str(problem)) from None

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._errors import CorpusError
-from .._text_files import PACKED, opened, readable
-from . import Corpus, File, WholeFile, kind_of, row_text, sources
+from .._text_files import PACKED, opened, readable, refuse_long_row
+from . import Corpus, File, WholeFile, kind_of, sources
 from ._parquet import columns
 
 __all__ = ["Block", "Skipped", "blocks"]
@@ -80,17 +80,13 @@ class Rows:
     lines: bytes
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
-        """Counts the block. What the core does not understand is read here."""
+        """Counts the block."""
         file = self.of.file
 
-        def read(line: int, row: bytes) -> str | None:
-            try:
-                return row_text(row, file.path, self.of.next + line, file.field)
-            except CorpusError as problem:
-                skipped.says(problem)
-                return None
+        def refuse(line: int, problem: str) -> None:
+            skipped.says(CorpusError(str(file.path), self.of.next + line, problem))
 
-        self.of.next += counter.add_rows(self.lines, file.field, read, threads)
+        self.of.next += counter.add_rows(self.lines, file.field, refuse, threads)
 
 
 @dataclass(frozen=True)
@@ -221,10 +217,12 @@ def in_stream(stream: BinaryIO) -> Iterator[Block]:
 
 def in_lines(file: File, skip: bool) -> Iterator[Block]:
     """The rows of a `.jsonl` file."""
-    lines, held = Lines(file), []
+    lines, held, size = Lines(file), [], 0
     with readable(file.path), opened(file.path) as stream:
         while data := stream.read(BLOCK_BYTES):
             end = data.rfind(b"\n") + 1
+            refuse_long_row(size + (data.find(b"\n") + 1 or len(data)))
+            size = len(data) - end + (0 if end else size)
             held.append(memoryview(data)[: end or None])
             if end:
                 yield Rows(lines, b"".join(held))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import CorpusError
+from .._paths import regular
 
 __all__ = ["columns", "pyarrow"]
 
@@ -40,6 +41,7 @@ def columns(path: Path, field: str, *, skip: bool) -> Iterator[tuple[int, bytes,
     """
     arrow = pyarrow(str(path))
     try:
+        regular(path)
         with arrow.parquet.ParquetFile(path) as file:
             check_column(file.schema_arrow, path, field, arrow)
             first = 0
@@ -54,6 +56,8 @@ def columns(path: Path, field: str, *, skip: bool) -> Iterator[tuple[int, bytes,
                 first += len(column)
     except (arrow.ArrowException, OSError) as problem:
         raise CorpusError(str(path), None, f"cannot be read: {problem}") from problem
+    except MemoryError as problem:
+        raise CorpusError(str(path), None, "cannot be read: there is not enough memory for it") from problem
 
 
 def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .. import _core
+from .._arguments import checked, items, whole_number
 from .._corpus import Corpus
 from .._corpus._blocks import Skipped, blocks
 from .._errors import InvalidOption
@@ -78,6 +79,7 @@ class Limits:
         need(self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
 
 
+@checked
 def count_pieces(
     corpus: Corpus,
     *,
@@ -124,7 +126,8 @@ def count_pieces(
     """
     limits = Limits(min_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check()
-    place = Position(start, 0) if isinstance(start, int) else Position(*start)
+    parts = items(start, "start", "an int or two") if hasattr(start, "__iter__") else (start, 0)
+    place = Position(*(whole_number(part, "start") for part in parts)) if len(parts) == 2 else Position(-1, 0)
     if not all(0 <= part <= MOST for part in place):
         raise InvalidOption("start", start, "a number of documents, at least 0, or that and a number of bytes")
     patterns = [step["pattern"] for step in splitters(pattern)]
@@ -159,6 +162,20 @@ def counted(
     return counts
 
 
+def counted_pieces(counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """Pieces with their counts, checked."""
+    expected = "a mapping of bytes to int, or a list of such pairs"
+    found = []
+    for pair in items(counts.items() if isinstance(counts, Mapping) else counts, "counts", expected):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], bytes):
+            raise TypeError(f"counts: expected {expected}, not {type(pair).__name__}")
+        count = whole_number(pair[1], "counts")
+        if not 0 <= count < 1 << 64:
+            raise InvalidOption("counts", count, "counts from 1 to 2**64 - 1")
+        found.append((pair[0], count))
+    return found
+
+
 class PieceCounts:
     """The distinct pieces of a corpus with their counts: what training needs of it. Made by `count_pieces`.
 
@@ -173,6 +190,7 @@ class PieceCounts:
         self._core, self._patterns, self._spans, self._skipped = core, patterns, spans, skipped
 
     @staticmethod
+    @checked
     def of(
         counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]], *, pattern: str | Sequence[str] | None = "o200k"
     ) -> PieceCounts:
@@ -190,16 +208,13 @@ class PieceCounts:
         >>> counts.bytes, len(counts)
         (21, 2)
         """
-        items = list(counts.items() if isinstance(counts, Mapping) else counts)
-        for _, count in items:
-            if not 0 <= count < 1 << 64:
-                raise InvalidOption("counts", count, "counts from 1 to 2**64 - 1")
-        ends = np.cumsum([len(piece) for piece, _ in items], dtype=np.uint64)
-        places = ends - np.array([len(piece) for piece, _ in items], dtype=np.uint64)
-        numbers = np.array([count for _, count in items], dtype=np.uint64)
-        columns = [ends, numbers, np.zeros(len(items), np.uint64), places]
+        pairs = counted_pieces(counts)
+        ends = np.cumsum([len(piece) for piece, _ in pairs], dtype=np.uint64)
+        places = ends - np.array([len(piece) for piece, _ in pairs], dtype=np.uint64)
+        numbers = np.array([count for _, count in pairs], dtype=np.uint64)
+        columns = [ends, numbers, np.zeros(len(pairs), np.uint64), places]
         patterns = tuple(step["pattern"] for step in splitters(pattern))
-        blob = b"".join(piece for piece, _ in items)
+        blob = b"".join(piece for piece, _ in pairs)
         core = _core.PieceCounts.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
         return PieceCounts(core, patterns, ((Position(0, 0), Position(1, 0)),))
 
@@ -211,6 +226,12 @@ class PieceCounts:
             InvalidOption: There are none, they were split by different patterns, or a sum does not fit in 64 bits.
         Cost: time and memory as the distinct pieces of all parts.
         """
+        parts = items(parts, "parts", "a list of PieceCounts")
+        for part in parts:
+            if not isinstance(part, PieceCounts):
+                raise TypeError(f"parts: expected a list of PieceCounts, not of {type(part).__name__}")
+        if not parts:
+            raise InvalidOption("parts", [], "at least one PieceCounts")
         for part in parts[1:]:
             if part.patterns != parts[0].patterns:
                 raise InvalidOption(
@@ -229,6 +250,7 @@ class PieceCounts:
         # What the built-in `sum` begins with.
         return self if other == 0 else NotImplemented
 
+    @checked
     def filter(self, min_count: int) -> PieceCounts:
         """The counts without the pieces that occur less often; `rare` tells what was left out.
 
@@ -243,6 +265,7 @@ class PieceCounts:
         Limits(min_count).check()
         return PieceCounts(self._core.filtered(min_count), self._patterns, self._spans, self._skipped)
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         r"""Writes the counts to a file, whole or not at all.
 
@@ -257,6 +280,7 @@ class PieceCounts:
         write_counts(self._core, facts, path)
 
     @staticmethod
+    @checked
     def load(path: str | os.PathLike[str], *, pattern: PatternArgument = UNSET) -> PieceCounts:
         """The counts of a file that `save` wrote, or of lines from elsewhere.
 

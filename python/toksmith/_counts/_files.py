@@ -14,7 +14,9 @@ import numpy as np
 from .. import _core
 from .._corpus._parquet import flat, pyarrow
 from .._errors import CorpusError, FormatError, InvalidOption
-from .._files import shown, write_file
+from .._files import Room, read_file, shown
+from .._paths import regular
+from .._together import write_file
 
 __all__ = ["Facts", "read_counts", "write_counts"]
 
@@ -22,6 +24,7 @@ VERSION = 1
 KEY = b"toksmith piece counts"
 HEAD = b"# " + KEY + b": "
 SUFFIXES = (".parquet", ".tsv")
+MOST_BYTES = 1 << 33
 POSITIONS = ("document", "byte")
 
 
@@ -102,6 +105,8 @@ def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) 
     read = parquet if suffix(name) == ".parquet" else lines
     try:
         return read(path, name, patterns)
+    except MemoryError as problem:
+        raise FormatError(name, None, "cannot be read: there is not enough memory for it") from problem
     except (OSError, ValueError) as problem:
         if isinstance(problem, FormatError) and not problem.path:
             raise FormatError(name, problem.place, problem.problem) from None
@@ -112,8 +117,7 @@ def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) 
 
 def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
     """The counts of a file of lines."""
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_file(path, lambda ends: Room(MOST_BYTES, "counts"))
     if data.startswith(HEAD):
         head, _, data = data.partition(b"\n")
         facts = parsed(head[len(HEAD) :], name)
@@ -129,6 +133,7 @@ def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core
 def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
     """The counts of a Parquet file."""
     arrow = library(name)
+    regular(path)
     try:
         table = arrow.parquet.read_table(path)
     except arrow.ArrowException as problem:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from .._arguments import checked
 from .._corpus import Corpus
 from .._tokenizer import Tokenizer
 from ._context import never_emitted, pattern, special_tokens, text_forms
@@ -43,6 +44,7 @@ CHECKS = (
 )
 
 
+@checked
 def doctor(
     tok: Tokenizer, *, corpus: Corpus | None = None, embeddings: str | os.PathLike[str] | None = None
 ) -> Diagnosis:
@@ -65,7 +67,5 @@ def doctor(
     >>> found.severity, found["unreachable"].counts["encode to themselves"]
     ('pass', 131)
     """
-    if not isinstance(tok, Tokenizer):
-        raise TypeError(f"expected a Tokenizer, not {type(tok).__name__}")
     subject = Subject(tok, corpus, None if embeddings is None else Path(embeddings))
     return Diagnosis(tok.fingerprint, tuple(check.function(subject) for check in CHECKS))

@@ -81,11 +81,12 @@ def never_emitted(subject: Subject) -> Finding:
         return Finding("never_emitted", "not applicable", "no corpus was given")
     if not sample.tokens:
         return Finding("never_emitted", "not applicable", "the corpus has no text")
-    own = subject.facts.known & ~subject.facts.special
+    facts = subject.facts
+    own = ~facts.special
     inner = np.zeros(len(own), np.bool_)
-    inner[subject.merges[:, :2].ravel()] = True
-    never = own & (sample.ids == 0)
-    scaffold = never & inner & (subject.facts.lengths > 1)
+    inner[facts.places(subject.merges[:, :2].ravel())] = True
+    never = own & (sample.emitted == 0)
+    scaffold = never & inner & (facts.lengths > 1)
     counts = {
         "tokens": int(own.sum()),
         "tokens that others are merged from": int((own & inner).sum()),
@@ -94,8 +95,8 @@ def never_emitted(subject: Subject) -> Finding:
         "documents": sample.documents,
         "bytes of text": sample.bytes,
     }
-    found = subject.witnesses(np.flatnonzero(scaffold), "scaffold")
-    found += subject.witnesses(np.flatnonzero(never & ~scaffold), "never emitted")
+    found = subject.witnesses(facts.ids[scaffold], "scaffold")
+    found += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
     says = f"{counts['never emitted']:,} of {counts['tokens']:,} tokens do not occur in {sample.bytes:,} bytes"
     advice = "A token for a language that the corpus lacks is not dead: look with text of every language first."
     return Finding("never_emitted", "pass", says, counts, found, advice)
@@ -117,7 +118,7 @@ def text_forms(subject: Subject) -> Finding:
             saved = f"{found.name}: tokens more if repaired"
             counts[saved] = counts.get(saved, 0) + found.tokens - each.tokens
             there, around = each.text[found.start : found.end], each.text[max(found.start - 8, 0) : found.end + 8]
-            data, seen = (text.encode("utf-8", "surrogateescape") for text in (there, around))
+            data, seen = (as_bytes(text) for text in (there, around))
             witnesses.setdefault(found.name, Witness(None, data, found.name, seen.decode("utf-8", "replace")))
         for form, tokens in each.forms.items():
             counts[f"tokens more in {form}"] = counts.get(f"tokens more in {form}", 0) + tokens - each.tokens
@@ -126,3 +127,11 @@ def text_forms(subject: Subject) -> Finding:
     says = f"found in {counts['characters looked at']:,} characters: {', '.join(witnesses)}"
     advice = "Each can be meant; toksmith.explain.lint repairs what is not."
     return Finding("text_forms", "warn", says, counts, [*witnesses.values()], advice)
+
+
+def as_bytes(text: str) -> bytes:
+    """The bytes of a part of a document: those that are no UTF-8 as they were, lone surrogates as if they were characters."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

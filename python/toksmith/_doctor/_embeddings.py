@@ -1,13 +1,12 @@
-"""The embedding matrices of a model, from a safetensors file that is mapped and not read.
+"""The embedding matrices of a model, from a safetensors file.
 
 A safetensors file is the length of its header (8 bytes, little-endian), the header (JSON: type, shape and place of each
-tensor), and the raw numbers. No other library is needed, and no more of the file is touched than the rows that are asked
-for. Left out: every tensor that is no embedding.
+tensor), and the raw numbers. No other library is needed. A matrix is read some rows at a time, and the file is not mapped,
+because one that shrinks under a map ends the process. Left out: every tensor that is no embedding.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import FormatError
+from .._files import Room, read_file
+from .._formats._json import parse_json
+from .._paths import regular
 
 __all__ = ["Matrix", "matrices"]
 
@@ -32,7 +34,8 @@ INPUT = (
 )
 OUTPUT = ("lm_head.weight", "embed_out.weight", "gpt_neox.embed_out.weight", "language_model.lm_head.weight")
 TYPES: Mapping[str, type[np.generic]] = {"F32": np.float32, "F64": np.float64, "F16": np.float16, "BF16": np.uint16}
-MOST_HEADER = 100 << 20
+MOST_HEADER = 1 << 24
+MOST_INDEX = 1 << 26
 INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 BLOCK_BYTES = 32 << 20
 
@@ -45,25 +48,53 @@ class Matrix:
         path: The file.
         name: The tensor's name.
         role: "input" or "output".
-        rows: As they are in the file, mapped; BF16 as its 16 bits.
+        shape: Rows, and numbers in each.
+        dtype: Of the numbers in the file; BF16 is read as its 16 bits.
+        begin: The byte of the file at which they begin.
     """
 
     path: Path
     name: str
     role: Literal["input", "output"]
-    rows: NDArray[Any]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    begin: int
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """The rows as float32, some at a time, each time with the number of the first."""
-        step = max(1, BLOCK_BYTES // (4 * self.rows.shape[1]))
-        for start in range(0, len(self.rows), step):
-            yield start, self.floats(self.rows[start : start + step])
+        """The rows as float32, some at a time, each time with the number of the first.
 
-    def floats(self, rows: NDArray[Any]) -> NDArray[np.float32]:
-        """Rows as float32."""
-        if rows.dtype == np.uint16:  # BF16 is the upper half of a float32
-            return (rows.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        return rows.astype(np.float32)
+        Raises:
+            FormatError: The file became shorter meanwhile.
+        """
+        width = self.shape[1]
+        step = max(1, BLOCK_BYTES // (4 * width))
+        try:
+            with open(self.path, "rb") as stream:
+                stream.seek(self.begin)
+                for start in range(0, len(self), step):
+                    rows = min(step, len(self) - start)
+                    numbers = np.fromfile(stream, self.dtype, rows * width)
+                    if len(numbers) < rows * width:
+                        problem = "the file became shorter while it was read; use a copy that nobody writes to"
+                        raise FormatError(str(self.path), self.name, problem)
+                    yield start, floats(numbers.reshape(rows, width))
+        except OSError as problem:
+            raise FormatError(str(self.path), None, f"cannot be read: {problem.strerror}") from problem
+
+    def rows(self, ids: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Some rows as float32; the ids ascend."""
+        found = [block[ids[(ids >= start) & (ids < start + len(block))] - start] for start, block in self.blocks()]
+        return np.concatenate(found)
+
+
+def floats(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """Rows as float32."""
+    if rows.dtype == np.uint16:  # BF16 is the upper half of a float32
+        return (rows.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return rows.astype(np.float32)
 
 
 def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
@@ -109,8 +140,11 @@ def tensors(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     index = path if path.name.endswith(".index.json") else path / INDEX
     if index.is_file():
         try:
-            places = json.loads(index.read_bytes())["weight_map"]
+            data = read_file(index, lambda ends: Room(MOST_INDEX, "the index of a model"))
+            places = parse_json(data, MOST_INDEX)["weight_map"]
             listed = {str(name): index.parent / str(file) for name, file in places.items()}
+        except FormatError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise FormatError(str(index), None, f"is no index of safetensors files: {problem!r}") from None
         yield from ((listed[name], name) for name in names if name in listed)
@@ -123,6 +157,7 @@ def tensors(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
 def header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
     """The entries of a file by tensor, and where its numbers begin."""
     try:
+        regular(path)
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             length = int.from_bytes(stream.read(8), "little")
@@ -130,10 +165,10 @@ def header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
                 raise FormatError(
                     str(path), "byte 0", "is no safetensors file: the length of its header does not fit it"
                 )
-            entries = json.loads(stream.read(length))
+            entries = parse_json(stream.read(length))
     except OSError as problem:
-        raise FormatError(str(path), None, f"cannot be read: {problem.strerror}") from problem
-    except (ValueError, RecursionError) as problem:
+        raise FormatError(str(path), None, f"cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:
         if isinstance(problem, FormatError):
             raise
         raise FormatError(str(path), "byte 8", f"is no safetensors file: its header is no JSON ({problem})") from None
@@ -175,5 +210,4 @@ def matrix(path: Path, name: str, role: Literal["input", "output"], vocab_size: 
     if shape[0] < vocab_size:
         problem = f"has {shape[0]:,} rows, so that the id {vocab_size - 1:,} has none; is it of another tokenizer?"
         raise FormatError(str(path), name, problem)
-    data = np.memmap(path, dtype, "r", begin + start, (shape[0], shape[1]))
-    return Matrix(path, name, role, data)
+    return Matrix(path, name, role, (shape[0], shape[1]), dtype, begin + start)

@@ -42,7 +42,7 @@ class Subject:
 
     @cached_property
     def facts(self) -> Tokens:
-        """What the tokens are by their bytes, by id."""
+        """What the tokens are by their bytes."""
         return tokens_of(self.tok)
 
     @cached_property
@@ -91,11 +91,12 @@ class Subject:
 
     @cached_property
     def merged(self) -> NDArray[np.bool_]:
-        """By id: whether merges make the token, or it is there before the first."""
-        made = np.zeros(len(self.facts.known), np.bool_)
-        made[self.merges[:, 2]] = True
+        """For each token, in the order of `facts`, whether merges make it, or it is there before the first."""
+        made = np.zeros(len(self.facts.ids), np.bool_)
+        made[self.facts.places(self.merges[:, 2])] = True
         model = self.tok.model
-        made[[id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if self.is_base(token)]] = True
+        base = [id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if self.is_base(token)]
+        made[self.facts.places(base)] = True
         return made
 
     def is_base(self, token: bytes) -> bool:

@@ -27,7 +27,7 @@ MANY, NEAREST = 1000, 12
 def cut_characters(subject: Subject) -> Finding:
     """Tokens that are not valid UTF-8 alone: where they cut a character, and whether any text can hold them."""
     facts = subject.facts
-    own = facts.known & ~facts.special
+    own = ~facts.special
     many = own & (facts.lengths > 1)
     starts, ends = facts.starts_inside & ~facts.impossible, facts.ends_inside & ~facts.impossible
     kinds = {
@@ -41,7 +41,7 @@ def cut_characters(subject: Subject) -> Finding:
     single = own & (facts.lengths == 1)
     counts["single bytes, not valid UTF-8 alone"] = int((single & facts.partial).sum())
     counts["single bytes in no UTF-8"] = int((single & facts.impossible).sum())
-    found = [each for name, mask in kinds.items() for each in subject.witnesses(np.flatnonzero(mask), name)]
+    found = [each for name, mask in kinds.items() for each in subject.witnesses(facts.ids[mask], name)]
     total, dead = counts["several bytes, not valid UTF-8 alone"], counts["in no UTF-8"]
     says = f"{total:,} tokens of several bytes are not valid UTF-8 alone"
     if dead:
@@ -91,7 +91,7 @@ def proven_dead(subject: Subject, places: NDArray[np.intp]) -> NDArray[np.bool_]
     cut = np.array(_core.always_cut(subject.tok._engine, [subject.texts.texts[place] for place in places]), np.bool_)
     if model.kind != "bpe" or model.whole_piece:
         return cut
-    return cut | ~subject.merged[subject.texts.ids[places]]
+    return cut | ~subject.merged[subject.facts.places(subject.texts.ids[places])]
 
 
 def contexts(subject: Subject, places: NDArray[np.intp]) -> dict[int, str]:
@@ -120,7 +120,7 @@ def gives(subject: Subject, places: NDArray[np.intp], left: str, right: str) -> 
     of_text = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
     there = ids == texts.ids[places][of_text]
     if not subject.tok.model.normalizers:
-        lengths = np.concatenate([[0], np.cumsum(subject.facts.lengths[ids], dtype=np.int64)])
+        lengths = np.concatenate([[0], np.cumsum(subject.facts.lengths[subject.facts.places(ids)], dtype=np.int64)])
         starts = lengths[:-1] - lengths[np.concatenate([[0], ends[:-1]])][of_text]
         there &= starts == len(left.encode())
     given = np.zeros(len(places), np.bool_)
@@ -133,10 +133,8 @@ def merges(subject: Subject) -> Finding:
     model = subject.tok.model
     if model.kind != "bpe":
         return Finding("merges", "not applicable", f"a tokenizer of kind {model.kind!r} has no merges")
-    missing = subject.facts.known & ~subject.facts.special & ~subject.merged
-    listed = np.zeros(len(missing), np.bool_)
-    listed[model.ids] = True
-    ids = np.flatnonzero(missing & listed)
+    listed = np.isin(subject.facts.ids, model.ids)
+    ids = subject.facts.ids[listed & ~subject.facts.special & ~subject.merged]
     counts = {"tokens": len(model.ids), "not by merges alone": len(ids)}
     found = subject.witnesses(ids, "whole-piece lookup" if model.whole_piece else "never")
     if not len(ids):

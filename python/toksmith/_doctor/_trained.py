@@ -35,12 +35,12 @@ def under_trained(subject: Subject) -> Finding:
     """Tokens whose embeddings look as if the model had hardly ever seen them."""
     if not subject.matrices:
         return Finding("under_trained", "not applicable", "no embeddings were given")
-    tested = np.flatnonzero(subject.facts.known & ~subject.facts.special & ~subject.facts.impossible)
+    tested = subject.facts.ids[~subject.facts.special & ~subject.facts.impossible]
     if not len(tested):
         return Finding("under_trained", "not applicable", "there is no ordinary token")
     source, *others = subject.matrices
     judged = others[0] if others else source
-    unused = reference_ids(subject, len(judged.rows))
+    unused = reference_ids(subject, len(judged))
     indicators = [Indicator(f"norm ({source.name})", norms(source)), *directions(judged, unused)]
     counts: dict[str, int | float | str | None] = {"tokens": len(tested), "unused ids to compare with": len(unused)}
     found: list[Witness] = []
@@ -65,9 +65,9 @@ def reference_ids(subject: Subject, rows: int) -> NDArray[np.intp]:
     """
     facts = subject.facts
     unused = np.ones(rows, np.bool_)
-    unused[: len(facts.known)] = ~facts.known | facts.impossible
+    unused[facts.ids] = facts.impossible
     if unused.sum() < FEWEST and (sample := subject.sample) is not None:
-        unused[: len(facts.known)] |= facts.special & (sample.ids == 0)
+        unused[facts.ids] |= facts.special & (sample.emitted == 0)
     return np.flatnonzero(unused)
 
 
@@ -80,7 +80,7 @@ def directions(matrix: Matrix, unused: NDArray[np.intp]) -> Iterator[Indicator]:
     """Distances from the mean of the unused rows, where these share a direction; none where they do not."""
     if len(unused) < FEWEST:
         return
-    rows = matrix.floats(matrix.rows[unused]).astype(np.float64)
+    rows = matrix.rows(unused).astype(np.float64)
     target = rows.mean(axis=0)
     if (1 - cosine_distance(rows, target)).mean() < AGREE:
         return
@@ -113,8 +113,9 @@ def cosine_distance(rows: NDArray[np.float64], target: NDArray[np.float64]) -> N
 
 def principal(matrix: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The mean row, and the direction in which the rows differ most from it, by power iteration."""
-    mean = np.sum([rows.sum(axis=0, dtype=np.float64) for _, rows in matrix.blocks()], axis=0) / len(matrix.rows)
-    axis = np.ones(matrix.rows.shape[1]) + np.arange(matrix.rows.shape[1]) / matrix.rows.shape[1]
+    mean = np.sum([rows.sum(axis=0, dtype=np.float64) for _, rows in matrix.blocks()], axis=0) / len(matrix)
+    width = matrix.shape[1]
+    axis = np.ones(width) + np.arange(width) / width
     axis /= np.linalg.norm(axis)
     for _ in range(PASSES):
         turned = np.zeros_like(axis)

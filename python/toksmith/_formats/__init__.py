@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
 from .._errors import CannotRepresent, FormatError, UnknownName, close_names
-from .._files import make_folder, read_file, shown, write_file
+from .._files import Room, make_folder, read_file, shown
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
+from .._together import current, settle, write_files
 from . import (
     _gguf,
     _gpt2,
@@ -54,6 +55,10 @@ __all__ = [
 ]
 
 
+# The room of a format whose module names no other.
+MOST_BYTES = 1 << 24
+
+
 @dataclass(frozen=True)
 class Format:
     """One row of the table of formats.
@@ -69,6 +74,7 @@ class Format:
         files: Sets of file names that are one tokenizer together.
         reads: How many files of a set are read; the others are for people.
         start_bytes: How much of a file is read at most, where what follows is not the tokenizer's; None for all of it.
+        most_bytes: The largest file that is read, or written: at least four times the largest that is published.
     """
 
     name: str
@@ -81,6 +87,7 @@ class Format:
     files: tuple[tuple[str, ...], ...] = ()
     reads: int = 1
     start_bytes: int | None = None
+    most_bytes: int = MOST_BYTES
 
     def fits(self, path: str) -> bool:
         """Whether the name of this file means the format."""
@@ -90,7 +97,7 @@ class Format:
 
 def row(module: ModuleType) -> Format:
     """The row of a format's module."""
-    names = ("arguments", "files", "start_bytes", "reads")
+    names = ("arguments", "files", "start_bytes", "reads", "most_bytes")
     more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
@@ -108,6 +115,7 @@ MODULES = (
     _gguf,
     _vocab_txt,
 )
+TRANSFORMERS = ("tokenizer.json", "tokenizer_config.json")  # written together by `compat.transformers`
 FORMATS = MappingProxyType({module.NAME: row(module) for module in MODULES})
 
 
@@ -137,25 +145,41 @@ def read(
         UnknownName: There is no such format.
     """
     known = None if format is None else named(format)
+    waiting = settled(path)
     if os.path.isdir(path):
         path = in_folder(path, known)
-    data = content_of(path)
+    data = content_of(current(path, waiting), known)
     name = shown(path)
     known = known or sniffed(data, name)
     content: bytes | list[Part] = data
     if known.files:
-        content = read_together(path, data, known)
-    return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
+        content = read_together(path, data, known, waiting)
+    try:
+        return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
+    except MemoryError as error:
+        raise FormatError(name, None, "there is not enough memory for what it holds") from error
 
 
-def content_of(path: str | os.PathLike[str]) -> bytes:
+def settled(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Of files that were written together, puts in place what the process that wrote them could not; see `settle`."""
+    place = os.fsdecode(path)
+    waiting: dict[str, str] = {}
+    for names in (TRANSFORMERS, *(names for row in FORMATS.values() for names in row.files)):
+        if os.path.isdir(place):
+            waiting |= settle([os.path.join(place, name) for name in names])
+        elif found := places(place, [names]):
+            waiting |= settle(found)
+    return waiting
+
+
+def content_of(path: str | os.PathLike[str], known: Format | None = None) -> bytes:
     """The bytes of a file; of one that starts with a tokenizer and goes on with something large, its start."""
 
-    def most(start: bytes) -> int | None:
-        rows = (row for row in FORMATS.values() if row.start_bytes is not None and row.sniff(start, ""))
-        return next((row.start_bytes for row in rows), None)
+    def room(ends: bytes) -> Room:
+        row = known or sniffed(ends, shown(path))
+        return Room(row.start_bytes or row.most_bytes, f"the format {row.name!r}", row.start_bytes is None)
 
-    return read_file(path, most)
+    return read_file(path, room)
 
 
 def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
@@ -178,7 +202,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
 
 
-def read_together(path: str | os.PathLike[str], data: bytes, known: Format) -> list[Part]:
+def read_together(path: str | os.PathLike[str], data: bytes, known: Format, waiting: Mapping[str, str]) -> list[Part]:
     """The files of the tokenizer that the file of this path is one of."""
     found = places(path, known.files)
     if known.reads == 1:
@@ -189,7 +213,10 @@ def read_together(path: str | os.PathLike[str], data: bytes, known: Format) -> l
             shown(path), None, f"is one file of several, and which are the others its name must say: {sets}"
         )
     return [
-        Part(shown(place), data if os.path.abspath(place) == os.path.abspath(path) else read_file(place))
+        Part(
+            shown(place),
+            data if os.path.abspath(place) == os.path.abspath(path) else content_of(current(place, waiting), known),
+        )
         for place in found[: known.reads]
     ]
 
@@ -238,7 +265,8 @@ def write(
 ) -> None:
     """Writes a model to a file, whole or not at all; the name of the file decides the format unless `format` does.
 
-    A format of several files is written into a folder, which may be new, or beside each other where one is named.
+    A format of several files is written into a folder, which may be new, or beside each other where one is named. `read`
+    finds all of the old files or all of the new ones.
 
     Raises:
         CannotRepresent: The format has no room for a field of the model that is not in `allow_loss`.
@@ -248,14 +276,13 @@ def write(
     """
     known = target_format(path, format)
     saved = known.save(model, allow_loss=check_losses(allow_loss))
-    if isinstance(saved, bytes):
-        write_file(path, saved)
-        return
+    if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
+        raise CannotRepresent(known.name, "tokens", f"a file has at most {known.most_bytes} bytes, and this has {size}")
     targets = written_files(path, known)
-    if os.path.dirname(targets[0]) == os.fspath(path):
+    if len(targets) > 1 and os.path.dirname(targets[0]) == os.fspath(path):
         make_folder(path)
-    for target, content in zip(targets, saved, strict=True):
-        write_file(target, content)
+    contents = (saved,) if isinstance(saved, bytes) else saved
+    write_files([*zip(targets, contents, strict=True)])
 
 
 def named(format: str) -> Format:

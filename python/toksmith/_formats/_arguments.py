@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import CannotRepresent, InvalidOption
+from .._errors import CannotRepresent, InvalidOption, quoted
 from .._model import AddedToken, Model, TokenTable, is_regex_split
 from .._patterns import UNSET, PatternArgument
 from .._special import check_special_tokens
@@ -43,7 +43,7 @@ def added_tokens(
     contents: dict[int, str] = {}
     for content, id in special_tokens.items():
         if type(id) is not int:
-            raise TypeError(f"the id of the special token {content!r} must be an int, not {type(id).__name__}")
+            raise TypeError(f"special_tokens: the id of {quoted(content)} must be an int, not {type(id).__name__}")
         if not 0 <= id < ID_LIMIT:
             raise InvalidOption("special_tokens", (content, id), f"ids from 0 to {ID_LIMIT - 1}")
         if id in contents:

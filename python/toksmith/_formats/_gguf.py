@@ -23,15 +23,18 @@ from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._gguf_pieces import character_entries, characters
 from ._gguf_values import MAGIC, values
-from ._json import dump_json
+from ._json import dump_json, parse_json
 from ._recovered import pair_merges
 
 __all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "gguf"
+MOST_BYTES = 1 << 26
 SUFFIXES = (".gguf",)
 DOC = "the tokenizer of a GGUF file (byte-level encodings and SentencePiece's models); saved without weights"
-START_BYTES = 1 << 26
+START_BYTES = MOST_BYTES
+# More places than so many for each token, and for some thousands more, are no vocabulary's.
+HOLES = 4
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
 KEYS = "tokenizer.ggml."
@@ -252,7 +255,7 @@ def metadata(source: Source, *more_said: str) -> dict[str, str]:
     """What the file says beside the tokenizer: ids with a meaning, and the template of chats."""
     own = source.found.get(OWN, b"{}")
     try:
-        kept = json.loads(own)
+        kept = parse_json(own)
     except (TypeError, ValueError):
         kept = None
     if not isinstance(kept, dict) or not all(isinstance(value, str) for value in kept.values()):
@@ -326,6 +329,9 @@ def byte_entries(model: Model) -> dict[str, Any]:
             raise CannotRepresent(NAME, "added_tokens", problem)
         entries[token.id] = (token.content, CONTROL if token.special else USER_DEFINED)
         contents.add(token.content)
+    if model.vocab_size > HOLES * (len(entries) + ID_LIMIT // 256):
+        problem = f"there is a place for each id up to the largest, {model.vocab_size} for {len(entries)} tokens"
+        raise CannotRepresent(NAME, "ids", problem)
     rows_by_id = [entries.get(id, (hole(id), UNUSED)) for id in range(model.vocab_size)]
     if any(entry[1] == UNUSED and entry[0] in contents for entry in rows_by_id):
         raise CannotRepresent(NAME, "ids", "a token is written like what stands for an id without one")
@@ -398,7 +404,7 @@ def metadata_of(model: Model, allow_loss: Collection[str]) -> tuple[dict[str, An
     rest = dict(model.metadata)
     try:
         more = json.loads(rest.pop("gguf", "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         more = None
     fine = isinstance(more, dict) and all(
         name.startswith("tokenizer.") and (isinstance(value, str) or (isinstance(value, int) and 0 <= value < 1 << 32))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._errors import CannotRepresent
+from .._errors import CannotRepresent, InvalidOption
 from .._model import AddedToken, Model, Step, TokenTable
 from ._byte_characters import unspelt
 from ._hf_steps import step
@@ -142,7 +142,10 @@ def whole_pieces(model: Model) -> Callable[[bytes], bool]:
     """Whether there may be a text that our splitters leave whole and that these bytes are."""
     if model.normalizers or any(each.kind != "regex" or each["dialect"] != "rust" for each in model.splitters):
         return lambda token: True
-    engine = _core.Engine(model.vocab, [each["pattern"] for each in model.splitters], [])
+    try:
+        engine = _core.Engine(model.vocab, [each["pattern"] for each in model.splitters], [])
+    except InvalidOption as error:  # of a model that was loaded, and that nothing can run
+        raise CannotRepresent("tokenizer_json", "splitters", str(error)) from None
     return lambda token: engine.split(token) == [token]
 
 

@@ -7,6 +7,7 @@ loss. `Sequence` is not a row: steps stand one after another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from .._errors import CannotRepresent
@@ -89,7 +90,7 @@ def dump_pattern(pattern: str, dialect: str) -> dict[str, str]:
 
 
 def load_replace(part: Part) -> list[Step]:
-    """`Replace`, of a normalizer or decoder: its regexes always run in Oniguruma."""
+    """`Replace`, of a normalizer or decoder: its regexes are always Oniguruma's, whose empty matches count."""
     pattern, dialect = read_pattern(part)
     dialect = "literal" if dialect == "literal" else "onig"
     return [step("replace", pattern=pattern, dialect=dialect, content=part.text("content"))]
@@ -306,7 +307,9 @@ def dump_step(each: Step, table: Table, format: str) -> dict[str, Any]:
     for name, row in table.rows.items():
         if each.kind in row.kinds:
             try:
-                return {"type": name, **row.dump(dict(each.options))}
+                written = {"type": name, **row.dump(dict(each.options))}
+                list(read_steps(Part(deepcopy(written), format, table.field), table))  # what is written can be read
+                return written
             except NotTranslatable as error:
                 raise CannotRepresent(format, table.field, str(error)) from error
             except (KeyError, StopIteration, ValueError) as error:

@@ -41,15 +41,15 @@ def dump_json(value: object) -> str:
     return HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
-def parse_json(data: bytes) -> Any:
-    """The value of a JSON text in UTF-8.
+def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
+    """The value of a JSON text in UTF-8, which has at most so many bytes.
 
     Raises:
-        ValueError: It is no such text, is longer than 16 MiB or nested deeper than 32, repeats a name, or holds a
+        ValueError: It is no such text, is longer or nested deeper than 32, repeats a name, or holds a
             number that is not finite or a text with lone surrogates.
     """
-    if len(data) > JSON_LIMIT:
-        raise ValueError(f"the JSON has {len(data)} bytes; at most {JSON_LIMIT} are allowed")
+    if len(data) > most:
+        raise ValueError(f"the JSON has {len(data)} bytes; at most {most} are allowed")
     refuse_crowds(data)
     try:
         value = json.loads(

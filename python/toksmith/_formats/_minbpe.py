@@ -88,9 +88,10 @@ def lines_of(data: bytes, path: str) -> list[str]:
 
 def number(text: str, path: str, line: int) -> int:
     """A number of the file."""
-    if not re.fullmatch("[0-9]{1,9}", text.strip(), re.ASCII):
+    digits = text.strip()
+    if not re.fullmatch("[0-9]{1,9}", digits, re.ASCII):
         raise FormatError(path, line, f"expected a number, not {text[:40]!r}")
-    return int(text)
+    return int(digits)  # `int` takes fewer characters for white space than `strip`
 
 
 def special(line: str, path: str, place: int) -> AddedToken:

@@ -25,6 +25,7 @@ from ._json import dump_json, parse_json
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "native"
+MOST_BYTES = 1 << 30  # as docs/format.md says
 SUFFIXES = (".toksmith",)
 DOC = "toksmith's own: one readable text file that holds everything"
 
@@ -65,7 +66,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if model.training is not None:
         record = model.training
         table = np.column_stack([record.counts, record.left]).astype(np.uint64)
-        parts.append(json_line("training", {name: getattr(record, name) for name in RECORD_FIELDS}))
+        facts = {name: getattr(record, name) for name in RECORD_FIELDS} | {"options": dict(record.options)}
+        parts.append(json_line("training", facts))
         parts += [f"counts {len(table)}\n".encode(), _core.dump_number_lines(table)]
     if model.metadata:
         parts.append(json_line("metadata", dict(model.metadata)))

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from .._errors import quoted
+
 __all__ = ["NotTranslatable", "to_onig"]
 
 # On each of these both engines agree for every code point; a test holds them to it.
@@ -23,6 +25,8 @@ CLASS_OPERATOR = re.compile(r"&&|~~|--|\[:")
 LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]")
 QUANTIFIER = re.compile(r"[?*+][?+]?|\{[0-9]{1,3}(?:,(?:[0-9]{1,3})?)?\}[?+]?")
 GROUP = re.compile(r"\((?:\?(?:[:=!>]|i:))?")
+LONGEST = 1 << 14  # no longer one is run
+DEEPEST = 64  # neither engine takes groups that lie deeper in each other
 FOLDED = re.compile(r"[a-zA-Z'|\[\]()?:-]*")
 
 
@@ -39,12 +43,16 @@ def to_onig(pattern: str) -> str:
     >>> to_onig(r"\p{N}{1,3}+|\s++$|\s")
     '\\p{N}{1,3}|\\s++$|\\s'
     """
+    if len(pattern) > LONGEST:
+        raise NotTranslatable(f"a regex has at most {LONGEST} characters, not {len(pattern)}")
     reader = Reader(pattern)
     empty = reader.alternatives(0)
     if reader.at < len(pattern):
         reader.refuse("an unmatched ')'")
     if empty:
-        raise NotTranslatable(f"{pattern!r} can match nothing at all, which HF tokenizers takes for a place to cut")
+        raise NotTranslatable(
+            f"{quoted(pattern)} can match nothing at all, which HF tokenizers takes for a place to cut"
+        )
     return "".join(reader.out)
 
 
@@ -57,7 +65,7 @@ class Reader:
 
     def refuse(self, what: str) -> NoReturn:
         """Raises the error of this place."""
-        raise NotTranslatable(f"{what} at character {self.at} of {self.pattern!r} may mean something else there")
+        raise NotTranslatable(f"{what} at character {self.at} of {quoted(self.pattern)} may mean something else there")
 
     def take(self, form: re.Pattern[str]) -> str:
         """What matches here, which is then passed; "" if nothing does."""
@@ -107,6 +115,8 @@ class Reader:
     def group(self, depth: int) -> bool:
         """A group, plain or a look-ahead."""
         start = self.at
+        if depth >= DEEPEST:
+            self.refuse(f"a group inside {DEEPEST} others")
         opening = self.take(GROUP)
         if not opening or self.pattern.startswith("?", self.at):
             self.at = start

@@ -25,6 +25,7 @@ from ._sentencepiece_save import save
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "sentencepiece"
+MOST_BYTES = 1 << 26
 SUFFIXES = (".model",)
 DOC = "SentencePiece's model; byte-pair encodings and unigram models"
 

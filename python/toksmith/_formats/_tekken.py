@@ -25,6 +25,7 @@ from ._tiktoken import ranks_of
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "tekken"
+MOST_BYTES = 1 << 27
 SUFFIXES = ("tekken.json",)
 DOC = "Mistral's tekken.json"
 
@@ -70,7 +71,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     """The model that the file holds."""
     refuse_arguments("a tekken.json", pattern, special_tokens)
     try:
-        value = parse_json(data)
+        value = parse_json(data, MOST_BYTES)
     except ValueError as error:
         raise FormatError(path, None, str(error)) from error
     if not isinstance(value, dict) or not isinstance(config := value.get("config"), dict):
@@ -183,7 +184,7 @@ def metadata_of(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
         raise CannotRepresent(NAME, "metadata", problem)
     try:
         kept = json.loads(model.metadata.get("tekken", "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         kept = None
     if not isinstance(kept, dict) or not isinstance(kept.get("config", {}), dict):
         raise InvalidOption("metadata", model.metadata["tekken"], "a JSON object, as loading such a file makes it")

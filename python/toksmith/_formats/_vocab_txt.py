@@ -21,6 +21,7 @@ from ._json_parts import shown
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "vocab_txt"
+MOST_BYTES = 1 << 25
 SUFFIXES = ("vocab.txt",)
 DOC = "BERT's vocab.txt; WordPiece"
 

@@ -109,6 +109,7 @@ def play(
     try:
         import uvicorn
 
+        from ._connections import FairConnection
         from ._server import application
         from ._views import Session
     except ModuleNotFoundError as error:
@@ -122,6 +123,8 @@ def play(
     authorities = frozenset(authority(name, own_port) for name in (own_host, "localhost", "127.0.0.1"))
     config = uvicorn.Config(
         application(session, authorities),
+        http=FairConnection,
+        loop="asyncio",
         log_level="warning",
         access_log=False,
         lifespan="off",

@@ -47,11 +47,11 @@ class Rows:
     def __init__(self, found: toksmith.explain.Comparison, cells: int) -> None:
         self.found = found
         self.starts = row_starts(found.text.decode(), cells)
-        self.ends = [np.array(cuts.ends, np.int64) for cuts in found.cuts.values()]
-        self.begins = [np.concatenate([[0], ends[:-1]]) for ends in self.ends]
-        shared = np.array(found.shared, np.int64)
-        self.alone = [~np.isin(begins, shared, assume_unique=False) & (begins > 0) for begins in self.begins]
-        self.differing = np.array([each.start for each in found.differences], np.int64)
+        self.ends = [np.asarray(cuts.ends) for cuts in found.cuts.values()]
+        self.begins = [np.concatenate([np.zeros(min(1, len(ends)), ends.dtype), ends[:-1]]) for ends in self.ends]
+        shared = np.asarray(found.shared)
+        self.alone = [(begins > 0) & (shared[np.searchsorted(shared, begins)] != begins) for begins in self.begins]
+        self.differing = np.fromiter((each.start for each in found.differences), np.uint32)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -130,7 +130,7 @@ def character_bytes(lead: int) -> int:
     return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
-def row_starts(text: str, cells: int) -> NDArray[np.int64]:
+def row_starts(text: str, cells: int) -> NDArray[np.uint32]:
     r"""Where each row of a text starts, in its bytes, and where the text ends.
 
     >>> row_starts("one two\n\nthree", 5).tolist()
@@ -138,20 +138,24 @@ def row_starts(text: str, cells: int) -> NDArray[np.int64]:
     """
     points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     reach = np.concatenate([[0], np.cumsum(widths(text, points), dtype=np.int64)])
-    found, at = [], 0
-    for line_end in [*(np.flatnonzero(points == 10) + 1).tolist(), len(text)]:
+    line_ends = np.concatenate([np.flatnonzero(points == 10) + 1, [len(text)]])
+    line_starts = np.concatenate([[0], line_ends[:-1]])
+    long = reach[line_ends] - reach[line_starts] > cells
+    found: list[int] = []
+    for at, line_end in zip(line_starts[long].tolist(), line_ends[long].tolist(), strict=True):
         while at < line_end:
             found.append(at)
             if reach[line_end] - reach[at] <= cells:
-                at = line_end
                 break
             full = max(at + 1, int(np.searchsorted(reach, reach[at] + cells, "right")) - 1)
             space = text.rfind(" ", max(at + 1, full - BREAK_WITHIN), full + 1)
             at = space if space > at else full
     bytes_of = 1 + (points >= 0x80) + (points >= 0x800).astype(np.int64) + (points >= 0x10000)
     places = np.concatenate([[0], np.cumsum(bytes_of)])
-    starts: NDArray[np.int64] = places[np.array([*found, len(text)], np.int64)]
-    return starts
+    # A line that fits is a row, and what is left of a text behind its last newline only if there is something.
+    short = line_starts[~long & (line_ends > line_starts)]
+    starts: NDArray[np.uint32] = places[np.sort(np.concatenate([short, found, [len(text)]]).astype(np.int64))]
+    return starts.astype(np.uint32)
 
 
 def widths(text: str, points: NDArray[np.uint32]) -> NDArray[np.uint8]:

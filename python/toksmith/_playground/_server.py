@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import toksmith
 
+from ._connections import MOST_CHUNKED, received
 from ._views import EXPORTS, VIEWS, Asked, Session, UnknownText, exported, shown
 
 __all__ = ["application"]
@@ -90,17 +91,8 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
 
 def problem(status: int, said: str, kind: str = "") -> Response:
     """An answer that says what is wrong."""
-    return Response(json.dumps({"error": said, "kind": kind}), status, media_type="application/json")
-
-
-async def body(request: Request) -> bytes | None:
-    """The body of a request; None where it is too long, of which nothing is kept."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        parts = [*parts, part] if size <= MOST_BODY else []
-    return b"".join(parts) if size <= MOST_BODY else None
+    headers = {"connection": "close"} if status == 413 else None
+    return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
 
 
 def application(session: Session, authorities: frozenset[str]) -> Guard:
@@ -117,9 +109,9 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
             return problem(404, f"no view {name!r}; there are {', '.join(VIEWS)}, and {', '.join(EXPORTS)} of each")
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return problem(415, "expected a body of application/json")
-        data = await body(request)
+        data = await received(request, MOST_BODY)
         if data is None:
-            return problem(413, f"the body is longer than {MOST_BODY:,} bytes")
+            return problem(413, f"the body is longer than {MOST_BODY:,} bytes, or than {MOST_CHUNKED:,} in chunks")
         return await anyio.to_thread.run_sync(answer, session, name, format, data, limiter=limiter)
 
     about = Route("/api/about", lambda _: JSONResponse(session.about()))
@@ -130,14 +122,16 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
 def answer(session: Session, name: str, format: str, data: bytes) -> Response:
     """What one view answers to a body."""
     try:
-        asked = Asked(session, json.loads(data))
+        values = json.loads(data)
+    except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 and numbers without end, too
+        return problem(400, f"the body is no JSON: {error}")
+    try:
+        asked = Asked(session, values)
         if format:
             kind, text = exported(name, format, asked)
             return Response(text.encode("utf-8", "replace"), media_type=kind)
         # In ASCII, where a lone surrogate has its place too.
         return Response(json.dumps(shown(name, asked)), media_type="application/json")
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        return problem(400, f"the body is no JSON: {error}")
     except UnknownText:
         return problem(409, "the text is not kept any more; send it again", kind="UnknownText")
     except toksmith.ToksmithError as error:

@@ -244,7 +244,8 @@ def difference(asked: Asked) -> dict[str, Any]:
 
 def piece(asked: Asked) -> dict[str, Any]:
     """The piece that a byte of the text stands in; in a long text, as far as its neighbourhood tells."""
-    found, byte = compared(asked), asked.number("byte", 0)
+    found = compared(asked)
+    byte = asked.number("byte", 0, most=len(found.text))
     start = 0 if byte <= NEAR else found.text.rfind(b"\n", 0, byte - NEAR // 2) + 1
     if byte - start > 2 * NEAR:
         start = byte - NEAR

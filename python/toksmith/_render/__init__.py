@@ -12,7 +12,18 @@ from ._page import page
 from ._plot import Charted, Plot, to_chart
 from ._shown import Shown
 from ._terminal import draw_tokens, merge_lines, summary, use_utf8
-from ._view import MergeView, Part, TokenView, merge_views, plain, token_parts, token_text, token_views
+from ._view import (
+    MergeView,
+    Part,
+    TokenView,
+    merge_views,
+    one_line,
+    plain,
+    plain_json,
+    token_parts,
+    token_text,
+    token_views,
+)
 
 __all__ = [
     "Bars",
@@ -34,8 +45,10 @@ __all__ = [
     "draw_tokens",
     "merge_lines",
     "merge_views",
+    "one_line",
     "page",
     "plain",
+    "plain_json",
     "summary",
     "table_lines",
     "to_chart",

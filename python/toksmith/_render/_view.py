@@ -8,12 +8,24 @@ that itself holds `·` or `<E2>` looks the same without colour, and only the ids
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-__all__ = ["MergeView", "Part", "TokenView", "merge_views", "plain", "token_parts", "token_text", "token_views"]
+__all__ = [
+    "MergeView",
+    "Part",
+    "TokenView",
+    "merge_views",
+    "one_line",
+    "plain",
+    "plain_json",
+    "token_parts",
+    "token_text",
+    "token_views",
+]
 
 MARKS = {" ": "·", "\t": "→", "\n": "↵\n"}
 
@@ -142,6 +154,26 @@ def plain(text: str) -> str:
         return text
     kept = (char if char == "\n" or char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return "".join(kept)
+
+
+def one_line(text: str) -> str:
+    r"""The same on one line: a newline is escaped too.
+
+    >>> one_line("a\u202e\nb")
+    'a\\u202e\\nb'
+    """
+    return plain(text).replace("\n", "\\n")
+
+
+def plain_json(text: str) -> str:
+    r"""JSON whose strings hold nothing that does not print; what it says is the same.
+
+    >>> plain_json('["\x9b", "☀"]')
+    '["\\u009b", "☀"]'
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char == "\n" or char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def character_part(char: str, before: list[Part]) -> Part:

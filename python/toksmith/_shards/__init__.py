@@ -1,4 +1,7 @@
-"""Corpora to files of ids: what is encoded (`_encode.py`) and how it gets into files (`_npy.py`)."""
+"""Corpora to files of ids.
+
+`_encode.py` is what is encoded, `_npy.py` how it gets into files, `_manifest.py` which files belong together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus to one file of ids, with the ends of its documents in a second one beside it.
+"""A corpus to one file of ids, with the ends of its documents in a second one beside it, and a manifest of both.
 
 Documents are read, encoded and written a few MiB at a time, in order; one that is a file of its own, however long, in
 pieces too, where its pattern allows that (`Tokenizer.encode_file`). Left out: several output files.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,20 +15,32 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import checked
 from .._corpus import Corpus, Document, WholeFile, parts
-from .._errors import CorpusError, InvalidOption, NotInVocabulary, PatternError, SpecialTokenInText, UnknownName
+from .._errors import (
+    CorpusError,
+    InvalidOption,
+    NotInVocabulary,
+    PatternError,
+    SpecialTokenInText,
+    TextTooLong,
+    UnknownName,
+)
 from .._progress import Progress, Reporter
+from .._results import Ragged
 from .._text_files import Block, blocks
 from .._threads import thread_count
+from .._together import Together, writable
 from .._tokenizer import Special, Tokenizer
-from ._npy import GrowingArray, place
+from ._manifest import ends_path, files_of, manifest_path, read_manifest, read_ragged, written_manifest
+from ._npy import GrowingArray
 
 __all__ = ["EncodedCorpus", "encode_corpus"]
 
 CHARACTERS_IN_A_BATCH = 1 << 23
 DOCUMENTS_IN_A_BATCH = 1 << 16
 BYTES_IN_A_BLOCK = 1 << 26
-OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError)
+OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,38 @@ class EncodedCorpus:
     documents: int
     ids: int
 
+    @staticmethod
+    def at(path: str | os.PathLike[str]) -> EncodedCorpus:
+        """What `encode_corpus` wrote to this path, by the manifest beside it.
 
+        Raises:
+            FormatError: There is no manifest, or it is not one of these files.
+        """
+        path = Path(path)
+        facts = read_manifest(path)
+        ids, ends = facts["ids"], facts["ends"]
+        return EncodedCorpus(path, ends_path(path), ids["dtype"], ends["count"], ids["count"])
+
+    def read(self) -> Ragged:
+        """The ids of all documents, read from both files and compared with the sums in the manifest.
+
+        Both are of one run, whatever happened to the run that wrote them and to those before.
+
+        Raises:
+            FormatError: A file is missing, or is not the one that the manifest names.
+        Cost: one pass over both files, and the memory of all ids as uint32.
+
+        >>> import tempfile, toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = toksmith.encode_corpus(tok, ["lower", "low"], f"{folder}/ids.npy")
+        ...     toksmith.EncodedCorpus.at(f"{folder}/ids.npy").read()[0].tolist() == tok.encode("lower")
+        True
+        """
+        return read_ragged(self.path)
+
+
+@checked
 def encode_corpus(
     tok: Tokenizer,
     corpus: Corpus,
@@ -60,9 +102,10 @@ def encode_corpus(
 ) -> EncodedCorpus:
     """Writes the ids of a corpus to `path`, and where its documents end to a file beside it, both for `numpy.load`.
 
-    The ids of document i are `ids[ends[i - 1]:ends[i]]`. Both files appear when they are complete, the ends first;
-    until then, and if anything goes wrong, files of these names stay as they were. For `ids.npy` the ends are in
-    `ids.ends.npy`.
+    The ids of document i are `ids[ends[i - 1]:ends[i]]`. For `ids.npy` the ends are in `ids.ends.npy`, and
+    `ids.manifest.json` has the sums of both. The files take their names when all are complete; until then, and if anything
+    goes wrong, files of these names stay as they were. `EncodedCorpus.read` finds those of one run, even if the process
+    died while the files took their names; the next run then finishes that, and removes what a killed run left.
 
     Args:
         corpus: As of `train`. A `.txt` file is one document, a `.jsonl` file has one in each row, an open file (in
@@ -95,18 +138,19 @@ def encode_corpus(
     last = np.array([] if append is None else [special_id(tok, append)], dtype=np.uint32)
     threads = thread_count(threads)
     reporter = Reporter(progress)
-    with reporter.drawn(), ExitStack() as stack:
-        ids = GrowingArray(path, dtype_name)
-        stack.callback(ids.discard)
-        ends = GrowingArray(path.with_suffix(".ends.npy"), "uint64")
-        stack.callback(ends.discard)
+    with reporter.drawn(), Together(files_of(path)) as together:
+        ids = GrowingArray(together, path, dtype_name)
+        ends = GrowingArray(together, ends_path(path), "uint64")
         for block in encoded(tok, corpus, special, threads):
             some, some_ends = with_last(*block, last)
             ends.append(some_ends + np.uint64(ids.count))
             ids.append(some)
             reporter.report("encoding", ids.count, None)
-        place(ends, ids)
-    return EncodedCorpus(path, ends.path, dtype_name, ends.count, ids.count)
+        manifest = together.add(manifest_path(path))
+        with writable(manifest.path):
+            manifest.file.write(written_manifest(ids.finish(), ends.finish()))
+        together.place()
+    return EncodedCorpus(path, ends_path(path), dtype_name, ends.count, ids.count)
 
 
 def dtype_of(tok: Tokenizer, dtype: str) -> str:

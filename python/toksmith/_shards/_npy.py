@@ -1,86 +1,57 @@
-"""Arrays that are written as they grow, in numpy's format, and appear under their names whole or not at all.
+"""Arrays that are written as they grow, in numpy's format, and read back with their sums.
 
 The header of a `.npy` file tells the number of values. Its room is reserved, with space for any number, and it is written
-again when the number is known.
+again when the number is known. Left out: when files get their names (`_together.py`).
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import io
 import os
-import secrets
-from collections.abc import Iterator
-from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import FormatError
-from .._files import reason, replaceable_mode, shown
+from .._together import NewFile, Together, writable
 
-__all__ = ["GrowingArray", "place"]
+__all__ = ["GrowingArray", "values_of"]
 
 HEADER_BYTES = 128  # numpy fills up to a multiple of 64, and with 1 or 20 digits it comes to the same
 
 
 class GrowingArray:
-    """A one-dimensional array in a new file beside `path`, until `place` gives it that name."""
+    """A one-dimensional array in a new file.
 
-    def __init__(self, path: str | os.PathLike[str], dtype: str) -> None:
-        self.path = Path(path)
+    Attributes: `path`; `dtype`, little-endian; `count` of values so far.
+    """
+
+    def __init__(self, together: Together, path: str | os.PathLike[str], dtype: str) -> None:
+        self.path = path
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.count = 0
-        self._target = os.path.realpath(path)
-        with writable(self.path):
-            if not os.path.isdir(folder := os.path.dirname(self._target)):
-                raise OSError(f"there is no folder {folder!r}; make it first")
-            self._mode = replaceable_mode(self._target)
-            self._scratch = f"{self._target}.{secrets.token_hex(8)}.tmp"
-            self._file = open(self._scratch, "xb")  # noqa: SIM115 - it is closed by seal or discard
-            try:
-                self._file.write(header(self.dtype, 0))
-            except BaseException:
-                self.discard()
-                raise
+        self._sum = hashlib.sha256()
+        self._new: NewFile = together.add(path)
+        with writable(path):
+            self._new.file.write(header(self.dtype, 0))
 
     def append(self, values: NDArray[np.unsignedinteger]) -> None:
         """Writes values behind those written before."""
+        data = np.ascontiguousarray(values, dtype=self.dtype).data
         with writable(self.path):
-            self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
+            self._new.file.write(data)
+        self._sum.update(data)
         self.count += len(values)
 
-    def seal(self) -> None:
-        """Writes the header, and everything to the disk."""
+    def finish(self) -> dict[str, Any]:
+        """Writes the header, and gives what a manifest says of the file."""
         with writable(self.path):
-            self._file.flush()
-            self._file.seek(0)
-            self._file.write(header(self.dtype, self.count))
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            if self._mode is not None:
-                os.chmod(self._scratch, self._mode)
-
-    def rename(self) -> None:
-        """Gives the sealed file its name."""
-        with writable(self.path):
-            os.replace(self._scratch, self._target)
-
-    def discard(self) -> None:
-        """Leaves nothing behind, unless the file has its name already."""
-        with contextlib.suppress(OSError):
-            self._file.close()  # which may fail in writing what is still buffered
-        with contextlib.suppress(OSError):
-            os.unlink(self._scratch)
-
-
-def place(*arrays: GrowingArray) -> None:
-    """Seals all arrays and then gives them their names, in this order: whoever finds the last finds all."""
-    for array in arrays:
-        array.seal()
-    for array in arrays:
-        array.rename()
+            self._new.file.seek(0)
+            self._new.file.write(header(self.dtype, self.count))
+        size = HEADER_BYTES + self.count * self.dtype.itemsize
+        facts = {"name": os.path.basename(self.path), "bytes": size, "dtype": self.dtype.name, "count": self.count}
+        return {**facts, "values_sha256": self._sum.hexdigest()}
 
 
 def header(dtype: np.dtype[np.unsignedinteger], count: int) -> bytes:
@@ -94,10 +65,12 @@ def header(dtype: np.dtype[np.unsignedinteger], count: int) -> bytes:
     return data
 
 
-@contextlib.contextmanager
-def writable(path: Path) -> Iterator[None]:
-    """Turns what goes wrong in writing a file into FormatError."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise FormatError(shown(path), None, f"cannot be written: {reason(error, path)}") from error
+def values_of(file: BinaryIO, dtype: str, count: int) -> tuple[NDArray[Any], str] | None:
+    """The values of an open file and their sha256; None if it is not the file of so many values."""
+    kind = np.dtype(dtype).newbyteorder("<")
+    if os.fstat(file.fileno()).st_size != HEADER_BYTES + count * kind.itemsize:
+        return None
+    if file.read(HEADER_BYTES) != header(kind, count):
+        return None
+    values = np.fromfile(file, kind, count)
+    return (values, hashlib.sha256(values.data).hexdigest()) if len(values) == count else None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arguments import checked
 from .._corpus import Corpus
 from .._errors import CorpusError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step, TokenTable
@@ -68,7 +69,10 @@ class IdMap:
         Returns: An array of the same type, with `new_size` rows: copies where an id stays, means where it is new, zeros
             where no token has the id.
         """
-        old = np.asarray(rows)
+        try:
+            old = np.asarray(rows)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise TypeError(f"rows: expected an array of numbers, not {type(rows).__name__}") from error
         if old.ndim < 1 or len(old) < self.old_size:
             raise InvalidOption("rows", old.shape, f"an array with at least {self.old_size} rows, one for each old id")
         new = np.zeros((self.new_size, *old.shape[1:]), old.dtype)
@@ -80,6 +84,7 @@ class IdMap:
         return new
 
 
+@checked
 def extend(
     tok: Tokenizer, corpus: Corpus, n: int, *, min_count: int = 2, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:
@@ -100,10 +105,10 @@ def extend(
         ModelError: The model is none of byte-pair encoding, or its tokens inside of words carry a mark.
     Cost: time grows with the distinct pieces of the corpus, and with those that each new token stands in.
     """
-    if n < 1:
-        raise InvalidOption("n", n, "at least 1")
-    if min_count < 1:
-        raise InvalidOption("min_count", min_count, "at least 1")
+    if not 1 <= n < 1 << 24:
+        raise InvalidOption("n", n, "at least 1 and below 2**24")
+    if not 1 <= min_count < 1 << 63:
+        raise InvalidOption("min_count", min_count, "at least 1 and below 2**63")
     model = tok.model
     refuse_other_kinds(model)
     found = counted(tok, corpus, thread_count(threads))
@@ -121,6 +126,7 @@ def extend(
     return Tokenizer(new), grown(tok, max(learned) + 1, sources)
 
 
+@checked
 def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap]:
     """The tokenizer with more special tokens, which get the ids after the largest one, and the map of its ids.
 
@@ -151,6 +157,7 @@ def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap
     return Tokenizer(model), grown(tok, first + len(added), sources)
 
 
+@checked
 def prune(
     tok: Tokenizer, n: int | None = None, *, corpus: Corpus | None = None, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:

@@ -78,13 +78,14 @@ def pieces_of(model: Model, corpus: Corpus) -> list[tuple[bytes, int]]:
 
 def words_of(tok: Tokenizer, corpus: Corpus, threads: int) -> Counter[tuple[int, ...]]:
     """The ids and counts for a model that does not split: of words, which begin where a token begins with `▁`."""
-    begins = np.zeros(tok.vocab_size, bool)
     tokens = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
-    begins[[id for id, token in tokens if token.startswith(BLOCK)]] = True
+    begins = np.array([id for id, token in tokens if token.startswith(BLOCK)], np.uint32)
     words: Counter[tuple[int, ...]] = Counter()
     for batch in batches(corpus):
         found = tok.encode_ragged(batch, special="text", threads=threads)
-        cuts = np.unique(np.concatenate([[0], np.flatnonzero(begins[found.ids]), found.ends]).astype(np.int64)).tolist()
+        cuts = np.unique(
+            np.concatenate([[0], np.flatnonzero(np.isin(found.ids, begins)), found.ends]).astype(np.int64)
+        ).tolist()
         ids = found.ids.tolist()
         words.update(tuple(ids[start:end]) for start, end in itertools.pairwise(cuts))
     return words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,8 +27,9 @@ def batches(corpus: Corpus) -> Iterator[list[str | bytes]]:
 
 
 def used(tok: Tokenizer, corpus: Corpus, threads: int) -> dict[int, int]:
-    """How often each id stands in a corpus."""
-    counts = np.zeros(tok.vocab_size, np.int64)
+    """How often each id stands in a corpus; 0 for the others."""
+    counts: Counter[int] = Counter()
     for batch in batches(corpus):
-        counts += np.bincount(tok.encode_ragged(batch, special="text", threads=threads).ids, minlength=len(counts))
-    return dict(enumerate(counts.tolist()))
+        ids, often = np.unique(tok.encode_ragged(batch, special="text", threads=threads).ids, return_counts=True)
+        counts.update(dict(zip(ids.tolist(), often.tolist(), strict=True)))
+    return counts

@@ -18,9 +18,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from .. import _core
+from .._arguments import checked, text
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts, counted
-from .._errors import CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
+from .._errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
 from .._model import Model, Step
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
@@ -50,6 +51,7 @@ class Run:
     checkpoint: str | os.PathLike[str] | None
 
 
+@checked
 def train(
     corpus: Corpus | PieceCounts,
     vocab_size: int | None = None,
@@ -137,6 +139,7 @@ def train(
         threads: At least 1; None for all processors. The result does not depend on it.
         progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
     Raises:
+        CheckpointError: The checkpoint cannot be read or written, as on a full disk; it carries the tokenizer so far.
         CorpusError: The corpus is empty, or a document cannot be read.
         InvalidOption: An argument is out of range; the message says what is possible.
         TrainingInterrupted: Ctrl-C; it carries the tokenizer so far.
@@ -226,6 +229,8 @@ def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
         outcome = work()
     report = report_of(run, outcome, time.process_time() - cpu_s)
     tokenizer = Tokenizer(outcome.model, run_report=report)
+    if (problem := outcome.problem) is not None:
+        raise CheckpointError(problem.errno, problem.path, problem.problem, tokenizer) from problem
     if outcome.interrupted:
         raise TrainingInterrupted(tokenizer, outcome.interrupted)
     return tokenizer
@@ -236,7 +241,9 @@ def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
     refuse_given(asked, FOR_CHARACTERS, "only models of characters have it (unit='char' without alphabet, 'unigram')")
     base, coarse = asked["base"], tuple(step["pattern"] for step in splitters(asked["superword_pattern"]))
-    seeds = tuple(seed.encode() if isinstance(seed, str) else seed for seed in asked["seed_tokens"])
+    seeds = tuple(
+        text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in asked["seed_tokens"]
+    )
     given = {field.name: asked[field.name] for field in fields(Options) if field.name in asked}
     given |= {"base": None if base is None else base.model, "seed_tokens": seeds, "superword_pattern": coarse}
     options = Options(**given, checkpointed=run.checkpoint is not None)
@@ -249,8 +256,9 @@ def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome
     """What a corpus teaches."""
     counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
     counted_s = run.reporter.elapsed_s
-    model, interrupted, uncertified = built(counts, options, steps, run)
-    return Outcome(model, len(counts), counted_s, interrupted, {"first_uncertified_merge": uncertified})
+    model, (interrupted, problem), uncertified = built(counts, options, steps, run)
+    more = {"first_uncertified_merge": uncertified}
+    return Outcome(model, len(counts), counted_s, interrupted, problem, more)
 
 
 def report_of(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
@@ -319,10 +327,14 @@ def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
     return counts
 
 
-def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run) -> tuple[Model, str, int | None]:
-    """The model of the counts; the phase in which Ctrl-C ended the training, "" if it did not; the first uncertified merge."""
+def built(
+    counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run
+) -> tuple[Model, tuple[str, CheckpointError | None], int | None]:
+    """The model of the counts; the phase that ended early, "" for none, and what is wrong with the checkpoint; the first
+    uncertified merge.
+    """
     if options.kind != "bpe":
-        return listed(counts, options, steps), "", None
+        return listed(counts, options, steps), ("", None), None
     try:
         checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if options.checkpointed else {})
         seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
@@ -331,7 +343,7 @@ def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: R
         raise TrainingInterrupted(None, "merging") from None
     found, interrupted = words, "merging" if words.stopped == "interrupted" else ""
     try:
-        if options.superwords and not interrupted:
+        if options.superwords and not interrupted and checkpoint.problem is None:
             coarse = options.steps(splitters(options.superword_pattern))
             lines = count(run, patterns_of(coarse), options)
             given = [(left, right, id) for left, right, id in words.merges.tolist()]
@@ -340,12 +352,12 @@ def built(counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: R
             interrupted = "merging" if all_found.stopped == "interrupted" else ""
             if len(all_found.merges) >= len(given):
                 counts, steps, found = lines, coarse, all_found
-        return merged(counts, options, steps, found), interrupted, doubt
+        return merged(counts, options, steps, found), (interrupted, checkpoint.problem), doubt
     except TrainingInterrupted:
-        return merged(counts, options, steps, found), "counting", doubt
+        return merged(counts, options, steps, found), ("counting", checkpoint.problem), doubt
     except KeyboardInterrupt:
         # It came after the last merge; what was learned is not lost.
-        return merged(counts, options, steps, found), "merging", doubt
+        return merged(counts, options, steps, found), ("merging", checkpoint.problem), doubt
 
 
 def phase(

@@ -8,19 +8,26 @@ Merges are learned again from their places in the file, and their counts must co
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .. import _core
-from .._errors import FormatError, InvalidOption
+from .._errors import CheckpointError, FormatError, InvalidOption
+from .._files import Room, read_file, shown
+from .._together import write_file
 
 __all__ = ["Checkpoint"]
 
 Line = tuple[int, int, int, int, int]
 NUMBERS = 6
+# Of the largest number that is written.
+DIGITS = 20
+MOST_BYTES = 1 << 30
 VERSION = 2
 
 
@@ -28,7 +35,9 @@ class Checkpoint:
     """The file, open for more. Without a path, one that keeps nothing.
 
     Args of the constructor: `identity` JSON values by name that decide which merges are learned.
+    Attributes: `problem` why no more merges can be kept; None where they can.
     Raises:
+        CheckpointError: The file cannot be read or written.
         FormatError: The file is no checkpoint.
         InvalidOption: It is one of another training.
     """
@@ -37,11 +46,13 @@ class Checkpoint:
         self._path = None if path is None else Path(path)
         self._lines: dict[int, list[Line]] = {}
         self._known: dict[int, int] = {}
+        self.problem: CheckpointError | None = None
         if self._path is None:
             return
-        whole = begin(self._path, identity)
-        self._lines = lines_of(whole, str(self._path))
-        os.truncate(self._path, len(whole))
+        with kept(self._path):
+            whole = begin(self._path, identity)
+            self._lines = lines_of(whole, str(self._path))
+            os.truncate(self._path, len(whole))
 
     def learned(self, phase: int) -> list[tuple[int, int, int]]:
         """The merges of a phase that the file holds, in order."""
@@ -53,12 +64,12 @@ class Checkpoint:
 
     def add(self, phase: int, merges: _core.Merges, done: int = 0) -> None:
         """Appends the next merges of a phase, without the first `done`; those that the file holds already must have the same
-        counts.
+        counts. If they cannot be written, `problem` says why, and nothing is written any more.
 
         Raises:
-            InvalidOption: They have not, so the file is of another corpus.
+            InvalidOption: They have other counts, so the file is of another corpus.
         """
-        if self._path is None:
+        if self._path is None or self.problem is not None:
             return
         old = self._lines.get(phase, [])
         fresh: list[str] = []
@@ -71,26 +82,45 @@ class Checkpoint:
             elif old[place][:4] != (left, right, id, count):
                 told = f"merge {place} has count {old[place][3]} there and {count} here"
                 raise InvalidOption("checkpoint", str(self._path), f"a checkpoint of the same corpus; {told}")
-        if fresh:
-            with self._path.open("a", encoding="ascii", newline="\n") as file:
-                file.write("".join(fresh))
+        if not fresh:
+            return
+        try:
+            with kept(self._path), open(self._path, "ab") as file:
+                file.write("".join(fresh).encode())
+        except CheckpointError as problem:
+            self.problem = problem
+
+
+@contextmanager
+def kept(path: Path) -> Iterator[None]:
+    """Turns what goes wrong with the file into CheckpointError."""
+    try:
+        yield
+    except FormatError as problem:
+        if not isinstance(problem.__cause__, OSError):
+            raise
+        cause = problem.__cause__
+        raise CheckpointError(cause.errno, shown(path), problem.problem) from problem
+    except OSError as problem:
+        raise CheckpointError(problem.errno, shown(path), problem.strerror or str(problem)) from problem
 
 
 def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
     """The whole lines of the file; one with the first line only is made if there is none."""
     head = (json.dumps({"toksmith_checkpoint": VERSION, **identity}, sort_keys=True) + "\n").encode()
+    if path.is_dir():
+        problem = "this is a folder; name a file, which is made if it is not there"
+        raise IsADirectoryError(errno.EISDIR, problem, str(path))
     if not path.exists():
-        beside = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        beside.write_bytes(head)
-        beside.replace(path)
-    data = path.read_bytes()
+        write_file(path, head)
+    data = read_file(path, lambda ends: Room(MOST_BYTES, "a checkpoint"))
     whole = data[: data.rfind(b"\n") + 1]
     first = whole.partition(b"\n")[0]
     try:
         found = json.loads(first)
         if found.pop("toksmith_checkpoint") != VERSION:
             raise ValueError
-    except (ValueError, AttributeError, KeyError, TypeError):
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         raise FormatError(str(path), 1, "this is no checkpoint of a training; give a file that is not there") from None
     expected = json.loads(head)
     differ = [name for name, value in sorted(identity.items()) if found.get(name) != expected[name]]
@@ -106,7 +136,7 @@ def lines_of(whole: bytes, path: str) -> dict[int, list[Line]]:
     phases: dict[int, list[Line]] = {}
     for number, line in enumerate(whole.split(b"\n")[1:-1], 2):
         words = line.split(b" ")
-        if len(words) != NUMBERS or not all(word.isdigit() for word in words):
+        if len(words) != NUMBERS or not all(word.isdigit() and len(word) <= DIGITS for word in words):
             raise FormatError(path, number, f"expected six numbers, found {line[:60]!r}; remove the file to begin anew")
         phase, left, right, id, count, lead = map(int, words)
         phases.setdefault(phase, []).append((left, right, id, count, lead))

@@ -107,6 +107,8 @@ def learn(
         nonlocal done
         done += len(part.counts)
         checkpoint.add(phase, part)
+        if checkpoint.problem is not None:
+            raise KeyboardInterrupt  # the core then gives what was learned so far
         report(done)
 
     options: dict[str, Any] = {

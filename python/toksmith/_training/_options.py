@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from .._errors import InvalidOption
+from .._errors import CheckpointError, InvalidOption
 from .._model import Model, Step
 from .._patterns import splitters
 from .._special import check_special_tokens
@@ -35,7 +35,8 @@ class Outcome(NamedTuple):
         model: The model, also of a training that ended early.
         unique: How many distinct pieces it was learned from.
         counted_s: When these were counted, in seconds since the start.
-        interrupted: The phase that Ctrl-C ended; "" if none.
+        interrupted: The phase that ended early; "" if none.
+        problem: Why the checkpoint cannot be kept, if so; else Ctrl-C ended the phase.
         more: What else there is to report.
     """
 
@@ -43,6 +44,7 @@ class Outcome(NamedTuple):
     unique: int
     counted_s: float
     interrupted: str = ""
+    problem: CheckpointError | None = None
     more: Mapping[str, Any] = MappingProxyType({})
 
 

@@ -13,15 +13,16 @@ import os
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
+from typing import cast
 
 import numpy as np
 
 from .. import _formats
 from .._encodings import published
-from .._files import write_file
 from .._formats import FORMATS
 from .._model import AddedToken, Model, TokenTable
 from .._patterns import UNSET, patterns, splitters
+from .._together import write_file, write_files
 from .._tokenizer import Tokenizer as Engine
 from .._training import train
 
@@ -117,9 +118,9 @@ class Tokenizer:
 
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
         """Writes `file_prefix.model`, which can be loaded, and `file_prefix.vocab` for people."""
-        model, vocab = FORMATS["minbpe"].save(self._model())
-        write_file(os.fspath(file_prefix) + ".model", model)  # type: ignore[arg-type]
-        write_file(os.fspath(file_prefix) + ".vocab", vocab)  # type: ignore[arg-type]
+        model, vocab = cast("tuple[bytes, bytes]", FORMATS["minbpe"].save(self._model()))
+        prefix = os.fspath(file_prefix)
+        write_files([(prefix + ".model", model), (prefix + ".vocab", vocab)])
 
     def load(self, model_file: str | os.PathLike[str]) -> None:
         """Becomes what a `.model` file holds.

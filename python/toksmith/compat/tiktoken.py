@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from .._arguments import whole_number
 from .._encodings import encodings, published
+from .._errors import InvalidOption
 from .._model import AddedToken, Model, TokenTable, regex_split
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
@@ -56,7 +58,12 @@ class Encoding:
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        order = sorted(mergeable_ranks.items(), key=lambda item: item[1])
+        order = sorted(mergeable_ranks.items(), key=lambda item: whole_number(item[1], "mergeable_ranks"))
+        for _, rank in (*order[:1], *order[-1:]):  # the lowest and the highest
+            if not 0 <= rank < 1 << 32:
+                raise InvalidOption("mergeable_ranks", rank, "ranks from 0 to 2**32 - 1")
+        for content, id in special_tokens.items():
+            whole_number(id, f"special_tokens: the id of {content!r}")
         model = Model(
             TokenTable.of([token for token, _ in order]),
             np.array([rank for _, rank in order], np.uint32),

@@ -12,14 +12,15 @@ import dataclasses
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from .. import _formats
 from .._errors import InvalidOption, UnknownId
-from .._files import make_folder, write_file
+from .._files import make_folder
 from .._formats import FORMATS
 from .._model import AddedToken, Model
 from .._post import PLAIN, template_of
+from .._together import write_files
 from .._tokenizer import Tokenizer
 
 try:
@@ -66,13 +67,13 @@ def export(
         token = config.get(name)
         if token is not None and token not in known:
             raise InvalidOption(name, token, "a token of the vocabulary")
-    data = FORMATS["tokenizer_json"].save(tok.model, allow_loss=allow_loss)
+    data = cast("bytes", FORMATS["tokenizer_json"].save(tok.model, allow_loss=allow_loss))
     settings = {"clean_up_tokenization_spaces": False, **named_by_template(tok.model, config), **config}
     settings |= {"tokenizer_class": "PreTrainedTokenizerFast"}
     make_folder(folder)
     paths = [os.path.join(os.fspath(folder), name) for name in ("tokenizer.json", "tokenizer_config.json")]
-    write_file(paths[0], data)  # type: ignore[arg-type]
-    write_file(paths[1], (json.dumps(settings, ensure_ascii=False, indent=2) + "\n").encode())
+    written = (json.dumps(settings, ensure_ascii=False, indent=2) + "\n").encode()
+    write_files([(paths[0], data), (paths[1], written)])
     return paths
 
 

@@ -9,13 +9,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import items
 from .._errors import InvalidOption
-from .._tokenizer import Special, Tokenizer
+from .._tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
 __all__ = ["Tokenizers", "name_of", "named_tokenizers", "piece_ends", "pieces_in", "token_ends", "token_json"]
 
 INVALID = re.compile("([\udc80-\udcff]+)")  # what decoding makes of bytes that are part of no character
+SEVERAL = "a Tokenizer, several by name or several in order"
 Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
 
 
@@ -36,15 +38,27 @@ def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
     if isinstance(toks, Mapping):
         named = dict(toks)
     else:
-        named = {f"{place}: {name_of(tok)}": tok for place, tok in enumerate(toks, 1)}
+        listed = items(toks, "toks", SEVERAL)
+        named = {f"{place}: {name_of(as_tokenizer(tok))}": tok for place, tok in enumerate(listed, 1)}
+    for name, tok in named.items():
+        if not isinstance(name, str):
+            raise TypeError(f"toks: expected names that are str, not {type(name).__name__}")
+        as_tokenizer(tok)
     if not named:
         raise InvalidOption("toks", toks, "at least one tokenizer")
     return named
 
 
-def token_ends(tok: Tokenizer, data: bytes, special: Special) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def as_tokenizer(tok: object) -> Tokenizer:
+    """A tokenizer, as it is."""
+    if not isinstance(tok, Tokenizer):
+        raise TypeError(f"toks: expected {SEVERAL}, not {type(tok).__name__}")
+    return tok
+
+
+def token_ends(tok: Tokenizer, text: Text, special: Special) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The ids of a text, and where in its bytes each ends; the ids partition the text."""
-    encoding = tok.encode_with_offsets(data, unit="byte", special=special)
+    encoding = tok.encode_with_offsets(text, unit="byte", special=special)
     return encoding.ids, encoding.ends
 
 

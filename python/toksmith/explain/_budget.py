@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
+from .._arguments import checked, whole_number
+from .._arguments import text as argument_text
 from .._errors import InvalidOption
 from .._render import Bars, Block, Cell, Table, View
 from .._tokenizer import Special, Text
@@ -79,6 +81,7 @@ class Budget(_render.Shown):
         return f"<Budget: {', '.join(f'{name} {tokens:,} tokens' for name, tokens in counts.items())}>"
 
 
+@checked
 def budget(
     toks: Tokenizers, text: Text, *, context: int | Mapping[str, int] = 1024, special: Special = "text"
 ) -> Budget:
@@ -101,14 +104,17 @@ def budget(
     (8, 3, 8)
     """
     named = named_tokenizers(toks)
-    contexts = {f"{context:,}": context} if isinstance(context, int) else dict(context)
+    several = context if isinstance(context, Mapping) else {"": context}
+    contexts = {argument_text(name, "context"): whole_number(length, "context") for name, length in several.items()}
     for length in contexts.values():
-        if length < 1:
-            raise InvalidOption("context", length, "at least 1 token")
+        if not 1 <= length < 1 << 63:
+            raise InvalidOption("context", length, "at least 1 token, and below 2**63")
+    if not isinstance(context, Mapping):
+        contexts = {f"{contexts['']:,}": contexts[""]}
     data = utf8(text)
     rows = []
     for name, tok in named.items():
-        ids, ends = token_ends(tok, data, special)
+        ids, ends = token_ends(tok, text, special)
         for model, length in contexts.items():
             end = whole_characters(data, int(ends[length - 1]) if len(ids) > length else len(data))
             windows = -(-len(ids) // length)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import _render
+from .._arguments import checked
 from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import Tokenizers, named_tokenizers, token_ends, token_json
+from ._columns import Column, Numbers, TokenColumn
 
 __all__ = ["Comparison", "Cuts", "Difference", "compare"]
 
@@ -24,9 +26,9 @@ MOST_DIFFERENCES = 50
 class Cuts:
     """What one tokenizer makes of the text: the ids, the bytes of each, and where in the text each ends (in bytes)."""
 
-    ids: tuple[int, ...]
-    tokens: tuple[TokenView, ...]
-    ends: tuple[int, ...]
+    ids: Sequence[int]
+    tokens: Sequence[TokenView]
+    ends: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class Comparison(_render.Shown):
 
     text: bytes
     cuts: dict[str, Cuts]
-    shared: tuple[int, ...]
-    differences: tuple[Difference, ...]
+    shared: Sequence[int]
+    differences: Sequence[Difference]
 
     @property
     def first_difference(self) -> int | None:
@@ -131,6 +133,7 @@ class Comparison(_render.Shown):
         return f"<Comparison of {counts}; {len(self.differences):,} differences>"
 
 
+@checked
 def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
     """What several tokenizers make of one text, aligned on its bytes.
 
@@ -162,24 +165,39 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     data = utf8(text)
     cuts = {}
     for name, tok in named.items():
-        ids, token_end = token_ends(tok, data, special)
-        views = _render.token_views(ids.tolist(), tok.token_bytes, frozenset(tok.special_tokens.values()))
-        cuts[name] = Cuts(tuple(ids.tolist()), tuple(views), tuple(token_end.tolist()))
-    ends = [np.array(found.ends, np.int64) for found in cuts.values()]
+        ids, token_end = token_ends(tok, text, special)
+        views = _render.token_views(np.unique(ids).tolist(), tok.token_bytes, frozenset(tok.special_tokens.values()))
+        numbers = Numbers(ids)
+        cuts[name] = Cuts(numbers, TokenColumn(numbers, {view.id: view for view in views}), Numbers(token_end))
+    ends = [np.asarray(found.ends) for found in cuts.values()]
     shared = reduce(np.intersect1d, ends)
-    return Comparison(data, cuts, tuple(shared.tolist()), tuple(differences(shared, ends)))
+    return Comparison(data, cuts, Numbers(shared), differences(shared, ends))
 
 
-def differences(shared: np.ndarray[Any, Any], ends: list[np.ndarray[Any, Any]]) -> Iterator[Difference]:
+class Differences(Column[Difference]):
+    """Differences as columns: the start and the end of each, and for each tokenizer where its tokens begin and end."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Numbers]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def made(self, places: range) -> list[Difference]:
+        """The differences at some places."""
+        rows = zip(*(column.made(places) for column in self.columns), strict=True)
+        return [Difference(start, end, tuple(map(range, each[::2], each[1::2]))) for start, end, *each in rows]
+
+
+def differences(shared: np.ndarray[Any, Any], ends: list[np.ndarray[Any, Any]]) -> Differences:
     """The stretches between neighbouring shared cuts that hold another cut."""
     # How many tokens of each tokenizer end at or before each shared cut.
     counts = [np.searchsorted(own, shared, "right") for own in ends]
     before = [np.concatenate([[0], own[:-1]]) for own in counts]
     several = np.any([own - last > 1 for own, last in zip(counts, before, strict=True)], axis=0)
-    starts = np.concatenate([np.zeros(1, np.int64), shared[:-1]])[several].tolist()
-    columns = [
-        zip(last[several].tolist(), own[several].tolist(), strict=True)
-        for last, own in zip(before, counts, strict=True)
-    ]
-    for start, end, *places in zip(starts, shared[several].tolist(), *columns, strict=True):
-        yield Difference(start, end, tuple(range(*place) for place in places))
+    columns = [np.concatenate([np.zeros(1, shared.dtype), shared[:-1]])[several], shared[several]]
+    for last, own in zip(before, counts, strict=True):
+        columns += [last[several], own[several]]
+    return Differences([Numbers(column) for column in columns])

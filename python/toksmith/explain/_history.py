@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
+from .._arguments import checked
 from .._errors import InvalidOption
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
@@ -106,6 +107,7 @@ class History(_render.Shown):
         return f"<History of token {self.id} {token_text(self.token)}: {len(self.uses)} uses>"
 
 
+@checked
 def history(tok: Tokenizer, id: int) -> History:
     """What training did with one token: the merge that made it, those that used it up, and how often it was left.
 

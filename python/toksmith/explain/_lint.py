@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import regex
 
 from .. import _render
+from .._arguments import checked
 from .._errors import UnknownName
 from .._render import Block, Cell, Line, Table, View
 from .._tokenizer import Text, Tokenizer
@@ -113,6 +114,7 @@ class Lint(_render.Shown):
         return f"<Lint: {', '.join(found.name for found in self.findings) or 'nothing found'}>"
 
 
+@checked
 def lint(tok: Tokenizer, text: Text) -> Lint:
     r"""What in a text costs tokens without being seen, or looks like something else, and what repairing it changes.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _render
+from .._arguments import checked
 from .._errors import InvalidOption, NotInVocabulary
 from .._render import Block, Cell, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
@@ -118,6 +119,7 @@ class Merges(_render.Shown):
         return f"<Merges of {token_text(self.piece)}: {len(self.steps)} steps, {len(self.ids)} ids>"
 
 
+@checked
 def merges(tok: Tokenizer, piece: Text) -> Merges:
     r"""How one piece becomes tokens, merge by merge, with all pairs that could merge at each step.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
+from .._arguments import checked
 from .._errors import InvalidOption
 from .._render import Block, Line, View
 from .._tokenizer import Special, Text, Tokenizer
@@ -58,6 +59,7 @@ class Overview(_render.Shown):
         return f"<Overview: {len(self.sections)} views>"
 
 
+@checked
 def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Overview:
     """A text in all views: tokens, comparison, merges, forest, budget, prompt end, lint, special tokens.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import _render
+from .._arguments import checked
 from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
@@ -123,6 +124,7 @@ class Pieces(_render.Shown):
         return f"<Pieces of {len(self.text):,} bytes: {len(self.ends):,} pieces, {len(self.tokens):,} tokens>"
 
 
+@checked
 def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     """The pieces of a text, and the tokens of each.
 
@@ -142,7 +144,7 @@ def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     (b'low', 1)
     """
     data = utf8(text)
-    ids, ends = token_ends(tok, data, special)
+    ids, ends = token_ends(tok, text, special)
     ranks = ranks_of(tok)
     found: list[Token] = []
     facts: dict[int, tuple[bytes, Kind, int | None]] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
+from .._arguments import checked
 from .._errors import InvalidOption
 from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
@@ -103,6 +104,7 @@ class Prompt(_render.Shown):
         return f"<Prompt of {len(self.ids):,} ids, {self.agree:,} kept by the text>"
 
 
+@checked
 def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
     """What happens where a prompt ends: its ids beside those of the longer text, and the prompt healed.
 
@@ -122,12 +124,12 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
     place = len(text) if end is None else end
     if not 0 <= place <= len(text):
         raise InvalidOption("end", end, f"0 to {len(text):,}, the length of the text")
-    data, whole = utf8(text[:place]), utf8(text)
-    ids = tok.encode(data, special=special)
-    followed = tok.encode(whole, special=special) if place < len(text) else ids
+    beginning = text[:place]
+    ids = tok.encode(beginning, special=special)
+    followed = tok.encode(text, special=special) if place < len(text) else ids
     pairs = zip(ids, followed, strict=False)
     agree = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ids), len(followed)))
-    healing = tok.heal(data, special=special)
+    healing = tok.heal(beginning, special=special)
     some = healing.continuations[:MOST_CONTINUATIONS].tolist() if healing.rest else []
     specials = frozenset(tok.special_tokens.values())
 
@@ -138,7 +140,7 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
     parts = ids[near:][-MOST_TOKENS:], followed[near : max(agree, len(ids)) + AFTER], healing.ids[-MOST_TOKENS:]
     return Prompt(
         name_of(tok),
-        data,
+        utf8(beginning),
         tuple(ids),
         tuple(followed),
         agree,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import _render
+from .._arguments import checked
 from .._errors import InvalidOption
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
@@ -74,6 +75,7 @@ class Search(_render.Shown):
         return f"<Search {self.query!r}: {self.total} found>"
 
 
+@checked
 def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:
     """Tokens of a vocabulary, special tokens included, that hold a text or bytes, or have an id.
 

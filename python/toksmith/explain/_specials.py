@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
+from .._arguments import checked
 from .._errors import SpecialTokenInText
 from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
@@ -83,6 +84,7 @@ class Specials(_render.Shown):
         return f"<Specials: {len(self.matches)} in the text>"
 
 
+@checked
 def specials(tok: Tokenizer, text: Text) -> Specials:
     """What a text becomes with its special tokens as plain text, allowed, and refused.
 
@@ -96,11 +98,11 @@ def specials(tok: Tokenizer, text: Text) -> Specials:
     """
     data = utf8(text)
     ids = frozenset(tok.special_tokens.values())
-    plain = _render.token_views(tok.encode(data, special="text"), tok.token_bytes, ids)
-    allowed = _render.token_views(tok.encode(data, special="allow"), tok.token_bytes, ids)
+    plain = _render.token_views(tok.encode(text, special="text"), tok.token_bytes, ids)
+    allowed = _render.token_views(tok.encode(text, special="allow"), tok.token_bytes, ids)
     refusal = None
     try:
-        tok.count(data, special="raise")
+        tok.count(text, special="raise")
     except SpecialTokenInText as error:
         refusal = str(error)
     return Specials(name_of(tok), tuple(matched(tok, data)), tuple(plain), tuple(allowed), refusal)

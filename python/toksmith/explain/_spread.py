@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _render
+from .._arguments import checked
 from .._render import Bars, Block, Line, Plot, Table, View
 from .._tokenizer import Special, Text
 from ._asked import Tokenizers, named_tokenizers
@@ -109,6 +110,7 @@ class Ranks(_render.Shown):
     to_chart = _render.to_chart
 
 
+@checked
 def lengths(toks: Tokenizers) -> Lengths:
     """How many tokens of each length a vocabulary holds, in bytes, special tokens left out.
 
@@ -124,6 +126,7 @@ def lengths(toks: Tokenizers) -> Lengths:
     return Lengths(counts)
 
 
+@checked
 def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
     """How often each token comes in a text, from the most frequent on: the curve that Zipf's law is about.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
+from .._arguments import checked
 from .._render import Block, Branch, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -135,6 +136,7 @@ class Tree(_render.Shown):
         return f"<Tree of token {self.id} {token_text(self.token)}: depth {self.depth}, {len(self.children)} children>"
 
 
+@checked
 def tree(tok: Tokenizer, id: int) -> Tree:
     """How a token comes about when its own bytes are merged, and which tokens are made of it.
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import _render
+from .._arguments import checked, texts_or_bytes
+from .._arguments import text as text_argument
 from .._corpus import documents
 from .._errors import InvalidOption
 from .._tokenizer import Text, Tokenizer
@@ -106,6 +108,7 @@ def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+@checked
 def parity(
     tok: Tokenizer, texts: Mapping[str, Parallel], *, reference: str | None = None, threads: int | None = None
 ) -> Parity:
@@ -133,10 +136,10 @@ def parity(
     """
     if not texts:
         raise InvalidOption("texts", {}, "at least one language with its text")
+    lines = {text_argument(name, "texts"): _documents(text) for name, text in texts.items()}
     reference = next(iter(texts)) if reference is None else reference
     if reference not in texts:
         raise InvalidOption("reference", reference, f"one of the languages {', '.join(texts)}")
-    lines = {name: _documents(text) for name, text in texts.items()}
     counts = {name: tok.count_batch(each, special="text", threads=threads) for name, each in lines.items()}
     tokens = {name: int(each.sum()) for name, each in counts.items()}
     base = tokens[reference]
@@ -163,7 +166,7 @@ def _documents(text: Parallel) -> list[Text]:
         [data] = documents(text)
         end = b"\n" if isinstance(data, bytes) else "\n"
         return [data.removesuffix(end)]  # type: ignore[arg-type]
-    return list(text)
+    return [*texts_or_bytes(text, "texts")]
 
 
 def _text(document: Text) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import _render
+from .._arguments import checked
 from .._corpus import Corpus
 from .._tokenizer import Special, Tokenizer
 from ._rows import METRICS, Metric, Parts
@@ -122,6 +123,7 @@ def names() -> list[str]:
     return list(METRICS)
 
 
+@checked
 def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", threads: int | None = None) -> Report:
     """All metrics of a tokenizer on a corpus, from one encoding pass with exact counts.
 
@@ -134,7 +136,7 @@ def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", thread
         that they are made of. `measure(tok, a) + measure(tok, b)` is `measure(tok, [*a, *b])`.
     Raises:
         CorpusError: A file cannot be read.
-        SpecialTokenInText, NotInVocabulary, PatternError: as `Tokenizer.encode_batch`.
+        SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `Tokenizer.encode_batch`.
     Cost: that of encoding, and a few operations for each token and each 64 bytes.
 
     >>> import toksmith

@@ -87,12 +87,12 @@ def single_token_words(sample: Sample) -> Parts:
 
 def vocabulary_used(sample: Sample) -> Parts:
     """Entries of the vocabulary that the corpus used."""
-    return Parts(int(np.count_nonzero(sample.ids)), sample.entries if sample.tokens else 0)
+    return Parts(int(np.count_nonzero(sample.emitted)), sample.entries if sample.tokens else 0)
 
 
 def probabilities(sample: Sample) -> NDArray[np.float64]:
     """The share of each id that was emitted, ids that were not left out."""
-    emitted: NDArray[np.float64] = sample.ids[sample.ids > 0].astype(np.float64)
+    emitted: NDArray[np.float64] = sample.emitted[sample.emitted > 0].astype(np.float64)
     emitted /= emitted.sum()
     return emitted
 
@@ -125,24 +125,24 @@ def unigram_bits_per_byte(sample: Sample) -> Parts:
 
 def vocabulary_token_bytes(sample: Sample) -> Parts:
     """The mean length of an entry."""
-    ordinary = sample.vocabulary.known & ~sample.vocabulary.special
+    ordinary = ~sample.vocabulary.special
     return Parts(int(sample.vocabulary.lengths[ordinary].sum()), int(ordinary.sum()))
 
 
 def partial_entries(sample: Sample) -> Parts:
     """Entries that are not whole characters: not valid UTF-8 alone."""
     tokens = sample.vocabulary
-    return Parts(int((tokens.partial & tokens.known).sum()), sample.entries)
+    return Parts(int(tokens.partial.sum()), sample.entries)
 
 
 def partial_tokens(sample: Sample) -> Parts:
     """Emitted tokens that are not whole characters."""
-    return Parts(int(sample.ids[sample.vocabulary.partial].sum()), sample.tokens)
+    return Parts(int(sample.emitted[sample.vocabulary.partial].sum()), sample.tokens)
 
 
 def cut_characters(sample: Sample) -> Parts:
     """Characters that are cut by the end of a token, which then holds their first bytes."""
-    return Parts(int(sample.ids[sample.vocabulary.ends_inside].sum()), sample.chars)
+    return Parts(int(sample.emitted[sample.vocabulary.ends_inside].sum()), sample.chars)
 
 
 def numbers_of(sample: Sample, digits: int) -> NDArray[np.uint64]:
@@ -190,7 +190,7 @@ def indentation(sample: Sample) -> Parts:
 
 def white_tokens(sample: Sample) -> Parts:
     """Emitted tokens that are white space and nothing else."""
-    return Parts(int(sample.ids[sample.vocabulary.white].sum()), sample.tokens)
+    return Parts(int(sample.emitted[sample.vocabulary.white].sum()), sample.tokens)
 
 
 def glued_spaces(sample: Sample) -> Parts:

@@ -29,16 +29,16 @@ BATCH_DOCUMENTS = 1 << 16
 # The sizes of the core's tables: numbers of up to 12 digits, and indentation by up to 64 spaces or 16 tabs.
 DIGITS, SPACES, TABS = 12, 64, 16
 
-KNOWN, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE, SPECIAL = (1 << bit for bit in range(6))
+STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE, SPECIAL = (1 << bit for bit in range(1, 6))
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """What the tokens of a tokenizer are by their bytes, as arrays by id.
+    """What the tokens of a tokenizer are by their bytes, as arrays of one value for each token in the order of their ids.
 
     Attributes:
+        ids: uint32, ascending; an id may be far larger than the number of tokens.
         lengths: uint32, bytes.
-        known: Whether a token has the id.
         special: Whether it is a special token.
         starts_inside: It begins with the rest of a character that began before it.
         ends_inside: It ends before its last character does.
@@ -46,8 +46,8 @@ class Tokens:
         white: It is white space and nothing else.
     """
 
+    ids: NDArray[np.uint32]
     lengths: NDArray[np.uint32]
-    known: NDArray[np.bool_]
     special: NDArray[np.bool_]
     starts_inside: NDArray[np.bool_]
     ends_inside: NDArray[np.bool_]
@@ -59,6 +59,10 @@ class Tokens:
         """Not whole characters: not valid UTF-8 alone."""
         return self.starts_inside | self.ends_inside | self.impossible
 
+    def places(self, ids: NDArray[np.unsignedinteger] | list[int]) -> NDArray[np.intp]:
+        """Where the values of these ids, each of which a token has, are in the arrays."""
+        return np.searchsorted(self.ids, np.asarray(ids, np.uint32))
+
 
 VOCABULARIES: WeakKeyDictionary[Tokenizer, Tokens] = WeakKeyDictionary()
 
@@ -67,12 +71,12 @@ def tokens_of(tok: Tokenizer) -> Tokens:
     """What the tokens of `tok` are by their bytes, in arrays that cannot be written; found once while `tok` lives."""
     found = VOCABULARIES.get(tok)
     if found is None:
-        lengths, flags = _core.token_facts(tok._engine)
-        bits = (KNOWN, SPECIAL, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE)
+        ids, lengths, flags = _core.token_facts(tok._engine)
+        bits = (SPECIAL, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE)
         masks = [(flags & bit).astype(np.bool_) for bit in bits]
-        for array in (lengths, *masks):
+        for array in (ids, lengths, *masks):
             array.flags.writeable = False
-        found = VOCABULARIES[tok] = Tokens(lengths, *masks)
+        found = VOCABULARIES[tok] = Tokens(ids, lengths, *masks)
     return found
 
 
@@ -94,7 +98,7 @@ class Sample:
         long_numbers: Numbers of more than 12 digits, which `numbers` leaves out.
         numbers: uint64, shape (4096,): numbers by `1 << (digits - 1) | cuts`; bit i of `cuts` is a cut after digit i + 1.
         indents: uint64, shape (81, 2): lines and tokens that end in their indentation; by 1…64 spaces, 1…16 tabs, others.
-        ids: uint64, shape (vocab_size,): how often each id was emitted.
+        emitted: uint64, shape (entries,): how often each token was emitted, in the order of their ids.
         vocabulary: What each token is by its bytes.
     """
 
@@ -113,7 +117,7 @@ class Sample:
     long_numbers: int
     numbers: NDArray[np.uint64]
     indents: NDArray[np.uint64]
-    ids: NDArray[np.uint64]
+    emitted: NDArray[np.uint64]
     vocabulary: Tokens
 
     def __add__(self, other: Sample) -> Sample:
@@ -137,7 +141,14 @@ class Sample:
     @property
     def entries(self) -> int:
         """Tokens in the vocabulary, special tokens included."""
-        return int(self.vocabulary.known.sum())
+        return len(self.vocabulary.ids)
+
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        """How often each id was emitted: uint64, shape (vocab_size,), made anew each time."""
+        by_id = np.zeros(int(self.vocabulary.ids[-1]) + 1 if self.entries else 0, np.uint64)
+        by_id[self.vocabulary.ids] = self.emitted
+        return by_id
 
 
 def counted(tok: Tokenizer, corpus: Corpus, *, special: Special, threads: int | None) -> Sample:
@@ -152,7 +163,7 @@ def counted(tok: Tokenizer, corpus: Corpus, *, special: Special, threads: int | 
 
 def batches(corpus: Corpus) -> Iterator[Sequence[str | bytes]]:
     """The documents of a corpus in batches; those of a list of texts are not looked at one by one."""
-    if isinstance(corpus, (list, tuple)) and {*map(type, corpus)} <= {str, bytes}:
+    if isinstance(corpus, (list, tuple)) and type(corpus) in (list, tuple) and {*map(type, corpus)} <= {str, bytes}:
         ends = list(accumulate(map(len, corpus)))
         start = 0
         while start < len(corpus):

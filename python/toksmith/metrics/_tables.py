@@ -29,11 +29,10 @@ class Figures(NamedTuple):
 
 def token_lengths(sample: Sample) -> list[Row]:
     """By length in bytes: entries of the vocabulary, and emitted tokens."""
-    known = sample.vocabulary.known
     lengths = sample.vocabulary.lengths
-    entries = np.bincount(lengths[known])
+    entries = np.bincount(lengths)
     emitted = np.zeros(len(entries), np.uint64)
-    np.add.at(emitted, lengths[known], sample.ids[known])
+    np.add.at(emitted, lengths, sample.emitted)
     return [[size, int(entries[size]), int(emitted[size])] for size in np.flatnonzero(entries).tolist()]
 
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::merge::{Scratch, merge};
@@ -65,7 +66,9 @@ impl Twins {
                 Ok(())
             }
             Segment::Text(start, end) => {
-                self.slow.split(text.part(start, end), |piece| merge(&self.vocab, piece, &stop, &mut scratch, &mut ids))
+                let bounds = Bounds::new(end - start, &stop);
+                let each = |piece: &[u8]| merge(&self.vocab, piece, &stop, &mut scratch, &mut ids);
+                self.slow.split(text.part(start, end), &bounds, each)
             }
         });
         cut.expect("every byte has an id");

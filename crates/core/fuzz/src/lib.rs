@@ -3,6 +3,8 @@
 //! A difference is a panic, which libFuzzer keeps as a finding.
 
 pub mod encode;
+pub mod parts;
 pub mod split;
 pub mod table;
 pub mod text;
+pub mod tokenizer;

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+use toksmith_core::bounds::Bounds;
+use toksmith_core::parallel::Stop;
 use toksmith_core::pattern::{PATTERNS, Pattern};
 use toksmith_core::scan::Scanner;
 use toksmith_core::split::{Splitter, Text};
@@ -32,7 +34,8 @@ fn twins() -> &'static [Twins] {
 fn ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
     let (mut ends, mut end) = (Vec::new(), 0);
     let whole = text.as_bytes();
-    let split = splitter.split(text, |piece| {
+    let stop = Stop::default();
+    let split = splitter.split(text, &Bounds::new(whole.len(), &stop), |piece| {
         assert!(!piece.is_empty() && whole[end..].starts_with(piece), "a piece is not what comes next");
         end += piece.len();
         ends.push(end);

@@ -8,6 +8,8 @@ use std::ops::RangeInclusive;
 
 use regex_syntax::hir::{Class, HirKind};
 
+use crate::bounds::Bounds;
+use crate::parallel::Stop;
 use crate::pattern::PATTERNS;
 use crate::simd::BLOCK;
 use crate::split::Splitter;
@@ -138,7 +140,7 @@ fn ends(splitter: &Splitter, text: &str, ends: &mut Vec<usize>) {
     ends.clear();
     let mut end = 0;
     splitter
-        .split(text, |piece| {
+        .split(text, &Bounds::new(text.len(), &Stop::default()), |piece| {
             end += piece.len();
             ends.push(end);
             Ok(())

@@ -1,9 +1,14 @@
 //! The table of decoders: what makes the tokens of ids a text again, one after the other. One row for each kind.
 
+use super::Placed;
 use super::bytes::byte_of;
 use super::find::Finder;
+use super::line::Found;
+use super::normalizers::replaced_len;
 use super::options::Options;
-use crate::error::Result;
+use crate::bounds::Bounds;
+use crate::error::{Error, Result};
+use crate::parallel::Stop;
 
 /// One decoder.
 #[derive(Debug)]
@@ -58,38 +63,57 @@ pub const ROWS: &[Row] = &[
 /// Decoders, one after the other.
 #[derive(Debug)]
 pub struct Chain {
-    decoders: Vec<Decoder>,
+    decoders: Vec<Placed<Decoder>>,
 }
 
 impl Chain {
-    pub(super) fn new(decoders: Vec<Decoder>) -> Self {
+    pub(super) fn new(decoders: Vec<Placed<Decoder>>) -> Self {
         Self { decoders }
+    }
+
+    /// Whether it searches with a regex, which takes longer than the tokens let expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        self.decoders.iter().any(|decoder| matches!(&**decoder, Decoder::Replace(finder, _) if finder.searches()))
     }
 
     /// The text of tokens.
     ///
     /// # Errors
-    /// [`crate::Error::Pattern`] when a regex engine gives up.
-    pub fn decode(&self, mut tokens: Vec<String>) -> Result<String> {
+    /// [`Error::Pattern`] when a regex engine gives up, [`Error::TooLong`] and [`Error::Interrupted`].
+    pub fn decode(&self, mut tokens: Vec<String>, stop: &Stop) -> Result<String> {
+        let bounds = Bounds::new(total(&tokens), stop);
         for decoder in &self.decoders {
-            tokens = decoder.apply(tokens)?;
+            stop.check()?;
+            let before = total(&tokens);
+            let resize = |after: usize| bounds.resize(before, after, || decoder.name());
+            if let Decoder::Replace(finder, content) = &**decoder {
+                tokens = replaced(&tokens, finder, content, (&bounds, &resize))?;
+            } else {
+                tokens = decoder.apply(tokens);
+                resize(total(&tokens))?;
+            }
         }
         Ok(tokens.concat())
     }
 }
 
+/// How long all tokens are together.
+fn total(tokens: &[String]) -> usize {
+    tokens.iter().map(String::len).sum()
+}
+
 impl Decoder {
-    fn apply(&self, tokens: Vec<String>) -> Result<Vec<String>> {
+    /// What it makes of tokens, at most a few times as much; what may be more is [`replaced`].
+    fn apply(&self, tokens: Vec<String>) -> Vec<String> {
         let last = tokens.len().saturating_sub(1);
         let each = |tokens: Vec<String>, change: &dyn Fn(usize, String) -> String| {
             tokens.into_iter().enumerate().map(|(place, token)| change(place, token)).collect()
         };
-        Ok(match self {
+        match self {
             Self::ByteCharacters => vec![from_byte_characters(&tokens)],
             Self::ByteFallback => from_bytes(tokens),
-            Self::Replace(finder, content) => {
-                return tokens.iter().map(|token| replaced(token, finder, content)).collect();
-            }
+            Self::Replace(..) => tokens,
             Self::Fuse => vec![tokens.concat()],
             Self::Strip(content, start, stop) => each(tokens, &|_, token| stripped(&token, *content, *start, *stop)),
             Self::Metaspace(mark, drop_first) => each(tokens, &|place, token| {
@@ -109,7 +133,7 @@ impl Decoder {
             }),
             Self::Ctc(pad, delimiter, cleanup) => ctc(tokens, pad, delimiter, *cleanup),
             Self::Spaced => each(tokens, &|place, token| if place == 0 { token } else { format!(" {token}") }),
-        })
+        }
     }
 }
 
@@ -156,12 +180,21 @@ fn from_bytes(tokens: Vec<String>) -> Vec<String> {
     out
 }
 
-fn replaced(token: &str, finder: &Finder, content: &str) -> Result<String> {
-    let mut out = String::with_capacity(token.len());
-    for found in finder.find(token)? {
-        out.push_str(if found.is_match { content } else { &token[found.start..found.end] });
-    }
-    Ok(out)
+/// The tokens with `content` for what is found in them; `resize` is told how long they become before they do.
+fn replaced(
+    tokens: &[String],
+    finder: &Finder,
+    content: &str,
+    (bounds, resize): (&Bounds<'_>, &dyn Fn(usize) -> Result<()>),
+) -> Result<Vec<String>> {
+    let found = tokens.iter().map(|token| finder.find(token, bounds).map_err(Error::unplaced));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    resize(found.iter().fold(0, |len: usize, found| len.saturating_add(replaced_len(found, content))))?;
+    let with = |(token, found): (&String, Vec<Found>)| {
+        let part = |found: Found| if found.is_match { content } else { &token[found.start..found.end] };
+        found.into_iter().map(part).collect()
+    };
+    Ok(tokens.iter().zip(found).map(with).collect())
 }
 
 fn stripped(token: &str, content: char, start: usize, stop: usize) -> String {
@@ -203,7 +236,7 @@ mod tests {
     use super::*;
 
     fn applied(decoder: &Decoder, tokens: &[&str]) -> Vec<String> {
-        decoder.apply(tokens.iter().map(ToString::to_string).collect()).unwrap()
+        decoder.apply(tokens.iter().map(ToString::to_string).collect())
     }
 
     #[test]

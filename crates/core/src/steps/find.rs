@@ -1,19 +1,21 @@
 //! Searching a text: for a regex of either dialect, a text, or characters of a kind; and cutting it at what was found.
 
-use fancy_regex::{Regex, RegexBuilder};
-use onig::{MatchParam, Region, SearchOptions};
 use unicode_categories::UnicodeCategories;
 
 use super::line::Found;
+use super::onig::matches::each_match;
+use super::onig::translate;
+use crate::bounds::Bounds;
 use crate::error::{Error, Result};
-use crate::split::BACKTRACK_LIMIT;
+use crate::search::{Search, check_length, refused};
+use crate::split::slow;
 
 /// What is searched for.
 #[derive(Debug)]
 pub enum Finder {
     /// A regex of the Rust dialect, whose empty matches do not count.
-    Rust(Box<Regex>),
-    /// A regex of Oniguruma, and how it is written.
+    Rust(Box<Search>),
+    /// A regex that only Oniguruma can run, and how it is written.
     Onig(Box<onig::Regex>, String),
     /// A text that is not empty.
     Text(String),
@@ -73,8 +75,8 @@ impl Finder {
     /// [`Error::Option`] for a regex that does not compile, [`Error::Model`] for an unknown dialect.
     pub fn new(pattern: &str, dialect: &str) -> Result<Self> {
         match dialect {
-            "rust" => rust(pattern),
-            "onig" => onig(pattern),
+            "rust" => Ok(Self::Rust(Box::new(Search::new(pattern)?))),
+            "onig" => translated(pattern).map_or_else(|| onig(pattern), Ok),
             // Oniguruma's rule for empty matches holds here too.
             "literal" if pattern.is_empty() => onig(pattern),
             "literal" => Ok(Self::Text(pattern.to_owned())),
@@ -82,24 +84,29 @@ impl Finder {
         }
     }
 
+    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        matches!(self, Self::Rust(_) | Self::Onig(..))
+    }
+
     /// What is found in `text` and what lies between, in order; nothing for an empty text.
     ///
     /// # Errors
     /// [`Error::Pattern`] when a regex engine gives up.
-    pub fn find(&self, text: &str) -> Result<Vec<Found>> {
+    pub fn find(&self, text: &str, bounds: &Bounds<'_>) -> Result<Vec<Found>> {
         let mut all = All { all: Vec::new(), end: 0 };
         if text.is_empty() {
             return Ok(all.all);
         }
         match self {
-            Self::Rust(regex) => {
-                for found in regex.find_iter(text) {
-                    let problem = |error: fancy_regex::Error| gave_up(regex.as_str(), &error);
-                    let found = found.map_err(problem)?;
-                    all.push(found.start(), found.end());
-                }
+            Self::Rust(search) => search.each(text, bounds, |start, end| {
+                all.push(start, end);
+                Ok(())
+            })?,
+            Self::Onig(regex, pattern) => {
+                each_match(regex, pattern, text, bounds, |found| all.push(found.start, found.end))?;
             }
-            Self::Onig(regex, pattern) => find_onig(regex, pattern, text, &mut all)?,
             Self::Text(sought) => {
                 for (start, found) in text.match_indices(sought.as_str()) {
                     all.push(start, start + found.len());
@@ -117,8 +124,13 @@ impl Cut {
     ///
     /// # Errors
     /// Those of [`Finder::find`], and whatever `each` returns.
-    pub fn each(&self, text: &str, mut each: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
-        let mut found = self.finder.find(text)?;
+    pub fn each(
+        &self,
+        text: &str,
+        bounds: &Bounds<'_>,
+        mut each: impl FnMut(usize, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut found = self.finder.find(text, bounds)?;
         if self.invert {
             for found in &mut found {
                 found.is_match = !found.is_match;
@@ -193,44 +205,19 @@ impl All {
     }
 }
 
-fn gave_up(pattern: &str, error: &dyn std::fmt::Display) -> Error {
-    Error::Pattern { pattern: pattern.to_owned(), problem: error.to_string() }
+/// The search for a regex of Oniguruma in the other engine, if that has the same matches; `TOKSMITH_SLOW=1` does without it.
+fn translated(pattern: &str) -> Option<Finder> {
+    if slow() {
+        return None;
+    }
+    let search = Search::translated(&translate(pattern)?, pattern).ok()?;
+    Some(Finder::Rust(Box::new(search)))
 }
 
-fn refused(pattern: &str, dialect: &str, error: &dyn std::fmt::Display) -> Error {
-    let allowed = format!("a regex in the {dialect} dialect ({error})");
-    Error::Option { argument: "pattern", value: pattern.to_owned(), allowed }
-}
-
-fn rust(pattern: &str) -> Result<Finder> {
-    let mut builder = RegexBuilder::new(pattern);
-    let regex = builder.backtrack_limit(BACKTRACK_LIMIT).find_not_empty(true).build();
-    regex.map(|regex| Finder::Rust(Box::new(regex))).map_err(|error| refused(pattern, "Rust", &error))
-}
-
-fn onig(pattern: &str) -> Result<Finder> {
+pub(super) fn onig(pattern: &str) -> Result<Finder> {
+    check_length(pattern)?;
     let regex = onig::Regex::new(pattern).map_err(|error| refused(pattern, "Oniguruma", &error))?;
     Ok(Finder::Onig(Box::new(regex), pattern.to_owned()))
-}
-
-/// The matches of a regex of Oniguruma; an empty one counts unless it stands where the match before it ended.
-fn find_onig(regex: &onig::Regex, pattern: &str, text: &str, all: &mut All) -> Result<()> {
-    let (mut at, mut last) = (0, None);
-    let mut region = Region::new();
-    while at <= text.len() {
-        region.clear();
-        let (options, param) = (SearchOptions::SEARCH_OPTION_NONE, MatchParam::default());
-        let found = regex.search_with_param(text, at, text.len(), options, Some(&mut region), param);
-        let found = found.map_err(|error| gave_up(pattern, &error))?;
-        let Some((start, end)) = found.and_then(|_| region.pos(0)) else { break };
-        if start == end && last == Some(end) {
-            at += text[at..].chars().next().map_or(1, char::len_utf8);
-        } else {
-            all.push(start, end);
-            (at, last) = (end, Some(end));
-        }
-    }
-    Ok(())
 }
 
 /// Whether it is punctuation: of ASCII also what Unicode calls symbols.
@@ -242,11 +229,12 @@ pub fn is_punctuation(char: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::Stop;
 
     fn pieces(finder: Finder, behavior: Behavior, invert: bool, text: &str) -> Vec<String> {
         let mut pieces = Vec::new();
         let cut = Cut { finder, behavior, invert };
-        cut.each(text, |start, end| {
+        cut.each(text, &Bounds::new(text.len(), &Stop::default()), |start, end| {
             pieces.push(text[start..end].to_owned());
             Ok(())
         })
@@ -277,8 +265,10 @@ mod tests {
 
     #[test]
     fn an_engine_that_gives_up_is_an_error() {
-        let finder = Finder::new("(?:x+x+)+[yz]", "onig").unwrap();
-        assert!(matches!(finder.find(&"x".repeat(60)), Err(Error::Pattern { .. })));
+        let finder = onig("(?:x+x+)+[yz]").unwrap();
+        let (text, stop) = ("x".repeat(60), Stop::default());
+        let found = finder.find(&text, &Bounds::new(text.len(), &stop));
+        assert!(matches!(found, Err(Error::Pattern { offset: Some(0), .. })));
         assert!(matches!(Finder::new("(", "onig"), Err(Error::Option { .. })));
     }
 }

@@ -45,6 +45,24 @@ impl<'t> Line<'t> {
         Self { text: Cow::Borrowed(text), origins: Some(origins) }
     }
 
+    /// A text that starts at `start` of its source, with U+FFFD for each byte that is no UTF-8; that byte is its origin.
+    #[must_use]
+    pub fn replaced(bytes: &[u8], start: usize, tracked: bool) -> Self {
+        let mut text = String::with_capacity(bytes.len() + 16);
+        let (mut origins, mut at) = (Vec::new(), start);
+        for chunk in bytes.utf8_chunks() {
+            let replaced = chunk.invalid().iter().map(|_| (char::REPLACEMENT_CHARACTER, 1));
+            for (char, width) in chunk.valid().chars().map(|char| (char, char.len_utf8())).chain(replaced) {
+                text.push(char);
+                if tracked {
+                    origins.extend(std::iter::repeat_n((at, at + width), char.len_utf8()));
+                }
+                at += width;
+            }
+        }
+        Self { text: Cow::Owned(text), origins: tracked.then_some(origins) }
+    }
+
     /// The text as it stands now.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -177,8 +195,9 @@ impl Successor<'_> {
             return self.push(char, at - 1);
         }
         self.text.push(char);
-        if let Some((_, new)) = &mut self.origins {
-            new.extend(std::iter::repeat_n((0, 0), char.len_utf8()));
+        if let Some((old, new)) = &mut self.origins {
+            let begin = old.first().map_or(0, |origin| origin.0);
+            new.extend(std::iter::repeat_n((begin, begin), char.len_utf8()));
         }
     }
 
@@ -215,6 +234,15 @@ mod tests {
         assert_eq!(line.origins().unwrap(), [a, a, a, a, e, e, e, (13, 14), (14, 15)]);
         line.cut(4..7);
         assert_eq!((line.text(), line.origins().unwrap()), ("e\u{301}", &[e, e, e][..]));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_keep_their_places() {
+        let line = Line::replaced(b"\xC3\xA9\xE2\x98o", 10, true);
+        assert_eq!(line.text(), "é\u{FFFD}\u{FFFD}o");
+        let (e, first, second, o) = ((10, 12), (12, 13), (13, 14), (14, 15));
+        assert_eq!(line.origins().unwrap(), [e, e, first, first, first, second, second, second, o]);
+        assert_eq!(Line::replaced(b"\xFFo", 10, false), Line { text: "\u{FFFD}o".into(), origins: None });
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod decoders;
 pub mod find;
 pub mod line;
 pub mod normalizers;
+pub mod onig;
 pub mod options;
 mod script_table;
 mod scripts;
@@ -20,21 +21,49 @@ pub use normalizers::Normalizer;
 pub use options::{Spec, Value};
 pub use splitters::{Joined, Pieces, Splitter};
 
+use std::ops::Deref;
+
+use crate::bounds::Bounds;
 use crate::error::Result;
 use options::Options;
+
+/// A step, and where a model has it.
+#[derive(Debug)]
+pub struct Placed<T> {
+    step: T,
+    field: &'static str,
+    place: usize,
+    kind: &'static str,
+}
+
+impl<T> Deref for Placed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.step
+    }
+}
+
+impl<T> Placed<T> {
+    /// The place and the kind, as errors name them.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}[{}] ({})", self.field, self.place, self.kind)
+    }
+}
 
 /// A row of a table of steps: the name of a kind, and what makes the steps of it.
 type Row<T> = (&'static str, fn(&mut Options<'_>) -> Result<Vec<T>>);
 
-/// The steps that `specs` say, made by the rows of a table; `place` names the field that holds them.
-fn made<T>(place: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<T>> {
+/// The steps that `specs` say, made by the rows of a table; `field` is the one that holds them.
+fn made<T>(field: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<Placed<T>>> {
     let mut steps = Vec::new();
-    for spec in specs {
-        let mut options = Options::new(place, spec);
-        let Some((_, make)) = rows.iter().find(|(kind, _)| *kind == spec.kind) else {
+    for (place, spec) in specs.iter().enumerate() {
+        let mut options = Options::new(field, spec);
+        let Some((kind, make)) = rows.iter().find(|(kind, _)| *kind == spec.kind) else {
             return Err(options.wrong("is not executed yet; the model can be loaded and saved, but not run"));
         };
-        steps.extend(make(&mut options)?);
+        steps.extend(make(&mut options)?.into_iter().map(|step| Placed { step, field, place, kind }));
         options.finish()?;
     }
     Ok(steps)
@@ -45,7 +74,7 @@ fn made<T>(place: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<T
 /// # Errors
 /// [`crate::Error::Model`] for a step that no row knows or that lacks an option, [`crate::Error::Option`] for a regex that does not
 /// compile.
-pub fn normalizers(specs: &[Spec]) -> Result<Vec<Normalizer>> {
+pub fn normalizers(specs: &[Spec]) -> Result<Vec<Placed<Normalizer>>> {
     made("normalizers", specs, normalizers::ROWS)
 }
 
@@ -53,7 +82,7 @@ pub fn normalizers(specs: &[Spec]) -> Result<Vec<Normalizer>> {
 ///
 /// # Errors
 /// Those of [`normalizers()`].
-pub fn splitters(specs: &[Spec]) -> Result<Vec<Splitter>> {
+pub fn splitters(specs: &[Spec]) -> Result<Vec<Placed<Splitter>>> {
     made("splitters", specs, splitters::ROWS)
 }
 
@@ -68,19 +97,19 @@ pub fn decoders(specs: &[Spec]) -> Result<Chain> {
 /// The normalized line.
 ///
 /// # Errors
-/// [`crate::Error::Pattern`] when a regex engine gives up.
-pub fn normalize(normalizers: &[Normalizer], line: &mut Line<'_>) -> Result<()> {
-    normalizers.iter().try_for_each(|normalizer| normalizer.apply(line))
+/// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
+pub fn normalize(normalizers: &[Placed<Normalizer>], line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
+    normalizers.iter().try_for_each(|normalizer| normalizer.apply(line, bounds))
 }
 
 /// The pieces of a line, one after another in one text.
 ///
 /// # Errors
-/// [`crate::Error::Pattern`] when a regex engine gives up.
-pub fn split(splitters: &[Splitter], line: Line<'_>) -> Result<Joined> {
+/// Those of [`normalize`].
+pub fn split(splitters: &[Placed<Splitter>], line: Line<'_>, bounds: &Bounds<'_>) -> Result<Joined> {
     let mut pieces = Pieces::new(line);
     for splitter in splitters {
-        pieces.split(splitter)?;
+        pieces.split(splitter, bounds)?;
     }
     Ok(pieces.join())
 }

@@ -9,10 +9,12 @@ use unicode_normalization_alignments::{
 };
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::Placed;
 use super::bytes::byte_characters;
 use super::find::Finder;
-use super::line::Line;
+use super::line::{Found, Line};
 use super::options::Options;
+use crate::bounds::Bounds;
 use crate::charsmap::Charsmap;
 use crate::error::Result;
 
@@ -70,45 +72,81 @@ pub const ROWS: &[Row] = &[
 ];
 
 impl Normalizer {
+    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        matches!(self, Self::Replace(finder, _) if finder.searches())
+    }
+}
+
+impl Placed<Normalizer> {
     /// Does it.
     ///
     /// # Errors
-    /// [`crate::Error::Pattern`] when a regex engine gives up.
-    pub fn apply(&self, line: &mut Line<'_>) -> Result<()> {
-        match self {
-            Self::Form(form) => form.apply(line),
-            Self::Replace(finder, content) => {
-                let found = finder.find(line.text())?;
+    /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
+    pub fn apply(&self, line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
+        let before = line.text().len();
+        // What may make much of little says so before it does it.
+        let resize = |after: usize| bounds.resize(before, after, || self.name());
+        match &**self {
+            Normalizer::Form(form) => {
+                if let Some(changes) = form.changes(line.text(), before + bounds.room()) {
+                    resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
+                    line.transform(changes.into_iter());
+                }
+            }
+            Normalizer::Replace(finder, content) => {
+                let found = finder.find(line.text(), bounds)?;
+                resize(replaced_len(&found, content))?;
                 line.replace(&found, content);
             }
-            Self::Prepend(content) => line.prepend(content),
-            Self::Strip(left, right) => {
+            Normalizer::Prepend(content) if before > 0 => {
+                resize(before + content.len())?;
+                line.prepend(content);
+            }
+            Normalizer::Prepend(_) => {}
+            Normalizer::Strip(left, right) => {
                 let text = line.text();
                 let kept = if *left { text.trim_start() } else { text };
                 let start = text.len() - kept.len();
                 let kept = if *right { kept.trim_end() } else { kept };
+                resize(kept.len())?;
                 line.cut(start..start + kept.len());
             }
-            Self::Chars(each) => line.map_chars(*each),
-            Self::Precompiled(map) => rewrite(line, map),
+            Normalizer::Chars(each) => {
+                line.map_chars(*each);
+                resize(line.text().len())?;
+            }
+            Normalizer::Precompiled(map) => {
+                let changes = rewritten(line.text(), map, before + bounds.room());
+                resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
+                line.transform(changes.into_iter());
+            }
         }
         Ok(())
     }
 }
 
+/// How long a text is in which `content` replaces what was found.
+pub(super) fn replaced_len(found: &[Found], content: &str) -> usize {
+    let matches = found.iter().filter(|found| found.is_match).count();
+    let kept: usize = found.iter().filter(|found| !found.is_match).map(|found| found.end - found.start).sum();
+    matches.saturating_mul(content.len()).saturating_add(kept)
+}
+
 impl Form {
-    fn apply(self, line: &mut Line<'_>) {
-        let text = line.text();
+    /// The changes that give a text this form, or the first of them that make more than `most` bytes; None where it has the
+    /// form.
+    fn changes(self, text: &str, most: usize) -> Option<Vec<(char, isize)>> {
         if text.is_ascii() || self.quick(text) == IsNormalized::Yes {
-            return;
+            return None;
         }
-        let changes: Vec<(char, isize)> = match self {
-            Self::Nfc => text.nfc().collect(),
-            Self::Nfd => text.nfd().collect(),
-            Self::Nfkc => text.nfkc().collect(),
-            Self::Nfkd => text.nfkd().collect(),
-        };
-        line.transform(changes.into_iter());
+        Some(match self {
+            Self::Nfc => up_to(most, text.nfc()),
+            Self::Nfd => up_to(most, text.nfd()),
+            Self::Nfkc => up_to(most, text.nfkc()),
+            Self::Nfkd => up_to(most, text.nfkd()),
+        })
     }
 
     fn quick(self, text: &str) -> IsNormalized {
@@ -119,6 +157,17 @@ impl Form {
             Self::Nfkd => is_nfkd_quick(text.chars()),
         }
     }
+}
+
+/// The first changes, until they make more than `most` bytes.
+fn up_to(most: usize, changes: impl Iterator<Item = (char, isize)>) -> Vec<(char, isize)> {
+    let mut len = 0;
+    let fits = |change: &(char, isize)| {
+        let had_room = len <= most;
+        len += change.0.len_utf8();
+        had_room
+    };
+    changes.take_while(fits).collect()
 }
 
 fn replace(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
@@ -210,23 +259,36 @@ fn nmt(char: char, emit: &mut dyn FnMut(char)) {
 
 /// What HF does with a compiled table: it looks whole grapheme clusters up, if they are short, and else each character;
 /// what is found is the shortest key that the cluster starts with, and it replaces the whole cluster.
-fn rewrite(line: &mut Line<'_>, map: &Charsmap) {
-    let mut changes = Vec::with_capacity(line.text().len());
-    for cluster in line.text().graphemes(true) {
+///
+/// These are the changes that do it, or the first of them that make more than `most` bytes.
+fn rewritten(text: &str, map: &Charsmap, most: usize) -> Vec<(char, isize)> {
+    let mut changes = Vec::with_capacity(text.len());
+    let mut len = 0;
+    for cluster in text.graphemes(true) {
         if cluster.len() < 6
             && let Some(new) = map.shortest(cluster.as_bytes())
         {
+            len += new.len();
             change(&mut changes, cluster, &String::from_utf8_lossy(new));
+            if len > most {
+                break;
+            }
             continue;
         }
         for part in cluster.split_inclusive(|_: char| true) {
+            if len > most {
+                return changes;
+            }
             match map.shortest(part.as_bytes()) {
-                Some(new) => change(&mut changes, part, &String::from_utf8_lossy(new)),
+                Some(new) => {
+                    len += new.len();
+                    change(&mut changes, part, &String::from_utf8_lossy(new));
+                }
                 None => changes.extend(part.chars().map(|char| (char, 0))),
             }
         }
     }
-    line.transform(changes.into_iter());
+    changes
 }
 
 /// Appends the changes that make `new` of `old`.

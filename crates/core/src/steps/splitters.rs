@@ -2,11 +2,13 @@
 //!
 //! Most only cut. Those that also rewrite, or leave a part of the text out, need the text copied: see [`Pieces`].
 
+use super::Placed;
 use super::bytes::byte_characters;
 use super::find::{Behavior, Cut, Finder, is_punctuation};
 use super::line::{Line, Origin};
 use super::options::Options;
 use super::scripts::script_starts;
+use crate::bounds::Bounds;
 use crate::error::Result;
 
 /// One splitter.
@@ -113,15 +115,21 @@ impl Splitter {
         }
     }
 
+    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        matches!(self, Self::Cut(cut) if cut.finder.searches())
+    }
+
     /// Calls `each` with the start and end of every piece of `text`, in order; for a splitter that cuts.
     ///
     /// # Errors
     /// [`crate::Error::Pattern`] when a regex engine gives up, and whatever `each` returns.
-    pub fn cut(&self, text: &str, mut each: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+    pub fn cut(&self, text: &str, bounds: &Bounds<'_>, mut each: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
         let mut start = 0;
         let mut until = |end: usize| if start < end { each(std::mem::replace(&mut start, end), end) } else { Ok(()) };
         match self {
-            Self::Cut(cut) => return cut.each(text, each),
+            Self::Cut(cut) => return cut.each(text, bounds, each),
             Self::Length(length) => {
                 for (end, _) in text.char_indices().step_by(*length) {
                     until(end)?;
@@ -167,10 +175,11 @@ impl<'t> Pieces<'t> {
     /// Lets a splitter work on every piece.
     ///
     /// # Errors
-    /// [`crate::Error::Pattern`] when a regex engine gives up.
-    pub fn split(&mut self, splitter: &Splitter) -> Result<()> {
+    /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
+    pub fn split(&mut self, placed: &Placed<Splitter>, bounds: &Bounds<'_>) -> Result<()> {
         self.spans.retain(|(start, end)| start < end);
-        match splitter {
+        let before = self.line.text().len();
+        match &**placed {
             Splitter::PrefixSpace => self.prepend(' ', |text, _| !text.starts_with(' ')),
             Splitter::ByteCharacters => self.rewrite(byte_characters),
             Splitter::Metaspace(replacement, prepend) => {
@@ -184,15 +193,16 @@ impl<'t> Pieces<'t> {
             splitter => {
                 let mut spans = Vec::with_capacity(self.spans.len() * 2);
                 for &(first, last) in &self.spans {
-                    splitter.cut(&self.line.text()[first..last], |start, end| {
+                    let cut = splitter.cut(&self.line.text()[first..last], bounds, |start, end| {
                         spans.push((first + start, first + end));
                         Ok(())
-                    })?;
+                    });
+                    cut.map_err(|error| error.searched_from(first))?;
                 }
                 self.spans = spans;
             }
         }
-        Ok(())
+        bounds.resize(before, self.line.text().len(), || placed.name())
     }
 
     /// Replaces each character by those that `each` emits.

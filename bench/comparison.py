@@ -1,4 +1,4 @@
-"""The comparison in README.md: made from the newest record of a whole run, between two marks, and from nothing else."""
+"""The comparison in docs/perf.md and the chart of README.md, both made from the newest record of a whole run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import chart
 from .adapters import OURS
-from .places import README, write_whole
+from .places import CHART, PAGE, write_whole
 from .records import kept
 from .report import joined, number
 from .targets import Row, Verdict, amount, own, verdicts
@@ -16,19 +17,15 @@ from .texts import CORPORA
 START = "<!-- comparison: `python -m bench --readme` writes what stands between these marks -->"
 END = "<!-- end of the comparison -->"
 SHOWN = "o200k"
-NOTHING = (
-    "No whole run is recorded yet. [docs/perf.md](docs/perf.md) says what is measured and how, and holds the records."
-)
+NOTHING = "No whole run is recorded yet."
 
 
 def refresh(folder: Path) -> str:
-    """Writes the comparison of a folder's records into README.md; returns what was done."""
-    before = README.read_text(encoding="utf-8")
-    after = with_comparison(before, folder)
-    if after == before:
-        return f"{README.name} is as the records say"
-    write_whole(README, after.encode("utf-8"))
-    return f"{README.name}: the comparison is written anew"
+    """Writes the comparison of a folder's records into docs/perf.md, and draws the chart; returns what was done."""
+    page = with_comparison(PAGE.read_text(encoding="utf-8"), folder)
+    write_whole(PAGE, page.encode("utf-8"))
+    write_whole(CHART, drawn(folder).encode("utf-8"))
+    return f"{PAGE.name} and {CHART.name} show what the newest whole record says"
 
 
 def with_comparison(page: str, folder: Path) -> str:
@@ -36,19 +33,31 @@ def with_comparison(page: str, folder: Path) -> str:
     head, start, rest = page.partition(START)
     _, end, tail = rest.partition(END)
     if not start or not end:
-        raise SystemExit(
-            f"{README} lacks one of the marks {START!r} and {END!r}; put them where the comparison belongs"
-        )
+        raise SystemExit(f"{PAGE} lacks one of the marks {START!r} and {END!r}; put them where the comparison belongs")
     return f"{head}{START}\n{comparison(folder)}\n{END}{tail}"
 
 
 def comparison(folder: Path) -> str:
     """What the newest whole run of a folder says."""
+    if found := newest(folder):
+        record, name = found
+        return "\n\n".join([opening(record, name), corpora(record["rows"]), summary(record["rows"])])
+    return NOTHING
+
+
+def drawn(folder: Path) -> str:
+    """The chart of the newest whole run of a folder."""
+    found = newest(folder)
+    return chart.svg(found[0]["rows"] if found else [])
+
+
+def newest(folder: Path) -> tuple[Row, str] | None:
+    """The newest record of a whole run, and the name of its file."""
     for path in kept(folder):
         record = json.loads(path.read_text(encoding="utf-8"))
         if record.get("partial") == "":
-            return "\n\n".join([opening(record, path.name), corpora(record["rows"]), summary(record["rows"])])
-    return NOTHING
+            return record, path.name
+    return None
 
 
 def opening(record: Row, name: str) -> str:

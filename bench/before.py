@@ -1,0 +1,41 @@
+"""This build beside an earlier one, both measured in turn in one run: the table that says what a change cost."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from .adapters import BEFORE, OURS
+from .targets import amount, place
+
+Row = dict[str, Any]
+LOSS = 0.97
+
+
+def compared(rows: Sequence[Row]) -> str:
+    """The table: one line per cell that both builds answered, slowest first, and the cells that are slower for sure."""
+    found = sorted(((ratios(row), row) for row in rows), key=lambda cell: statistics.median(cell[0] or [1.0]))
+    found = [(seen, row) for seen, row in found if seen]
+    slower = [f"{row['group']} {place(row)}" for seen, row in found if max(seen) < LOSS]
+    lines = [
+        "## beside the earlier build (speed of this one / speed of the earlier one, round by round)",
+        "",
+        "| cell | least | median | most | rounds |",
+        "| --- | --: | --: | --: | --: |",
+    ]
+    for seen, row in found:
+        middle = statistics.median(seen)
+        figures = " | ".join(amount(ratio) for ratio in (min(seen), middle, max(seen)))
+        lines.append(f"| {row['group']}, {place(row)} | {figures} | {len(seen)} |")
+    verdict = f"Whole spread below {LOSS}: {'; '.join(slower) if slower else 'none'} of {len(found)} cells."
+    return "\n".join([*lines, "", verdict])
+
+
+def ratios(row: Row) -> list[float]:
+    """How many times as fast as the earlier build this one was, in each round; empty where one of them gave no answer."""
+    ours, before = row["engines"].get(OURS), row["engines"].get(BEFORE)
+    if not ours or not before or any(shown["problem"] or shown["wrong"] for shown in (ours, before)):
+        return []
+    pairs = zip(ours["runs"], before["runs"], strict=False)
+    return [mine / other if row["unit"].endswith("/s") else other / mine for mine, other in pairs]

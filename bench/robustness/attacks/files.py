@@ -1,0 +1,165 @@
+"""Files that are no model: cut, changed, deep, endless, packed."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from ...adapters._engine import installed
+from ..attack import SECONDS_LONG, SEED, Attack, Call, require
+from ..subjects import OURS, SENTENCEPIECE, TIKTOKEN, TOKENIZERS, Subject, written
+
+NAMES = {
+    "tokenizer.json": (OURS, TOKENIZERS),
+    "small.model": (OURS, SENTENCEPIECE),
+    "small.tiktoken": (OURS, TIKTOKEN),
+    "small.toksmith": (OURS,),
+}
+OTHERS = ("small.gguf", "vocab.txt", "vocab.json", "tekken.json", "stoi.json", "merge_dict.json")
+CUTS, CHANGES = 200, 400
+
+
+def used(library: str, path: Path) -> str:
+    """Loads a file, and uses what comes of it."""
+    subject = Subject(library, path)
+    ids = subject.encode("def low(é):\n  return '한' 12345 ")
+    require(all(0 <= id < 1 << 24 for id in ids), "ids that are none")
+    subject.decode(ids)
+    return "loads"
+
+
+def cut(data: bytes) -> Iterator[bytes]:
+    """The file without its end."""
+    for part in range(CUTS):
+        yield data[: len(data) * part // CUTS]
+
+
+def changed(data: bytes) -> Iterator[bytes]:
+    """The file with bytes that are other ones, gone, twice or moved, the same at every call."""
+    draw = random.Random(SEED)
+    for _ in range(CHANGES):
+        now = bytearray(data)
+        for _ in range(draw.choice((1, 1, 1, 2))):
+            place, size = draw.randrange(len(now)), draw.choice((1, 1, 4, 64))
+            new = draw.choice(
+                (draw.randbytes(size), b"", bytes(now[place : place + size]) * 2, b"9" * size, b"\xff" * size)
+            )
+            now[place : place + size] = new
+        yield bytes(now)
+
+
+def each(name: str, variants: Callable[[bytes], Iterator[bytes]], library: str, folder: Path) -> Iterator[Call]:
+    """Every variant of a file of the folder."""
+    for data in variants((folder / name).read_bytes()):
+        path = written(folder / "made" / f"{variants.__name__}-{library}" / name, data)
+        yield lambda: used(library, path)  # noqa: B023 - called before the next
+
+
+def drawn(library: str, folder: Path) -> Iterator[Call]:
+    """Bytes that were never a file of any format, under the name of each."""
+    draw = random.Random(SEED)
+    for name in (*NAMES, *OTHERS):
+        for _ in range(50):
+            data = draw.randbytes(draw.randrange(4000))
+            path = written(
+                folder / "made" / "drawn" / name, draw.choice((b"", b"GGUF", b"{", b"\x0a", b"toksmith 1\n")) + data
+            )
+            yield lambda: used(library, path)  # noqa: B023 - called before the next
+
+
+def deep(library: str, folder: Path) -> Iterator[Call]:
+    """Lists in lists, objects in objects, and steps in steps."""
+    whole = b'{"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": %s}'
+    step, end = b'{"type": "Sequence", "normalizers": [', b"]}"
+    forms = [
+        b"[" * 1_000_000,
+        b'{"a":' * 1_000_000,
+        whole % (step * 100_000 + end * 100_000),
+        whole % (step * 120 + end * 120),
+    ]
+    for number, data in enumerate(forms):
+        path = written(folder / "made" / f"deep-{library}" / str(number) / "tokenizer.json", data)
+        yield lambda: used(library, path)  # noqa: B023 - called before the next
+
+
+def claims(library: str, folder: Path) -> Iterator[Call]:
+    """Lengths of 2^31 and more in a SentencePiece model of a few bytes."""
+    for number, size in enumerate((2**31 - 1, 2**31, 2**40, 2**63)):
+        coded = bytes(size >> shift & 127 | 128 for shift in range(0, 63, 7)) + bytes([size >> 63 & 1])
+        path = written(folder / "made" / f"claims-{library}" / f"{number}.model", b"\x0a" + coded + b"\x0a\x01a")
+        yield lambda: used(library, path)  # noqa: B023 - called before the next
+
+
+def device(name: str, library: str, folder: Path) -> Iterator[Call]:
+    """A file that has no end, under a name that says its format."""
+    path = folder / "made" / f"device-{library}" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+    yield lambda: used(library, path)
+
+
+def pipe(library: str, folder: Path) -> Iterator[Call]:
+    """A named pipe into which nobody writes."""
+    names = {OURS: "small.toksmith", TIKTOKEN: "small.tiktoken", TOKENIZERS: "tokenizer.json"}
+    path = folder / "made" / f"pipe-{library}" / names.get(library, "small.model")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    yield lambda: used(library, path)
+
+
+def bombs(library: str, folder: Path) -> Iterator[Call]:
+    """40 MB that unpack to 10 GB, as a corpus of one row without an end."""
+    member = gzip.compress(bytes(100_000_000), 1)
+    toksmith = installed(library)
+    for name in ("bomb.jsonl.gz", "bomb.tsv.gz", "bomb.toksmith.gz"):
+        path = written(folder / "made" / name, member * 100)
+        if name.endswith(".toksmith.gz"):
+            yield lambda: toksmith.load(path)  # noqa: B023 - called before the next
+        else:
+            yield lambda: toksmith.train(path, 300, progress=False)  # noqa: B023
+
+
+def gguf() -> bytes:
+    """A GGUF file with a list that claims 2^60 texts."""
+    key = b"tokenizer.ggml.tokens"
+    return b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, len(key)) + key + struct.pack("<IIQ", 9, 8, 1 << 60)
+
+
+def huge_claims(library: str, folder: Path) -> Iterator[Call]:
+    """Counts of things that a small file cannot hold."""
+    forms = {
+        "a.gguf": gguf(),
+        "a.toksmith": b"toksmith 1\nmodel {}\ntokens 4000000000\n",
+        "a.tiktoken": b"YQ== 4294967295\n",
+        "b.tiktoken": b"YQ== 99999999999999999999\n",
+    }
+    for name, data in forms.items():
+        path = written(folder / "made" / "huge" / name, data)
+        yield lambda: used(library, path)  # noqa: B023 - called before the next
+
+
+ENDLESS = {"tokenizer.json": TOKENIZERS, "small.model": SENTENCEPIECE, "small.tiktoken": TIKTOKEN}
+FILES = (
+    *(
+        Attack(f"{name}: cut at {CUTS} places", libraries, partial(each, name, cut))
+        for name, libraries in NAMES.items()
+    ),
+    *(
+        Attack(f"{name}: {CHANGES} times changed", libraries, partial(each, name, changed))
+        for name, libraries in NAMES.items()
+    ),
+    Attack("random bytes under the names of ten formats", (OURS,), drawn),
+    Attack("tokenizer.json, a million levels deep", (OURS, TOKENIZERS), deep),
+    Attack("SentencePiece model that claims lengths of 2³¹ to 2⁶³", (OURS, SENTENCEPIECE), claims),
+    Attack("small files that claim 4 · 10⁹ and more tokens or ids", (OURS,), huge_claims),
+    *(Attack(f"/dev/zero as {name}", (OURS, peer), partial(device, name)) for name, peer in ENDLESS.items()),
+    Attack("a named pipe that nobody writes", (OURS, TIKTOKEN, TOKENIZERS, SENTENCEPIECE), pipe, idle_s=10),
+    Attack("40 MB of gzip that unpack to 10 GB in one row", (OURS,), bombs, seconds=SECONDS_LONG),
+)

@@ -1,0 +1,113 @@
+"""Texts: long, of one thing again and again, of what is no text, and drawn."""
+
+from __future__ import annotations
+
+import random
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..attack import SECONDS_LONG, SEED, Attack, Call, require
+from ..subjects import LIBRARIES, OURS, SENTENCEPIECE, Subject, small
+
+LONG = 10_000_000
+MARKS = "".join(chr(code) for code in range(0x300, 0x370))
+ALPHABET = [
+    *"aZ0 \t\n\r'-.,_\0",
+    "\x85",
+    "\xa0",
+    "é",
+    "ß",
+    "İ",
+    "\u0301",
+    "\u200d",
+    "中",
+    "한",
+    "\ufeff",
+    "\U0001f468",
+    "\U0010ffff",
+    "<|end|>",
+    "\ufffd",
+]
+
+
+def back(subject: Subject, text: Any, due: str | None) -> str:
+    """Encodes a text, and looks whether its ids give the text again where the vocabulary is one of bytes."""
+    ids = subject.encode(text)
+    if due is not None and subject.library != SENTENCEPIECE:  # its models rewrite white space, as their users ask them
+        require(subject.decode(ids) == due, "the ids give another text")
+    return "ids"
+
+
+def unassigned() -> str:
+    """Characters that Unicode does not have."""
+    codes = (chr(code) for code in range(0x40000, sys.maxunicode))
+    return "".join(islice((char for char in codes if unicodedata.category(char) == "Cn"), 250_000))
+
+
+def one(make: Callable[[], str], library: str, folder: Path) -> Iterator[Call]:
+    """A single text."""
+    subject = small(library, folder)
+
+    def call() -> str:
+        text = make()
+        return back(subject, text, text)
+
+    yield call
+
+
+def surrogates(library: str, folder: Path) -> Iterator[Call]:
+    """Halves of pairs, alone and beside each other, which Python's str can hold and UTF-8 cannot."""
+    subject = small(library, folder)
+    for text in ("\ud800", "a\udc80b", "\udc00\ud800", "\ud83d\ude00", "\ud800" * 100_000, "x\ud800<|end|>\udfff"):
+        # A pair is the character that it means, and half of one U+FFFD.
+        due = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        yield lambda: back(subject, text, due)  # noqa: B023 - called before the next
+
+
+def broken(library: str, folder: Path) -> Iterator[Call]:
+    """Bytes that are no UTF-8."""
+    subject = small(library, folder)
+    draw = random.Random(SEED)
+    for data in (
+        b"\xff",
+        b"lo\xffw",
+        b"\xe4\xb8",
+        b"\xed\xa0\x80",
+        b"\xc0\x80" * 1000,
+        *(draw.randbytes(200) for _ in range(500)),
+    ):
+        yield lambda: back(subject, data, data.decode("utf-8", "replace"))  # noqa: B023 - called before the next
+
+
+def drawn(library: str, folder: Path) -> Iterator[Call]:
+    """2,000 texts of what is hard to cut."""
+    subject = small(library, folder)
+    draw = random.Random(SEED)
+    for _ in range(2_000):
+        text = "".join(draw.choices(ALPHABET, k=draw.randrange(200)))
+        yield lambda: back(subject, text, text)  # noqa: B023 - called before the next
+
+
+WHOLE: dict[str, Callable[[], str]] = {
+    "10 MB of `a`": lambda: "a" * LONG,
+    "10 MB of spaces": lambda: " " * LONG,
+    "10 MB of line ends": lambda: "\n" * LONG,
+    "10 MB of `a` and line end": lambda: "a\n" * (LONG // 2),
+    "10 MB of digits": lambda: "7" * LONG,
+    "10 MB of `的`, without a space": lambda: "的" * (LONG // 3),
+    "1 MB of NUL": lambda: "\0" * 1_000_000,
+    "1 MB of combining marks on one letter": lambda: "a" + MARKS * (500_000 // len(MARKS)),
+    "1 MB of unassigned code points": unassigned,
+    "1 MB of U+FDFA, which NFKC makes 11 times as long": lambda: "\ufdfa" * 333_000,
+}
+TEXTS = (
+    *(Attack(f"text: {name}", LIBRARIES, partial(one, make), seconds=SECONDS_LONG) for name, make in WHOLE.items()),
+    Attack("text: lone surrogates", LIBRARIES, surrogates),
+    Attack("text: bytes that are no UTF-8", (OURS, SENTENCEPIECE), broken),
+    Attack("texts: drawn from 24 hard characters", LIBRARIES, drawn),
+)

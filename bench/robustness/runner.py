@@ -1,0 +1,151 @@
+"""What becomes of an attack on a library: as many fresh processes as it takes to make every call."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..places import ROOT
+from ..process import environment
+from .attack import Attack
+
+MOST_PROCESSES = 25
+FINDINGS = ("crash", "hang", "memory", "panic", "wrong")
+
+
+@dataclass
+class Cell:
+    """One attack on one library.
+
+    Attributes:
+        outcomes: How often each kind came, with what is said of it.
+        seconds: Of the processor, in all processes.
+        mb: The highest peak of memory of a process.
+        cut: Whether calls were left out, because too many of them had ended the process.
+    """
+
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    seconds: float = 0.0
+    mb: int = 0
+    cut: bool = False
+
+    @property
+    def tries(self) -> int:
+        """The calls that were made."""
+        return self.outcomes.total()
+
+    @property
+    def findings(self) -> int:
+        """The calls that led to what must not be."""
+        return sum(times for (kind, _), times in self.outcomes.items() if kind in FINDINGS)
+
+
+def run(attacks: Sequence[Attack], libraries: Sequence[str], folder: Path) -> dict[tuple[str, str], Cell]:
+    """Every attack on every library that has the entry and is installed, as many at once as there are processors."""
+    asked = [(attack, library) for attack in attacks for library in attack.libraries if library in libraries]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        cells = pool.map(lambda pair: attacked(pair[0], pair[1], folder), asked)
+        return {(attack.name, library): cell for (attack, library), cell in zip(asked, cells, strict=True)}
+
+
+def attacked(attack: Attack, library: str, folder: Path) -> Cell:
+    """One attack on one library; a process that ends early is followed by one that begins behind the call that ended it."""
+    cell = Cell()
+    first: int | None = 0
+    for _ in range(MOST_PROCESSES):
+        if first is None:
+            break
+        first = process(attack, library, (folder, first), cell)
+    cell.cut |= first is not None
+    if cell.mb > attack.most_mb:
+        cell.outcomes["memory", f"{cell.mb} MB"] += 1
+    print(f"{attack.name}: {library}: {dict(cell.outcomes)}", file=sys.stderr, flush=True)
+    return cell
+
+
+def process(attack: Attack, library: str, where: tuple[Path, int], cell: Cell) -> int | None:
+    """Runs one process from a call on; returns the call to go on with, and None where there is nothing more to make."""
+    folder, first = where
+    given = [attack.name, library, str(attack.seconds), str(folder), str(first)]
+    command = [sys.executable, "-m", "bench.robustness.trial", *given]
+    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as complaint:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": told, "stderr": complaint}
+        child = subprocess.Popen(command, cwd=ROOT, env=environment(2), **pipes)  # type: ignore[call-overload]
+        late = ended(child, attack.idle_s, cell)
+        told.seek(0)
+        lines = told.read().decode().splitlines()
+        complaint.seek(0)
+        said = complaint.read().decode(errors="replace")[-1000:]
+    begun, finished = heard(lines, cell)
+    if finished:
+        return None
+    if begun is None:
+        raise RuntimeError(f"{attack.name} on {library} ended without a call: {child.returncode}: {said}")
+    kind, what = how(child.returncode, late, attack)
+    cell.outcomes[kind, what] += 1
+    cell.cut |= kind == "hang"
+    return None if kind == "hang" else begun + 1
+
+
+def ended(child: subprocess.Popen[bytes], idle_s: int, cell: Cell) -> bool:
+    """Waits for the end of a process, adds what it took, and tells whether it had to be killed, because it did nothing."""
+    worked, since, late = -1.0, time.monotonic(), False
+    while True:
+        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+        if pid:
+            break
+        if (now := work(child.pid)) > worked:
+            worked, since = now, time.monotonic()
+        elif time.monotonic() > since + idle_s and not late:
+            late = True
+            os.kill(child.pid, signal.SIGKILL)
+        time.sleep(0.02)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    cell.seconds += usage.ru_utime + usage.ru_stime
+    if status:  # else it told itself; this figure is the parent's at first
+        cell.mb = max(cell.mb, usage.ru_maxrss * 1024 // 1_000_000)
+    return late
+
+
+def work(pid: int) -> float:
+    """The ticks of the processor that a process has taken."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return float(fields[11]) + float(fields[12])
+    return 0.0
+
+
+def heard(lines: Sequence[str], cell: Cell) -> tuple[int | None, bool]:
+    """Counts the outcomes that a process told; returns the call that it was in, and whether it made all of them."""
+    begun: int | None = None
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        if word == "begin":
+            begun = int(rest)
+        elif word == "end":
+            found = json.loads(rest.partition(" ")[2])
+            cell.outcomes[found["kind"], found["said"]] += 1
+        elif word == "done":
+            cell.mb = max(cell.mb, json.loads(rest)["mb"])
+            return None, True
+    return begun, False
+
+
+def how(code: int, late: bool, attack: Attack) -> tuple[str, str]:
+    """How a call ended its process."""
+    if late:
+        return "hang", "waits without an end"
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "hang", f"no end in {attack.seconds} s"
+    return "crash", signal.Signals(-code).name if code < 0 else f"exit {code}"

@@ -1,0 +1,81 @@
+"""How the outcomes are told: one row for each attack, one column for each library, between two marks of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..places import ROOT, write_whole
+from ..report import joined
+from .attack import Attack
+from .runner import FINDINGS, Cell
+from .subjects import LIBRARIES
+
+DOCUMENT = ROOT / "docs" / "robustness.md"
+START = "<!-- attacks: `python -m bench.robustness` writes what stands between these marks -->"
+END = "<!-- end of the attacks -->"
+MOST_SHOWN = 4
+Cells = Mapping[tuple[str, str], Cell]
+
+
+def refresh(path: Path | None, page: str) -> str:
+    """Writes the table into the document; returns what was done."""
+    document = path or DOCUMENT
+    write_whole(document, with_table(document.read_text(encoding="utf-8"), page).encode("utf-8"))
+    return f"{document.name}: the table is written anew"
+
+
+def with_table(document: str, page: str) -> str:
+    """A document with the table between its marks."""
+    head, start, rest = document.partition(START)
+    _, end, tail = rest.partition(END)
+    if not start or not end:
+        raise SystemExit(f"the document lacks one of the marks {START!r} and {END!r}; put them where the table belongs")
+    return f"{head}{START}\n{page}\n{END}{tail}"
+
+
+def report(attacks: Sequence[Attack], cells: Cells, start: Mapping[str, Any]) -> str:
+    """What was run and where, the table, and the sum of the findings."""
+    libraries = [library for library in LIBRARIES if any(name == library for _, name in cells)]
+    lines = [opening(libraries, start), ""]
+    lines += [joined(["attack", "tries", *libraries]), joined(["---", "--:", *["---"] * len(libraries)])]
+    for attack in attacks:
+        row = {library: cells[attack.name, library] for library in libraries if (attack.name, library) in cells}
+        tries = max((cell.tries for cell in row.values() if not cell.cut), default=0)
+        tries = tries or max((cell.tries for cell in row.values()), default=0)
+        told = [shown(row[library], tries) if library in row else "–" for library in libraries]
+        lines.append(joined([attack.name.replace("|", "\\|"), f"{tries:,}", *told]))
+    totals = [sum(cell.findings for (_, name), cell in cells.items() if name == library) for library in libraries]
+    tries = sum(cell.tries for cell in cells.values())
+    lines.append(joined(["**findings in all**", f"{tries:,}", *[f"**{total:,}**" for total in totals]]))
+    return "\n".join(lines)
+
+
+def opening(libraries: Sequence[str], start: Mapping[str, Any]) -> str:
+    """What was run, and where."""
+    named = ", ".join(f"{library} {start['versions'][library]}" for library in libraries)
+    changed = " with changes that are not committed" if start["changed"] else ""
+    machine = start["machine"]
+    return (
+        f"Run on {start['date'][:10]} at commit `{start['commit'][:12]}`{changed} on {machine['cpu']},\n"
+        f"{machine['cpus']} processors, {machine['python']}: {named}."
+    )
+
+
+def shown(cell: Cell, tries: int) -> str:
+    """An outcome: what the calls led to, findings first and in bold, and what they took."""
+    order = sorted(cell.outcomes.items(), key=lambda each: (each[0][0] not in FINDINGS, -each[1], each[0]))
+    words = [said(kind, what, times, tries) for (kind, what), times in order[:MOST_SHOWN]]
+    if len(order) > MOST_SHOWN:
+        words.append(f"and {sum(times for _, times in order[MOST_SHOWN:])} more")
+    if cell.cut:
+        words.append("the rest not tried")
+    return f"{', '.join(words)}; {cell.seconds:.1f} s, {cell.mb:,} MB".replace("|", "\\|")
+
+
+def said(kind: str, what: str, times: int, tries: int) -> str:
+    """One kind of outcome, with how often it came."""
+    words = {"crash": f"crash: {what}", "wrong": f"wrong: {what}", "memory": f"memory: {what}"}.get(kind, what)
+    often = f" ×{times:,}" if tries > 1 else ""
+    return f"**{words}**{often}" if kind in FINDINGS else f"{words}{often}"

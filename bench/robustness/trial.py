@@ -1,0 +1,76 @@
+"""The fresh process of one attack on one library: sets its own limits, makes the calls, tells of each on stdout.
+
+A line `begin N` stands before each call and a line `end N {...}` behind it, so that the runner knows the call that ended
+the process. What is told last is the processor time and the peak of memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..adapters._engine import installed
+from ..training.worker import peak
+from .attack import Attack, Call, Wrong
+from .attacks import ATTACKS
+
+
+def outcome(call: Call) -> dict[str, str]:
+    """What a call led to: its kind, and what is to be said of it."""
+    try:
+        answer = call()
+    except Wrong as wrong:
+        return {"kind": "wrong", "said": str(wrong)[:100]}
+    except MemoryError:
+        return {"kind": "memory", "said": "MemoryError"}
+    except Exception as error:  # noqa: BLE001 - any class is an answer, and is told
+        if "internal error" in str(error):
+            return {"kind": "panic", "said": "internal error"}
+        return {"kind": "refused", "said": type(error).__name__}
+    except KeyboardInterrupt:
+        return {"kind": "refused", "said": "KeyboardInterrupt"}
+    except BaseException as panic:  # noqa: BLE001 - a panic that crosses into Python is no Exception
+        return {"kind": "panic", "said": type(panic).__name__}
+    return {"kind": "answered", "said": answer if isinstance(answer, str) else "answers"}
+
+
+def limit(attack: Attack) -> None:
+    """Takes from this process what the attack may not have."""
+    space = attack.gigabytes << 30
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    resource.setrlimit(resource.RLIMIT_CPU, (attack.seconds, attack.seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def tell(*words: Any) -> None:
+    """Writes a line at once."""
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
+
+
+def main() -> None:
+    """Makes the calls of `NAME LIBRARY SECONDS FOLDER FIRST`, from number FIRST on."""
+    name, library, seconds, folder, first = sys.argv[1:]
+    attack = replace(next(attack for attack in ATTACKS if attack.name == name), seconds=int(seconds))
+    installed(library)
+    limit(attack)
+    tries = attack.tries(library, Path(folder))
+    for number, call in enumerate(tries):
+        if number >= int(first):
+            tell("begin", number)
+            found = outcome(call)
+            tell("end", number, json.dumps(found))
+    tell("done", json.dumps({"mb": round(peak() / 1e6)}))
+    sys.stdout.flush()
+    with suppress(OSError):
+        os.close(1)
+    os._exit(0)  # taking the library apart is no part of the attack
+
+
+if __name__ == "__main__":
+    main()

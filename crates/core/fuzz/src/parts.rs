@@ -1,0 +1,293 @@
+//! The parts of a tokenizer, drawn: a vocabulary of every kind, added tokens with all flags, and every row of the tables
+//! of steps.
+
+use toksmith_core::char_merge::Missing;
+use toksmith_core::cover::Cover;
+use toksmith_core::pattern::PATTERNS;
+use toksmith_core::special::{AddedToken, Flags};
+use toksmith_core::steps::{Spec, Value};
+use toksmith_core::symbols::Symbols;
+use toksmith_core::unigram::{Rules, Unigram};
+use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
+use toksmith_core::wordpiece::WordPiece;
+
+/// What `data` says, a byte at a time; zeros where it ends.
+pub struct Codes<'d>(&'d [u8]);
+
+impl<'d> Codes<'d> {
+    /// From the start of `data`.
+    #[must_use]
+    pub fn new(data: &'d [u8]) -> Self {
+        Self(data)
+    }
+
+    /// What was not drawn from.
+    #[must_use]
+    pub fn rest(self) -> &'d [u8] {
+        self.0
+    }
+
+    /// A number below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        usize::from(first) % count
+    }
+
+    fn one<'t, T: ?Sized>(&mut self, of: &[&'t T]) -> &'t T {
+        of[self.below(of.len())]
+    }
+
+    fn number(&mut self, count: usize) -> i64 {
+        i64::try_from(self.below(count)).unwrap_or(0)
+    }
+
+    fn flag(&mut self) -> bool {
+        self.below(2) == 1
+    }
+}
+
+/// A tokenizer in parts.
+pub struct Drawn {
+    /// The vocabulary, with what covers a piece if nothing merges.
+    pub vocab: Vocab,
+    /// What pieces of characters are made of.
+    pub symbols: Option<Symbols>,
+    /// What is cut out first.
+    pub added: Vec<AddedToken>,
+    /// What rewrites a text.
+    pub normalizers: Vec<Spec>,
+    /// What cuts it.
+    pub cuts: Vec<Spec>,
+    /// What makes tokens a text.
+    pub decoders: Vec<Spec>,
+}
+
+/// Characters that have tokens, where characters are the unit.
+const CHARACTERS: &[&str] = &[
+    "a", "b", "c", "e", "l", "o", "s", "t", "w", "A", "1", "2", " ", "▁", "é", "\u{301}", "中", "文", "Ġ", "!", ".",
+    "'", "ſ", "\n", "😀", "가",
+];
+/// Contents of added tokens: they overlap each other, and normalizers change them.
+const CONTENTS: &[&str] = &[
+    "<s>", "</s>", "<|end|>", "<|end", "a b", " a", "É", "e\u{301}", "ß", "▁a", "##", "aa", "[X]", " ", "\u{fb01}",
+    "Å", "\t", "1", "<s", "中",
+];
+const REGEXES: &[&str] = &[r"\s+", r"\w+", r"\d", "a", r"a*", r"\s?\w+|\S", "é|ß", r"(?=a)", r"[^a]+", r"$", r"^."];
+const LITERALS: &[&str] = &[" ", "a", "", "▁", "e\u{301}", "aa", "中", "  "];
+const NEW: &[&str] = &["", "▁", " ", "a", "bb", "e\u{301}", "\u{fb01}", "<s>", "éé"];
+const BEHAVIORS: &[&str] = &["removed", "isolated", "contiguous", "merged_with_previous", "merged_with_next"];
+/// Options that a draw gives in one place.
+const MARKS: &[&str] = &["▁", " ", "a", "é", "😀"];
+
+/// A tokenizer; None where the drawn tables are no vocabulary.
+pub fn drawn(codes: &mut Codes<'_>) -> Option<Drawn> {
+    let (vocab, symbols) = vocab(codes)?;
+    let size = u32::try_from(vocab.size()).ok()?;
+    let added = added(codes, size);
+    let steps = |codes: &mut Codes<'_>, one: fn(&mut Codes<'_>) -> Spec| {
+        let count = codes.below(4);
+        (0..count).map(|_| one(codes)).collect::<Vec<_>>()
+    };
+    let (normalizers, cuts, decoders) = (steps(codes, normalizer), steps(codes, splitter), steps(codes, decoder));
+    Some(Drawn { vocab, symbols, added, normalizers, cuts, decoders })
+}
+
+fn vocab(codes: &mut Codes<'_>) -> Option<(Vocab, Option<Symbols>)> {
+    let kind = codes.below(6);
+    let unknown = codes.flag();
+    let whole = codes.flag();
+    let (prefix, suffix) = (codes.one(&["", "##"]), codes.one(&["", "</w>"]));
+    let of_bytes = kind < 2;
+    let mut tokens: Vec<Vec<u8>> = Vec::new();
+    if of_bytes {
+        tokens.extend((0..=u8::MAX).map(|byte| vec![byte]));
+    } else {
+        let marked =
+            |char: &str| [format!("{prefix}{char}"), format!("{char}{suffix}"), format!("{prefix}{char}{suffix}")];
+        let forms = CHARACTERS.iter().flat_map(|&char| std::iter::once(char.to_owned()).chain(marked(char)));
+        tokens.extend(forms.map(String::into_bytes));
+        tokens.extend((0..=u8::MAX).filter(|_| whole).map(|byte| format!("<0x{byte:02X}>").into_bytes()));
+        tokens.push(b"<unk>".to_vec());
+        let mut seen = std::collections::HashSet::new();
+        tokens.retain(|token| seen.insert(token.clone()));
+    }
+    let unknown_id = u32::try_from(tokens.len() - 1).ok().filter(|_| unknown && !of_bytes);
+    let merges = joined(codes, &mut tokens, prefix);
+    let rule = if kind == 1 { MergeRule::Bytes } else { MergeRule::Pair };
+    let unit = [Unit::Byte, Unit::Byte, Unit::Char, Unit::Piece, Unit::Piece, Unit::Piece][kind];
+    let merges = if rule == MergeRule::Pair && unit != Unit::Piece { merges } else { Vec::new() };
+    let vocab = table(&tokens, &merges, (unit, rule, whole), if kind == 2 { prefix } else { "" })?;
+    let mut symbols = None;
+    let vocab = match kind {
+        2 => {
+            let (prefix, suffix) = (prefix.to_owned(), suffix.to_owned());
+            let fuse_unknown = codes.flag();
+            symbols = Some(Symbols { prefix, suffix, unknown: unknown_id, fuse_unknown, byte_fallback: whole });
+            vocab
+        }
+        3 => {
+            let pieces = WordPiece::new(&vocab, "##", Some(20), unknown_id);
+            vocab.with_cover(Cover::WordPiece(pieces))
+        }
+        4 => vocab.with_cover(Cover::Words(unknown_id.unwrap_or(0))),
+        5 => {
+            let scores: Vec<f64> =
+                (0..vocab.size() as u32).take(vocab.len()).map(|place| -f64::from(place * 7 % 23) / 2.0).collect();
+            let missing = unknown_id.map_or(Missing::Error, Missing::Unknown);
+            let rules = Rules {
+                scores: &scores,
+                single: codes.flag(),
+                symbols: &[],
+                silent: &[],
+                missing,
+                unknown: unknown_id,
+                escape: false,
+            };
+            let unigram = Unigram::new(&vocab, rules).ok()?;
+            vocab.with_cover(Cover::Unigram(Box::new(unigram)))
+        }
+        _ => vocab,
+    };
+    Some((vocab, symbols))
+}
+
+/// Up to 31 more tokens, each two joined; and the merges that make them.
+fn joined(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec<[u32; 3]> {
+    let count = codes.below(32);
+    let mut merges = Vec::new();
+    for _ in 0..count {
+        // Of what was made last as often as of all, so that long ones come about.
+        let mut place = || {
+            let (code, last) = (codes.below(256), tokens.len() - 1);
+            if code < 128 { code % (last + 1) } else { last - (code - 128) % last.min(16) }
+        };
+        let (left, right) = (place(), place());
+        let behind = tokens[right].strip_prefix(prefix.as_bytes()).unwrap_or(&tokens[right]);
+        let joined = [&tokens[left][..], behind].concat();
+        if joined.len() <= 100 && !tokens.contains(&joined) {
+            merges.push([left, right, tokens.len()].map(|place| u32::try_from(place).unwrap_or(0)));
+            tokens.push(joined);
+        }
+    }
+    merges
+}
+
+fn table(
+    tokens: &[Vec<u8>],
+    merges: &[[u32; 3]],
+    (unit, rule, whole): (Unit, MergeRule, bool),
+    prefix: &str,
+) -> Option<Vocab> {
+    let ids: Vec<u32> = (0..u32::try_from(tokens.len()).ok()?).collect();
+    let mut ends = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        ends.push(ends.last().copied().unwrap_or(0) + u32::try_from(token.len()).ok()?);
+    }
+    let tables = Tables { blob: &tokens.concat(), ends: &ends, ids: &ids, merges };
+    Vocab::with_prefix(unit, rule, whole, tables, prefix.as_bytes()).ok()
+}
+
+fn added(codes: &mut Codes<'_>, size: u32) -> Vec<AddedToken> {
+    let mut added: Vec<AddedToken> = Vec::new();
+    for past in 0..codes.below(5) {
+        let content = codes.one(CONTENTS).to_owned();
+        let bits = codes.below(32);
+        let flag = |bit: usize| bits >> bit & 1 == 1;
+        let flags = Flags { lstrip: flag(0), rstrip: flag(1), single_word: flag(2), normalized: flag(3) };
+        if added.iter().all(|token| token.content != content) {
+            added.push(AddedToken { content, id: size + u32::try_from(past).unwrap_or(0), special: flag(4), flags });
+        }
+    }
+    added
+}
+
+fn spec<const N: usize>(kind: &str, options: [(&str, Value); N]) -> Spec {
+    Spec { kind: kind.to_owned(), options: options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect() }
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// A pattern with its dialect.
+fn searched(codes: &mut Codes<'_>) -> (Value, Value) {
+    match codes.below(3) {
+        0 => (text(codes.one(REGEXES)), text("rust")),
+        1 => (text(codes.one(REGEXES)), text("onig")),
+        _ => (text(codes.one(LITERALS)), text("literal")),
+    }
+}
+
+fn normalizer(codes: &mut Codes<'_>) -> Spec {
+    let plain = ["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "nmt", "byte_characters"];
+    match codes.below(plain.len() + 4) {
+        0 => {
+            let ((pattern, dialect), content) = (searched(codes), text(codes.one(NEW)));
+            spec("replace", [("pattern", pattern), ("dialect", dialect), ("content", content)])
+        }
+        1 => spec("prepend", [("prepend", text(codes.one(&NEW[1..])))]),
+        2 => spec("strip", [("left", Value::Flag(codes.flag())), ("right", Value::Flag(codes.flag()))]),
+        3 => {
+            let flags = ["clean_text", "handle_chinese_chars", "strip_accents", "lowercase"];
+            spec("bert", flags.map(|name| (name, Value::Flag(codes.flag()))))
+        }
+        other => spec(plain[other - 4], []),
+    }
+}
+
+fn splitter(codes: &mut Codes<'_>) -> Spec {
+    let plain = ["bert", "byte_characters", "prefix_space", "unicode_scripts", "whitespace", "whitespace_split"];
+    let cut = |codes: &mut Codes<'_>| [("behavior", text(codes.one(BEHAVIORS))), ("invert", Value::Flag(codes.flag()))];
+    match codes.below(plain.len() + 7) {
+        0 => {
+            let (pattern, dialect) = searched(codes);
+            let [behavior, invert] = cut(codes);
+            if dialect == text("literal") {
+                return spec("literal", [("pattern", pattern), behavior, invert]);
+            }
+            spec("regex", [("pattern", pattern), ("dialect", dialect), behavior, invert])
+        }
+        1 => {
+            let row = &PATTERNS[codes.below(PATTERNS.len())];
+            let (pattern, behavior) = (text(row.regexes[0]), ("behavior", text("isolated")));
+            spec("regex", [("pattern", pattern), ("dialect", text("rust")), behavior, ("invert", Value::Flag(false))])
+        }
+        2 => spec("delimiter", [("delimiter", text(codes.one(MARKS)))]),
+        3 => spec("digits", [("individual", Value::Flag(codes.flag()))]),
+        4 => spec("fixed_length", [("length", Value::Number(codes.number(5) + 1))]),
+        5 => {
+            let prepend = text(codes.one(&["always", "first", "never"]));
+            let (mark, splits) = (text(codes.one(MARKS)), Value::Flag(codes.flag()));
+            spec("metaspace", [("replacement", mark), ("prepend", prepend), ("split", splits)])
+        }
+        6 => spec("punctuation", [("behavior", text(codes.one(BEHAVIORS)))]),
+        other => spec(plain[other - 7], []),
+    }
+}
+
+fn decoder(codes: &mut Codes<'_>) -> Spec {
+    let plain = ["byte_characters", "byte_fallback", "fuse", "spaced"];
+    match codes.below(plain.len() + 6) {
+        0 => {
+            let ((pattern, dialect), content) = (searched(codes), text(codes.one(NEW)));
+            spec("replace", [("pattern", pattern), ("dialect", dialect), ("content", content)])
+        }
+        1 => {
+            let (start, stop) = (codes.number(4), codes.number(4));
+            let content = text(codes.one(MARKS));
+            spec("strip", [("content", content), ("start", Value::Number(start)), ("stop", Value::Number(stop))])
+        }
+        2 => {
+            let (mark, drops) = (text(codes.one(MARKS)), Value::Flag(codes.flag()));
+            spec("metaspace", [("replacement", mark), ("drop_first", drops)])
+        }
+        3 => spec("word_end", [("suffix", text(codes.one(&["</w>", " ", "a"])))]),
+        4 => spec("wordpiece", [("prefix", text(codes.one(&["##", "", "a"]))), ("cleanup", Value::Flag(codes.flag()))]),
+        5 => {
+            let (pad, delimiter) = (text(codes.one(CHARACTERS)), text(codes.one(MARKS)));
+            spec("ctc", [("pad", pad), ("delimiter", delimiter), ("cleanup", Value::Flag(codes.flag()))])
+        }
+        other => spec(plain[other - 6], []),
+    }
+}

@@ -1,0 +1,188 @@
+//! What calls have worked with, kept for the next ones: a bounded number, in bounded memory.
+//!
+//! A call takes one that is there, or makes a new one, and gives it back. As many are kept as there are processors, for
+//! no more can be at work at a time; of more, the largest, which know most. A lock that is held elsewhere, as it may be
+//! for ever in a forked child, is never waited for: the call then makes its own, and drops it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::thread::{available_parallelism, yield_now};
+
+/// The bounds of how many are kept, whatever the machine has.
+const FEWEST: usize = 4;
+const MOST: usize = 64;
+/// The most bytes that are kept together; one is kept whatever it has.
+const MOST_BYTES: usize = 512 << 20;
+/// How often a lock that is held is tried again by calls that only ask or empty.
+const TRIES: usize = 1 << 10;
+
+/// Something that is worth keeping, for what it knows.
+pub trait Worth: Default {
+    /// The memory that it holds.
+    fn bytes(&self) -> usize;
+
+    /// Gives back the memory that only rare calls need.
+    fn shrink(&mut self);
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Kept<S>(Mutex<Waiting<S>>);
+
+#[derive(Debug)]
+struct Waiting<S> {
+    /// Each with its bytes.
+    all: Vec<(Box<S>, usize)>,
+    bytes: usize,
+}
+
+impl<S> Default for Kept<S> {
+    fn default() -> Self {
+        Self(Mutex::new(Waiting { all: Vec::new(), bytes: 0 }))
+    }
+}
+
+impl<S: Worth> Kept<S> {
+    /// Runs `work` with what an earlier call left, or with something new.
+    pub fn lend<T>(&self, work: impl FnOnce(&mut S) -> T) -> T {
+        let mut session = self.take().unwrap_or_default();
+        let result = work(&mut session);
+        session.shrink();
+        // Memory is given back when the lock is no longer held.
+        drop(self.put(session, most(), MOST_BYTES));
+        result
+    }
+
+    fn take(&self) -> Option<Box<S>> {
+        let mut waiting = self.0.try_lock().ok()?;
+        let (session, bytes) = waiting.all.pop()?;
+        waiting.bytes -= bytes;
+        Some(session)
+    }
+
+    /// Keeps `session`, and gives what is too much.
+    fn put(&self, session: Box<S>, most: usize, most_bytes: usize) -> Vec<(Box<S>, usize)> {
+        let bytes = session.bytes();
+        let Ok(mut waiting) = self.0.try_lock() else { return vec![(session, bytes)] };
+        waiting.all.push((session, bytes));
+        waiting.bytes += bytes;
+        let mut dropped = Vec::new();
+        while waiting.all.len() > 1 && (waiting.all.len() > most || waiting.bytes > most_bytes) {
+            let sizes = waiting.all.iter().map(|(_, bytes)| *bytes).enumerate();
+            let Some((smallest, bytes)) = sizes.min_by_key(|&(_, bytes)| bytes) else { break };
+            dropped.push(waiting.all.remove(smallest));
+            waiting.bytes -= bytes;
+        }
+        dropped
+    }
+
+    /// How many are kept, and their bytes.
+    #[must_use]
+    pub fn held(&self) -> (usize, usize) {
+        self.lock().map_or((0, 0), |waiting| (waiting.all.len(), waiting.bytes))
+    }
+
+    /// Drops all that are kept. Those at work are kept again when they come back.
+    pub fn release(&self) {
+        let dropped = self.lock().map(|mut waiting| {
+            waiting.bytes = 0;
+            std::mem::take(&mut waiting.all)
+        });
+        drop(dropped);
+    }
+
+    /// The lock, unless it is held for longer than any call here holds it.
+    fn lock(&self) -> Option<MutexGuard<'_, Waiting<S>>> {
+        (0..TRIES).find_map(|_| self.0.try_lock().map_err(|_| yield_now()).ok())
+    }
+}
+
+/// How many are kept: asked of the system once, because asking takes longer than many a call.
+fn most() -> usize {
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    let found = FOUND.load(Ordering::Relaxed);
+    if found > 0 {
+        return found;
+    }
+    let most = available_parallelism().map_or(FEWEST, |count| count.get().clamp(FEWEST, MOST));
+    FOUND.store(most, Ordering::Relaxed);
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Bytes(Vec<u8>);
+
+    impl Worth for Bytes {
+        fn bytes(&self) -> usize {
+            self.0.len()
+        }
+
+        fn shrink(&mut self) {
+            self.0.truncate(1000);
+        }
+    }
+
+    #[test]
+    fn the_largest_are_kept_and_no_more_than_there_is_room_for() {
+        let kept = Kept::<Bytes>::default();
+        let put = |size: usize| {
+            let dropped = kept.put(Box::new(Bytes(vec![0; size])), 3, 100);
+            dropped.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>()
+        };
+        assert!([10, 30, 20].iter().all(|&size| put(size).is_empty()));
+        assert_eq!(kept.held(), (3, 60));
+        assert_eq!(put(5), [5]);
+        assert_eq!(put(40), [10]);
+        assert_eq!(kept.held(), (3, 90));
+        assert_eq!(put(500), [20, 30, 40]);
+        assert_eq!(kept.held(), (1, 500));
+        assert_eq!(kept.take().map(|session| session.bytes()), Some(500));
+        assert_eq!(kept.held(), (0, 0));
+    }
+
+    #[test]
+    fn what_was_left_last_comes_first_and_is_shrunk() {
+        let kept = Kept::<Bytes>::default();
+        kept.lend(|session| {
+            kept.lend(|other| other.0.resize(7, 0));
+            session.0.resize(5000, 0);
+        });
+        assert_eq!(kept.held(), (2, 1007));
+        kept.lend(|session| assert_eq!(session.0.len(), 1000));
+        kept.release();
+        assert_eq!(kept.held(), (0, 0));
+    }
+
+    #[test]
+    fn a_lock_that_is_held_for_ever_is_not_waited_for() {
+        let kept = Kept::<Bytes>::default();
+        kept.lend(|session| session.0.push(1));
+        let held = kept.0.lock().unwrap();
+        kept.lend(|session| assert!(session.0.is_empty()));
+        kept.release();
+        assert_eq!(kept.held(), (0, 0));
+        drop(held);
+        assert_eq!(kept.held(), (1, 1));
+    }
+
+    #[test]
+    fn many_at_once_leave_as_many_as_there_are_processors() {
+        let kept = Kept::<Bytes>::default();
+        let barrier = std::sync::Barrier::new(2 * MOST);
+        std::thread::scope(|scope| {
+            for _ in 0..2 * MOST {
+                scope.spawn(|| {
+                    kept.lend(|session| {
+                        session.0.push(1);
+                        barrier.wait();
+                    });
+                });
+            }
+        });
+        assert!((1..=most()).contains(&kept.held().0) && most() <= MOST);
+    }
+}

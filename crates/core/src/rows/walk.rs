@@ -1,0 +1,250 @@
+//! What a row says: a walk over the JSON of one object that asks for one field.
+//!
+//! Nothing that is passed over is kept or converted, and nothing calls itself, so that numbers may be of any length and
+//! values of any depth.
+
+use std::borrow::Cow;
+
+/// The value of the field.
+pub enum Found<'r> {
+    Text(Cow<'r, str>),
+    Other(&'static str),
+}
+
+/// What is wrong at a byte.
+pub struct Wrong {
+    pub what: &'static str,
+    pub at: usize,
+}
+
+/// A walk over JSON, and over the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes.
+pub struct Json<'r> {
+    row: &'r str,
+    at: usize,
+}
+
+impl<'r> Json<'r> {
+    /// A walk that begins at the first byte.
+    pub fn new(row: &'r str) -> Self {
+        Self { row, at: 0 }
+    }
+
+    /// The field of the object that the row is; the last of several.
+    pub fn fields(&mut self, field: &str) -> Result<Option<Found<'r>>, Wrong> {
+        self.space();
+        if !self.takes(b'{') {
+            return self.wrong("the row does not begin with '{'");
+        }
+        let mut found = None;
+        self.space();
+        if !self.takes(b'}') {
+            loop {
+                let name = self.name()?;
+                if name == field {
+                    found = Some(self.found()?);
+                } else {
+                    self.value()?;
+                }
+                self.space();
+                if self.takes(b'}') {
+                    break;
+                }
+                self.comma()?;
+            }
+        }
+        self.space();
+        if self.at < self.row.len() { self.wrong("something follows the object") } else { Ok(found) }
+    }
+
+    fn found(&mut self) -> Result<Found<'r>, Wrong> {
+        let kind = match self.next() {
+            Some(b'"') => return self.string().map(unescaped).map(Found::Text),
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b't' | b'f') => "true or false",
+            Some(b'n') => "null",
+            _ => "a number",
+        };
+        self.value().map(|()| Found::Other(kind))
+    }
+
+    /// A name with its colon and the space behind it.
+    fn name(&mut self) -> Result<Cow<'r, str>, Wrong> {
+        self.space();
+        if self.next() != Some(b'"') {
+            return self.wrong("a name in quotes is missing");
+        }
+        let name = self.string()?;
+        self.space();
+        if !self.takes(b':') {
+            return self.wrong("a colon is missing");
+        }
+        self.space();
+        Ok(unescaped(name))
+    }
+
+    fn comma(&mut self) -> Result<(), Wrong> {
+        if self.takes(b',') { Ok(()) } else { self.wrong("a comma or a closing bracket is missing") }
+    }
+
+    /// Passes a value; what is open inside of it is in a list, so that depth takes no stack.
+    fn value(&mut self) -> Result<(), Wrong> {
+        let mut open = Vec::new();
+        loop {
+            match self.next() {
+                Some(bracket @ (b'{' | b'[')) => {
+                    self.at += 1;
+                    self.space();
+                    let end = bracket + 2;
+                    if !self.takes(end) {
+                        open.push(end);
+                        self.begin(end)?;
+                        continue;
+                    }
+                }
+                Some(b'"') => drop(self.string()?),
+                _ => self.plain()?,
+            }
+            loop {
+                self.space();
+                let Some(&end) = open.last() else { return Ok(()) };
+                if !self.takes(end) {
+                    self.comma()?;
+                    self.begin(end)?;
+                    break;
+                }
+                open.pop();
+            }
+        }
+    }
+
+    /// What comes before the next value of an object or a list.
+    fn begin(&mut self, end: u8) -> Result<(), Wrong> {
+        if end == b'}' {
+            self.name()?;
+        }
+        self.space();
+        Ok(())
+    }
+
+    /// What stands between the quotes of a string, in which escapes are right and control characters are not.
+    fn string(&mut self) -> Result<&'r str, Wrong> {
+        let begun = self.at + 1;
+        self.at = begun;
+        loop {
+            match self.next() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    self.at += 1;
+                    let hexadecimal = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+                    match self.next() {
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
+                        Some(b'u') if self.row.get(self.at + 1..self.at + 5).is_some_and(hexadecimal) => self.at += 4,
+                        _ => return self.wrong("an escape is none of JSON's"),
+                    }
+                }
+                Some(0..0x20) => return self.wrong("a string holds a control character"),
+                Some(_) => {}
+                None => return self.wrong("the row ends inside a string"),
+            }
+            self.at += 1;
+        }
+        self.at += 1;
+        Ok(&self.row[begun..self.at - 1])
+    }
+
+    /// A number of any length, or a word.
+    fn plain(&mut self) -> Result<(), Wrong> {
+        let begun = self.at;
+        for word in ["true", "false", "null", "NaN", "Infinity", "-Infinity"] {
+            if self.row[self.at..].starts_with(word) {
+                self.at += word.len();
+                return Ok(());
+            }
+        }
+        self.takes(b'-');
+        let zero = self.next() == Some(b'0');
+        let mut right =
+            self.digits() && (!zero || self.at - begun == 1 + usize::from(self.row.as_bytes()[begun] == b'-'));
+        if right && self.takes(b'.') {
+            right = self.digits();
+        }
+        if right && (self.takes(b'e') || self.takes(b'E')) {
+            let _ = self.takes(b'+') || self.takes(b'-');
+            right = self.digits();
+        }
+        if right { Ok(()) } else { self.wrong("a value is missing or none of JSON's") }
+    }
+
+    /// Whether digits come next, which are passed.
+    fn digits(&mut self) -> bool {
+        let begun = self.at;
+        while self.next().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        self.at > begun
+    }
+
+    fn space(&mut self) {
+        while matches!(self.next(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn next(&self) -> Option<u8> {
+        self.row.as_bytes().get(self.at).copied()
+    }
+
+    fn takes(&mut self, byte: u8) -> bool {
+        let takes = self.next() == Some(byte);
+        self.at += usize::from(takes);
+        takes
+    }
+
+    fn wrong<T>(&self, what: &'static str) -> Result<T, Wrong> {
+        Err(Wrong { what, at: self.at })
+    }
+}
+
+/// The text of a string whose escapes are right. A lone surrogate becomes U+FFFD, as in a `str` (decision 6).
+fn unescaped(string: &str) -> Cow<'_, str> {
+    let Some(first) = memchr::memchr(b'\\', string.as_bytes()) else { return Cow::Borrowed(string) };
+    let mut text = String::with_capacity(string.len());
+    let mut units = Vec::new();
+    let mut rest = string;
+    let mut at = first;
+    loop {
+        if at > 0 {
+            flush(&mut units, &mut text);
+            text.push_str(&rest[..at]);
+        }
+        let Some(&escape) = rest.as_bytes().get(at + 1) else { break };
+        let mut len = 2;
+        let char = match escape {
+            b'b' => '\u{8}',
+            b'f' => '\u{C}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                len = 6;
+                units.push(u16::from_str_radix(&rest[at + 2..at + 6], 16).unwrap_or_default());
+                '\0'
+            }
+            other => char::from(other),
+        };
+        if len == 2 {
+            flush(&mut units, &mut text);
+            text.push(char);
+        }
+        rest = &rest[at + len..];
+        at = memchr::memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
+    }
+    flush(&mut units, &mut text);
+    Cow::Owned(text)
+}
+
+/// The characters of units of UTF-16 that followed each other.
+fn flush(units: &mut Vec<u16>, text: &mut String) {
+    text.extend(char::decode_utf16(units.drain(..)).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+}

@@ -1,0 +1,226 @@
+//! A bracketed class of Oniguruma: which characters it holds, and how the `regex` crate writes that.
+//!
+//! Where nothing in it means something else there, it stays as it is written; else its characters are written as ranges.
+
+use std::fmt::Write as _;
+
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+use super::names;
+use super::{Kind, Reader, Unlike};
+
+/// A class that was read.
+pub struct Bracket {
+    /// Whether it holds what is not in `set`.
+    negated: bool,
+    /// What stands in it, where the `regex` crate would read it alike.
+    plain: Option<String>,
+    /// What stands in it.
+    set: ClassUnicode,
+}
+
+/// Where a class is being read: what a `-` means here.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// At the start of a class or of a side of `&&`.
+    Start,
+    /// Behind a character, with which a range may start.
+    Char(char),
+    /// Behind something like `\s`, with which none may.
+    Kind,
+    /// Behind a character and `-`.
+    Range(char),
+    /// Behind a range or a class.
+    Complete,
+}
+
+/// One side of `&&`.
+struct Side {
+    state: State,
+    items: String,
+    last: usize,
+    set: ClassUnicode,
+}
+
+impl Side {
+    fn new() -> Self {
+        Self { state: State::Start, items: String::new(), last: 0, set: ClassUnicode::empty() }
+    }
+
+    /// Takes a character, which may end a range.
+    fn char(&mut self, char: char) -> Option<()> {
+        let first = if let State::Range(from) = self.state {
+            self.items.truncate(self.last);
+            write!(self.items, "{}-{}", escaped(from), escaped(char)).ok()?;
+            self.state = State::Complete;
+            from
+        } else {
+            self.last = self.items.len();
+            self.items.push_str(&escaped(char));
+            self.state = State::Char(char);
+            char
+        };
+        self.set.push((first <= char).then(|| ClassUnicodeRange::new(first, char))?);
+        Some(())
+    }
+
+    /// Takes what is no character, which cannot end a range.
+    fn add(&mut self, items: &str, set: &ClassUnicode, state: State) -> Option<()> {
+        if matches!(self.state, State::Range(_)) {
+            return None;
+        }
+        self.items.push_str(items);
+        self.set.union(set);
+        self.state = state;
+        Some(())
+    }
+}
+
+impl Bracket {
+    /// Reads a class behind its `[`.
+    pub fn read(reader: &mut Reader) -> Option<Self> {
+        reader.deeper(|reader| {
+            let negated = reader.take('^');
+            let mut sides: Option<ClassUnicode> = None;
+            let (mut side, mut plain) = (Side::new(), true);
+            if reader.peek() == Some(']') {
+                reader.closes_later().then_some(())?;
+                reader.at += 1;
+                side.char(']')?;
+            }
+            loop {
+                match reader.next()? {
+                    ']' => break,
+                    '-' => side.hyphen(reader)?,
+                    '[' => {
+                        if let Some(kind) = posix(reader).ok()? {
+                            side.kind(&kind, reader.flags.fold, &mut plain)?;
+                        } else {
+                            plain = false;
+                            side.add("", &Self::read(reader)?.characters(), State::Complete)?;
+                        }
+                    }
+                    '&' if reader.take('&') => {
+                        plain = false;
+                        let right = std::mem::replace(&mut side, Side::new()).set;
+                        sides = Some(both(sides, right));
+                    }
+                    '\\' => match reader.kind().ok()? {
+                        Some(kind) => side.kind(&kind, reader.flags.fold, &mut plain)?,
+                        None => side.char(reader.escaped_char(true)?)?,
+                    },
+                    char => side.char(char)?,
+                }
+            }
+            let plain = plain.then_some(side.items);
+            Some(Self { negated, plain, set: both(sides, side.set) })
+        })
+    }
+
+    /// The characters in it.
+    fn characters(self) -> ClassUnicode {
+        let mut set = self.set;
+        if self.negated {
+            set.negate();
+        }
+        set
+    }
+
+    /// Whether it holds one of these characters as written, before a `^` turns it round.
+    pub fn names_any(&self, chars: &[(char, char)]) -> bool {
+        let mut set = ClassUnicode::new(chars.iter().map(|&(first, last)| ClassUnicodeRange::new(first, last)));
+        set.intersect(&self.set);
+        !self.negated && !set.ranges().is_empty()
+    }
+
+    /// The class in the notation of the `regex` crate.
+    pub fn text(&self) -> String {
+        if let Some(plain) = &self.plain {
+            return format!("[{}{plain}]", if self.negated { "^" } else { "" });
+        }
+        let ranges = self.set.ranges();
+        let mut text = String::from(if self.negated == ranges.is_empty() { "[" } else { "[^" });
+        if ranges.is_empty() {
+            text.push_str(r"\x{0}-\x{10FFFF}");
+        }
+        for range in ranges {
+            text.push_str(&escaped(range.start()));
+            if range.start() < range.end() {
+                text.push('-');
+                text.push_str(&escaped(range.end()));
+            }
+        }
+        text.push(']');
+        text
+    }
+}
+
+impl Side {
+    /// Takes a `-`: a character, or the sign of a range.
+    fn hyphen(&mut self, reader: &Reader) -> Option<()> {
+        let ends = reader.peek() == Some(']') || reader.starts_with("&&");
+        match self.state {
+            State::Char(from) if !ends => self.state = State::Range(from),
+            State::Kind if !ends => return None,
+            _ => self.char('-')?,
+        }
+        Some(())
+    }
+
+    /// Takes something like `\s`; clears `plain` where ignoring case would reach into what it leaves out.
+    fn kind(&mut self, kind: &Kind, fold: bool, plain: &mut bool) -> Option<()> {
+        let text = kind.text();
+        *plain &= !fold || !(kind.negated || text.contains("[^"));
+        self.add(&text, &set_of(&text)?, State::Kind)
+    }
+}
+
+/// What is on both sides of `&&`.
+fn both(left: Option<ClassUnicode>, right: ClassUnicode) -> ClassUnicode {
+    match left {
+        None => right,
+        Some(mut left) => {
+            left.intersect(&right);
+            left
+        }
+    }
+}
+
+/// The characters of a class of the `regex` crate.
+pub fn set_of(class: &str) -> Option<ClassUnicode> {
+    match regex_syntax::parse(&format!("[{class}]")).ok()?.kind() {
+        HirKind::Class(Class::Unicode(set)) => Some(set.clone()),
+        HirKind::Class(Class::Bytes(set)) => set.to_unicode_class(),
+        HirKind::Literal(literal) => {
+            let char = std::str::from_utf8(&literal.0).ok()?.chars().next()?;
+            Some(ClassUnicode::new([ClassUnicodeRange::new(char, char)]))
+        }
+        _ => None,
+    }
+}
+
+/// A character in a class.
+fn escaped(char: char) -> String {
+    match char {
+        '\n' => r"\n".to_owned(),
+        '\r' => r"\r".to_owned(),
+        '\t' => r"\t".to_owned(),
+        '[' | ']' | '\\' | '^' | '-' | '&' | '~' => format!("\\{char}"),
+        _ if char.is_control() => format!(r"\x{{{:X}}}", u32::from(char)),
+        _ => char.to_string(),
+    }
+}
+
+/// The kind of a bracket such as `[:alpha:]` behind its first `[`, which is taken, if one stands here.
+fn posix(reader: &mut Reader) -> Result<Option<Kind>, Unlike> {
+    let Some(name) = reader.chars[reader.at..].strip_prefix(&[':']) else { return Ok(None) };
+    let negated = name.first() == Some(&'^');
+    let name = &name[usize::from(negated)..];
+    let len = name.iter().take_while(|char| char.is_alphabetic()).count();
+    if !name[len..].starts_with(&[':', ']']) || len + usize::from(negated) == 0 {
+        return Ok(None);
+    }
+    let class = names::bracket(&name[..len].iter().collect::<String>());
+    reader.at += 1 + usize::from(negated) + len + 2;
+    class.map(|class| Some(Kind { class, negated })).ok_or(Unlike)
+}

@@ -1,0 +1,326 @@
+"""What arguments may be: a row for each type that public functions name, which refuses what is of another.
+
+The rules: a wrong type is a `TypeError` that names the argument as the caller does, and says what was expected and what
+was given; a value that is out of every range is an `InvalidOption`. What an object says of itself (its length, that it
+is an index) is not believed: a function gets plain numbers and tuples. What a hostile object raises is the caller's own.
+Left out: ranges and names that only one function knows.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import numbers
+import operator
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
+
+from ._errors import InvalidOption, ToksmithError
+
+__all__ = [
+    "WrongDocument",
+    "checked",
+    "checked_late",
+    "flag",
+    "items",
+    "path_text",
+    "text",
+    "texts",
+    "texts_or_bytes",
+    "whole_number",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Check = Callable[[Any, str], Any]
+
+
+class WrongDocument(TypeError):
+    """A document of a corpus is of a wrong type; who knows the argument's name puts it before."""
+
+
+def refuse(name: str, expected: str, value: object) -> NoReturn:
+    """Raises the TypeError."""
+    raise TypeError(f"{name}: expected {expected}, not {type(value).__name__}") from None
+
+
+def whole_number(value: Any, name: str) -> int:
+    """An int, or what is one in its own eyes (numpy's)."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
+
+
+def number(value: Any, name: str) -> float:
+    """A real number."""
+    if not isinstance(value, numbers.Real):
+        refuse(name, "a number", value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidOption(name, value, "a number that a float can be") from None
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False, or the numbers that are equal to them."""
+    try:
+        found = operator.index(value) if not hasattr(value, "dtype") else operator.index(value.item())
+    except (TypeError, ValueError):
+        refuse(name, "True or False", value)
+    if found not in (0, 1):
+        raise InvalidOption(name, value, "True or False")
+    return bool(found)
+
+
+def text(value: Any, name: str) -> str:
+    """A str that is text in every encoding."""
+    if not isinstance(value, str):
+        refuse(name, "str", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidOption(name, value, "text without lone surrogates") from None
+    return value
+
+
+def text_or_bytes(value: Any, name: str) -> str | bytes:
+    """A text to encode."""
+    if not isinstance(value, (str, bytes)):
+        refuse(name, "str or bytes", value)
+    return value
+
+
+def path_text(value: Any, name: str) -> str:
+    """The name of a file."""
+    if not isinstance(value, (str, os.PathLike)):
+        refuse(name, "a path (str or os.PathLike)", value)
+    try:
+        plain = os.fspath(value)
+    except TypeError:
+        refuse(name, "a path", value)
+    if not isinstance(plain, str):
+        refuse(name, "a path of str", plain)
+    return plain
+
+
+def path(value: Any, name: str) -> str | os.PathLike[str]:
+    """The same as it was given, because a `Path` may mean something else than a `str`."""
+    path_text(value, name)
+    return value  # type: ignore[no-any-return]
+
+
+def items(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+    """What an iterable gives. A single text is none: its characters are hardly meant."""
+    if isinstance(value, (str, bytes)):
+        refuse(name, expected, value)
+    try:
+        iterator = iter(value)
+    except TypeError:
+        refuse(name, expected, value)
+    return tuple([item for item in iterator])  # noqa: C416 - so no length is asked for that may be a lie
+
+
+def texts(value: Any, name: str) -> tuple[str, ...]:
+    """Several texts."""
+    found = items(value, name, "a list of str")
+    for place, item in enumerate(found):
+        if not isinstance(item, str):
+            refuse(name, f"a list of str, at place {place}", item)
+    return found
+
+
+def texts_or_bytes(value: Any, name: str) -> tuple[str | bytes, ...]:
+    """Several texts or tokens."""
+    return tuple(text_or_bytes(item, name) for item in items(value, name, "a list of str or bytes"))
+
+
+def text_or_texts(value: Any, name: str) -> str | tuple[str, ...]:
+    """A name or regex, or several."""
+    if isinstance(value, str):
+        return text(value, name)
+    return tuple(text(item, name) for item in items(value, name, "str or a list of str"))
+
+
+def pattern(value: Any, name: str) -> str | tuple[str, ...] | None:
+    """How texts are split; None for not at all."""
+    return None if value is None else text_or_texts(value, name)
+
+
+def whole_numbers(value: Any, name: str) -> tuple[int, ...]:
+    """Several numbers."""
+    return tuple(whole_number(item, name) for item in items(value, name, "a list of int"))
+
+
+def mapping(value: Any, name: str) -> Mapping[Any, Any]:
+    """A mapping, whatever is in it."""
+    if not isinstance(value, Mapping):
+        refuse(name, "a mapping (a dict)", value)
+    return value
+
+
+def ids_by_content(value: Any, name: str) -> Mapping[str, int]:
+    """Ids by content."""
+    return mapping(value, name)
+
+
+def special(value: Any, name: str) -> str | tuple[str, ...]:
+    """What special tokens in a text are."""
+    if not isinstance(value, str):
+        return texts(value, name)
+    if value not in ("raise", "allow", "text"):
+        raise InvalidOption(name, value, "'raise', 'allow', 'text' or a collection of special tokens")
+    return value
+
+
+def corpus(value: Any, name: str) -> Any:
+    """Documents: what they are is seen as they are read."""
+    if not isinstance(value, (str, bytes, os.PathLike)) and not hasattr(value, "read"):
+        try:
+            iter(value)
+        except TypeError:
+            if not hasattr(value, "globs"):
+                refuse(name, "texts, paths or open files", value)
+    elif isinstance(value, os.PathLike):
+        path_text(value, name)
+    return value
+
+
+def several(value: Any, name: str) -> Any:
+    """An iterable whose items are looked at later."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name}: expected a list, not one text")
+    try:
+        iter(value)
+    except TypeError:
+        refuse(name, "a list", value)
+    return value
+
+
+def call_or_flag(value: Any, name: str) -> Any:
+    """A callable, or a bool."""
+    return value if callable(value) or isinstance(value, bool) else refuse(name, "a callable or a bool", value)
+
+
+# By annotation, without "| None"; `Literal` is a text, and a class is itself.
+CHECKS: Mapping[str, Check] = {
+    "int": whole_number,
+    "float": number,
+    "bool": flag,
+    "str": text,
+    "By": text,
+    "Text": text_or_bytes,
+    "Some": text_or_bytes,
+    "str | bytes": text_or_bytes,
+    "bytes | str": text_or_bytes,
+    "str | os.PathLike[str]": path,
+    "Iterable[str]": texts,
+    "Collection[str]": text_or_texts,
+    "Iterable[str | bytes]": texts_or_bytes,
+    "str | Sequence[str]": text_or_texts,
+    "PatternArgument": pattern,
+    "Sequence[int]": whole_numbers,
+    "Mapping[str, int]": ids_by_content,
+    "Mapping[str, Any]": mapping,
+    "Mapping[str, Parallel]": mapping,
+    "Special": special,
+    "Corpus": corpus,
+    "Iterable[int]": several,
+    "Iterable[Text]": several,
+    "Iterable[Iterable[int]]": several,
+    "Iterable[tuple[Text, bool]]": several,
+    "Callable[[Progress], object] | bool": call_or_flag,
+}
+
+
+class Row(NamedTuple):
+    """One argument of a function: what it may be beside its default."""
+
+    name: str
+    default: Any
+    optional: bool
+    classes: tuple[str, ...]
+    check: Check | None
+
+    def taken(self, value: Any, known: Mapping[str, Any]) -> Any:
+        """The value for the function; `known` are the names of its module."""
+        if value is self.default or (value is None and self.optional):
+            return value
+        if self.check is not None and not self.classes:
+            return self.check(value, self.name)
+        # What is no class is the name of several types, at which the function looks itself.
+        classes = tuple(known[name] for name in self.classes if isinstance(known.get(name), type))
+        if not classes or isinstance(value, classes):
+            return value
+        return (
+            self.check(value, self.name) if self.check else refuse(self.name, f"a {' or '.join(self.classes)}", value)
+        )
+
+
+def row_of(parameter: inspect.Parameter) -> Row:
+    """The row of an argument, from its annotation."""
+    said = str(parameter.annotation)
+    plain = said.removesuffix(" | None")
+    check = CHECKS.get(plain)
+    classes: tuple[str, ...] = ()
+    if plain.startswith("Literal["):
+        check = text
+    elif check is None and parameter.annotation is not parameter.empty:
+        parts = plain.split(" | ")
+        named = [part for part in parts if part.isidentifier() and part[0].isupper() and part not in (*CHECKS, "Any")]
+        check = CHECKS.get(" | ".join(part for part in parts if part not in named))
+        classes = tuple(named) if check or len(named) == len(parts) else ()
+    return Row(parameter.name, parameter.default, said != plain, classes, check)
+
+
+class Arguments:
+    """The arguments of one function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        parameters = inspect.signature(function).parameters.values()
+        self.known = function.__globals__
+        self.rows = {parameter.name: row_of(parameter) for parameter in parameters}
+        places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+        self.positional = [self.rows[one.name] for one in places]
+        self.corpus = next((row.name for row in self.rows.values() if row.check is corpus), "")
+
+    def taken(self, placed: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments as the function gets them. Too many and unknown ones are left for it to refuse."""
+        first = [row.taken(value, self.known) for row, value in zip(self.positional, placed, strict=False)]
+        rest = {
+            name: self.rows[name].taken(named[name], self.known) if name in self.rows else named[name] for name in named
+        }
+        return [*first, *placed[len(first) :]], rest
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose arguments are looked at before it is called."""
+    arguments = Arguments(function)
+
+    @functools.wraps(function)
+    def run(*placed: P.args, **named: P.kwargs) -> R:
+        first, rest = arguments.taken(placed, named)
+        try:
+            return function(*first, **rest)
+        except WrongDocument as error:
+            raise TypeError(f"{arguments.corpus}: {error}") from None
+
+    return run
+
+
+def checked_late(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose arguments are looked at when it fails: for those that short calls are made of."""
+    arguments = Arguments(function)
+
+    @functools.wraps(function)
+    def run(*placed: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*placed, **named)
+        except ToksmithError:
+            raise
+        except Exception:
+            arguments.taken(placed, named)
+            raise
+
+    return run

@@ -1,0 +1,77 @@
+"""MemoryUse: what a tokenizer holds in memory, and for what.
+
+The rule: every figure is what was allocated for tables and buffers, summed up by those who own them. Left out: Python's
+own objects, compiled regexes, and what calls that are at work hold.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core, _render
+from ._model import Model
+from ._render import Block, Table, View
+
+__all__ = ["MemoryUse", "memory_use"]
+
+
+@dataclass(frozen=True, repr=False)
+class MemoryUse(_render.Shown):
+    """What a tokenizer holds in memory, in bytes.
+
+    Attributes:
+        model: The arrays of the model: tokens, ids, merges, scores.
+        tables: What was made of them for encoding and decoding.
+        first_use: Tables that were made when a call needed them first. They stay, and do not grow.
+        healing: The sorted tokens that `heal` looks into; made at its first call, given back by `release`.
+        session_bytes: What calls left for the next ones, most of it pieces with their ids; given back by `release`.
+        sessions: How many calls at a time find something left: at most as many as there are processors, or 4.
+    """
+
+    model: int
+    tables: int
+    first_use: int
+    healing: int
+    session_bytes: int
+    sessions: int
+
+    @property
+    def total(self) -> int:
+        """The sum of all bytes."""
+        return self.model + self.tables + self.first_use + self.healing + self.session_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {**vars(self), "total": self.total}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"{self.total:,} bytes of memory", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        one = self.sessions == 1
+        waiting = f"{self.sessions:,} " + ("session that waits" if one else "sessions that wait") + " for the next call"
+        rows = [
+            ("model", self.model, ""),
+            ("tables", self.tables, ""),
+            ("tables made at first use", self.first_use, ""),
+            ("tokens that heal looks into", self.healing, "yes"),
+            (waiting, self.session_bytes, "yes"),
+        ]
+        yield Table(["", "bytes", "release gives it back"], [[name, f"{size:,}", back] for name, size, back in rows])
+
+    def __repr__(self) -> str:
+        return f"<MemoryUse {self.total:,} bytes, {self.sessions} sessions>"
+
+
+def memory_use(model: Model, engine: _core.Engine, healing: Sequence[Sequence[bytes]]) -> MemoryUse:
+    """What a model, its engine and the tables of `heal` hold."""
+    arrays = [model.ids, model.merges, model.tokens.ends, model.scores]
+    held = len(model.tokens.blob) + sum(array.nbytes for array in arrays if array is not None)
+    made = (sys.getsizeof(tokens) + sum(map(sys.getsizeof, tokens)) for tokens in healing)
+    tables, first_use, sessions, session_bytes = engine.memory()
+    return MemoryUse(held, tables, first_use, sum(made), session_bytes, sessions)

@@ -1,0 +1,343 @@
+"""The n-th system call of a command fails, or the process dies there: what SQLite does to its own files.
+
+`Faults` lets through what happens outside of one folder. Inside it counts the calls that make, read, write, move and
+remove files. Run as a program, this file kills a child at each call in turn, and says what was found.
+"""
+
+import builtins
+import errno
+import hashlib
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import toksmith
+from toksmith import EncodedCorpus, FormatError, _encodings, _formats
+
+CORPUS = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(300)]
+
+
+class Raw(io.FileIO):
+    """A file whose calls are counted."""
+
+    def __init__(self, faults: "Faults", path: str, mode: str) -> None:
+        self._faults = faults
+        faults.call("open")
+        super().__init__(path, mode)
+        faults.files.add(self.fileno())
+
+    def write(self, data: Any, /) -> int:
+        view = memoryview(data).cast("B")
+        # What fails in writing has written a part.
+        self._faults.call("write", lambda: super(Raw, self).write(view[: len(view) // 2]))
+        return super().write(view)
+
+    def readinto(self, data: Any, /) -> int | None:
+        self._faults.call("read")
+        return super().readinto(data)
+
+    def readall(self) -> bytes:
+        self._faults.call("read")
+        return super().readall()
+
+    def truncate(self, size: int | None = None, /) -> int:
+        self._faults.call("truncate")
+        return super().truncate(size)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self._faults.files.discard(self.fileno())
+        super().close()  # a file is closed even where closing it fails
+        self._faults.call("close")
+
+
+class Faults:
+    """The n-th call in a folder fails: once, or with all that write after it ("full"), or the process is killed.
+
+    Attributes: `calls` so far, by name; `fired` whether it came to the n-th.
+    """
+
+    def __init__(self, folder: Path, n: int, mode: str) -> None:
+        self.folder, self.n, self.mode = os.path.realpath(folder), n, mode
+        self.calls: list[str] = []
+        self.files: set[int] = set()
+        self.fired = False
+        self._kept: list[tuple[Any, str, Any]] = []
+
+    def call(self, name: str, half: Callable[[], object] = lambda: None) -> None:
+        """Counts a call, which may fail."""
+        self.calls.append(name)
+        if len(self.calls) < self.n:
+            return
+        if self.mode == "kill":
+            half()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if len(self.calls) == self.n or (self.mode == "full" and name in ("open to write", "write", "fsync")):
+            self.fired = True
+            half()
+            number = errno.ENOSPC if self.mode == "full" else errno.EIO
+            raise OSError(number, os.strerror(number))
+
+    def inside(self, path: Any) -> bool:
+        """Whether a path or an open file lies in the folder."""
+        if isinstance(path, int):
+            return path in self.files
+        return os.path.realpath(os.fsdecode(path)).startswith(self.folder)
+
+    def __enter__(self) -> "Faults":  # noqa: PYI034 - `Self` came with Python 3.11
+        real_open, real_close = builtins.open, os.close
+
+        def opened(path: Any, mode: str = "r", buffering: int = -1, *rest: Any, **more: Any) -> Any:
+            if isinstance(path, int) or not self.inside(path):
+                return real_open(path, mode, buffering, *rest, **more)
+            raw = Raw(self, os.fspath(path), mode.replace("b", "").replace("t", ""))
+            file: Any = io.BufferedReader(raw) if "r" in mode and "+" not in mode else io.BufferedWriter(raw)
+            return file if "b" in mode else io.TextIOWrapper(file, *rest, **more)
+
+        def counted(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+            def made(path: Any, *rest: Any, **more: Any) -> Any:
+                if self.inside(path):
+                    self.call(name)
+                return real(path, *rest, **more)
+
+            return made
+
+        def os_open(path: Any, *rest: Any, **more: Any) -> int:
+            if not self.inside(path):
+                return real_os_open(path, *rest, **more)
+            self.call("open")
+            file = real_os_open(path, *rest, **more)
+            self.files.add(file)
+            return file
+
+        def os_close(file: int) -> None:
+            known = file in self.files
+            self.files.discard(file)
+            real_close(file)
+            if known:
+                self.call("close")
+
+        real_os_open = os.open
+        self.put(builtins, "open", opened)
+        self.put(io, "open", opened)
+        self.put(os, "open", os_open)
+        self.put(os, "close", os_close)
+        for name in ("fsync", "replace", "rename", "unlink", "truncate", "chmod", "mkdir", "scandir", "fstat"):
+            self.put(os, name, counted(name, getattr(os, name)))
+        return self
+
+    def put(self, where: Any, name: str, value: Any) -> None:
+        """Replaces a function until the block ends."""
+        self._kept.append((where, name, getattr(where, name)))
+        setattr(where, name, value)
+
+    def __exit__(self, *_: object) -> None:
+        for where, name, value in reversed(self._kept):
+            setattr(where, name, value)
+
+
+class Command:
+    """A command that writes files, and what its readers see.
+
+    Attributes: `run` with "old" or "new" writes in a folder; `read` gives what is in it, None where nothing is; `refusals`
+    are what the command may raise; `passes` whether it does without the files that it could not write;
+    `grows` whether a beginning of the new content is a good state as well.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Path, str], object],
+        read: Callable[[Path], object],
+        refusals: tuple[type[BaseException], ...],
+        *,
+        passes: bool = False,
+        grows: bool = False,
+    ) -> None:
+        self.run, self.read, self.refusals, self.passes, self.grows = run, read, refusals, passes, grows
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Files that only a run in progress has."""
+    return [str(path) for path in folder.rglob("*") if path.name.endswith((".tmp", ".pending", ".partial"))]
+
+
+def start(command: Command, folder: Path, before: str) -> object:
+    """The folder as it is before the command: empty, or with what the old one wrote. Gives what a reader sees."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    if before == "old":
+        command.run(folder, "old")
+    return command.read(folder)
+
+
+def check(command: Command, folder: Path, sees: tuple[object, ...], said: str) -> None:
+    """The reader sees one of these; and the same command completes its work and leaves nothing else."""
+    found = command.read(folder)
+    new = sees[-1]
+    grown = command.grows and isinstance(found, tuple) and isinstance(new, tuple) and found == new[: len(found)]
+    assert found in sees or grown, f"{said}: the reader sees neither the old files nor the new ones"
+    command.run(folder, "new")
+    assert command.read(folder) == sees[-1], f"{said}: the same command did not complete it"
+    assert not leftovers(folder), f"{said}: {leftovers(folder)}"
+
+
+def each_fault(command: Command, folder: Path, mode: str, before: str) -> int:
+    """Lets every call fail in turn, until a run finishes untouched; gives how many there are."""
+    start(command, folder, "new" if before == "new" else "")
+    command.run(folder, "new")
+    new = command.read(folder)
+    for n in range(1, 1000):
+        old = start(command, folder, before)
+        assert old != new
+        with Faults(folder, n, mode) as faults:
+            try:
+                command.run(folder, "new")
+                refused = None
+            except command.refusals as error:
+                refused = error
+        if not faults.fired:
+            assert refused is None
+            check(command, folder, (new,), "untouched")
+            return n - 1
+        said = f"{mode}, {before or 'nothing'} before, call {n} ({faults.calls[n - 1]}): {refused!r}"
+        check(command, folder, (old, new) if refused or command.passes else (new,), said)
+    raise AssertionError("a run never finished untouched")
+
+
+def each_kill(command: Command, folder: Path, before: str) -> int:
+    """The same with a child that is killed at each call in turn."""
+    start(command, folder, "")
+    command.run(folder, "new")
+    new = command.read(folder)
+    for n in range(1, 1000):
+        old = start(command, folder, before)
+        child = os.fork()
+        if not child:
+            with Faults(folder, n, "kill"):
+                command.run(folder, "new")
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            assert os.WEXITSTATUS(status) == 0
+            check(command, folder, (new,), "untouched")
+            return n - 1
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        check(command, folder, (old, new), f"killed at call {n}, {before or 'nothing'} before")
+    raise AssertionError("a run never finished untouched")
+
+
+# The commands
+
+
+def encoding() -> Command:
+    """Files of ids, their ends and the manifest."""
+    tok = toksmith.train("sad sadder saddest", 262)
+    texts = {"old": ["low", "lower"] * 100, "new": ["sad", "", "sadder"] * 700}
+
+    def read(folder: Path) -> object:
+        if not (folder / "ids.manifest.json").exists() and not (folder / "ids.npy.pending").exists():
+            return None
+        found = EncodedCorpus.at(folder / "ids.npy").read()
+        return found.ids.tolist(), found.ends.tolist()
+
+    def run(folder: Path, version: str) -> None:
+        toksmith.encode_corpus(tok, texts[version], folder / "ids.npy", threads=1)
+
+    return Command(run, read, (FormatError,))
+
+
+def saving(name: str, suffix: str) -> Command:
+    """A tokenizer in a format."""
+    toks = {"old": toksmith.train("low lower lowest", 262), "new": toksmith.train("sad sadder saddest", 262)}
+
+    def read(folder: Path) -> object:
+        try:
+            return _formats.read(folder / f"tok{suffix}", name).fingerprint()
+        except FormatError as error:
+            if "there is no such file" in str(error) or "holds no file" in str(error):
+                return None
+            raise
+
+    return Command(
+        lambda folder, version: toks[version].save(folder / f"tok{suffix}", format=name), read, (FormatError,)
+    )
+
+
+def counting(suffix: str) -> Command:
+    """Counts of pieces."""
+    counts = {"old": toksmith.count_pieces("low lower"), "new": toksmith.count_pieces(["sad", "sadder"] * 700)}
+
+    def read(folder: Path) -> object:
+        path = folder / f"counts{suffix}"
+        return toksmith.PieceCounts.load(path).items() if path.exists() else None
+
+    return Command(lambda folder, version: counts[version].save(folder / f"counts{suffix}"), read, (FormatError,))
+
+
+def downloading() -> Command:
+    """A published file, for which the cache has none, or one that is not what was published."""
+    data = b"published" * 9999
+    row = _encodings.Published("x", "http://x/file.tiktoken", hashlib.sha256(data).hexdigest(), "gpt2")
+
+    def run(folder: Path, version: str) -> None:
+        if version == "old":
+            (folder / "cache").mkdir()
+            (folder / "cache" / "file.tiktoken").write_bytes(b"wrong")
+            return
+        server = mock.patch("pooch.HTTPDownloader", return_value=lambda url, out, _: out.write(data))
+        with mock.patch.dict(os.environ, TOKSMITH_CACHE=str(folder / "cache")), server:
+            place, found = next(_encodings.cached(row), None) or _encodings.downloaded(row)
+        assert found == data and place.startswith(str(folder))
+
+    def read(folder: Path) -> object:
+        path = folder / "cache" / "file.tiktoken"
+        return path.read_bytes() if path.exists() else None
+
+    return Command(run, read, (), passes=True)
+
+
+def checkpointing() -> Command:
+    """The merges of a training, of which "old" learns the first; a run goes on behind the last whole line."""
+
+    def run(folder: Path, version: str) -> None:
+        size = 280 if version == "old" else 400
+        tok = toksmith.train(CORPUS, size, pattern="gpt2", checkpoint=folder / "kept", progress=False)
+        assert len(tok.model.merges) == size - 256
+
+    def read(folder: Path) -> object:
+        data = (folder / "kept").read_bytes() if (folder / "kept").exists() else b""
+        return tuple(data[: data.rfind(b"\n") + 1].splitlines())
+
+    return Command(run, read, (toksmith.CheckpointError,), grows=True)
+
+
+COMMANDS: dict[str, Callable[[], Command]] = {
+    "encode_corpus": encoding,
+    "save native": lambda: saving("native", ".toksmith"),
+    "save gpt2": lambda: saving("gpt2", ""),
+    "save gpt2 beside": lambda: saving("gpt2", "-vocab.json"),
+    "counts .tsv": lambda: counting(".tsv"),
+    "counts .parquet": lambda: counting(".parquet"),
+    "download": downloading,
+    "checkpoint": checkpointing,
+}
+
+
+def main() -> None:
+    """Kills a child at each call of a command."""
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    command = COMMANDS[name]()
+    befores = ("", "old") if name in ("encode_corpus", "checkpoint") else ("old",)
+    print(json.dumps({before: each_kill(command, folder, before) for before in befores}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Bytes as the files of each format: what is no such file is a FormatError, and what is one is held to the rules.
+
+The first byte names the format, or asks for its name to be found out; the second says what else `load` is told. Files of a
+format of several are split at zeros.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import toksmith
+from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError
+from toksmith._formats import FORMATS, Format, sniffed
+from toksmith._formats._parts import Part
+from toksmith._patterns import UNSET
+
+from .codes import Codes
+from .rules import check, outcome, twins
+
+__all__ = ["run"]
+
+NAMES = tuple(FORMATS)
+PATTERNS = (UNSET, None, "cl100k", r"\w+|\s+", "(", ["[0-9]", "gpt2"])
+SPECIALS = (None, {}, {"<|end|>": 300}, {"<|end|>": -1}, {"": 5}, {"<s>": 2**32})
+TEXTS = ("low lower é中😀<|end|><s> 12\n", b"a\xff\xe2\x98 low", "", "\ud83d ▁x")
+LOADING = (FormatError, InvalidOption, ModelError, toksmith.UnknownName)
+SAVING = (CannotRepresent, FormatError, ModelError)
+
+
+def run(data: bytes) -> None:
+    """Loads; if that works encodes, and saves in every format."""
+    codes = Codes(data)
+    place, told = codes.below(len(NAMES) + 1), codes.below(36)
+    content = codes.rest()
+    row = FORMATS[NAMES[place]] if place < len(NAMES) else outcome(lambda: sniffed(content, "drawn.json"), LOADING)
+    if not isinstance(row, Format):
+        return
+    pattern, special_tokens = (PATTERNS[told % 6], SPECIALS[told // 6]) if row.arguments else (UNSET, None)
+    if row.name == "native":
+        content = sealed(content)
+    model = outcome(
+        lambda: row.load(parts(row, content), "drawn", pattern=pattern, special_tokens=special_tokens), LOADING
+    )
+    if not isinstance(model, Model):
+        return
+    check_saved(model)
+    made = outcome(lambda: twins(model), LOADING)
+    if isinstance(made[0], toksmith.Tokenizer):
+        for text in TEXTS:
+            check(made[0], made[1], text)
+
+
+def parts(row: Format, content: bytes) -> bytes | list[Part]:
+    """The files of a format, of which there may be several."""
+    if not row.files:
+        return content
+    files = content.split(b"\0\0", row.reads - 1) if row.reads > 1 else [content]
+    files += [b""] * (row.reads - len(files))
+    return [Part(f"drawn{place}", file) for place, file in enumerate(files)]
+
+
+def sealed(content: bytes) -> bytes:
+    """A native file whose checksum fits, so that it is not the checksum that saves the reader."""
+    body, mark, _ = content.rpartition(b"sha256 ")
+    return body + mark + hashlib.sha256(body).hexdigest().encode() + b"\n" if mark else content
+
+
+def check_saved(model: Model) -> None:
+    """What a format can hold is written the same again when it was loaded, and that loads as the same model.
+
+    The first model need not be equal to it: a format may say the same with other fields (merges for ranks).
+    """
+    for row in FORMATS.values():
+        saved = outcome(lambda row=row: row.save(model, allow_loss=frozenset()), SAVING)  # type: ignore[misc]
+        if isinstance(saved, tuple) and saved and isinstance(saved[0], type):
+            continue
+        if row.arguments:
+            continue
+        again = loaded(row, saved)
+        assert row.save(again, allow_loss=frozenset()) == saved, (
+            f"{row.name}: what was loaded is written in another way"
+        )
+        assert loaded(row, saved) == again
+        assert row.name != "native" or again == model, "the native format holds everything"
+
+
+def loaded(row: Format, saved: bytes | tuple[bytes, ...]) -> Model:
+    """What was saved, loaded."""
+    data = saved if isinstance(saved, bytes) else [Part(f"saved{place}", file) for place, file in enumerate(saved)]
+    return row.load(data if isinstance(data, bytes) else data[: row.reads], "saved", pattern=UNSET, special_tokens=None)

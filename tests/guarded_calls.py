@@ -1,0 +1,234 @@
+"""A call of every entry of the core, and a program that lets each place in them fail, one after the other.
+
+The program runs on a build with the feature `fault` and needs its path. It prints, as JSON, how many places each call
+passed, and what came back where that was not the error that a panic becomes.
+"""
+
+import importlib.util
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+MOST_PLACES = 500
+STRINGS = {"content": "x", "dialect": "literal", "pattern": "b"}
+FACTS = (1, (0, 0), (0, 0, 0))
+
+
+def entries(core: ModuleType) -> set[str]:
+    """The names of all classes that can be made, methods, properties and functions."""
+    found = set()
+    for name, value in vars(core).items():
+        if isinstance(value, type):
+            own = {of for of in vars(value) if not of.startswith("__") or of in ("__new__", "__len__")}
+            found |= {f"{name}.{of}" for of in own}
+        elif callable(value) and not name.startswith("__"):
+            found.add(name)
+    return found - {"fail_at"}
+
+
+def numbers(values: list[int], dtype: Any = np.uint32) -> Any:
+    return np.array(values, dtype)
+
+
+class Sample:
+    """New objects of each class, so that no call sees what another left."""
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+        blob = b"".join(bytes([byte]) for byte in range(256)) + b"ab"
+        ends = numbers([*range(1, 257), 258])
+        merges = numbers([97, 98, 256]).reshape(1, 3)
+        self.tables = (blob, ends, np.arange(257, dtype=np.uint32), merges)
+        self.vocab = self.new_vocab()
+        self.engine = core.Engine(self.vocab, ["[a-z]+"], [("<s>", 300, True)])
+        self.pieces = core.Vocab("unigram", "char", b"ab", numbers([1, 2]), numbers([0, 1]), merges[:0], "pair", False)
+        self.merges: Any = None
+        self.counter = self.new_counter()
+        self.counter.add(["ab ab", "b"], 1)
+        self.counts = self.new_counts()
+        self.stream = core.TextStream(self.engine, None, b"\n", "text")
+        self.tally = core.Tally(self.engine)
+        self.merges = core.train(self.counts, self.options(), None)
+
+    def new_vocab(self) -> Any:
+        cover = {
+            "unknown": None,
+            "prefix": "",
+            "longest": None,
+            "scores": None,
+            "single": False,
+            "byte_fallback": False,
+        }
+        return self.core.Vocab("bpe", "byte", *self.tables, "pair", False, "", cover)
+
+    def new_engine(self) -> Any:
+        steps = [("replace", list(STRINGS.items()))]
+        stages = {
+            "normalizers": steps,
+            "splitters": [],
+            "decoders": [],
+            "flags": {"<s>": (False, False, False, True)},
+            "symbols": None,
+        }
+        return self.core.Engine(self.vocab, [], [("<s>", 300, True)], None, stages)
+
+    def of_characters(self) -> Any:
+        chars = {"scores": None, "kind": "bpe", "byte_fallback": False, "unknown": None, "frozen": [("x", 1)]}
+        chars |= {"charsmap": None, "dummy": "before", "remove_extra": False, "escape": False, "shown": ("once", "?")}
+        vocab = self.core.Vocab(
+            "bpe", "char", b"ab ", numbers([1, 2, 3]), numbers([0, 1, 2]), self.tables[3][:0], "bytes", False
+        )
+        return self.core.Engine(vocab, [], [], chars, None)
+
+    def new_counter(self) -> Any:
+        return self.core.Counter(["[a-z]+"], (0, 0), None, tempfile.gettempdir(), 9)
+
+    def new_counts(self) -> Any:
+        counter = self.new_counter()
+        counter.add(["ab ab", "b"], 1)
+        return counter.finish(0, 1)
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "alphabet": list(range(256)),
+            "base": None,
+            "given": [],
+            "next_id": 256,
+            "limit": 1,
+            "min_count": 1,
+            "ties": "lowest_ids",
+            "max_token_bytes": None,
+            "whole_characters": False,
+        }
+
+
+ENDS = numbers([2, 4], np.uint64)
+SIZES = {"size": 2, "seeds": 9, "longest": 4, "shrink": 0.5, "rounds": 1, "threads": 1}
+DRAWN = {"seed": 1, "dropout": 0.5, "alpha": 0.1}
+CALLS: dict[str, Callable[[Sample], object]] = {
+    "Vocab.__new__": Sample.new_vocab,
+    "Vocab.__len__": lambda of: len(of.vocab),
+    "Vocab.token": lambda of: of.vocab.token(97),
+    "Vocab.id": lambda of: of.vocab.id(b"ab"),
+    "Vocab.recover_merges": lambda of: of.vocab.recover_merges(),
+    "Engine.memory": lambda of: of.engine.memory(),
+    "Engine.release": lambda of: of.engine.release(),
+    "Engine.__new__": Sample.new_engine,
+    "Engine.__new__ of characters": Sample.of_characters,
+    "Engine.encode": lambda of: of.engine.encode("ab ab\ud83d", ["<s>"], "replace", None),
+    "Engine.encode, refusing": lambda of: of.engine.encode("é<s>", "raise", "replace", None),
+    "Engine.encode, wrong option": lambda of: of.engine.encode("é<s>", "maybe", "replace", None),
+    "Engine.encode on a thread of its own": lambda of: of.engine.encode("ab " * 400_000, "text", "replace", 2),
+    "Engine.encode_array": lambda of: of.engine.encode_array(b"ab\xff" * 700, "text", "replace", None),
+    "Engine.encode_batch": lambda of: of.engine.encode_batch(["ab"] * 5, "text", "replace", 1),
+    "Engine.encode_batch on threads": lambda of: of.engine.encode_batch(["ab " * 9000] * 3, "text", "replace", 2),
+    "Engine.encode_batch, refusing": lambda of: of.engine.encode_batch(["ab", "é<s>"], "raise", "replace", 2),
+    "Engine.encode_ragged": lambda of: of.engine.encode_ragged(["ab", "b"], "text", "replace", 2),
+    "Engine.count": lambda of: of.engine.count("ab", "text", "replace"),
+    "Engine.count_batch": lambda of: of.engine.count_batch(["ab", "b"], "text", "replace", 2),
+    "Engine.split": lambda of: of.engine.split("ab ab"),
+    "Engine.token": lambda of: of.engine.token(97),
+    "Engine.decode": lambda of: of.engine.decode([97, 256], "replace"),
+    "Engine.decode, refusing": lambda of: of.engine.decode([900], "replace"),
+    "Engine.decode_bytes": lambda of: of.engine.decode_bytes(iter([97, 256])),
+    "Engine.decode_more": lambda of: of.engine.decode_more(numbers([97]), True),
+    "Engine.decode_batch": lambda of: of.engine.decode_batch([[97], [256]], "replace", 2),
+    "encode_with_offsets": lambda of: of.core.encode_with_offsets(of.engine, "\ud83dab", "text", "replace", True),
+    "encode_ragged_with_offsets": lambda of: of.core.encode_ragged_with_offsets(
+        of.engine, ["\ud83dab", "b"], "text", "replace", 2, True
+    ),
+    "find_cut": lambda of: of.core.find_cut(of.engine, b"ab ab", 0, True),
+    "TextStream.__new__": lambda of: of.core.TextStream(of.engine, None, b"\n", ["<s>"]),
+    "TextStream.feed": lambda of: of.stream.feed(b"ab", False),
+    "TextStream.read": lambda of: of.stream.read(9, 2),
+    "TextStream.finished": lambda of: of.stream.finished,
+    "row_text": lambda of: of.core.row_text(b'{"text": "ab"}', "text"),
+    "Counter.__new__": Sample.new_counter,
+    "Counter.add": lambda of: of.counter.add(["ab", "é"], 2),
+    "Counter.add_column": lambda of: of.counter.add_column(b"abab", ENDS, 1),
+    "Counter.add_rows": lambda of: of.counter.add_rows(b'{"text": "ab"}\n[1]\n', "text", lambda *_: "ab", 1),
+    "Counter.feed": lambda of: of.counter.feed(b"ab", True, 1),
+    "Counter.finish": lambda of: of.counter.finish(0, 2),
+    "Counter.documents": lambda of: of.counter.documents,
+    "Counter.bytes": lambda of: of.counter.bytes,
+    "Counter.next": lambda of: of.counter.next,
+    "PieceCounts.kept": lambda of: of.core.PieceCounts.kept([], b"abb", [numbers([2, 3], np.uint64)] * 4, FACTS),
+    "PieceCounts.of_lines": lambda of: of.core.PieceCounts.of_lines([], b"1\tab\n", 1, FACTS),
+    "PieceCounts.sum": lambda of: of.core.PieceCounts.sum([of.counts, of.counts], False),
+    "PieceCounts.filtered": lambda of: of.counts.filtered(2),
+    "PieceCounts.columns": lambda of: of.counts.columns(),
+    "PieceCounts.lines": lambda of: of.counts.lines(),
+    "PieceCounts.characters": lambda of: of.counts.characters(),
+    "PieceCounts.within": lambda of: of.counts.within(["a", "b"]),
+    "PieceCounts.items": lambda of: of.counts.items(),
+    "PieceCounts.documents": lambda of: of.counts.documents,
+    "PieceCounts.bytes": lambda of: of.counts.bytes,
+    "PieceCounts.unique": lambda of: of.counts.unique,
+    "PieceCounts.positions": lambda of: of.counts.positions,
+    "PieceCounts.long": lambda of: of.counts.long,
+    "PieceCounts.rare": lambda of: of.counts.rare,
+    "PieceCounts.runs": lambda of: of.counts.runs,
+    "PieceCounts.digest": lambda of: of.counts.digest,
+    "Tally.__new__": lambda of: of.core.Tally(of.engine),
+    "Tally.add": lambda of: of.tally.add(["ab", "é"], "text", "replace", 2),
+    "Tally.counts": lambda of: of.tally.counts(),
+    "Merges.symbols": lambda of: of.merges.symbols,
+    "Merges.merges": lambda of: of.merges.merges,
+    "Merges.counts": lambda of: of.merges.counts,
+    "Merges.leads": lambda of: of.merges.leads,
+    "Merges.left": lambda of: of.merges.left,
+    "Merges.stopped": lambda of: of.merges.stopped,
+    "train": lambda of: of.core.train(of.counts, of.options(), lambda _: None),
+    "train_unigram": lambda of: of.core.train_unigram(of.counts, ["a", "b", " "], SIZES, None),
+    "sample": lambda of: of.core.sample(of.engine, "ab", "text", "replace", DRAWN),
+    "best_ways": lambda of: of.core.best_ways(of.engine, "ab", "replace", 2),
+    "always_cut": lambda of: of.core.always_cut(of.engine, ["ab"]),
+    "token_facts": lambda of: of.core.token_facts(of.engine),
+    "patterns": lambda of: of.core.patterns(),
+    "refuse_repeats": lambda of: of.core.refuse_repeats(b'{"a": 1, "a": 2}', "x"),
+    "parse_tiktoken": lambda of: of.core.parse_tiktoken(b"YQ== 0\n", "x"),
+    "parse_token_lines": lambda of: of.core.parse_token_lines(b"0 YQ==\n", 0, 1, "x"),
+    "dump_token_lines": lambda of: of.core.dump_token_lines(b"a", numbers([1]), numbers([0])),
+    "parse_number_lines": lambda of: of.core.parse_number_lines(b"1 2\n", 0, 1, 2, "x"),
+    "dump_number_lines": lambda of: of.core.dump_number_lines(np.ones((1, 2), np.uint64)),
+}
+
+
+def outcomes(core: Any, call: Callable[[Sample], object]) -> Iterator[str]:
+    """What comes of a call whose first place fails, its second, and so on, until none does; empty for the right error."""
+    from toksmith import ToksmithError
+
+    for number in range(1, MOST_PLACES):
+        core.fail_at(0)
+        sample = Sample(core)
+        core.fail_at(number)
+        try:
+            call(sample)
+        except BaseException as problem:  # noqa: BLE001 - a panic is no Exception
+            core.fail_at(0)
+            if "a fault on purpose" in str(problem):
+                right = type(problem) is ToksmithError and str(problem).startswith("internal error, please report it: ")
+                yield "" if right else repr(problem)
+                continue
+        return
+    yield f"more than {MOST_PLACES} places"
+
+
+def main(path: str) -> None:
+    """Prints what comes of each call."""
+    spec = importlib.util.spec_from_file_location("toksmith._core", path)
+    assert spec is not None and spec.loader is not None
+    core: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(core)
+    sys.modules["toksmith._core"] = core
+    print(json.dumps({name: list(outcomes(core, call)) for name, call in CALLS.items()}))
+
+
+if __name__ == "__main__":
+    main(str(Path(sys.argv[1])))

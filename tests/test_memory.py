@@ -1,0 +1,170 @@
+"""What a tokenizer keeps from call to call: little, whatever number of threads encoded, and nothing after `release`."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from processors import LIMIT_S
+from shown_results import check_shown
+
+import toksmith
+from toksmith import Tokenizer, reference
+
+TEXT = Path(reference.__file__).read_text(encoding="utf-8")
+MIB = 1 << 20
+MOST_SESSIONS = min(64, max(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 64))
+
+# Texts of words that are met once, so that the memory of pieces grows; no two threads start before all are there.
+THREADS = """
+    import json, random, sys, threading
+    import toksmith
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    def text(seed):
+        draw = random.Random(seed)
+        return " ".join("".join(draw.choices("abcdefghijklmnop", k=draw.randint(3, 14))) for _ in range(30_000))
+
+    kind = sys.argv[1]
+    options = {"bytes": {}, "characters": {"unit": "char", "pattern": None}}[kind]
+    tok = toksmith.train([text(seed) for seed in range(4)], 700, progress=False, **options)
+    texts = [text(seed) for seed in range(4)]
+    expected = [tok.encode(text) for text in texts]
+    tok.release()
+    before, barrier, wrong = resident(), threading.Barrier(128), []
+
+    def work(number):
+        barrier.wait()
+        if tok.encode_array(texts[number % 4], threads=1).tolist() != expected[number % 4]:
+            wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(128)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kept, after = tok.memory().to_dict(), resident()
+    tok.release()
+    released, last = tok.memory().to_dict(), resident()
+    assert not wrong and [tok.encode(text) for text in texts] == expected
+    print(json.dumps([kept, released, after - before, last - before]))
+"""
+
+
+def run(script: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="lacks /proc, which tells the memory of a process")
+@pytest.mark.parametrize("kind", ["bytes", "characters"])
+def test_128_threads_leave_what_a_few_need(kind: str) -> None:
+    kept, released, grown, left = json.loads(run(THREADS, kind))
+    assert 0 < kept["sessions"] <= 2 * MOST_SESSIONS  # of the encoder, and of the engine for characters
+    assert kept["session_bytes"] < 16 * MIB * kept["sessions"]
+    # What the allocator keeps for itself is a part of what 128 threads had, which is more than 4 MiB for each.
+    assert grown < kept["session_bytes"] + 256 * MIB
+    assert (released["sessions"], released["session_bytes"]) == (0, 0)
+    assert left < 256 * MIB
+
+
+@pytest.fixture(scope="module")
+def tok() -> Tokenizer:
+    return toksmith.train(TEXT, 600, progress=False)
+
+
+def test_a_long_piece_leaves_no_buffers() -> None:
+    raw = toksmith.train("ab" * 100, 258, pattern=None, progress=False)
+    drawn = "".join(chr(97 + number * number % 26) for number in range(1 << 20))
+    assert raw.decode(raw.encode(drawn * 8)) == drawn * 8
+    assert raw.memory().session_bytes < 20 * MIB
+
+
+def test_what_memory_tells() -> None:
+    tok = toksmith.train("low lower lowest", 262, progress=False)
+    fresh = tok.memory()
+    assert fresh.sessions == fresh.session_bytes == fresh.healing == 0
+    assert fresh.model >= len(tok.model.tokens.blob) and fresh.tables > 0
+    ids = tok.encode("lower " * 100)
+    tok.heal("low lo")
+    used = tok.memory()
+    assert used.sessions == 1 and used.session_bytes > 0 and used.healing > 0
+    assert used.first_use > fresh.first_use
+    assert used.total == used.model + used.tables + used.first_use + used.healing + used.session_bytes
+    assert used.to_dict() == {**vars(used), "total": used.total}
+    check_shown(used)
+    assert "1 session that waits for the next call" in str(used)
+    tok.release()
+    released = tok.memory()
+    assert (released.sessions, released.session_bytes, released.healing) == (0, 0, 0)
+    assert (released.tables, released.first_use) == (used.tables, used.first_use)
+    assert tok.encode("lower " * 100) == ids
+    with pytest.raises(AttributeError):
+        used.sessions = 3  # type: ignore[misc]
+
+
+def test_release_while_others_encode(tok: Tokenizer) -> None:
+    lines = TEXT.splitlines()
+    expected = [tok.encode(line) for line in lines]
+    done = threading.Event()
+
+    def release() -> int:
+        rounds = 0
+        while not done.is_set():
+            tok.release()
+            assert tok.memory().sessions <= MOST_SESSIONS
+            rounds += 1
+        return rounds
+
+    with ThreadPoolExecutor(6) as pool:
+        releasing = pool.submit(release)
+        work = [pool.submit(tok.encode_batch, lines, threads=2) for _ in range(40)]
+        found = [task.result(timeout=120) for task in work]
+        done.set()
+        assert releasing.result(timeout=LIMIT_S) > 0
+    assert all(ids == expected for ids in found)
+
+
+FORK = """
+    import os, signal, threading, warnings
+    warnings.simplefilter("ignore")  # a fork beside threads is what this is about
+    import toksmith
+    tok = toksmith.train("low lower lowest " * 50, 270, progress=False)
+    texts = ["lower lowest slow " * 200] * 50
+    expected, done = tok.encode_batch(texts, threads=2), threading.Event()
+
+    def busy():
+        while not done.is_set():
+            tok.encode_batch(texts, threads=2)
+            tok.release()
+
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            tok.release()
+            same = tok.memory().sessions == 0 and tok.encode_batch(texts, threads=2) == expected
+            tok.release()
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    done.set()
+    print("equal")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks os.fork")
+def test_release_after_a_fork() -> None:
+    assert run(FORK) == "equal\n"
