@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use crate::error::{Error, Result};
-use crate::parallel::Stop;
+use crate::threads::parallel::Stop;
 
 /// A text may become this many times as long as it was, …
 pub const GROWTH: usize = 64;

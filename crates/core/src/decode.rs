@@ -3,14 +3,14 @@
 //! A token of up to 15 bytes lies in its slot, which is copied whole: the bytes behind the token are overwritten by the
 //! next one or cut off. Longer tokens lie in a blob of their own.
 
-use crate::by_id::ById;
 use crate::error::{Error, Result};
-use crate::parallel::Stop;
-use crate::shown::Shown;
-use crate::special::AddedToken;
-use crate::split::slow;
+use crate::kinds::sentencepiece::decoded::Shown;
+use crate::slow::slow;
+use crate::split::special::AddedToken;
 use crate::steps::Chain;
+use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
+use crate::vocab::by_id::ById;
 
 /// How many bytes a slot has.
 const SLOT: usize = 16;
@@ -239,7 +239,7 @@ impl Decoder {
 mod tests {
     use super::*;
     use crate::merge::tests::bytes_vocab;
-    use crate::special::Flags;
+    use crate::split::special::Flags;
 
     fn decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {
         let added = added.iter().map(|&(content, id)| AddedToken {

@@ -16,7 +16,7 @@ mod tokenizer;
 
 use std::path::Path;
 
-use toksmith_core::scan::Scanner;
+use toksmith_core::split::scan::Scanner;
 
 type Target = fn(&[u8]);
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use toksmith_core::Error;
-use toksmith_core::ordered::{Jobs, Plan, in_order};
-use toksmith_core::parallel::Stop;
+use toksmith_core::threads::ordered::{Jobs, Plan, in_order};
+use toksmith_core::threads::parallel::Stop;
 
 use crate::call::{WATCHED, call, weight_of};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use toksmith_core::fault;
-use toksmith_core::parallel::Stop;
+use toksmith_core::threads::parallel::Stop;
 
 use crate::errors;
 

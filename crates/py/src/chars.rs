@@ -3,11 +3,11 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::chars::Options;
-use toksmith_core::charsmap::Charsmap;
-use toksmith_core::normalize::{Dummy, Normalizer};
-use toksmith_core::shown::{Shown, Strip};
-use toksmith_core::special::AddedToken;
+use toksmith_core::kinds::sentencepiece::Options;
+use toksmith_core::kinds::sentencepiece::charsmap::Charsmap;
+use toksmith_core::kinds::sentencepiece::decoded::{Shown, Strip};
+use toksmith_core::kinds::sentencepiece::normalize::{Dummy, Normalizer};
+use toksmith_core::split::special::AddedToken;
 use toksmith_core::vocab::Vocab;
 
 use crate::errors;
@@ -39,7 +39,7 @@ pub struct Chars<'py> {
 
 impl Chars<'_> {
     /// The engine of `vocab`.
-    pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::chars::Chars> {
+    pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::kinds::sentencepiece::Chars> {
         let charsmap = self.charsmap.as_ref().map(|blob| Charsmap::new(blob.as_bytes())).transpose();
         let dummy = match &*self.dummy {
             "nowhere" => Dummy::Nowhere,
@@ -55,7 +55,7 @@ impl Chars<'_> {
             let frozen = self.frozen.clone();
             let options =
                 Options { scores, unigram: self.kind == "unigram", byte_fallback, unknown, frozen, normalizer };
-            toksmith_core::chars::Chars::new(vocab, options)
+            toksmith_core::kinds::sentencepiece::Chars::new(vocab, options)
         });
         made.map_err(|error| errors::to_py(py, error))
     }

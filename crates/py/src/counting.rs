@@ -9,13 +9,13 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::Error;
-use toksmith_core::alphabet::{characters, within};
-use toksmith_core::arena::Arena;
+use toksmith_core::count::arena::Arena;
+use toksmith_core::count::counter::{Counter as CoreCounter, LeftOut, Limits, Rare};
 use toksmith_core::count::{Facts, PieceCounts as CoreCounts, Tally, counter};
-use toksmith_core::counter::{Counter as CoreCounter, LeftOut, Limits, Rare};
-use toksmith_core::parallel::Stop;
+use toksmith_core::count::{jsonl, tsv};
 use toksmith_core::split::{Splitter, Text as CoreText};
-use toksmith_core::{rows, tsv};
+use toksmith_core::threads::parallel::Stop;
+use toksmith_core::train::alphabet::{characters, within};
 use toksmith_guard::guarded;
 
 use crate::call::{WATCHED, call, weight_of};
@@ -186,10 +186,10 @@ impl Counter {
 #[guarded]
 #[pyfunction]
 pub fn row_text<'py>(py: Python<'py>, line: &[u8], field: &str) -> PyResult<Option<Bound<'py, PyString>>> {
-    if rows::is_blank(line) {
+    if jsonl::is_blank(line) {
         return Ok(None);
     }
-    let text = call(py, line.len(), |_| Ok(rows::text(line, field)))?;
+    let text = call(py, line.len(), |_| Ok(jsonl::text(line, field)))?;
     text.map(|text| Some(PyString::new(py, &text))).map_err(PyValueError::new_err)
 }
 

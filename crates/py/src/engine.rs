@@ -9,16 +9,17 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toksmith_core::cuts::Cuts;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
-use toksmith_core::ordered::Jobs;
-use toksmith_core::parallel::Stop;
-use toksmith_core::pieces::Session;
-use toksmith_core::special::{AddedToken, AddedTokens, Allow, Flags};
-use toksmith_core::split::{Splitter, Text as CoreText, slow};
-use toksmith_core::spread::{self, PART, Rules};
-use toksmith_core::staged::Stages as CoreStages;
+use toksmith_core::encode::long_text::{self, PART, Rules};
+use toksmith_core::encode::pieces::Session;
+use toksmith_core::encode::staged::Stages as CoreStages;
+use toksmith_core::slow::slow;
+use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
+use toksmith_core::split::text_cuts::Cuts;
+use toksmith_core::split::{Splitter, Text as CoreText};
+use toksmith_core::threads::ordered::Jobs;
+use toksmith_core::threads::parallel::Stop;
 use toksmith_guard::guarded;
 
 use crate::batch::{Load, Objects, Parts};
@@ -167,7 +168,7 @@ impl Engine {
         let (encoder, cuts) = self.for_long_texts();
         let counted = call(py, weight(size, self.encoder.searches()), |stop| {
             if threads > 1 && cuts.is_some() {
-                return spread::count(&Rules { encoder, cuts, allow: &allow, part: PART }, core_text, threads, stop);
+                return long_text::count(&Rules { encoder, cuts, allow: &allow, part: PART }, core_text, threads, stop);
             }
             encoder.with_session(|session| encoder.count(core_text, &allow, stop, session, &mut Vec::new()))
         });
@@ -305,7 +306,7 @@ impl Engine {
             if threads > 1 && self.cuts.is_some() {
                 let (encoder, cuts) = self.for_long_texts();
                 let rules = Rules { encoder, cuts, allow: &allow, part: PART };
-                return spread::encode(&rules, core_text, threads, stop);
+                return long_text::encode(&rules, core_text, threads, stop);
             }
             ids.clear();
             ids.reserve(size / 4);

@@ -34,7 +34,7 @@ const _: () = assert!(align_of::<training::Merges>() <= ALIGNED);
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::keep_quiet();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("unicode_version", toksmith_core::pattern::UNICODE_VERSION)?;
+    module.add("unicode_version", toksmith_core::split::pattern::UNICODE_VERSION)?;
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;

@@ -2,9 +2,9 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use toksmith_core::offsets::{Count, Spans};
-use toksmith_core::ordered::Jobs;
-use toksmith_core::parallel::Stop;
+use toksmith_core::encode::spans::{Count, Spans};
+use toksmith_core::threads::ordered::Jobs;
+use toksmith_core::threads::parallel::Stop;
 use toksmith_guard::guarded;
 
 use crate::batch::Load;

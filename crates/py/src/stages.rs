@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use toksmith_core::Result;
-use toksmith_core::special::Flags;
+use toksmith_core::encode::staged::Stages as CoreStages;
+use toksmith_core::kinds::hf_characters::Symbols;
 use toksmith_core::split::Splitter;
-use toksmith_core::staged::Stages as CoreStages;
+use toksmith_core::split::special::Flags;
 use toksmith_core::steps::{Chain, Spec, Value, decoders, normalizers, splitters};
-use toksmith_core::symbols::Symbols;
 
 /// The value of an option.
 #[derive(FromPyObject)]

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use toksmith_core::settled::Settled;
-use toksmith_core::special::Allow;
-use toksmith_core::spread::{PART, Rules};
-use toksmith_core::stream::Stream;
+use toksmith_core::encode::boundaries::Settled;
+use toksmith_core::encode::files::Stream;
+use toksmith_core::encode::long_text::{PART, Rules};
+use toksmith_core::split::special::Allow;
 use toksmith_guard::guarded;
 
 use crate::call::call;

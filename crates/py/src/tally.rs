@@ -6,12 +6,12 @@ use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
-use toksmith_core::facts::facts;
-use toksmith_core::ordered::Jobs;
-use toksmith_core::parallel::Stop;
+use toksmith_core::encode::long_text::PART;
+use toksmith_core::measure::text_sums::{Counts, Tally as CoreTally, parts};
+use toksmith_core::measure::token_facts::facts;
 use toksmith_core::split::Text as CoreText;
-use toksmith_core::spread::PART;
-use toksmith_core::sums::{Counts, Tally as CoreTally, parts};
+use toksmith_core::threads::ordered::Jobs;
+use toksmith_core::threads::parallel::Stop;
 use toksmith_guard::guarded;
 
 use crate::batch::Load;
@@ -81,7 +81,7 @@ impl Tally {
         })
     }
 
-    /// The counts by the names of `toksmith_core::sums`.
+    /// The counts by the names of `toksmith_core::measure::text_sums`.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.locked().clone();
         let all = PyDict::new(py);
@@ -102,7 +102,7 @@ impl Tally {
     }
 }
 
-/// For each token whether the split pattern cuts every text inside it, by the rule of `toksmith_core::cuts`; all false
+/// For each token whether the split pattern cuts every text inside it, by the rule of `toksmith_core::split::text_cuts`; all false
 /// where that rule does not hold.
 #[guarded]
 #[pyfunction]
@@ -114,7 +114,7 @@ pub fn always_cut(engine: &Bound<'_, Engine>, tokens: Arg<Vec<PyBackedStr>>) -> 
 
 type Facts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u8>>);
 
-/// The ids of all tokens, ascending, the length of each in bytes, and its flags (see `toksmith_core::facts`).
+/// The ids of all tokens, ascending, the length of each in bytes, and its flags (see `toksmith_core::measure::token_facts`).
 #[guarded]
 #[pyfunction]
 pub fn token_facts<'py>(engine: &Bound<'py, Engine>) -> PyResult<Facts<'py>> {

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::Error;
-use toksmith_core::unigram_train::{Options, train};
+use toksmith_core::train::unigram::{Options, train};
 use toksmith_guard::guarded;
 
 use crate::counting::PieceCounts;

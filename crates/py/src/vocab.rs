@@ -6,14 +6,14 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyA
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::char_merge::Missing;
-use toksmith_core::chars::byte_ids;
-use toksmith_core::cover::Cover;
+use toksmith_core::kinds::cover::Cover;
+use toksmith_core::kinds::sentencepiece::byte_ids;
+use toksmith_core::kinds::sentencepiece::merge::Missing;
+use toksmith_core::kinds::unigram::{Rules, Unigram};
+use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::merge::recover_merges;
-use toksmith_core::pattern::PATTERNS;
-use toksmith_core::unigram::{Rules, Unigram};
+use toksmith_core::split::pattern::PATTERNS;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
-use toksmith_core::wordpiece::WordPiece;
 use toksmith_guard::guarded;
 
 use crate::call::call;

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::split::scanner(toksmith_core::scan::Scanner::Cl100k, data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::split::scanner(toksmith_core::split::scan::Scanner::Cl100k, data));

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::split::scanner(toksmith_core::scan::Scanner::Gpt2, data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::split::scanner(toksmith_core::split::scan::Scanner::Gpt2, data));

@@ -7,11 +7,11 @@ use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::merge::{Scratch, merge};
-use toksmith_core::parallel::Stop;
-use toksmith_core::pattern::PATTERNS;
-use toksmith_core::special::{AddedToken, AddedTokens, Allow, Flags, Segment};
+use toksmith_core::split::pattern::PATTERNS;
+use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags, Segment};
 use toksmith_core::split::{Splitter, Text};
 use toksmith_core::table::parse_tiktoken;
+use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
 
 use crate::text::text_of;

@@ -1,15 +1,15 @@
 //! The parts of a tokenizer, drawn: a vocabulary of every kind, added tokens with all flags, and every row of the tables
 //! of steps.
 
-use toksmith_core::char_merge::Missing;
-use toksmith_core::cover::Cover;
-use toksmith_core::pattern::PATTERNS;
-use toksmith_core::special::{AddedToken, Flags};
+use toksmith_core::kinds::cover::Cover;
+use toksmith_core::kinds::hf_characters::Symbols;
+use toksmith_core::kinds::sentencepiece::merge::Missing;
+use toksmith_core::kinds::unigram::{Rules, Unigram};
+use toksmith_core::kinds::wordpiece::WordPiece;
+use toksmith_core::split::pattern::PATTERNS;
+use toksmith_core::split::special::{AddedToken, Flags};
 use toksmith_core::steps::{Spec, Value};
-use toksmith_core::symbols::Symbols;
-use toksmith_core::unigram::{Rules, Unigram};
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
-use toksmith_core::wordpiece::WordPiece;
 
 /// What `data` says, a byte at a time; zeros where it ends.
 pub struct Codes<'d>(&'d [u8]);

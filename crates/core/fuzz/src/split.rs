@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use toksmith_core::bounds::Bounds;
-use toksmith_core::parallel::Stop;
-use toksmith_core::pattern::{PATTERNS, Pattern};
-use toksmith_core::scan::Scanner;
+use toksmith_core::split::pattern::{PATTERNS, Pattern};
+use toksmith_core::split::scan::Scanner;
 use toksmith_core::split::{Splitter, Text};
+use toksmith_core::threads::parallel::Stop;
 
 use crate::text::text_of;
 
@@ -23,7 +23,7 @@ struct Twins {
 fn twins() -> &'static [Twins] {
     static TWINS: OnceLock<Vec<Twins>> = OnceLock::new();
     TWINS.get_or_init(|| {
-        assert!(!toksmith_core::split::slow(), "TOKSMITH_SLOW=1 would compare the regex with itself");
+        assert!(!toksmith_core::slow::slow(), "TOKSMITH_SLOW=1 would compare the regex with itself");
         let scanner = |row: &Pattern| Splitter::new(row.regexes).expect("a row's regexes compile");
         let regex = |row: &Pattern| Splitter::without_scanners(row.regexes).expect("a row's regexes compile");
         PATTERNS.iter().map(|row| Twins { row, scanner: scanner(row), regex: regex(row) }).collect()

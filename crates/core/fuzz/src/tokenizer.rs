@@ -10,14 +10,14 @@ use toksmith_core::Error;
 use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
+use toksmith_core::encode::spans::{Count, Spans};
+use toksmith_core::encode::staged::Stages;
 use toksmith_core::merge::{Scratch, merge};
-use toksmith_core::offsets::{Count, Spans};
-use toksmith_core::parallel::Stop;
-use toksmith_core::special::{AddedTokens, Allow, Segment};
+use toksmith_core::split::special::{AddedTokens, Allow, Segment};
 use toksmith_core::split::{Splitter, Text, utf8_parts};
-use toksmith_core::staged::Stages;
 use toksmith_core::steps::bytes::byte_of;
 use toksmith_core::steps::{self, Line, Placed, Spec, normalize, splitters};
+use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{Unit, Vocab};
 
 use crate::parts::{Codes, Drawn, drawn};
@@ -45,7 +45,7 @@ impl Twins {
     /// None where the parts do not go together, which is an error and no finding.
     fn new(drawn: Drawn) -> Option<Self> {
         let Drawn { vocab, symbols, added, normalizers, cuts, decoders } = drawn;
-        let flagged = added.iter().any(|token| token.flags != toksmith_core::special::Flags::default());
+        let flagged = added.iter().any(|token| token.flags != toksmith_core::split::special::Flags::default());
         let lossless = vocab.unit() == Unit::Byte && normalizers.is_empty() && decoders.is_empty() && !flagged;
         let vocab = Arc::new(vocab);
         let mut splitter = Splitter::of_steps(&cuts).ok()?;

@@ -8,7 +8,7 @@ use super::normalizers::replaced_len;
 use super::options::Options;
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
-use crate::parallel::Stop;
+use crate::threads::parallel::Stop;
 
 /// One decoder.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 use unicode_categories::UnicodeCategories;
 
 use super::line::Found;
-use super::onig::matches::each_match;
-use super::onig::translate;
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
-use crate::search::{Search, check_length, refused};
-use crate::split::slow;
+use crate::regex::onig::matches::each_match;
+use crate::regex::onig::translate;
+use crate::regex::{Search, check_length, refused};
+use crate::slow::slow;
 
 /// What is searched for.
 #[derive(Debug)]
@@ -214,7 +214,7 @@ fn translated(pattern: &str) -> Option<Finder> {
     Some(Finder::Rust(Box::new(search)))
 }
 
-pub(super) fn onig(pattern: &str) -> Result<Finder> {
+pub(crate) fn onig(pattern: &str) -> Result<Finder> {
     check_length(pattern)?;
     let regex = onig::Regex::new(pattern).map_err(|error| refused(pattern, "Oniguruma", &error))?;
     Ok(Finder::Onig(Box::new(regex), pattern.to_owned()))
@@ -229,7 +229,7 @@ pub fn is_punctuation(char: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parallel::Stop;
+    use crate::threads::parallel::Stop;
 
     fn pieces(finder: Finder, behavior: Behavior, invert: bool, text: &str) -> Vec<String> {
         let mut pieces = Vec::new();

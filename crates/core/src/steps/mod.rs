@@ -9,7 +9,6 @@ pub mod decoders;
 pub mod find;
 pub mod line;
 pub mod normalizers;
-pub mod onig;
 pub mod options;
 mod script_table;
 mod scripts;

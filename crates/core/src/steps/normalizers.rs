@@ -15,8 +15,8 @@ use super::find::Finder;
 use super::line::{Found, Line};
 use super::options::Options;
 use crate::bounds::Bounds;
-use crate::charsmap::Charsmap;
 use crate::error::Result;
+use crate::kinds::sentencepiece::charsmap::Charsmap;
 
 /// What a character becomes: calls its second argument with each.
 pub type PerChar = fn(char, &mut dyn FnMut(char));

@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 
 use super::Options;
 use crate::merge::{Scratch, merge_symbols};
-use crate::parallel::Stop;
+use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
 /// The id of a byte that is no symbol.

@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::arena::Arena;
+use crate::count::arena::Arena;
 use crate::count::{Facts, Tally};
-use crate::parallel::Stop;
 use crate::split::{Splitter, Text as Document};
+use crate::threads::parallel::Stop;
 
 fn counted(documents: &[Vec<u8>], patterns: &[&str]) -> PieceCounts {
     let mut counts = PieceCounts::new(Splitter::new(patterns).unwrap());

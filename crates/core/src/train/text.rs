@@ -5,12 +5,12 @@
 //! and what has merged needs no memory beside its own.
 
 use super::Options;
-use crate::arena::Arena;
 use crate::count::PieceCounts;
+use crate::count::arena::Arena;
 use crate::error::{Error, Result};
 use crate::merge::{Scratch, merge};
-use crate::parallel::Stop;
 use crate::simd::prefetch;
+use crate::threads::parallel::Stop;
 use crate::train::rules::NO_ID;
 
 /// Stands around every piece.

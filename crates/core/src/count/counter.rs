@@ -1,0 +1,364 @@
+//! Documents to tallies, at the speed of splitting: each thread has a table of its own, and they are added up at the end.
+//!
+//! A table that has no more room within the limits becomes a run on disk ([`crate::count::spill`]). Neither threads nor runs
+//! change a result: counts are sums, and of first positions the least is kept.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::count::arena::Arena;
+use crate::count::jsonl;
+use crate::count::spill::{Run, Runs};
+use crate::count::tally::{Table, Tally};
+use crate::count::tallying::Work;
+use crate::encode::long_text::PART;
+use crate::error::{Error, Result};
+use crate::split::special::AddedTokens;
+use crate::split::text_cuts::{Cuts, WINDOW};
+use crate::split::{Splitter, Text};
+use crate::threads::parallel::{Stop, map};
+use crate::vocab::key::Seeds;
+
+/// Batches of fewer bytes are not worth a second thread.
+const ALONE: usize = 1 << 16;
+
+/// What counting may use, and what it leaves out.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// The bytes of memory for all tables; None for no limit.
+    pub memory: Option<usize>,
+    /// The folder for what they have no room for.
+    pub folder: PathBuf,
+    /// The longest piece, in bytes, that is counted as others are.
+    pub longest: Option<usize>,
+}
+
+/// Occurrences of pieces that are not among the counts, and their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many.
+    pub pieces: u64,
+    /// All their bytes.
+    pub bytes: u64,
+}
+
+/// What is left out because it is rare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rare {
+    /// The occurrences.
+    pub out: LeftOut,
+    /// No pair of tokens stands in them more often: the most occurrences of two bytes side by side.
+    pub pair: u64,
+}
+
+/// Adds up what is left out because it is rare.
+#[derive(Debug, Default)]
+pub struct Dropping {
+    out: LeftOut,
+    /// The occurrences of every two bytes.
+    pairs: Vec<u64>,
+}
+
+impl Dropping {
+    /// Leaves a piece out.
+    pub fn add(&mut self, piece: &[u8], count: u64) {
+        // A sum that is too large is told of where all bytes are added up.
+        self.out.pieces = self.out.pieces.saturating_add(count);
+        self.out.bytes = self.out.bytes.saturating_add(count.saturating_mul(piece.len() as u64));
+        self.pairs.resize(1 << 16, 0);
+        for pair in piece.windows(2) {
+            let pair = &mut self.pairs[usize::from(pair[0]) << 8 | usize::from(pair[1])];
+            *pair = pair.saturating_add(count);
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn done(self) -> Rare {
+        Rare { out: self.out, pair: self.pairs.into_iter().max().unwrap_or(0) }
+    }
+}
+
+/// What has been counted, besides the pieces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Documents.
+    pub documents: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Pieces that were too long.
+    pub long: LeftOut,
+    /// Runs written to disk.
+    pub runs: u64,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    documents: AtomicU64,
+    bytes: AtomicU64,
+    long_pieces: AtomicU64,
+    long_bytes: AtomicU64,
+}
+
+impl Sums {
+    fn add(&self, work: &Work) {
+        self.bytes.fetch_add(work.bytes, Ordering::Relaxed);
+        self.long_pieces.fetch_add(work.long.pieces, Ordering::Relaxed);
+        self.long_bytes.fetch_add(work.long.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Gets what is wrong with a row, and the number of its line in the block; an error ends the counting.
+pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
+
+/// Counts the pieces of documents.
+#[derive(Debug)]
+pub struct Counter {
+    splitter: Arc<Splitter>,
+    /// Where a long text can be cut, and that no added tokens forbid it.
+    cuts: Option<(Cuts, AddedTokens)>,
+    limits: Limits,
+    seeds: Seeds,
+    tables: Mutex<Vec<Table>>,
+    runs: Mutex<Runs>,
+    sums: Sums,
+    /// The position of the next document, or of the rest of the open one.
+    next: (u64, u64),
+    /// What no later text can change has been counted of the open document; this is the rest.
+    open: Vec<u8>,
+}
+
+impl Counter {
+    /// No documents yet. The first one stands at `start`, which is its number and the byte in it.
+    #[must_use]
+    pub fn new(splitter: Arc<Splitter>, cuts: Option<Cuts>, limits: Limits, start: (u64, u64)) -> Self {
+        Self {
+            splitter,
+            cuts: cuts.zip(AddedTokens::new(Vec::new()).ok()),
+            limits,
+            seeds: Seeds::default(),
+            tables: Mutex::default(),
+            runs: Mutex::default(),
+            sums: Sums::default(),
+            next: start,
+            open: Vec::new(),
+        }
+    }
+
+    /// Counts documents, which come after all that were counted before.
+    ///
+    /// # Errors
+    /// [`crate::Error::Pattern`], [`crate::Error::Interrupted`], [`crate::Error::Corpus`] for a full disk. Some of the documents
+    /// may then be counted.
+    pub fn add(&mut self, documents: &[Text<'_>], threads: usize, stop: &Stop) -> Result<()> {
+        let mut jobs = Vec::with_capacity(documents.len());
+        for &document in documents {
+            self.jobs(document, &mut jobs);
+            self.next = (self.next.0 + 1, 0);
+        }
+        self.count(&jobs, threads, stop)?;
+        self.sums.documents.fetch_add(documents.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Adds text to a document that comes in parts; `last` ends it.
+    ///
+    /// # Errors
+    /// Those of [`Self::add`].
+    pub fn feed(&mut self, text: &[u8], last: bool, threads: usize, stop: &Stop) -> Result<()> {
+        Error::if_no_room(&mut self.open, text.len(), "")?;
+        let mut open = std::mem::take(&mut self.open);
+        open.extend_from_slice(text);
+        let end = if last { open.len() } else { self.last_cut(&open, text.len()).unwrap_or(0) };
+        let mut jobs = Vec::new();
+        self.jobs(Text::Bytes(&open[..end]), &mut jobs);
+        self.count(&jobs, threads, stop)?;
+        open.drain(..end);
+        self.open = open;
+        self.next.1 += end as u64;
+        if last {
+            self.next = (self.next.0 + 1, 0);
+            self.sums.documents.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Counts the documents in the rows of a block, which has whole lines only, and says how many lines. A row that is
+    /// skipped has a number too.
+    ///
+    /// # Errors
+    /// Those of [`Self::add`] and of `refuse`, of the first row that has one.
+    pub fn add_rows(
+        &mut self,
+        (block, field): (&[u8], &str),
+        refuse: &Refuse<'_>,
+        threads: usize,
+        stop: &Stop,
+    ) -> Result<usize> {
+        let rows: Vec<_> = jsonl::lines(block).collect();
+        let next = self.next;
+        self.each(rows.len(), usable(threads, block.len()), |row, work| {
+            stop.check()?;
+            let place = (next.0 + row as u64, if row == 0 { next.1 } else { 0 });
+            let (line, bytes) = rows[row];
+            match jsonl::text(bytes, field) {
+                Ok(text) => {
+                    self.sums.documents.fetch_add(1, Ordering::Relaxed);
+                    work.document(self, Text::Str(&text), place, stop)
+                }
+                Err(problem) => refuse(line, &problem),
+            }
+        })?;
+        if !rows.is_empty() {
+            self.next = (next.0 + rows.len() as u64, 0);
+        }
+        Ok(memchr::memchr_iter(b'\n', block).count())
+    }
+
+    /// The parts of a document, each with its position.
+    fn jobs<'t>(&self, document: Text<'t>, jobs: &mut Vec<(Text<'t>, (u64, u64))>) {
+        let bytes = document.as_bytes();
+        let mut at = 0;
+        while let Some((cuts, added)) = self.cuts.as_ref().filter(|_| bytes.len() - at > 2 * PART) {
+            let found = (at + PART..bytes.len() - WINDOW).step_by(WINDOW);
+            let Some(cut) = found.into_iter().find_map(|from| cuts.find(bytes, from, added)) else {
+                break;
+            };
+            jobs.push((document.part(at, cut), (self.next.0, self.next.1 + at as u64)));
+            at = cut;
+        }
+        jobs.push((document.part(at, bytes.len()), (self.next.0, self.next.1 + at as u64)));
+    }
+
+    /// The last cut of a text that goes on, whose last `new` bytes have not been searched.
+    fn last_cut(&self, text: &[u8], new: usize) -> Option<usize> {
+        let (cuts, added) = self.cuts.as_ref()?;
+        let first = text.len().saturating_sub(new + 2 * WINDOW);
+        let windows = (first..=text.len().checked_sub(WINDOW)?).rev().step_by(WINDOW);
+        windows.into_iter().find_map(|from| cuts.find(text, from, added))
+    }
+
+    fn count(&self, jobs: &[(Text<'_>, (u64, u64))], threads: usize, stop: &Stop) -> Result<()> {
+        let bytes = jobs.iter().map(|(text, _)| text.as_bytes().len()).sum();
+        self.each(jobs.len(), usable(threads, bytes), |job, work| {
+            stop.check()?;
+            work.document(self, jobs[job].0, jobs[job].1, stop)
+        })
+    }
+
+    /// Does `work` for every job, with a table for each thread.
+    fn each(&self, jobs: usize, threads: usize, work: impl Fn(usize, &mut Work) -> Result<()> + Sync) -> Result<()> {
+        let most = self.limits.memory.map_or(threads, |memory| threads.min(memory >> 20).max(1));
+        map(jobs, most, |items| {
+            let table = locked(&self.tables).pop().unwrap_or_else(|| Table::new(self.seeds));
+            let room = self.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
+            let mut own = Work::new(table, room);
+            items.each(|job| work(job, &mut own));
+            self.sums.add(&own);
+            locked(&self.tables).push(own.table);
+        })?;
+        Ok(())
+    }
+
+    /// Puts a table on disk, and empties it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corpus`] for a full disk, and [`crate::Error::Interrupted`].
+    pub fn spill(&self, table: &mut Table, stop: &Stop) -> Result<()> {
+        let run = Run::write(&Arena::of(table), &self.limits.folder)?;
+        locked(&self.runs).push(run, stop)?;
+        table.clear();
+        Ok(())
+    }
+
+    /// How texts are split.
+    #[must_use]
+    pub fn splitter(&self) -> &Splitter {
+        &self.splitter
+    }
+
+    /// What may be used and is left out.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let get = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
+        Totals {
+            documents: get(&self.sums.documents),
+            bytes: get(&self.sums.bytes),
+            long: LeftOut { pieces: get(&self.sums.long_pieces), bytes: get(&self.sums.long_bytes) },
+            runs: locked(&self.runs).count,
+        }
+    }
+
+    /// The position of the next document.
+    #[must_use]
+    pub fn next(&self) -> (u64, u64) {
+        self.next
+    }
+
+    /// All pieces that occur at least `min_count` times, and those left out.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corpus`] for a full disk and [`crate::Error::Interrupted`].
+    pub fn finish(self, min_count: u64, threads: usize, stop: &Stop) -> Result<(Arena, Rare)> {
+        let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = self.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (mut arena, mut rare) = (Arena::default(), Dropping::default());
+        let mut all = None;
+        if runs.count == 0 {
+            let table = together(tables, threads, stop)?;
+            arena.reserve(table.unique());
+            all = Some(table);
+        } else {
+            for table in tables {
+                runs.push(Run::write(&Arena::of(&table), &self.limits.folder)?, stop)?;
+            }
+        }
+        let mut keep = |piece: &[u8], tally: Tally| {
+            if tally.count >= min_count {
+                arena.push(piece, tally);
+            } else {
+                rare.add(piece, tally.count);
+            }
+            Ok(())
+        };
+        match all {
+            Some(table) => table.each_by_position(keep)?,
+            None => runs.merge(stop, &mut keep)?,
+        }
+        Ok((arena.by_position(), rare.done()))
+    }
+}
+
+/// One table with what all have: two and two are added up, the pairs side by side.
+fn together(mut tables: Vec<Table>, threads: usize, stop: &Stop) -> Result<Table> {
+    while tables.len() > 1 {
+        stop.check()?;
+        // A large one takes over a small one.
+        tables.sort_by_key(Table::unique);
+        let pairs: Vec<_> = (0..tables.len() / 2).map(|_| Mutex::new((tables.pop(), tables.remove(0)))).collect();
+        map(pairs.len(), threads, |items| {
+            items.each(|pair| {
+                let (large, small) = &mut *locked(&pairs[pair]);
+                large.as_mut().map_or(Ok(()), |large| large.absorb(small))
+            });
+        })?;
+        let done = pairs.into_iter().filter_map(|pair| pair.into_inner().unwrap_or_else(PoisonError::into_inner).0);
+        tables.extend(done);
+    }
+    Ok(tables.pop().unwrap_or_else(|| Table::new(Seeds::default())))
+}
+
+fn usable(threads: usize, bytes: usize) -> usize {
+    if bytes < ALONE { 1 } else { threads }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,329 @@
+//! Piece counts: how often each distinct piece stands in a corpus, and where it stands first.
+//!
+//! Counting is [`crate::count::counter`]; this is what comes out of it, what files hold, and what training takes.
+
+pub mod arena;
+pub mod counter;
+pub mod jsonl;
+pub mod spill;
+pub mod tally;
+pub mod tallying;
+pub mod tsv;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::count::arena::Arena;
+use crate::count::counter::{Counter, Dropping, LeftOut, Limits, Rare, Totals};
+pub use crate::count::tally::Tally;
+use crate::count::tally::{Table, too_many};
+use crate::error::{Error, Result};
+use crate::split::text_cuts::Cuts;
+use crate::split::{Splitter, Text};
+use crate::threads::parallel::{Stop, map};
+use crate::vocab::key::{Seeds, Window};
+
+/// How many pieces make a share of the work on a digest.
+const SHARE: usize = 1 << 12;
+
+/// The pieces of a corpus with their counts. The order of documents matters for first positions only.
+#[derive(Debug)]
+pub struct PieceCounts {
+    splitter: Arc<Splitter>,
+    /// In the order of first positions where these are known, else of bytes.
+    arena: Arena,
+    positions: bool,
+    totals: Totals,
+    rare: Rare,
+}
+
+/// What is known of counts besides the pieces.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Facts {
+    /// Documents.
+    pub documents: u64,
+    /// Whether first positions are known.
+    pub positions: bool,
+    /// Pieces left out because they were too long.
+    pub long: LeftOut,
+    /// Pieces left out because they were rare.
+    pub rare: Rare,
+}
+
+impl PieceCounts {
+    /// No documents yet.
+    #[must_use]
+    pub fn new(splitter: Splitter) -> Self {
+        Self {
+            splitter: Arc::new(splitter),
+            arena: Arena::default(),
+            positions: true,
+            totals: Totals::default(),
+            rare: Rare::default(),
+        }
+    }
+
+    /// What a counter of the same splitter has counted, without the pieces that occur fewer than `min_count` times.
+    ///
+    /// # Errors
+    /// Those of [`Counter::finish`].
+    pub fn of(counter: Counter, splitter: Arc<Splitter>, min_count: u64, threads: usize, stop: &Stop) -> Result<Self> {
+        let totals = counter.totals();
+        let (arena, rare) = counter.finish(min_count, threads, stop)?;
+        Ok(Self { splitter, arena, positions: true, totals, rare })
+    }
+
+    /// Counts that were kept somewhere.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for an empty piece, a count of 0 or a piece that stands twice; [`Error::Option`] for counts that
+    /// 64 bits do not hold.
+    pub fn kept(splitter: Splitter, arena: Arena, facts: Facts) -> Result<Self> {
+        let bad = |place: usize, problem: &str| {
+            Err(Error::Format { place: Some(format!("row {}", place + 1)), problem: problem.to_owned() })
+        };
+        let mut seen = HashSet::with_capacity(arena.len());
+        for (place, (piece, tally)) in arena.iter().enumerate() {
+            if piece.is_empty() || tally.count == 0 {
+                return bad(place, "expected a piece of at least one byte with a count of at least 1");
+            }
+            if !seen.insert(piece) {
+                return bad(place, "the piece stands in an earlier row already; expected each once");
+            }
+        }
+        drop(seen);
+        let bytes = [facts.long.bytes, facts.rare.out.bytes].into_iter().try_fold(mass(&arena)?, plus)?;
+        let totals = Totals { documents: facts.documents, bytes, long: facts.long, runs: 0 };
+        let mut counts =
+            Self { splitter: Arc::new(splitter), arena, positions: facts.positions, totals, rare: facts.rare };
+        counts.put_in_order();
+        Ok(counts)
+    }
+
+    fn put_in_order(&mut self) {
+        if self.positions {
+            self.arena = std::mem::take(&mut self.arena).by_position();
+            return;
+        }
+        let numbers = self.arena.by_bytes();
+        let mut sorted = Arena::default();
+        for (place, number) in numbers.into_iter().enumerate() {
+            let tally = Tally { first: (place as u64, 0), ..self.arena.tallies[number as usize] };
+            sorted.push(self.arena.piece(number as usize), tally);
+        }
+        self.arena = sorted;
+    }
+
+    /// Adds documents, which come after all documents added before.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Interrupted`]; none of these documents is then counted.
+    pub fn add(&mut self, documents: &[Text<'_>], threads: usize, stop: &Stop) -> Result<()> {
+        let start = (self.totals.documents, 0);
+        let mut counter = Counter::new(Arc::clone(&self.splitter), None, Limits::default(), start);
+        counter.add(documents, threads, stop)?;
+        let new = Self::of(counter, Arc::clone(&self.splitter), 1, threads, stop)?;
+        *self = Self::sum(&[&*self, &new], true)?;
+        Ok(())
+    }
+
+    /// The counts of several corpora together. First positions are known if they are for each and `comparable`, and are
+    /// the least.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for none, and for counts that 64 bits do not hold.
+    pub fn sum(parts: &[&Self], comparable: bool) -> Result<Self> {
+        let Some((first, rest)) = parts.split_first() else {
+            let allowed = "at least one".to_owned();
+            return Err(Error::Option { argument: "counts", value: "none".to_owned(), allowed });
+        };
+        let mut sum = Self {
+            splitter: Arc::clone(&first.splitter),
+            arena: Arena::default(),
+            positions: comparable && parts.iter().all(|part| part.positions),
+            totals: first.totals,
+            rare: first.rare,
+        };
+        for part in rest {
+            sum.totals.documents = plus(sum.totals.documents, part.totals.documents)?;
+            sum.totals.bytes = plus(sum.totals.bytes, part.totals.bytes)?;
+            sum.totals.long = sum.totals.long.plus(part.totals.long)?;
+            sum.totals.runs = plus(sum.totals.runs, part.totals.runs)?;
+            sum.rare = sum.rare.plus(part.rare)?;
+        }
+        sum.arena = if rest.is_empty() { first.arena.clone() } else { united(parts)? };
+        sum.put_in_order();
+        Ok(sum)
+    }
+
+    /// The counts of the pieces that occur at least so often.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for more left out than 64 bits hold.
+    pub fn filtered(&self, min_count: u64) -> Result<Self> {
+        let (mut arena, mut rare) = (Arena::default(), Dropping::default());
+        for (piece, tally) in self.arena.iter() {
+            if tally.count >= min_count {
+                arena.push(piece, tally);
+            } else {
+                rare.add(piece, tally.count);
+            }
+        }
+        let rare = self.rare.plus(rare.done())?;
+        Ok(Self { splitter: Arc::clone(&self.splitter), arena, rare, ..*self })
+    }
+
+    /// The same facts with other pieces.
+    pub(crate) fn with_arena(&self, arena: Arena) -> Self {
+        let mut counts = Self { splitter: Arc::clone(&self.splitter), arena, ..*self };
+        counts.put_in_order();
+        counts
+    }
+
+    /// The pieces and their tallies, by first position.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<(&[u8], Tally)> {
+        self.arena.iter().collect()
+    }
+
+    /// The pieces as they lie.
+    #[must_use]
+    pub fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    /// Documents added.
+    #[must_use]
+    pub fn documents(&self) -> u64 {
+        self.totals.documents
+    }
+
+    /// Bytes in them.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.totals.bytes
+    }
+
+    /// Distinct pieces.
+    #[must_use]
+    pub fn unique(&self) -> usize {
+        self.arena.len()
+    }
+
+    /// Whether first positions are known.
+    #[must_use]
+    pub fn positions(&self) -> bool {
+        self.positions
+    }
+
+    /// Pieces left out because they were too long.
+    #[must_use]
+    pub fn long(&self) -> LeftOut {
+        self.totals.long
+    }
+
+    /// Pieces left out because they were rare.
+    #[must_use]
+    pub fn rare(&self) -> Rare {
+        self.rare
+    }
+
+    /// How many runs were written to disk while counting.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.totals.runs
+    }
+
+    /// A digest that depends on the pieces and their counts only, not on the order of documents: the sum of the
+    /// counts times the first 16 bytes (little endian) of each piece's SHA-256, modulo 2^128.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        self.digest_on(1)
+    }
+
+    /// The same on several threads.
+    #[must_use]
+    pub fn digest_on(&self, threads: usize) -> u128 {
+        let share = |share: usize| {
+            let numbers = share * SHARE..self.arena.len().min((share + 1) * SHARE);
+            Ok(numbers.map(|number| self.digest_of(number)).fold(0, u128::wrapping_add))
+        };
+        let shares = map(self.arena.len().div_ceil(SHARE), threads, |items| items.each(share));
+        shares.into_iter().flatten().fold(0, u128::wrapping_add)
+    }
+
+    fn digest_of(&self, number: usize) -> u128 {
+        let hash = Sha256::digest(self.arena.piece(number));
+        let head = hash.iter().take(16).rev().fold(0u128, |head, &byte| head << 8 | u128::from(byte));
+        head.wrapping_mul(u128::from(self.arena.tallies[number].count))
+    }
+}
+
+/// A counter for these regexes, and its splitter.
+///
+/// # Errors
+/// Those of [`Splitter::new`].
+pub fn counter(patterns: &[impl AsRef<str>], limits: Limits, start: (u64, u64)) -> Result<(Counter, Arc<Splitter>)> {
+    let splitter = Arc::new(Splitter::new(patterns)?);
+    Ok((Counter::new(Arc::clone(&splitter), Cuts::of(patterns), limits, start), splitter))
+}
+
+impl LeftOut {
+    fn plus(self, other: Self) -> Result<Self> {
+        Ok(Self { pieces: plus(self.pieces, other.pieces)?, bytes: plus(self.bytes, other.bytes)? })
+    }
+}
+
+impl Rare {
+    fn plus(self, other: Self) -> Result<Self> {
+        Ok(Self { out: self.out.plus(other.out)?, pair: plus(self.pair, other.pair)? })
+    }
+}
+
+fn plus(left: u64, right: u64) -> Result<u64> {
+    left.checked_add(right).ok_or_else(|| too_many(left, right))
+}
+
+/// The bytes of all occurrences. No count of a pair is larger, whatever merges.
+fn mass(arena: &Arena) -> Result<u64> {
+    arena.iter().try_fold(0, |sum, (piece, tally)| {
+        let bytes = tally.count.checked_mul(piece.len() as u64);
+        plus(sum, bytes.ok_or_else(|| too_many(tally.count, tally.count))?)
+    })
+}
+
+/// All pieces of all parts.
+fn united(parts: &[&PieceCounts]) -> Result<Arena> {
+    let mut table = Table::new(Seeds::default());
+    for part in parts {
+        let window = Window::new(&part.arena.bytes);
+        let mut start = 0;
+        for (&end, &tally) in part.arena.ends.iter().zip(&part.arena.tallies) {
+            let end = end as usize;
+            table.add(&window, start, end - start, tally)?;
+            start = end;
+        }
+    }
+    Ok(Arena::of(&table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_batches_change_nothing() {
+        let documents: Vec<String> = (0..500).map(|n| format!("b{} a{} b{}", n % 7, n, n % 3)).collect();
+        let mut serial = PieceCounts::new(Splitter::new(&["b+|[0-9]"]).unwrap());
+        let documents: Vec<Text<'_>> = documents.iter().map(|text| Text::Str(text)).collect();
+        serial.add(&documents, 1, &Stop::default()).unwrap();
+        let mut parallel = PieceCounts::new(Splitter::new(&["b+|[0-9]"]).unwrap());
+        parallel.add(&documents[..123], 3, &Stop::default()).unwrap();
+        parallel.add(&documents[123..], 2, &Stop::default()).unwrap();
+        assert_eq!(serial.in_order(), parallel.in_order());
+        assert_eq!(serial.digest(), parallel.digest_on(2));
+        assert_eq!(serial.in_order()[0], (&b"b"[..], Tally { count: 1000, first: (0, 0) }));
+    }
+}

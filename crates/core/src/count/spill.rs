@@ -1,0 +1,227 @@
+//! Pieces that memory has no room for: sorted runs on disk, and merging them.
+//!
+//! A run is a file without a name, so that nothing is left of it however the process ends. It holds pieces in the order
+//! of their bytes; merging reads all runs at once, and so meets all tallies of a piece together.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use crate::count::arena::Arena;
+use crate::count::tally::Tally;
+use crate::error::{Error, Result};
+use crate::threads::parallel::Stop;
+
+/// How many runs of a level are kept; so many are merged into one of the next level.
+const MOST_OPEN: usize = 64;
+const BUFFER: usize = 1 << 18;
+/// How many pieces are merged between two looks at the flag.
+const PIECES_PER_LOOK: u64 = 1 << 14;
+
+/// Length, count, document, byte.
+type Head = [u64; 4];
+
+/// Runs that grow in number. Files are open as long as they are needed, so that there must never be many: each piece is
+/// written once for every level, of which there are as many as the number of runs has digits in base 64.
+#[derive(Debug, Default)]
+pub struct Runs {
+    levels: Vec<Vec<Run>>,
+    /// How many there were, before any were merged.
+    pub count: u64,
+}
+
+impl Runs {
+    /// Adds a run.
+    ///
+    /// # Errors
+    /// As [`Self::merge`].
+    pub fn push(&mut self, mut run: Run, stop: &Stop) -> Result<()> {
+        self.count += 1;
+        for level in 0.. {
+            if level == self.levels.len() {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].push(run);
+            if self.levels[level].len() < MOST_OPEN {
+                break;
+            }
+            run = into_one(std::mem::take(&mut self.levels[level]), stop)?;
+        }
+        Ok(())
+    }
+
+    /// `each` gets every distinct piece with its tallies added up, in the order of the bytes.
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] for files that cannot be read or written, [`Error::Option`] for counts of 2^64 or more,
+    /// [`Error::Interrupted`], and those of `each`.
+    pub fn merge(self, stop: &Stop, each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+        merge(self.levels.into_iter().flatten().collect(), stop, each)
+    }
+}
+
+/// Pieces in a file, in the order of their bytes.
+#[derive(Debug)]
+pub struct Run {
+    file: File,
+    folder: PathBuf,
+    pieces: u64,
+}
+
+/// A run that is being written.
+struct Writer {
+    file: BufWriter<File>,
+    folder: PathBuf,
+    pieces: u64,
+}
+
+impl Writer {
+    fn new(folder: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder).map_err(|problem| failed(folder, &problem))?;
+        Ok(Self { file: BufWriter::with_capacity(BUFFER, file), folder: folder.to_owned(), pieces: 0 })
+    }
+
+    fn push(&mut self, piece: &[u8], tally: Tally) -> Result<()> {
+        let head: Head = [piece.len() as u64, tally.count, tally.first.0, tally.first.1];
+        self.pieces += 1;
+        let written = self.file.write_all(bytemuck::bytes_of(&head)).and_then(|()| self.file.write_all(piece));
+        written.map_err(|problem| failed(&self.folder, &problem))
+    }
+
+    fn done(self) -> Result<Run> {
+        let Self { file, folder, pieces } = self;
+        let file = file.into_inner().map_err(|problem| failed(&folder, problem.error()))?;
+        Ok(Run { file, folder, pieces })
+    }
+}
+
+impl Run {
+    /// Writes the pieces into a file in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] for a disk that is full or cannot be written.
+    pub fn write(arena: &Arena, folder: &Path) -> Result<Self> {
+        let mut writer = Writer::new(folder)?;
+        for number in arena.by_bytes() {
+            writer.push(arena.piece(number as usize), arena.tallies[number as usize])?;
+        }
+        writer.done()
+    }
+
+    fn open(self) -> Result<Reader> {
+        let Self { file, folder, pieces } = self;
+        let mut file = BufReader::with_capacity(BUFFER, file);
+        file.rewind().map_err(|problem| failed(&folder, &problem))?;
+        Ok(Reader { file, folder, pieces })
+    }
+}
+
+/// A run that is being read.
+struct Reader {
+    file: BufReader<File>,
+    folder: PathBuf,
+    pieces: u64,
+}
+
+impl Reader {
+    /// The next piece, into `piece`.
+    fn next(&mut self, piece: &mut Vec<u8>) -> Result<Option<Tally>> {
+        if self.pieces == 0 {
+            return Ok(None);
+        }
+        self.pieces -= 1;
+        let mut head = Head::default();
+        piece.clear();
+        let read = self.file.read_exact(bytemuck::bytes_of_mut(&mut head)).and_then(|()| {
+            piece.resize(head[0] as usize, 0);
+            self.file.read_exact(piece)
+        });
+        read.map_err(|problem| failed(&self.folder, &problem))?;
+        Ok(Some(Tally { count: head[1], first: (head[2], head[3]) }))
+    }
+}
+
+fn failed(folder: &Path, problem: &std::io::Error) -> Error {
+    let said = format!(
+        "counts cannot be spilled into this folder: {problem}; make room, name another folder with spill_to=, or \
+         allow more with max_memory="
+    );
+    Error::Corpus { path: folder.display().to_string(), problem: said }
+}
+
+/// The runs as one.
+fn into_one(runs: Vec<Run>, stop: &Stop) -> Result<Run> {
+    let mut writer = Writer::new(&runs[0].folder)?;
+    merge(runs, stop, |piece, tally| writer.push(piece, tally))?;
+    writer.done()
+}
+
+fn merge(runs: Vec<Run>, stop: &Stop, mut each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+    let mut runs = runs.into_iter().map(Run::open).collect::<Result<Vec<_>>>()?;
+    let mut heads = BinaryHeap::new();
+    for (number, run) in runs.iter_mut().enumerate() {
+        let mut piece = Vec::new();
+        if let Some(tally) = run.next(&mut piece)? {
+            heads.push(Reverse((piece, number, tally)));
+        }
+    }
+    let mut merged = 0u64;
+    while let Some(Reverse((piece, number, mut tally))) = heads.pop() {
+        if merged.is_multiple_of(PIECES_PER_LOOK) {
+            stop.check()?;
+        }
+        merged += 1;
+        let mut again = vec![(piece, number)];
+        while heads.peek().is_some_and(|head| head.0.0 == again[0].0) {
+            if let Some(Reverse((piece, number, other))) = heads.pop() {
+                tally = tally.plus(other)?;
+                again.push((piece, number));
+            }
+        }
+        each(&again[0].0, tally)?;
+        for (mut piece, number) in again {
+            if let Some(tally) = runs[number].next(&mut piece)? {
+                heads.push(Reverse((piece, number, tally)));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_merge_in_the_order_of_their_bytes() {
+        let folder = std::env::temp_dir();
+        let mut runs = Runs::default();
+        for run in 0..150u64 {
+            let mut arena = Arena::default();
+            for piece in [format!("{:03}", 999 - run), "always".to_owned(), format!("{:03}", run % 10)] {
+                arena.push(piece.as_bytes(), Tally { count: run + 1, first: (1000 - run, run) });
+            }
+            runs.push(Run::write(&arena, &folder).unwrap(), &Stop::default()).unwrap();
+        }
+        assert_eq!(runs.levels.iter().map(Vec::len).collect::<Vec<_>>(), [150 % 64, 2]);
+        assert_eq!(runs.count, 150);
+        let mut found = Vec::new();
+        let collect = |piece: &[u8], tally: Tally| {
+            found.push((String::from_utf8(piece.to_vec()).unwrap(), tally));
+            Ok(())
+        };
+        runs.merge(&Stop::default(), collect).unwrap();
+        assert!(found.is_sorted_by(|left, right| left.0 < right.0));
+        assert_eq!(found.len(), 10 + 150 + 1);
+        assert_eq!(found[160], ("always".to_owned(), Tally { count: 150 * 151 / 2, first: (851, 149) }));
+        assert_eq!(found[3].1, Tally { count: (0..15).map(|ten| ten * 10 + 4).sum(), first: (857, 143) });
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_said() {
+        let problem = Run::write(&Arena::default(), Path::new("/nowhere/at all")).unwrap_err();
+        assert!(matches!(problem, Error::Corpus { path, .. } if path == "/nowhere/at all"));
+    }
+}

@@ -1,0 +1,167 @@
+//! Where a text can be cut into two that are encoded apart and give the ids of the whole, whatever comes before and
+//! behind what is known of it.
+//!
+//! A text that is split by a row with proven cuts is cut by their rule ([`crate::split::text_cuts`]), which looks at two characters.
+//! A raw stream is cut where no token fits around the place ([`crate::merge::safe_cuts`]), so that no merge crosses it;
+//! but not where pieces may be tokens as a whole, because then the length of a piece matters. Other texts have no cuts.
+//!
+//! No cut lies in an occurrence of an added token's content. Where more text may follow, an occurrence may have begun
+//! that ends there: no cut lies behind the place where one may begin.
+
+use crate::encode::Encoder;
+use crate::split::text_cuts::{Cuts, WINDOW};
+use crate::vocab::Unit;
+
+/// How many bytes are searched at a time for the last cut.
+const STRIDE: usize = 1 << 8;
+/// How many bytes behind a place may decide about it, added tokens aside.
+const AHEAD: usize = 8;
+
+/// See the module.
+#[derive(Debug, Clone, Copy)]
+pub struct Settled<'e> {
+    encoder: &'e Encoder,
+    cuts: Option<&'e Cuts>,
+}
+
+impl<'e> Settled<'e> {
+    /// The cuts of an encoder's texts; `cuts` are those of its pattern.
+    #[must_use]
+    pub fn new(encoder: &'e Encoder, cuts: Option<&'e Cuts>) -> Self {
+        Self { encoder, cuts }
+    }
+
+    fn is_raw(self) -> bool {
+        let vocab = self.encoder.vocab();
+        self.encoder.is_raw() && vocab.unit() != Unit::Piece && !vocab.whole_piece()
+    }
+
+    /// The first cut behind `from` in a text of which all is known.
+    #[must_use]
+    pub fn first(self, text: &[u8], from: usize) -> Option<usize> {
+        let added = self.encoder.added();
+        let Some(cuts) = self.cuts else {
+            return self.crossings(text, from).find(|&cut| ends_character(text, cut) && !added.cross(text, cut));
+        };
+        let mut from = from;
+        while from < text.len() {
+            if let Some(cut) = cuts.find(text, from, added) {
+                return Some(cut);
+            }
+            // What lies on the edge of what was searched is seen by the next search.
+            from += WINDOW - 8;
+        }
+        None
+    }
+
+    /// The last cut behind `from` that holds whatever text follows.
+    #[must_use]
+    pub fn last(self, text: &[u8], from: usize) -> Option<usize> {
+        let reach = text.len() - self.encoder.added().begun(text);
+        let ahead = AHEAD + self.encoder.added().longest();
+        let (mut start, mut end) = (reach, reach);
+        while start > from {
+            start = start.saturating_sub(STRIDE).max(from);
+            let (mut at, mut last) = (start, None);
+            while let Some(cut) = self.first(&text[..text.len().min(end + ahead)], at).filter(|&cut| cut <= end) {
+                (at, last) = (cut, Some(cut));
+            }
+            if last.is_some() {
+                return last;
+            }
+            end = start;
+        }
+        None
+    }
+
+    /// Places behind `from` that no merge crosses.
+    fn crossings<'t>(self, text: &'t [u8], from: usize) -> impl Iterator<Item = usize> + 't
+    where
+        'e: 't,
+    {
+        let inner = text.iter().skip(from).take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+        let start = from + inner;
+        let known = if self.is_raw() && start < text.len() { self.encoder.vocab().crossings() } else { None };
+        known.into_iter().flat_map(move |crossings| crossings.cuts(text, start, text.len()))
+    }
+}
+
+/// Whether a well-formed character ends at `at`, and what follows begins another or is none.
+fn ends_character(text: &[u8], at: usize) -> bool {
+    let begins = text.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80);
+    begins
+        && (1..=at.min(4))
+            .any(|len| std::str::from_utf8(&text[at - len..at]).is_ok_and(|char| char.chars().count() == 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::tests::{Draw, bytes_vocab};
+    use crate::split::pattern::PATTERNS;
+    use crate::split::special::{AddedToken, AddedTokens, Allow, Flags};
+    use crate::split::{Splitter, Text};
+    use crate::threads::parallel::Stop;
+    use std::sync::Arc;
+
+    fn encoder(regexes: &[&str]) -> Encoder {
+        let tokens = ["ab", "abab", "a ", " a", "  ", "日", "本日", "\u{301}a", "12", "'s", "é", "éa", "aaaa"];
+        let token =
+            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
+        let added = [token("<|end|>", 900, true), token("<|en", 901, false), token("a b", 902, true)];
+        let added = AddedTokens::new(added.to_vec()).unwrap();
+        Encoder::new(Arc::new(bytes_vocab(&tokens)), added, Splitter::new(regexes).unwrap())
+    }
+
+    fn ids(encoder: &Encoder, text: &[u8], allow: &Allow) -> Vec<u32> {
+        let mut out = Vec::new();
+        let text = Text::Bytes(text);
+        encoder.with_session(|session| encoder.encode(text, allow, &Stop::default(), session, &mut out)).unwrap();
+        out
+    }
+
+    #[test]
+    fn both_sides_of_a_cut_have_the_ids_of_the_whole_whatever_follows() {
+        let words: [&[u8]; 18] = [
+            b"a",
+            b"ab",
+            b" ",
+            b"  ",
+            b"\n",
+            b"'",
+            b"s",
+            b"12",
+            "日".as_bytes(),
+            "本".as_bytes(),
+            b"\xE6",
+            b"\x97",
+            b"\xFF",
+            "é".as_bytes(),
+            "\u{301}".as_bytes(),
+            b"<|en",
+            b"d|>",
+            b"!",
+        ];
+        let mut draw = Draw(5);
+        for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&[] as &[&str]]) {
+            let (encoder, cuts) = (encoder(regexes), Cuts::of(regexes));
+            let settled = Settled::new(&encoder, cuts.as_ref());
+            let mut found = 0;
+            for round in 0..3000 {
+                let count = 1 + draw.below(if round % 50 == 0 { 900 } else { 24 });
+                let text = (0..count).map(|_| words[draw.below(words.len())]).collect::<Vec<_>>().concat();
+                let allow = [Allow::All, Allow::Text][round % 2].clone();
+                let known = draw.below(text.len() + 1);
+                let from = draw.below(known + 1);
+                let cuts = [settled.last(&text[..known], from), settled.first(&text, from)];
+                for cut in cuts.into_iter().flatten() {
+                    assert!(cut > from && cut <= text.len());
+                    let sides = [ids(&encoder, &text[..cut], &allow), ids(&encoder, &text[cut..], &allow)].concat();
+                    assert_eq!(sides, ids(&encoder, &text, &allow), "{} at {cut}", text.escape_ascii());
+                    found += 1;
+                }
+            }
+            assert!(found > 2000, "{found}");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Documents of a file, or of bytes that come a block at a time, to ids: with as little in memory as the text allows.
+//!
+//! The text is given out in parts that end where a document ends or where it can be cut ([`crate::split::text_cuts`]); only a document
+//! that cannot be cut is held whole. A file is read and not mapped, so that one that shrinks is an error and no crash.
+//!
+//! A separator ends a document and belongs to none. Separators are found from left to right and do not overlap. The end
+//! of the text ends a document too, but for an empty one behind a separator, as with the lines of a file.
+
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::path::Path;
+
+use memchr::memmem::Finder;
+
+use crate::encode::long_text::{Ragged, Rules, spread};
+use crate::error::{Error, Result};
+use crate::split::Text;
+use crate::split::text_cuts::WINDOW;
+use crate::threads::parallel::Stop;
+
+/// Where a document ends, and where the next begins.
+type Break = (usize, usize);
+
+/// A part of the text: ends of documents, parts of documents, or both.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    text: Vec<u8>,
+    /// The number of the document that the part begins in, and how much of it came before.
+    document: usize,
+    offset: usize,
+    /// The separators in `text`.
+    breaks: Vec<Break>,
+    /// Whether a document ends where the part does.
+    ends: bool,
+}
+
+/// A file that is being read.
+#[derive(Debug)]
+struct Source {
+    file: File,
+    path: String,
+    before: Metadata,
+    read: u64,
+}
+
+/// Text on its way to ids.
+#[derive(Debug)]
+pub struct Stream {
+    separator: Option<Finder<'static>>,
+    source: Option<Source>,
+    /// Text that was read or fed; what lies before `start` was given out.
+    buffer: Vec<u8>,
+    start: usize,
+    complete: bool,
+    finished: bool,
+    document: usize,
+    offset: usize,
+}
+
+impl Stream {
+    /// Text that is fed. An empty separator is none.
+    #[must_use]
+    pub fn new(separator: &[u8]) -> Self {
+        let separator = (!separator.is_empty()).then(|| Finder::new(separator).into_owned());
+        let (buffer, start, document, offset) = (Vec::new(), 0, 0, 0);
+        Self { separator, source: None, buffer, start, complete: false, finished: false, document, offset }
+    }
+
+    /// The text of a file. Nothing can be fed.
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] for a file that cannot be opened.
+    pub fn open(path: &Path, separator: &[u8]) -> Result<Self> {
+        let name = path.to_string_lossy().into_owned();
+        let opened = File::open(path).and_then(|file| file.metadata().map(|before| (file, before)));
+        let (file, before) = opened.map_err(|problem| corpus(&name, &problem))?;
+        let source = Some(Source { file, path: name, before, read: 0 });
+        Ok(Self { source, ..Self::new(separator) })
+    }
+
+    /// Adds text; `last` says that nothing follows.
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] if the text that waits does not fit in memory.
+    pub fn feed(&mut self, text: &[u8], last: bool) -> Result<()> {
+        self.drop_given();
+        Error::if_no_room(&mut self.buffer, text.len(), "")?;
+        self.buffer.extend_from_slice(text);
+        self.complete |= last;
+        Ok(())
+    }
+
+    /// Whether every document was given out.
+    #[must_use]
+    pub fn finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The bytes that are to come, as far as known.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        let unread = self.source.as_ref().map_or(0, |source| source.before.len().saturating_sub(source.read));
+        unread + (self.buffer.len() - self.start) as u64
+    }
+
+    /// The ids of the next `limit` bytes or a little more; of fed text, of as much as no later text can change. The
+    /// ends are those of the documents that end there.
+    ///
+    /// # Errors
+    /// Those of [`crate::encode::Encoder::encode`] (with a separator as [`Error::InBatch`]), with offsets in their document, and
+    /// [`Error::Corpus`] for a file that cannot be read or changes meanwhile. The rest of the text is then lost.
+    pub fn read(&mut self, rules: &Rules<'_>, limit: u64, threads: usize, stop: &Stop) -> Result<Ragged> {
+        let batch = self.separator.is_some();
+        let threads = threads.min(usize::try_from(self.left().min(limit)).unwrap_or(usize::MAX) / rules.part + 1);
+        let mut given = 0;
+        let next = || {
+            let part = if given < limit { self.next(rules, stop)? } else { None };
+            given += part.as_ref().map_or(0, |part| part.text.len() as u64);
+            Ok(part)
+        };
+        spread(rules.encoder, threads, stop, next, |part: Part, session, out| {
+            let (mut at, mut offset, mut document) = (0, part.offset, part.document);
+            let last = part.text.len();
+            for &(end, after) in part.breaks.iter().chain([&(last, last)]) {
+                stop.check()?;
+                let text = Text::Bytes(&part.text[at..end]);
+                rules.encoder.encode(text, rules.allow, stop, session, &mut out.ids).map_err(|error| {
+                    let error = error.shifted(offset);
+                    if batch { error.in_batch(document) } else { error }
+                })?;
+                out.ends.push(out.ids.len() as u64);
+                (at, offset, document) = (after, 0, document + 1);
+            }
+            if !part.ends {
+                out.ends.pop();
+            }
+            Ok(())
+        })
+    }
+
+    /// The next part, None if it takes more text than there is yet, or if there is no more.
+    fn next(&mut self, rules: &Rules<'_>, stop: &Stop) -> Result<Option<Part>> {
+        let mut reach = rules.part;
+        while !self.finished {
+            stop.check()?;
+            let separator = self.separator.as_ref().map_or(0, |finder| finder.needle().len());
+            // A cut is looked for behind a separator that begins before `reach`, and both it and what follows must be seen.
+            let wanted = reach + WINDOW + 2 * separator + rules.encoder.added().longest();
+            self.fill(wanted)?;
+            if self.buffer.len() - self.start <= wanted {
+                return if self.complete { self.rest().map(Some) } else { Ok(None) };
+            }
+            if let Some((breaks, end, after)) = self.end_of_part(reach, rules) {
+                return self.give(breaks, end, after).map(Some);
+            }
+            reach *= 2;
+        }
+        Ok(None)
+    }
+
+    /// The first good end of a part of `reach` bytes or more, else the last end of a document before: the breaks before
+    /// it, where its text ends, and where the next part begins.
+    fn end_of_part(&self, reach: usize, rules: &Rules<'_>) -> Option<(Vec<Break>, usize, usize)> {
+        let text = &self.buffer[self.start..];
+        let mut breaks = Vec::new();
+        let mut separators = self.separators(text);
+        let mut next = separators.next();
+        while let Some(found) = next.filter(|found| found.0 < reach) {
+            breaks.push(found);
+            next = separators.next();
+        }
+        let from = breaks.last().map_or(reach, |&(_, after)| after.max(reach));
+        let cut = rules.cuts.and_then(|cuts| cuts.find(text, from, rules.encoder.added()));
+        let next = next.filter(|found| cut.is_none_or(|cut| found.0 < cut));
+        match next.or_else(|| if cut.is_none() { breaks.pop() } else { None }) {
+            Some((end, after)) => Some((breaks, end, after)),
+            None => cut.map(|cut| (breaks, cut, cut)),
+        }
+    }
+
+    fn separators<'s>(&'s self, text: &'s [u8]) -> impl Iterator<Item = (usize, usize)> + 's {
+        let finder = self.separator.as_ref();
+        let found = finder.map(|finder| finder.find_iter(text).map(|at| (at, at + finder.needle().len())));
+        found.into_iter().flatten()
+    }
+
+    /// Takes the text up to `end` as a part; a document ends there if the next part begins further on.
+    fn give(&mut self, breaks: Vec<Break>, end: usize, after: usize) -> Result<Part> {
+        let mut text = Vec::new();
+        let path = self.source.as_ref().map_or("", |source| &source.path);
+        Error::if_no_room(&mut text, end, path)?;
+        text.extend_from_slice(&self.buffer[self.start..self.start + end]);
+        let (document, offset, ends) = (self.document, self.offset, after > end);
+        self.document += breaks.len() + usize::from(ends);
+        self.offset = match breaks.last() {
+            _ if ends => 0,
+            Some(&(_, begun)) => end - begun,
+            None => offset + end,
+        };
+        self.start += after;
+        Ok(Part { text, document, offset, breaks, ends })
+    }
+
+    /// All that is left.
+    fn rest(&mut self) -> Result<Part> {
+        let text = &self.buffer[self.start..];
+        let breaks: Vec<_> = self.separators(text).collect();
+        let end = text.len();
+        let begun = breaks.last().map_or(end + self.offset, |&(_, after)| end - after);
+        let ends = begun > 0 || self.separator.is_none();
+        self.finished = true;
+        Ok(Part { ends, ..self.give(breaks, end, end)? })
+    }
+
+    /// Reads until more than `wanted` bytes wait, or the file ends.
+    fn fill(&mut self, wanted: usize) -> Result<()> {
+        while self.buffer.len() - self.start <= wanted && !self.complete {
+            self.drop_given();
+            let Some(source) = &mut self.source else { return Ok(()) };
+            let missing = wanted + 1 - self.buffer.len();
+            Error::if_no_room(&mut self.buffer, missing, &source.path)?;
+            let read = (&source.file).take(missing as u64).read_to_end(&mut self.buffer);
+            let read = read.map_err(|problem| corpus(&source.path, &problem))?;
+            source.read += read as u64;
+            if read < missing {
+                self.complete = true;
+                source.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_given(&mut self) {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+    }
+}
+
+impl Source {
+    /// That the file is still what it was when it was opened.
+    fn check(&self) -> Result<()> {
+        let now = self.file.metadata().map_err(|problem| corpus(&self.path, &problem))?;
+        let same = now.modified().ok() == self.before.modified().ok() && now.len() == self.before.len();
+        // What the system makes up while it is read, as in /proc, says that it is empty.
+        if !now.is_file() || same && (self.read == now.len() || now.len() == 0) {
+            return Ok(());
+        }
+        let problem = format!(
+            "changed while it was read: it had {} bytes, {} were read, and it has {} now; encode a copy that nobody writes to",
+            self.before.len(),
+            self.read,
+            now.len()
+        );
+        Err(Error::Corpus { path: self.path.clone(), problem })
+    }
+}
+
+fn corpus(path: &str, problem: &std::io::Error) -> Error {
+    Error::Corpus { path: path.to_owned(), problem: format!("cannot be read: {problem}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::encode::Encoder;
+    use crate::encode::long_text::tests::{drawn, encoder};
+    use crate::split::pattern::PATTERNS;
+    use crate::split::special::Allow;
+    use crate::split::text_cuts::Cuts;
+
+    /// The documents of a text, by the plainest reading of the rule.
+    fn documents<'t>(text: &'t [u8], separator: &[u8]) -> Vec<&'t [u8]> {
+        if separator.is_empty() {
+            return vec![text];
+        }
+        let (mut all, mut begun, mut at) = (Vec::new(), 0, 0);
+        while at < text.len() {
+            if text[at..].starts_with(separator) {
+                all.push(&text[begun..at]);
+                at += separator.len();
+                begun = at;
+            } else {
+                at += 1;
+            }
+        }
+        if begun < text.len() {
+            all.push(&text[begun..]);
+        }
+        all
+    }
+
+    fn expected(encoder: &Encoder, text: &[u8], separator: &[u8], allow: &Allow) -> Result<Ragged> {
+        let mut ragged = Ragged::default();
+        for (index, document) in documents(text, separator).into_iter().enumerate() {
+            encoder
+                .with_session(|session| {
+                    encoder.encode(Text::Bytes(document), allow, &Stop::default(), session, &mut ragged.ids)
+                })
+                .map_err(|error| if separator.is_empty() { error } else { error.in_batch(index) })?;
+            ragged.ends.push(ragged.ids.len() as u64);
+        }
+        Ok(ragged)
+    }
+
+    /// A file that is deleted when it is dropped.
+    struct Temporary(PathBuf);
+
+    impl Temporary {
+        fn new(name: &str, text: &[u8]) -> Self {
+            let path = std::env::temp_dir().join(format!("toksmith-{}-{name}", std::process::id()));
+            std::fs::write(&path, text).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            drop(std::fs::remove_file(&self.0));
+        }
+    }
+
+    /// Everything that a stream gives, `limit` bytes at a time, fed in blocks of `block` bytes or read from its file.
+    fn everything(mut stream: Stream, text: &[u8], rules: &Rules<'_>, (block, limit): (usize, u64)) -> Result<Ragged> {
+        let mut all = Ragged::default();
+        let mut blocks = text.chunks(block);
+        while !stream.finished() {
+            if stream.source.is_none() {
+                let next = blocks.next();
+                stream.feed(next.unwrap_or_default(), next.is_none()).unwrap();
+            }
+            let part = stream.read(rules, limit, 3, &Stop::default())?;
+            let before = all.ids.len() as u64;
+            all.ids.extend(part.ids);
+            all.ends.extend(part.ends.iter().map(|end| before + end));
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn files_and_blocks_have_the_ids_of_their_documents() {
+        let mut state = 11;
+        let none = ["[a-z]+| "];
+        for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&none[..], &[]]) {
+            let (encoder, cuts) = (encoder(regexes), Cuts::of(regexes));
+            for round in 0..120 {
+                // Some texts are longer than what is searched for a cut, so that cuts are also missed.
+                let text = drawn(&mut state, if round % 10 == 0 { 3000 } else { round % 60 });
+                let separator: &[u8] = [&b""[..], b"\n", b"  ", b" a ", b"  a  a ", b"<|end|>"][round % 6];
+                let allow = [Allow::All, Allow::Text, Allow::Raise][round % 3].clone();
+                let wanted = expected(&encoder, &text, separator, &allow);
+                let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &allow, part: 1 + round % 29 };
+                let file = Temporary::new("drawn.txt", &text);
+                for limit in [1, 50, u64::MAX] {
+                    let stream = Stream::open(&file.0, separator).unwrap();
+                    assert_eq!(everything(stream, b"", &rules, (1, limit)), wanted);
+                    let fed = everything(Stream::new(separator), &text, &rules, (1 + round * 7, u64::MAX));
+                    assert_eq!(fed, wanted, "{:?} at {:?}", text.escape_ascii().to_string(), separator);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_is_an_error() {
+        let row = PATTERNS[0].regexes;
+        let (encoder, cuts) = (encoder(row), Cuts::of(row));
+        let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
+        let text = b"a b ".repeat(5000);
+        let file = Temporary::new("changing.txt", &text);
+        let mut shrunk = Stream::open(&file.0, b"").unwrap();
+        shrunk.read(&rules, 1, 1, &Stop::default()).unwrap();
+        std::fs::write(&file.0, b"a").unwrap();
+        let Error::Corpus { path, problem } = shrunk.read(&rules, u64::MAX, 2, &Stop::default()).unwrap_err() else {
+            panic!("expected a corpus error")
+        };
+        assert!(path.ends_with("changing.txt") && problem.contains("it had 20000 bytes"), "{problem}");
+        let mut grown = Stream::open(&file.0, b"").unwrap();
+        std::fs::OpenOptions::new().append(true).open(&file.0).unwrap().write_all(b"more").unwrap();
+        assert!(matches!(grown.read(&rules, u64::MAX, 2, &Stop::default()), Err(Error::Corpus { .. })));
+        assert!(matches!(Stream::open(&file.0.join("x"), b""), Err(Error::Corpus { .. })));
+    }
+
+    #[test]
+    fn memory_is_bounded_by_parts_where_a_text_can_be_cut() {
+        let row = PATTERNS[0].regexes;
+        let (encoder, cuts) = (encoder(row), Cuts::of(row));
+        let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1000 };
+        let file = Temporary::new("large.txt", &b"some text ".repeat(100_000));
+        let mut stream = Stream::open(&file.0, b"").unwrap();
+        while !stream.finished() {
+            stream.read(&rules, 10_000, 2, &Stop::default()).unwrap();
+            assert!(stream.buffer.capacity() < 20_000);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Work on the parts of something long, spread over threads and put together in order.
+//!
+//! Parts are made one at a time, under a lock, so that a source that is read piecemeal needs no thread of its own; each is
+//! worked on by the thread that took it, and its ids are appended when those of all parts before it are. What comes out
+//! does not depend on the number of threads, and neither does the error: it is that of the first part that has one,
+//! because every part before it was taken, and is finished.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::encode::Encoder;
+use crate::encode::pieces::Session;
+use crate::error::{Error, Result};
+use crate::split::Text;
+use crate::split::special::Allow;
+use crate::split::text_cuts::Cuts;
+use crate::threads::parallel::{Stop, map};
+
+/// The least bytes of a part, unless it is the last: much longer than what is lost where a part begins, and short enough
+/// that the last ones even out.
+pub const PART: usize = 1 << 18;
+
+/// What cutting a text goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'e> {
+    /// The encoder of the text.
+    pub encoder: &'e Encoder,
+    /// Its cuts; without them a document is held whole.
+    pub cuts: Option<&'e Cuts>,
+    /// What special tokens become.
+    pub allow: &'e Allow,
+    /// The least bytes of a part (normally [`PART`]).
+    pub part: usize,
+}
+
+/// Ids, and where documents end in them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ragged {
+    /// The ids of the documents, one after another.
+    pub ids: Vec<u32>,
+    /// The end of each document in `ids`.
+    pub ends: Vec<u64>,
+}
+
+impl Ragged {
+    fn append(&mut self, part: &Self) {
+        let before = self.ids.len() as u64;
+        self.ids.extend_from_slice(&part.ids);
+        self.ends.extend(part.ends.iter().map(|end| before + end));
+    }
+
+    fn clear(&mut self) {
+        self.ids.clear();
+        self.ends.clear();
+    }
+}
+
+/// Where parts come from, and how many were taken.
+struct Feed<F> {
+    next: F,
+    taken: usize,
+    ended: bool,
+}
+
+/// Where results go: `early` are those whose turn has not come.
+#[derive(Default)]
+struct Gathered {
+    done: Ragged,
+    next: usize,
+    early: BTreeMap<usize, Ragged>,
+    failed: Option<(usize, Error)>,
+}
+
+impl Gathered {
+    /// Takes the ids of a part, and gives back a buffer for another.
+    fn put(&mut self, number: usize, mut part: Ragged) -> Ragged {
+        if number != self.next {
+            self.early.insert(number, part);
+            return Ragged::default();
+        }
+        self.done.append(&part);
+        self.next += 1;
+        while let Some(early) = self.early.remove(&self.next) {
+            self.done.append(&early);
+            self.next += 1;
+            part = early;
+        }
+        part.clear();
+        part
+    }
+
+    fn fail(&mut self, number: usize, error: Error) {
+        if self.failed.as_ref().is_none_or(|(first, _)| number < *first) {
+            self.failed = Some((number, error));
+        }
+    }
+}
+
+/// What `work` makes of each part that `next` gives, in order; `next` ends with None.
+///
+/// # Errors
+/// That of the first part that has one, be it in making it or in working on it; [`Error::Interrupted`].
+pub fn spread<P>(
+    encoder: &Encoder,
+    threads: usize,
+    stop: &Stop,
+    next: impl FnMut() -> Result<Option<P>> + Send,
+    work: impl Fn(P, &mut Session, &mut Ragged) -> Result<()> + Sync,
+) -> Result<Ragged> {
+    let feed = Mutex::new(Feed { next, taken: 0, ended: false });
+    let gathered = Mutex::new(Gathered::default());
+    let take = || -> Option<(usize, Result<P>)> {
+        let mut feed = lock(&feed);
+        if feed.ended {
+            return None;
+        }
+        let part = stop.check().and_then(|()| (feed.next)()).transpose();
+        feed.ended = !matches!(part, Some(Ok(_)));
+        feed.taken += 1;
+        part.map(|part| (feed.taken - 1, part))
+    };
+    let run = |session: &mut Session| {
+        let mut room = Ragged::default();
+        while let Some((number, part)) = take() {
+            match part.and_then(|part| work(part, session, &mut room)) {
+                Ok(()) => room = lock(&gathered).put(number, room),
+                Err(error) => {
+                    lock(&feed).ended = true;
+                    return lock(&gathered).fail(number, error);
+                }
+            }
+        }
+    };
+    map(threads, threads, |items| {
+        encoder.with_session(|session| {
+            items.each(|_| {
+                run(session);
+                Ok(())
+            });
+        });
+    })?;
+    let gathered = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+    gathered.failed.map_or(Ok(gathered.done), |(_, error)| Err(error))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The ids of one text, on several threads if it can be cut.
+///
+/// # Errors
+/// Those of [`Encoder::encode`], with the same offsets.
+pub fn encode(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<Vec<u32>> {
+    let &Rules { encoder, allow, part, .. } = rules;
+    let work = |(start, end), session: &mut Session, out: &mut Ragged| {
+        let part = text.part(start, end);
+        encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))
+    };
+    let threads = threads.min(text.as_bytes().len() / part + 1);
+    spread(encoder, threads, stop, parts(rules, text), work).map(|ragged| ragged.ids)
+}
+
+/// The number of ids of one text, in the same way.
+///
+/// # Errors
+/// Those of [`encode`].
+pub fn count(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<u64> {
+    let &Rules { encoder, allow, part, .. } = rules;
+    let work = |(start, end), session: &mut Session, out: &mut Ragged| {
+        let part = text.part(start, end);
+        let counted = encoder.count(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))?;
+        out.ids.clear();
+        out.ends.push(counted);
+        Ok(())
+    };
+    let threads = threads.min(text.as_bytes().len() / part + 1);
+    spread(encoder, threads, stop, parts(rules, text), work).map(|ragged| ragged.ends.iter().sum())
+}
+
+/// The parts of one text: where each starts and ends.
+fn parts<'t>(rules: &Rules<'t>, text: Text<'t>) -> impl FnMut() -> Result<Option<(usize, usize)>> + Send + 't {
+    let &Rules { encoder, cuts, part, .. } = rules;
+    let bytes = text.as_bytes();
+    let mut at = 0usize;
+    move || {
+        let start = at;
+        let mut from = start;
+        at = loop {
+            from = from.saturating_add(part);
+            if from >= bytes.len() || cuts.is_none() {
+                break bytes.len();
+            }
+            if let Some(cut) = cuts.and_then(|cuts| cuts.find(bytes, from, encoder.added())) {
+                break cut;
+            }
+        };
+        Ok((start < at).then_some((start, at)))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::merge::tests::bytes_vocab;
+    use crate::split::Splitter;
+    use crate::split::pattern::PATTERNS;
+    use crate::split::special::{AddedToken, AddedTokens, Flags};
+
+    /// An encoder with added tokens that overlap each other, and words that are likely to be cut.
+    pub fn encoder(regexes: &[&str]) -> Encoder {
+        let token =
+            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
+        let added = vec![token("<|end|>", 900, true), token("a b", 901, false), token("b 7", 902, true)];
+        let vocab = bytes_vocab(&["ab", "abab", " a", "日本", "\n\n", "77", "  "]);
+        Encoder::new(Arc::new(vocab), AddedTokens::new(added).unwrap(), Splitter::new(regexes).unwrap())
+    }
+
+    /// A drawn text of `words` words, in which all kinds of cuts and of things that must not be cut are near each other.
+    pub fn drawn(state: &mut u64, words: usize) -> Vec<u8> {
+        let all: [&[u8]; 15] = [
+            b"a",
+            b"b",
+            b" ",
+            b"  ",
+            b"\n",
+            b"7",
+            "日本".as_bytes(),
+            "。".as_bytes(),
+            b"'s",
+            b"<|end|>",
+            b"<|en",
+            b"\xFF\xE6",
+            b"a b",
+            "\u{301}".as_bytes(),
+            b"/",
+        ];
+        let mut text = Vec::new();
+        for _ in 0..words {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.extend_from_slice(all[(*state >> 33) as usize % all.len()]);
+        }
+        text
+    }
+
+    fn serial(encoder: &Encoder, text: Text<'_>, allow: &Allow) -> Result<Vec<u32>> {
+        let mut ids = Vec::new();
+        encoder.with_session(|session| encoder.encode(text, allow, &Stop::default(), session, &mut ids))?;
+        Ok(ids)
+    }
+
+    #[test]
+    fn threads_and_parts_change_neither_ids_nor_errors() {
+        let mut state = 5;
+        let (mut errors, mut found) = (0, 0);
+        for row in PATTERNS.iter().filter(|row| Cuts::of(row.regexes).is_some()) {
+            let (encoder, cuts) = (encoder(row.regexes), Cuts::of(row.regexes).unwrap());
+            for round in 0..150 {
+                let bytes = drawn(&mut state, round % 60);
+                let lossy = String::from_utf8_lossy(&bytes).into_owned();
+                for (text, allow) in [Allow::All, Allow::Text, Allow::Raise, Allow::Some(vec![0])]
+                    .iter()
+                    .flat_map(|allow| [(Text::Bytes(&bytes), allow), (Text::Str(&lossy), allow)])
+                {
+                    let expected = serial(&encoder, text, allow);
+                    errors += usize::from(expected.is_err());
+                    for (threads, part) in [(1, 3), (2, 1), (3, 11), (5, 40)] {
+                        let rules = Rules { encoder: &encoder, cuts: Some(&cuts), allow, part };
+                        let got = super::encode(&rules, text, threads, &Stop::default());
+                        assert_eq!(got, expected, "{} {part} {:?}", row.name, bytes.escape_ascii().to_string());
+                    }
+                    found += 1;
+                }
+            }
+        }
+        assert!(errors > 500 && found > 5 * errors / 4, "{errors} of {found}");
+    }
+
+    #[test]
+    fn a_stopped_call_ends() {
+        let stop = Stop::default();
+        stop.raise();
+        let row = PATTERNS[0].regexes;
+        let text = Text::Str("a b c");
+        let encoder = encoder(row);
+        for cuts in [Cuts::of(row), None] {
+            let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
+            assert_eq!(super::encode(&rules, text, 2, &stop), Err(Error::Interrupted));
+        }
+    }
+
+    #[test]
+    fn results_keep_the_order_of_their_parts() {
+        let encoder = encoder(&[]);
+        for threads in [1, 2, 9] {
+            let mut numbers = 0..500u32;
+            let next = || Ok(numbers.next());
+            let ragged = spread(&encoder, threads, &Stop::default(), next, |number, _, out| {
+                std::thread::sleep(std::time::Duration::from_micros(u64::from(number % 7) * 20));
+                out.ids.extend([number; 3]);
+                out.ends.extend([1, 3]);
+                Ok(())
+            })
+            .unwrap();
+            assert!(ragged.ids.iter().copied().eq((0..1500).map(|place| place / 3)));
+            assert!(ragged.ends.iter().copied().eq((0..500).flat_map(|part| [3 * part + 1, 3 * part + 3])));
+        }
+    }
+}

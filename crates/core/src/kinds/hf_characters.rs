@@ -1,0 +1,175 @@
+//! A piece of characters to ids where not every character need have a token, as HF's byte-pair encoding does it: marks are
+//! put on characters that continue or end a piece, a character without a token becomes its bytes or the unknown id, and
+//! then the pairs of the list merge, the unknown id and bytes among them.
+
+use crate::error::{Error, Result};
+use crate::merge::{Scratch, merge_started};
+use crate::threads::parallel::Stop;
+use crate::vocab::Vocab;
+
+/// What a piece is made of, beside characters with tokens.
+#[derive(Debug, Clone)]
+pub struct Symbols {
+    /// What a token starts with that continues a piece.
+    pub prefix: String,
+    /// What a token ends with that ends a piece.
+    pub suffix: String,
+    /// The id of a character without a token.
+    pub unknown: Option<u32>,
+    /// Whether several unknown characters are one.
+    pub fuse_unknown: bool,
+    /// Whether such a character becomes its bytes, if all of them have tokens, which are written `<0x41>`.
+    pub byte_fallback: bool,
+}
+
+/// Unknown characters that wait: their id, and how many bytes they have.
+type Waiting = Option<(u32, usize)>;
+
+impl Symbols {
+    /// Appends the ids of `piece` to `out`; where they start and the last one ends is left in `scratch.starts`.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for a character without a token where there is no unknown id; [`Error::Interrupted`].
+    pub fn encode(
+        &self,
+        vocab: &Vocab,
+        piece: &str,
+        stop: &Stop,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if vocab.whole_piece()
+            && let Some(id) = vocab.id(piece.as_bytes())
+        {
+            out.push(id);
+            scratch.starts.clear();
+            scratch.starts.extend([0, piece.len() as u32]);
+            return Ok(());
+        }
+        self.start(vocab, piece, scratch)?;
+        merge_started(vocab, piece.as_bytes(), stop, scratch)?;
+        out.extend_from_slice(&scratch.ids);
+        Ok(())
+    }
+
+    /// Puts the symbols of a piece before the first merge into `scratch`.
+    pub(crate) fn start(&self, vocab: &Vocab, piece: &str, scratch: &mut Scratch) -> Result<()> {
+        scratch.ids.clear();
+        scratch.starts.clear();
+        let mut place = 0;
+        // Bytes that marks have count as well, so that the end may come early.
+        let mut push = |id, size: usize| {
+            scratch.ids.push(id);
+            scratch.starts.push(place.min(piece.len()) as u32);
+            place += size;
+        };
+        let mut unknown: Waiting = None;
+        let mut marked = String::new();
+        for (at, char) in piece.char_indices() {
+            let end = at + char.len_utf8();
+            let mut symbol = &piece[at..end];
+            let (continues, ends) = (at > 0 && !self.prefix.is_empty(), end == piece.len() && !self.suffix.is_empty());
+            if continues || ends {
+                marked.clear();
+                marked.push_str(if continues { &self.prefix } else { "" });
+                marked.push(char);
+                marked.push_str(if ends { &self.suffix } else { "" });
+                symbol = &marked;
+            }
+            if let Some(id) = vocab.id(symbol.as_bytes()) {
+                if let Some((unknown, size)) = unknown.take() {
+                    push(unknown, size);
+                }
+                push(id, end - at);
+            } else if let Some(bytes) = self.bytes(vocab, symbol) {
+                // Unknown characters that wait go on waiting, and stand behind these bytes.
+                for id in bytes {
+                    push(id, 1);
+                }
+            } else {
+                let id = self.unknown.ok_or_else(|| missing(symbol, at))?;
+                if let Some((_, size)) = unknown.filter(|_| !self.fuse_unknown) {
+                    push(id, size);
+                    unknown = None;
+                }
+                unknown = Some((id, unknown.map_or(0, |(_, size)| size) + end - at));
+            }
+        }
+        if let Some((unknown, size)) = unknown {
+            push(unknown, size);
+        }
+        scratch.starts.push(piece.len() as u32);
+        Ok(())
+    }
+
+    /// The ids of the bytes of a symbol, if it falls back to them and all have tokens.
+    fn bytes(&self, vocab: &Vocab, symbol: &str) -> Option<Vec<u32>> {
+        let id = |byte: u8| vocab.id(format!("<0x{byte:02X}>").as_bytes());
+        self.byte_fallback.then(|| symbol.bytes().map(id).collect())?
+    }
+}
+
+fn missing(symbol: &str, offset: usize) -> Error {
+    Error::NotInVocabulary { content: symbol.as_bytes().to_vec(), offset }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocab::{MergeRule, Tables, Unit};
+
+    fn vocab(tokens: &[&str], merges: &[[u32; 3]], prefix: &[u8]) -> Vocab {
+        let blob = tokens.concat().into_bytes();
+        let ends = tokens.iter().scan(0, |end, token| {
+            *end += token.len() as u32;
+            Some(*end)
+        });
+        let (ends, ids): (Vec<u32>, Vec<u32>) = ends.zip(0..).unzip();
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges };
+        Vocab::with_prefix(Unit::Char, MergeRule::Pair, false, tables, prefix).unwrap()
+    }
+
+    fn encoded(symbols: &Symbols, vocab: &Vocab, piece: &str) -> Result<Vec<u32>> {
+        placed(symbols, vocab, piece).map(|(ids, _)| ids)
+    }
+
+    fn placed(symbols: &Symbols, vocab: &Vocab, piece: &str) -> Result<(Vec<u32>, Vec<u32>)> {
+        let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
+        symbols.encode(vocab, piece, &Stop::default(), &mut scratch, &mut ids)?;
+        Ok((ids, scratch.starts))
+    }
+
+    fn symbols(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> Symbols {
+        Symbols { prefix: String::new(), suffix: String::new(), unknown, fuse_unknown, byte_fallback }
+    }
+
+    #[test]
+    fn characters_without_tokens() {
+        let vocab = vocab(&["?", "a", "<0xC3>", "<0xA9>", "?a"], &[[0, 1, 4]], b"");
+        let ids = |unknown, fuse, fallback, piece| encoded(&symbols(unknown, fuse, fallback), &vocab, piece);
+        assert_eq!(ids(Some(0), true, false, "xyaéx").unwrap(), [4, 0]);
+        assert_eq!(ids(Some(0), false, false, "xya").unwrap(), [0, 4]);
+        assert_eq!(ids(Some(0), true, true, "xéa").unwrap(), [2, 3, 4], "the unknown one waits");
+        assert_eq!(ids(None, true, true, "éx").unwrap_err(), missing("x", 2));
+    }
+
+    #[test]
+    fn places_of_bytes_unknown_characters_and_long_pieces() {
+        let vocab = vocab(&["?", "a", "<0xC3>", "<0xA9>", "aa"], &[[1, 1, 4]], b"");
+        let places = |fuse, fallback, piece| placed(&symbols(Some(0), fuse, fallback), &vocab, piece).unwrap();
+        assert_eq!(places(true, true, "aaéa"), (vec![4, 2, 3, 1], vec![0, 2, 3, 4, 5]));
+        assert_eq!(places(true, false, "xéaay"), (vec![0, 4, 0], vec![0, 3, 5, 6]));
+        assert_eq!(places(false, false, "xé"), (vec![0, 0], vec![0, 1, 3]));
+        let (ids, starts) = places(true, false, &"aa".repeat(100));
+        assert_eq!((ids, starts), (vec![4; 100], (0..=200).step_by(2).collect()));
+    }
+
+    #[test]
+    fn marks_at_both_ends() {
+        let tokens = ["a", "##b", "##c</w>", "a</w>", "ab", "abc</w>", "##bc</w>"];
+        let vocab = vocab(&tokens, &[[0, 1, 4], [4, 2, 5]], b"##");
+        let marks = Symbols { prefix: "##".into(), suffix: "</w>".into(), ..symbols(None, false, false) };
+        assert_eq!(encoded(&marks, &vocab, "abc").unwrap(), [5]);
+        assert_eq!(encoded(&marks, &vocab, "a").unwrap(), [3]);
+    }
+}

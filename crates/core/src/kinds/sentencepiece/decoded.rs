@@ -1,0 +1,117 @@
+//! What `SentencePiece`'s tokens show when they are decoded, which is not how they are written.
+//!
+//! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a text of its own.
+//! The space that normalizing put before a text does not come back.
+
+use crate::kinds::sentencepiece::normalize::BLOCK;
+use crate::split::special::AddedToken;
+use crate::vocab::Vocab;
+use crate::vocab::by_id::ById;
+
+/// Which leading spaces do not come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strip {
+    /// All do.
+    Nothing,
+    /// That of the first token that shows something.
+    Once,
+    /// One of each token, until something is shown.
+    Each,
+}
+
+/// What each id shows, in one table.
+#[derive(Debug)]
+pub struct Shown {
+    strip: Strip,
+    blob: Vec<u8>,
+    spans: ById<Span>,
+}
+
+/// What one id shows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    /// Where it starts and ends in the blob.
+    start: u32,
+    end: u32,
+    /// Whether it shows a space first that it may lose.
+    leads: bool,
+}
+
+impl Shown {
+    /// The memory of the table.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.blob.capacity() + self.spans.bytes()
+    }
+
+    /// What the tokens of a vocabulary and the added ones show; `unknown` is the id of the unknown token, and its text.
+    #[must_use]
+    pub fn new(
+        vocab: &Vocab,
+        added: &[AddedToken],
+        byte_fallback: bool,
+        unknown: Option<(u32, &str)>,
+        strip: Strip,
+    ) -> Self {
+        let spans = ById::new(added.iter().map(|token| token.id).chain(vocab.ids()));
+        let mut shown = Self { strip, blob: Vec::new(), spans };
+        for (token, id) in vocab.tokens() {
+            match byte_of(token) {
+                Some(byte) if byte_fallback => shown.set(id, &[byte]),
+                _ => shown.set_text(id, token),
+            }
+        }
+        for token in added.iter().rev() {
+            if token.special { shown.set(token.id, b"") } else { shown.set_text(token.id, token.content.as_bytes()) }
+        }
+        if let Some((id, text)) = unknown {
+            shown.set(id, text.as_bytes());
+        }
+        shown
+    }
+
+    fn set(&mut self, id: u32, bytes: &[u8]) {
+        let start = self.blob.len() as u32;
+        self.blob.extend_from_slice(bytes);
+        if let Some(span) = self.spans.get_mut(id) {
+            *span = Span { start, end: self.blob.len() as u32, leads: false };
+        }
+    }
+
+    fn set_text(&mut self, id: u32, token: &[u8]) {
+        let mut text = Vec::with_capacity(token.len());
+        let mut rest = token;
+        while let [byte, after @ ..] = rest {
+            let (byte, after) = rest.strip_prefix(BLOCK).map_or((*byte, after), |after| (b' ', after));
+            text.push(byte);
+            rest = after;
+        }
+        self.set(id, &text);
+        if let Some(span) = self.spans.get_mut(id) {
+            span.leads = token.starts_with(BLOCK);
+        }
+    }
+
+    /// Appends what `id`, which must be some token's, shows. `fresh` is whether nothing was shown before, or stripped.
+    #[inline]
+    pub fn push(&self, id: u32, fresh: &mut bool, out: &mut Vec<u8>) {
+        let Span { start, end, leads } = self.spans.get(id).copied().unwrap_or_default();
+        let mut bytes = &self.blob[start as usize..end as usize];
+        if *fresh {
+            if self.strip != Strip::Nothing && leads {
+                bytes = &bytes[1..];
+                *fresh = self.strip == Strip::Each && bytes.is_empty();
+            } else {
+                *fresh = bytes.is_empty();
+            }
+        }
+        out.extend_from_slice(bytes);
+    }
+}
+
+/// The byte that a token of the form `<0x41>` stands for.
+fn byte_of(token: &[u8]) -> Option<u8> {
+    let digits = token.strip_prefix(b"<0x")?.strip_suffix(b">")?;
+    let upper = digits.len() == 2 && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
+    std::str::from_utf8(digits).ok().filter(|_| upper).and_then(|digits| u8::from_str_radix(digits, 16).ok())
+}

@@ -1,0 +1,361 @@
+//! A stretch of characters to ids, where any two neighbours merge whose joined bytes are a token, in the order of the
+//! tokens' scores: the highest first, and the leftmost of equals.
+//!
+//! A character without a token is a symbol like any other, and may merge; what is left of such characters at the end
+//! becomes the ids of its bytes, or the unknown id. Here a space stands for `▁` where spaces are escaped, in texts and in
+//! tokens alike, which makes both shorter.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::encode::sampled::{self, Draws, merge_dropping};
+use crate::error::{Error, Result};
+use crate::kinds::sentencepiece::index::CharIndex;
+use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::threads::parallel::Stop;
+use crate::vocab::{Merge, Vocab};
+
+/// The longest stretch that is merged without touching the heap, in bytes.
+pub const FEW: usize = 31;
+
+/// How many merges of a long stretch happen between two looks at the stop flag.
+const MERGES_PER_LOOK: usize = 1 << 16;
+
+/// The id of a character without a token while it is merged. No token has it.
+const MISSING: u32 = u32::MAX;
+const NEVER: u32 = u32::MAX;
+
+/// What a character without a token becomes.
+#[derive(Debug, Clone)]
+pub enum Missing {
+    /// The ids of its bytes.
+    Bytes(Box<[u32; 256]>),
+    /// One id, and one for several such characters in a row.
+    Unknown(u32),
+    /// An error.
+    Error,
+}
+
+/// The tokens by their bytes, with their order.
+#[derive(Debug)]
+pub struct CharTokens {
+    escape: bool,
+    index: CharIndex,
+    /// The ids of ASCII characters.
+    ascii: [u32; 128],
+    /// By first and second ASCII character: their merge.
+    ascii_pairs: Box<[Merge]>,
+    missing: Missing,
+}
+
+/// Buffers that are kept from stretch to stretch.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    long: Vec<Symbol>,
+    heap: BinaryHeap<Reverse<(u32, usize, usize)>>,
+}
+
+/// A symbol of a long stretch, by the position of its first byte; of no length where none starts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Symbol {
+    id: u32,
+    before: usize,
+    end: usize,
+}
+
+impl Scratch {
+    /// The memory of the buffers.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.long.capacity() * size_of::<Symbol>() + self.heap.capacity() * size_of::<Reverse<(u32, usize, usize)>>()
+    }
+}
+
+impl CharTokens {
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.index.bytes() + size_of_val(&*self.ascii_pairs)
+    }
+
+    /// The tokens of a vocabulary that `mergeable` names, with a score for each place of the vocabulary.
+    #[must_use]
+    pub fn new(
+        vocab: &Vocab,
+        scores: Option<&[f64]>,
+        mergeable: impl Fn(u32) -> bool,
+        missing: Missing,
+        escape: bool,
+    ) -> Self {
+        let nothing = Merge { rank: NEVER, id: MISSING };
+        let mut tokens = Self {
+            escape,
+            index: CharIndex::new(vocab.len()),
+            ascii: [MISSING; 128],
+            ascii_pairs: vec![nothing; 1 << 14].into(),
+            missing,
+        };
+        let ranks = scores.map_or_else(|| (0..vocab.len() as u32).collect(), ranks);
+        for ((token, id), rank) in vocab.tokens().zip(ranks) {
+            // No escaped text holds a space.
+            if mergeable(id) && !(escape && token.contains(&b' ')) {
+                let written = tokens.written(token).into_owned();
+                tokens.index.insert(&written, Merge { rank, id });
+            }
+        }
+        tokens.fill_ascii();
+        tokens
+    }
+
+    fn fill_ascii(&mut self) {
+        for first in 0..128u8 {
+            self.ascii[usize::from(first)] = self.index.find(&[first]).map_or(MISSING, |merge| merge.id);
+            for second in 0..128u8 {
+                if let Some(merge) = self.index.find(&[first, second]) {
+                    self.ascii_pairs[usize::from(first) << 7 | usize::from(second)] = merge;
+                }
+            }
+        }
+    }
+
+    /// The text as it is merged.
+    #[must_use]
+    pub fn written<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        written(text, self.escape)
+    }
+
+    #[inline]
+    fn character(&self, char: &[u8]) -> u32 {
+        match char {
+            [byte] if byte.is_ascii() => self.ascii[usize::from(*byte)],
+            _ => self.index.find(char).map_or(MISSING, |merge| merge.id),
+        }
+    }
+
+    #[inline]
+    fn pair(&self, joined: &[u8]) -> Option<Merge> {
+        if let [first, second] = *joined {
+            // Two bytes that are two characters are ASCII.
+            let merge = self.ascii_pairs[usize::from(first) << 7 | usize::from(second)];
+            return (merge.rank != NEVER).then_some(merge);
+        }
+        self.index.find(joined)
+    }
+
+    /// Appends what a symbol becomes at the end.
+    #[inline]
+    fn push(&self, id: u32, char: &[u8], out: &mut Vec<u32>) -> Result<()> {
+        if id != MISSING {
+            out.push(id);
+            return Ok(());
+        }
+        let content = if self.escape && char == b" " { BLOCK } else { char };
+        match &self.missing {
+            Missing::Bytes(ids) => out.extend(content.iter().map(|&byte| ids[usize::from(byte)])),
+            Missing::Unknown(id) => out.push(*id),
+            Missing::Error => return Err(Error::NotInVocabulary { content: content.into(), offset: 0 }),
+        }
+        Ok(())
+    }
+
+    /// Appends the ids of a text as [`Self::written`] gives it.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
+    pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+        if text.len() <= FEW { self.merge_few(text, out) } else { self.merge_many(text, stop, scratch, out) }
+    }
+
+    fn merge_few(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
+        let mut symbols = Few::new(self, text);
+        while let Some(at) = symbols.lowest() {
+            symbols.merge(at);
+        }
+        let mut at = 0;
+        while at < text.len() {
+            let end = usize::from(symbols.ends[at]);
+            self.push(symbols.ids[at], &text[at..end], out).map_err(|error| error.shifted(at))?;
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// Pairs wait in a heap by rank and position. An entry whose left symbol is gone, or which does not end where its
+    /// right symbol does by now, is out of date and passed over.
+    fn merge_many(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+        let Scratch { long: symbols, heap } = scratch;
+        symbols.clear();
+        symbols.resize(text.len(), Symbol::default());
+        heap.clear();
+        let look = |symbols: &[Symbol], at: usize| {
+            let right = symbols[at].end;
+            let end = symbols.get(right)?.end;
+            self.pair(&text[at..end]).map(|merge| Reverse((merge.rank, at, end)))
+        };
+        let mut before = usize::MAX;
+        for (at, char) in characters(text) {
+            symbols[at] = Symbol { id: self.character(char), before, end: at + char.len() };
+            before = at;
+        }
+        heap.extend(characters(text).filter_map(|(at, _)| look(symbols, at)));
+        let mut merges_until_look = MERGES_PER_LOOK;
+        while let Some(Reverse((_, at, end))) = heap.pop() {
+            let right = symbols[at].end;
+            if right == 0 || symbols.get(right).is_none_or(|right| right.end != end) {
+                continue;
+            }
+            symbols[at].id = self.pair(&text[at..end]).map_or(MISSING, |merge| merge.id);
+            symbols[at].end = end;
+            symbols[right].end = 0;
+            if let Some(after) = symbols.get_mut(end) {
+                after.before = at;
+            }
+            let before = symbols[at].before;
+            heap.extend((before != usize::MAX).then(|| look(symbols, before)).flatten());
+            heap.extend(look(symbols, at));
+            merges_until_look -= 1;
+            if merges_until_look == 0 {
+                stop.check()?;
+                merges_until_look = MERGES_PER_LOOK;
+            }
+        }
+        let mut at = 0;
+        while at < text.len() {
+            let Symbol { id, end, .. } = symbols[at];
+            self.push(id, &text[at..end], out).map_err(|error| error.shifted(at))?;
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// The same with merges that are passed over: see [`merge_dropping`].
+    ///
+    /// # Errors
+    /// Those of [`Self::merge`].
+    pub fn sample(&self, text: &[u8], dropout: f64, draws: &mut Draws, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        let start = |(start, char): (usize, &[u8])| sampled::Symbol {
+            id: self.character(char),
+            start,
+            end: start + char.len(),
+        };
+        let mut symbols: Vec<_> = characters(text).map(start).collect();
+        let look = |left: sampled::Symbol, right: sampled::Symbol| self.pair(&text[left.start..right.end]);
+        merge_dropping(&mut symbols, look, dropout, draws, stop)?;
+        symbols.into_iter().try_for_each(|symbol| {
+            let pushed = self.push(symbol.id, &text[symbol.start..symbol.end], out);
+            pushed.map_err(|error| error.shifted(symbol.start))
+        })
+    }
+
+    /// The id that stands for characters without a token, one for several in a row.
+    #[must_use]
+    pub fn unknown(&self) -> Option<u32> {
+        if let Missing::Unknown(id) = self.missing { Some(id) } else { None }
+    }
+}
+
+/// The rank of each token: the highest score is first, and equal scores have equal ranks.
+fn ranks(scores: &[f64]) -> Vec<u32> {
+    let mut places: Vec<usize> = (0..scores.len()).collect();
+    places.sort_by(|&left, &right| scores[right].total_cmp(&scores[left]));
+    let mut ranks = vec![0; scores.len()];
+    for neighbours in places.windows(2) {
+        // A zero equals the zero of the other sign.
+        let step = u32::from(scores[neighbours[0]] > scores[neighbours[1]]);
+        ranks[neighbours[1]] = ranks[neighbours[0]] + step;
+    }
+    ranks
+}
+
+/// The characters of a text that is UTF-8, and where they start.
+#[inline]
+fn characters(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at;
+        let len = match text.get(at)? {
+            0..0x80 => 1,
+            0x80..0xE0 => 2,
+            0xE0..0xF0 => 3,
+            0xF0.. => 4,
+        };
+        at = text.len().min(at + len);
+        Some((start, &text[start..at]))
+    })
+}
+
+const ROOM: usize = FEW + 1;
+
+/// The symbols of a short stretch, by the position of their first byte. Pairs wait beside their positions in one word
+/// each, the rank in the higher bits, so that the smallest word is the lowest rank and the leftmost of equals.
+struct Few<'s> {
+    tokens: &'s CharTokens,
+    text: &'s [u8],
+    ids: [u32; ROOM],
+    ends: [u8; ROOM],
+    before: [u8; ROOM],
+    waiting: [u32; ROOM],
+    /// The id which the merge that waits makes.
+    made: [u32; ROOM],
+}
+
+impl<'s> Few<'s> {
+    fn new(tokens: &'s CharTokens, text: &'s [u8]) -> Self {
+        let (ends, before) = ([0; ROOM], [0; ROOM]);
+        let (ids, waiting, made) = ([0; ROOM], [NEVER; ROOM], [0; ROOM]);
+        let mut symbols = Self { tokens, text, ids, ends, before, waiting, made };
+        let mut last = 0;
+        for (at, char) in characters(text) {
+            symbols.ids[at] = tokens.character(char);
+            symbols.ends[at] = (at + char.len()) as u8;
+            symbols.before[at] = last;
+            if at > 0 {
+                symbols.look(usize::from(last));
+            }
+            last = at as u8;
+        }
+        symbols
+    }
+
+    /// The position of the pair that merges next.
+    #[inline]
+    fn lowest(&self) -> Option<usize> {
+        let mut lowest = [NEVER; 8];
+        for lane in self.waiting[..self.text.len().next_multiple_of(8)].chunks_exact(8) {
+            for (low, &word) in lowest.iter_mut().zip(lane) {
+                *low = (*low).min(word);
+            }
+        }
+        let low = lowest.into_iter().fold(NEVER, u32::min);
+        (low != NEVER).then_some((low & 31) as usize)
+    }
+
+    #[inline]
+    fn merge(&mut self, at: usize) {
+        let right = usize::from(self.ends[at]);
+        let after = usize::from(self.ends[right]);
+        self.ids[at] = self.made[at];
+        self.ends[at] = after as u8;
+        self.waiting[right] = NEVER;
+        self.waiting[at] = NEVER;
+        if after < self.text.len() {
+            self.before[after] = at as u8;
+            self.look(at);
+        }
+        if at > 0 {
+            self.look(usize::from(self.before[at]));
+        }
+    }
+
+    /// Looks up the merge of the symbol at `at` and the next one.
+    #[inline]
+    fn look(&mut self, at: usize) {
+        let end = usize::from(self.ends[usize::from(self.ends[at])]);
+        self.waiting[at] = NEVER;
+        if let Some(merge) = self.tokens.pair(&self.text[at..end]) {
+            self.waiting[at] = merge.rank << 5 | at as u32;
+            self.made[at] = merge.id;
+        }
+    }
+}

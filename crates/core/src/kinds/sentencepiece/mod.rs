@@ -1,0 +1,492 @@
+//! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols that
+//! stay whole, and merge what lies between.
+//!
+//! The slow way does so step by step. The other cuts the text where nothing can merge across ([`crate::kinds::sentencepiece::safe_cuts`]) and
+//! remembers the ids of each segment ([`crate::kinds::sentencepiece::segments`]); a text that only needs its spaces escaped is not copied.
+
+pub mod charsmap;
+pub mod decoded;
+pub mod index;
+pub mod merge;
+pub mod normalize;
+pub(crate) mod offsets;
+pub(crate) mod origins;
+pub mod safe_cuts;
+pub mod segments;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
+
+use crate::bounds::Bounds;
+use crate::encode::sampled::{Draws, Sampling};
+use crate::error::{Error, Result};
+use crate::kinds::sentencepiece::merge::{CharTokens, FEW, Missing, Scratch};
+use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
+use crate::kinds::sentencepiece::offsets::Widths;
+use crate::kinds::sentencepiece::safe_cuts::Cuts;
+use crate::kinds::sentencepiece::segments::{LongSegments, Slots, key};
+use crate::kinds::unigram::{self, Rules, Unigram};
+use crate::split::Text;
+use crate::threads::parallel::Stop;
+use crate::threads::sessions::{Kept, Worth};
+use crate::vocab::Vocab;
+
+/// How many segments wait for their slots at a time.
+const WAITING: usize = 32;
+/// How many such waits happen between two looks at the stop flag.
+const WAITS_PER_LOOK: usize = 1 << 7;
+/// How many ids wait to be appended at a time.
+const ROOM: usize = 1 << 10;
+/// The longest segments of the two tables.
+const SHORT: usize = 15;
+const WIDE: usize = FEW;
+
+/// What makes a vocabulary of characters run.
+#[derive(Debug)]
+pub struct Options<'o> {
+    /// A score for each token of the vocabulary, in its order. None: the earlier is the better.
+    pub scores: Option<&'o [f64]>,
+    /// Whether the tokens with the highest sum of scores cover a text, instead of merging.
+    pub unigram: bool,
+    /// Whether a character without a token becomes its bytes, tokens that are written `<0x00>` to `<0xFF>`.
+    pub byte_fallback: bool,
+    /// The id of what has no token otherwise.
+    pub unknown: Option<u32>,
+    /// Symbols that are found in the normalized text and stay whole, with their ids.
+    pub frozen: Vec<(String, u32)>,
+    /// How a text is normalized.
+    pub normalizer: Normalizer,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Chars {
+    pub(crate) tokens: CharTokens,
+    cuts: Cuts,
+    unigram: Option<Unigram>,
+    pub(crate) normalizer: Normalizer,
+    pub(crate) frozen: Option<AhoCorasick>,
+    frozen_ids: Vec<u32>,
+    pub(crate) widths: Widths,
+    sessions: Kept<Session>,
+}
+
+/// What one call at a time works with.
+#[derive(Debug, Default)]
+struct Session {
+    short: Slots<2, 4>,
+    wide: Slots<4, 8>,
+    long: LongSegments,
+    scratch: Scratch,
+    unigram: unigram::Scratch,
+    ids: Vec<u32>,
+}
+
+/// More bytes of buffers than this are given back when a call ends: only a text that is one long stretch needs them.
+const MOST_BUFFERS: usize = 16 << 20;
+
+impl Session {
+    fn buffers(&self) -> usize {
+        self.scratch.bytes() + self.unigram.bytes() + self.ids.capacity() * size_of::<u32>()
+    }
+}
+
+impl Worth for Session {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.short.bytes() + self.wide.bytes() + self.long.bytes() + self.buffers()
+    }
+
+    fn shrink(&mut self) {
+        if self.buffers() > MOST_BUFFERS {
+            (self.scratch, self.unigram, self.ids) = Default::default();
+        }
+    }
+}
+
+impl Chars {
+    /// The engine of a vocabulary.
+    ///
+    /// # Errors
+    /// [`Error::Model`] when a token is no UTF-8, scores are too few, or a byte has no token.
+    pub fn new(vocab: &Vocab, options: Options<'_>) -> Result<Self> {
+        let Options { scores, unigram, byte_fallback, unknown, frozen, normalizer } = options;
+        if scores.is_some_and(|scores| scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite())) {
+            return Err(Error::model("each token must have one score, and it must be finite", None));
+        }
+        let escape = normalizer.escape;
+        let bytes = if byte_fallback { byte_ids(vocab)? } else { Vec::new() };
+        let mut texts = Vec::with_capacity(vocab.len());
+        for (token, id) in vocab.tokens() {
+            let text = std::str::from_utf8(token);
+            let text = text.map_err(|_| Error::model("a token of characters must be UTF-8", Some(id)))?;
+            if !bytes.contains(&id) {
+                texts.push(text);
+            }
+        }
+        let cuts = Cuts::new(texts.into_iter(), escape);
+        let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
+            (Ok(bytes), _) => Missing::Bytes(Box::new(bytes)),
+            (_, Some(id)) => Missing::Unknown(id),
+            _ => Missing::Error,
+        };
+        let widths = Widths::new(vocab, &frozen, (&bytes, unknown), escape);
+        let unigram = if unigram {
+            let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
+            let missing = missing.clone();
+            let rules = Rules { scores, single: true, symbols: &frozen, silent: &bytes, missing, unknown, escape };
+            Some(Unigram::new(vocab, rules)?)
+        } else {
+            None
+        };
+        let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape);
+        let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
+        let (frozen, sessions) = (automaton(&contents)?, Kept::default());
+        Ok(Self { tokens, cuts, unigram, normalizer, frozen, frozen_ids, widths, sessions })
+    }
+
+    /// Appends the ids of `text` to `out`; with `slow`, without cuts and memory.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for a character without a token, [`Error::TooLong`], [`Error::Interrupted`].
+    pub fn encode(&self, text: Text<'_>, slow: bool, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
+        let start = out.len();
+        let result = self.encode_all(text, slow, bounds, out);
+        if let Some(unknown) = self.tokens.unknown() {
+            join_unknown(unknown, start, out);
+        }
+        result
+    }
+
+    /// The same with an unknown id for each character that is one.
+    pub(crate) fn encode_all(&self, text: Text<'_>, slow: bool, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
+        let result = match &self.unigram {
+            Some(unigram) => {
+                let whole = self.whole(text, bounds)?;
+                self.with_session(|session| unigram.encode(&whole, bounds.stop(), &mut session.unigram, out))
+            }
+            None if slow => self.encode_slowly(text, bounds, out),
+            None => self.with_session(|session| self.encode_fast(text, bounds, session, out)),
+        };
+        result.map_err(|error| self.located(error, text, bounds.stop()))
+    }
+
+    /// Appends the ids of an encoding of `text` that is drawn.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn sample(
+        &self,
+        text: Text<'_>,
+        sampling: &Sampling,
+        draws: &mut Draws,
+        bounds: &Bounds<'_>,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let start = out.len();
+        let result = match &self.unigram {
+            Some(unigram) => {
+                let whole = self.whole(text, bounds)?;
+                let done = unigram.sample(&whole, sampling.alpha, draws, bounds.stop(), out);
+                done.map_err(|error| self.unwritten(error, &whole))
+            }
+            None => self.parts(&self.normalized(text, bounds)?, out, |part, out| {
+                self.tokens.sample(&self.tokens.written(part), sampling.dropout, draws, bounds.stop(), out)
+            }),
+        };
+        if let Some(unknown) = self.tokens.unknown() {
+            join_unknown(unknown, start, out);
+        }
+        result.map_err(|error| self.placed(error, text))
+    }
+
+    /// The best encodings of a unigram model, the best first, with their sums of scores: at most `most`; none for others.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn best_ways(&self, text: Text<'_>, most: usize, bounds: &Bounds<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
+        let Some(unigram) = &self.unigram else { return Ok(Vec::new()) };
+        let whole = self.whole(text, bounds)?;
+        let ways = unigram.best_ways(&whole, most, bounds.stop());
+        let mut ways = ways.map_err(|error| self.placed(self.unwritten(error, &whole), text))?;
+        if let Some(unknown) = self.tokens.unknown() {
+            for (ids, _) in &mut ways {
+                join_unknown(unknown, 0, ids);
+            }
+        }
+        Ok(ways)
+    }
+
+    fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
+        self.sessions.lend(work)
+    }
+
+    /// The bytes of the tables.
+    #[must_use]
+    pub fn table_bytes(&self) -> usize {
+        let frozen = self.frozen.as_ref().map_or(0, AhoCorasick::memory_usage) + size_of_val(&self.frozen_ids[..]);
+        let unigram = self.unigram.as_ref().map_or(0, Unigram::bytes);
+        self.tokens.bytes() + self.cuts.bytes() + self.widths.bytes() + unigram + frozen
+    }
+
+    /// How many sessions wait for the next calls, and their bytes.
+    #[must_use]
+    pub fn sessions(&self) -> (usize, usize) {
+        self.sessions.held()
+    }
+
+    /// Drops the sessions that wait.
+    pub fn release(&self) {
+        self.sessions.release();
+    }
+
+    fn encode_slowly(&self, text: Text<'_>, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
+        let mut scratch = Scratch::default();
+        self.parts(&self.normalized(text, bounds)?, out, |part, out| {
+            self.tokens.merge(&self.tokens.written(part), bounds.stop(), &mut scratch, out)
+        })
+    }
+
+    fn encode_fast(
+        &self,
+        text: Text<'_>,
+        bounds: &Bounds<'_>,
+        session: &mut Session,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let stop = bounds.stop();
+        if self.frozen.is_some() {
+            return self
+                .parts(&self.normalized(text, bounds)?, out, |part, out| self.segments(part, stop, session, out));
+        }
+        let normal = self.normalizer.apply(text, None, bounds)?;
+        let mut rest = &normal.text[..];
+        if normal.prefix {
+            // The space before the text belongs to the first segment, or is one, and is not in the text.
+            let (first, after) = rest.split_at(self.cuts.first(rest));
+            self.segments(&[b" ", first].concat(), stop, session, out)?;
+            rest = after;
+        }
+        self.segments(rest, stop, session, out)
+    }
+
+    /// The normalized text as it is merged.
+    fn whole(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+        let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
+        let mut whole = if normal.prefix { b" ".to_vec() } else { Vec::new() };
+        whole.extend_from_slice(&written(&normal.text, self.normalizer.escape));
+        Ok(whole)
+    }
+
+    /// The normalized text, with all its spaces escaped.
+    fn normalized(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+        let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
+        let space = if self.normalizer.escape { BLOCK } else { b" " };
+        let mut whole = if normal.prefix { space.to_vec() } else { Vec::new() };
+        for (place, part) in normal.text.split(|&byte| byte == b' ').enumerate() {
+            whole.extend_from_slice(if place > 0 { space } else { b"" });
+            whole.extend_from_slice(part);
+        }
+        Ok(whole)
+    }
+
+    /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with what
+    /// lies between.
+    fn parts(
+        &self,
+        text: &[u8],
+        out: &mut Vec<u32>,
+        mut each: impl FnMut(&[u8], &mut Vec<u32>) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = 0;
+        self.each_part(text, |part, frozen| {
+            let start = from;
+            from += part.len();
+            match frozen {
+                Some(id) => {
+                    out.push(id);
+                    Ok(())
+                }
+                None => {
+                    each(part, out).map_err(|error| self.unwritten(error, &self.tokens.written(part)).shifted(start))
+                }
+            }
+        })
+    }
+
+    /// Calls `each` with the frozen symbols, and their ids, and with what lies between. Unigram models freeze none.
+    pub(crate) fn each_part(&self, text: &[u8], mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>) -> Result<()> {
+        let mut start = 0;
+        for found in self.frozen.iter().filter(|_| self.unigram.is_none()).flat_map(|frozen| frozen.find_iter(text)) {
+            each(&text[start..found.start()], None)?;
+            start = found.end();
+            each(&text[found.start()..start], Some(self.frozen_ids[found.pattern().as_usize()]))?;
+        }
+        each(&text[start..], None)
+    }
+
+    /// Appends the ids of a text as [`Self::each_part`] gives it, several unknown ones where several characters are.
+    pub(crate) fn encode_part(&self, part: &[u8], slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        if let Some(unigram) = &self.unigram {
+            let written = self.tokens.written(part);
+            return self.with_session(|session| unigram.encode(&written, stop, &mut session.unigram, out));
+        }
+        if slow {
+            return self.tokens.merge(&self.tokens.written(part), stop, &mut Scratch::default(), out);
+        }
+        self.with_session(|session| self.segments(part, stop, session, out))
+    }
+
+    fn segments(&self, text: &[u8], stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+        let mut segments = Segments::new(self, session, stop, text, out);
+        self.cuts.each(text, |start, end| segments.push(start, end - start))?;
+        segments.finish()
+    }
+}
+
+/// The ids of the 256 byte tokens.
+///
+/// # Errors
+/// [`Error::Model`] for one that is missing.
+pub fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
+    let id = |byte: u8| {
+        let token = format!("<0x{byte:02X}>");
+        let id = vocab.id(token.as_bytes());
+        id.ok_or_else(|| Error::model(format!("byte_fallback needs the token {token}, which is missing"), None))
+    };
+    (0..=255).map(id).collect()
+}
+
+fn automaton(contents: &[String]) -> Result<Option<AhoCorasick>> {
+    if contents.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = AhoCorasickBuilder::new();
+    let built = builder.match_kind(MatchKind::LeftmostLongest).start_kind(StartKind::Both).build(contents);
+    built.map(Some).map_err(|error| Error::model(format!("the added tokens cannot be searched: {error}"), None))
+}
+
+/// Leaves one of several unknown ids in a row.
+pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
+    let mut last = None;
+    let mut at = start;
+    for place in start..out.len() {
+        let id = out[place];
+        if id != unknown || last != Some(unknown) {
+            out[at] = id;
+            at += 1;
+        }
+        last = Some(id);
+    }
+    out.truncate(at);
+}
+
+/// A segment whose slot is on its way from memory.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    key: [u64; 2],
+    start: usize,
+    len: usize,
+    slot: usize,
+}
+
+/// Segments on their way to ids: each waits a little, so that its slot is there when it is looked at.
+struct Segments<'e> {
+    chars: &'e Chars,
+    session: &'e mut Session,
+    stop: &'e Stop,
+    text: &'e [u8],
+    waiting: [Waiting; WAITING],
+    count: usize,
+    waits: usize,
+    /// Ids on their way out; there is always room for those of one slot.
+    room: [u32; ROOM + 8],
+    filled: usize,
+    out: &'e mut Vec<u32>,
+}
+
+impl<'e> Segments<'e> {
+    fn new(chars: &'e Chars, session: &'e mut Session, stop: &'e Stop, text: &'e [u8], out: &'e mut Vec<u32>) -> Self {
+        let waiting = [Waiting::default(); WAITING];
+        Self { chars, session, stop, text, waiting, count: 0, waits: 0, room: [0; ROOM + 8], filled: 0, out }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, start: usize, len: usize) -> Result<()> {
+        let mut waiting = Waiting { key: [0; 2], start, len, slot: 0 };
+        if len <= SHORT {
+            waiting.key = key(self.text, start, len);
+            waiting.slot = self.session.short.expect(&waiting.key);
+        } else if len <= WIDE {
+            waiting.slot = self.session.wide.expect(&key(self.text, start, len));
+        }
+        self.waiting[self.count] = waiting;
+        self.count += 1;
+        if self.count == WAITING { self.drain() } else { Ok(()) }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let result = self.drain();
+        self.flush();
+        result
+    }
+
+    #[inline(never)]
+    fn drain(&mut self) -> Result<()> {
+        for at in 0..std::mem::take(&mut self.count) {
+            let Waiting { key: short, start, len, slot } = self.waiting[at];
+            let room = &mut self.room[self.filled..];
+            let known = if len <= SHORT {
+                self.session.short.recall(slot, &short, room)
+            } else if len <= WIDE {
+                self.session.wide.recall(slot, &key(self.text, start, len), room)
+            } else {
+                None
+            };
+            match known {
+                Some(count) => self.filled += count,
+                None => self.merge(start, len)?,
+            }
+            if self.filled > ROOM {
+                self.flush();
+            }
+        }
+        self.waits += 1;
+        if self.waits.is_multiple_of(WAITS_PER_LOOK) { self.stop.check() } else { Ok(()) }
+    }
+
+    /// Appends the ids of a segment that is not known.
+    #[inline(never)]
+    fn merge(&mut self, start: usize, len: usize) -> Result<()> {
+        let Session { scratch, ids, short, wide, long, .. } = &mut *self.session;
+        let tokens = &self.chars.tokens;
+        let segment = &self.text[start..start + len];
+        ids.clear();
+        if len > WIDE
+            && let Some(known) = long.recall(segment)
+        {
+            ids.extend_from_slice(known);
+        } else {
+            tokens.merge(&tokens.written(segment), self.stop, scratch, ids)?;
+            if len <= SHORT {
+                short.learn(&key(self.text, start, len), ids);
+            } else if len <= WIDE {
+                wide.learn(&key(self.text, start, len), ids);
+            } else {
+                long.learn(segment, ids);
+            }
+        }
+        if let Some(room) = self.room[self.filled..ROOM].get_mut(..ids.len()) {
+            room.copy_from_slice(ids);
+            self.filled += ids.len();
+        } else {
+            self.out.extend_from_slice(&self.room[..self.filled]);
+            self.out.append(ids);
+            self.filled = 0;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        self.out.extend_from_slice(&self.room[..self.filled]);
+        self.filled = 0;
+    }
+}

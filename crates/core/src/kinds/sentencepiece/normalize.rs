@@ -1,0 +1,231 @@
+//! A text as a model wants it, before anything is merged: characters rewritten, white space tidied and made visible.
+//!
+//! What [`Normalizer::apply`] gives is the normalized text, but for one thing: where white space is to be escaped it
+//! still holds the space, which from here on means `▁` (U+2581). So a text that only needs escaping is not copied.
+
+use std::borrow::Cow;
+
+use aho_corasick::{AhoCorasick, Anchored, Input};
+
+use crate::bounds::Bounds;
+use crate::error::Result;
+use crate::kinds::sentencepiece::charsmap::Charsmap;
+use crate::split::Text;
+
+/// What stands for a space in a token.
+pub const BLOCK: &[u8] = "▁".as_bytes();
+
+/// Where the one space goes that every text gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dummy {
+    /// There is none.
+    Nowhere,
+    /// Before the text.
+    Before,
+    /// After it.
+    After,
+}
+
+/// The normalizer of `SentencePiece`: its options.
+#[derive(Debug)]
+pub struct Normalizer {
+    /// What characters become; None leaves them.
+    pub charsmap: Option<Charsmap>,
+    /// Where a space is added.
+    pub dummy: Dummy,
+    /// Whether spaces at both ends go, and of several in a row all but one.
+    pub remove_extra: bool,
+    /// Whether a space is written `▁`.
+    pub escape: bool,
+}
+
+/// A normalized text, spaces not escaped yet.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Normal<'t> {
+    /// The text.
+    pub text: Cow<'t, [u8]>,
+    /// Whether one more space stands before it.
+    pub prefix: bool,
+}
+
+/// What a normalized text is written to.
+pub(crate) trait Written {
+    /// Appends what the next `source` bytes of the text become.
+    fn take(&mut self, source: usize, shown: &[u8]);
+    /// What was written.
+    fn written(&self) -> &[u8];
+    /// Removes all but the first `len` bytes of it.
+    fn truncate(&mut self, len: usize);
+}
+
+impl Written for Vec<u8> {
+    #[inline]
+    fn take(&mut self, _: usize, shown: &[u8]) {
+        self.extend_from_slice(shown);
+    }
+
+    fn written(&self) -> &[u8] {
+        self
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+}
+
+/// A text as it is merged: a space for each `▁` where spaces are escaped, which is shorter.
+#[must_use]
+pub fn written(text: &[u8], escape: bool) -> Cow<'_, [u8]> {
+    if !escape || !text.contains(&BLOCK[0]) {
+        return Cow::Borrowed(text);
+    }
+    let mut written = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        let (byte, after) = rest.strip_prefix(BLOCK).map_or((*byte, after), |after| (b' ', after));
+        written.push(byte);
+        rest = after;
+    }
+    Cow::Owned(written)
+}
+
+impl Normalizer {
+    /// The normalized text. What `protected` finds is not rewritten.
+    ///
+    /// # Errors
+    /// [`crate::Error::TooLong`].
+    pub fn apply<'t>(
+        &self,
+        text: Text<'t>,
+        protected: Option<&AhoCorasick>,
+        bounds: &Bounds<'_>,
+    ) -> Result<Normal<'t>> {
+        let is_text = matches!(text, Text::Str(_)) || std::str::from_utf8(text.as_bytes()).is_ok();
+        let text = text.as_bytes();
+        if self.keeps() && is_text {
+            let prefix = self.dummy == Dummy::Before && !text.is_empty();
+            return Ok(Normal { text: Cow::Borrowed(text), prefix });
+        }
+        let mut out = Vec::with_capacity(text.len() + 8);
+        self.rewrite(text, protected, bounds, &mut out)?;
+        Ok(Normal { text: Cow::Owned(out), prefix: false })
+    }
+
+    /// Whether texts that are UTF-8 stay what they are, but for a space before them.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.charsmap.is_none() && !self.remove_extra && self.dummy != Dummy::After
+    }
+
+    /// Appends the normalized text to `out`.
+    ///
+    /// # Errors
+    /// Those of [`Self::apply`].
+    pub(crate) fn rewrite(
+        &self,
+        text: &[u8],
+        protected: Option<&AhoCorasick>,
+        bounds: &Bounds<'_>,
+        out: &mut impl Written,
+    ) -> Result<()> {
+        let plain =
+            |byte: u8| byte.is_ascii() && byte != b' ' && self.charsmap.as_ref().is_none_or(|map| map.keeps(byte));
+        let mut rest = text;
+        if self.remove_extra {
+            while let (len @ 1.., b" ") = self.first(rest, protected) {
+                out.take(len, b"");
+                rest = &rest[len..];
+            }
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if self.dummy == Dummy::Before {
+            out.take(0, b" ");
+        }
+        let mut after_space = self.remove_extra;
+        while let [byte, after @ ..] = rest {
+            if protected.is_none() && plain(*byte) && after.first().is_none_or(u8::is_ascii) {
+                out.take(1, &[*byte]);
+                (rest, after_space) = (after, false);
+                continue;
+            }
+            let (len, mut shown) = self.first(rest, protected);
+            while after_space && let [b' ', others @ ..] = shown {
+                shown = others;
+            }
+            if let Some(&last) = shown.last() {
+                after_space = self.remove_extra && last == b' ';
+            }
+            if shown.len() != len {
+                bounds.resize(len, shown.len(), || "normalizers[0] (sentencepiece)".to_owned())?;
+            }
+            out.take(len, shown);
+            rest = &rest[len..];
+        }
+        self.finish(out);
+        Ok(())
+    }
+
+    /// Tidies the end of a text.
+    fn finish(&self, out: &mut impl Written) {
+        let block = |out: &[u8]| if self.escape && out.ends_with(BLOCK) { BLOCK.len() } else { 0 };
+        let space = |out: &[u8]| if out.ends_with(b" ") { 1 } else { block(out) };
+        if self.remove_extra {
+            let mut left = out.written();
+            while let extra @ 1.. = space(left) {
+                left = &left[..left.len() - extra];
+            }
+            let left = left.len();
+            out.truncate(left);
+        }
+        if self.dummy == Dummy::After {
+            out.take(0, b" ");
+        }
+    }
+
+    /// The length of what is rewritten first, and what it becomes. Each byte that is no UTF-8 becomes U+FFFD.
+    fn first<'a>(&'a self, text: &'a [u8], protected: Option<&AhoCorasick>) -> (usize, &'a [u8]) {
+        let found = protected.and_then(|finder| finder.find(Input::new(text).anchored(Anchored::Yes)));
+        if let Some(found) = found {
+            return (found.end(), &text[..found.end()]);
+        }
+        if let Some(found) = self.charsmap.as_ref().and_then(|map| map.longest(text)) {
+            return found;
+        }
+        let start = &text[..text.len().min(4)];
+        match start.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()) {
+            Some(char) => (char.len_utf8(), &text[..char.len_utf8()]),
+            None => (text.len().min(1), "\u{FFFD}".as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads::parallel::Stop;
+
+    fn normalized(text: &[u8], dummy: Dummy, remove_extra: bool) -> String {
+        let normalizer = Normalizer { charsmap: None, dummy, remove_extra, escape: true };
+        let stop = Stop::default();
+        let normal = normalizer.apply(Text::Bytes(text), None, &Bounds::new(text.len(), &stop)).unwrap();
+        let prefix = if normal.prefix { " " } else { "" };
+        format!("{prefix}{}", String::from_utf8_lossy(&normal.text))
+    }
+
+    #[test]
+    fn spaces_are_added_and_removed() {
+        assert_eq!(normalized(b" a  b ", Dummy::Before, false), "  a  b ");
+        assert_eq!(normalized(b" a  b ", Dummy::Before, true), " a b");
+        assert_eq!(normalized(b" a  b ", Dummy::After, true), "a b ");
+        assert_eq!(normalized(b"  ", Dummy::Before, true), "");
+        assert_eq!(normalized(b"", Dummy::After, false), "");
+        assert_eq!(normalized("a▁ ▁".as_bytes(), Dummy::Nowhere, true), "a");
+    }
+
+    #[test]
+    fn each_byte_that_is_no_text_is_replaced() {
+        assert_eq!(normalized(b"a\xE2\x98b\xFF", Dummy::Nowhere, false), "a\u{FFFD}\u{FFFD}b\u{FFFD}");
+    }
+}

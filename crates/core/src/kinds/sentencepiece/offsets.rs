@@ -1,0 +1,218 @@
+//! Where in a text the ids of [`Chars`] come from.
+//!
+//! A text that only gets its spaces escaped, and one before it, is walked along with the widths of its ids. Any other is
+//! normalized anew, with the origin of each byte.
+
+use memchr::memchr_iter;
+use memchr::memmem::find;
+
+use crate::bounds::Bounds;
+use crate::encode::spans::{Count, Spans};
+use crate::error::{Error, Result};
+use crate::kinds::sentencepiece::normalize::{BLOCK, Dummy};
+use crate::kinds::sentencepiece::origins::Origins;
+use crate::kinds::sentencepiece::{Chars, join_unknown};
+use crate::split::Text;
+use crate::threads::parallel::Stop;
+use crate::vocab::Vocab;
+use crate::vocab::by_id::ById;
+
+/// How much of a text the ids stand for.
+#[derive(Debug)]
+pub(crate) struct Widths {
+    /// By id: the bytes of its token, where `▁` is written like this, and where it is a space; none for an id without a
+    /// token, and [`UNKNOWN`] for that of any one character.
+    escaped: ById<u32>,
+    spaced: ById<u32>,
+    /// Whether an id says how much of a text it stands for, and a space has an id.
+    plain: bool,
+}
+
+/// The width of the unknown id: that of the character.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Widths {
+    /// The memory of the tables.
+    pub(crate) fn bytes(&self) -> usize {
+        self.escaped.bytes() + self.spaced.bytes()
+    }
+
+    /// The widths of the tokens of a vocabulary, given the ids of bytes and of what is unknown.
+    pub(crate) fn new(
+        vocab: &Vocab,
+        frozen: &[(String, u32)],
+        (bytes, unknown): (&[u32], Option<u32>),
+        escape: bool,
+    ) -> Self {
+        let ids = vocab.ids().chain(frozen.iter().map(|(_, id)| *id)).chain(bytes.iter().copied()).chain(unknown);
+        let mut widths = Self { escaped: ById::new(ids.clone()), spaced: ById::new(ids), plain: true };
+        let frozen_tokens = frozen.iter().map(|(content, id)| (content.as_bytes(), *id));
+        for (token, id) in frozen_tokens.chain(vocab.tokens()) {
+            let blocks = if escape { token.windows(BLOCK.len()).filter(|&part| part == BLOCK).count() } else { 0 };
+            widths.set(id, token.len(), token.len() - (BLOCK.len() - 1) * blocks);
+        }
+        for &id in bytes {
+            widths.set(id, 1, 1);
+        }
+        if let Some(id) = unknown.filter(|_| bytes.is_empty()) {
+            widths.set(id, UNKNOWN as usize, UNKNOWN as usize);
+        }
+        let same = |(content, id): &(String, u32)| {
+            let token = vocab.token(*id).is_some_and(|token| token == content.as_bytes());
+            token && !bytes.contains(id) && unknown != Some(*id)
+        };
+        let has_space = !escape || bytes.is_empty() || vocab.id(BLOCK).is_some();
+        widths.plain = has_space && frozen.iter().all(same);
+        widths
+    }
+
+    fn set(&mut self, id: u32, escaped: usize, spaced: usize) {
+        for (table, width) in [(&mut self.escaped, escaped), (&mut self.spaced, spaced)] {
+            if let Some(own) = table.get_mut(id) {
+                *own = width as u32;
+            }
+        }
+    }
+}
+
+/// The end of what starts at `at` and is as wide as a table says.
+#[inline]
+fn end(text: &[u8], at: usize, width: u32) -> usize {
+    if width != UNKNOWN {
+        return at + width as usize;
+    }
+    let inner = text.iter().skip(at + 1).take_while(|&&byte| byte & 0xC0 == 0x80);
+    at + 1 + inner.count()
+}
+
+impl Chars {
+    /// Appends the ids of `text`, which starts at `start` of the whole, to `out`, and their ranges to `spans`.
+    ///
+    /// # Errors
+    /// Those of [`Chars::encode`].
+    pub(crate) fn encode_with_offsets(
+        &self,
+        text: Text<'_>,
+        start: usize,
+        (slow, bounds): (bool, &Bounds<'_>),
+        (out, spans): (&mut Vec<u32>, &mut Spans),
+    ) -> Result<()> {
+        let (first, first_span) = (out.len(), spans.len());
+        if !slow && self.keeps_its_bytes(text) {
+            self.encode_all(text, slow, bounds, out)?;
+            self.walk(text.as_bytes(), start, &out[first..], spans);
+        } else {
+            let result = self.encode_with_origins(text, start, (slow, bounds), (&mut *out, &mut *spans));
+            result.map_err(|error| self.located(error, text, bounds.stop()))?;
+        }
+        if let Some(unknown) = self.tokens.unknown() {
+            let ids = &out[first..];
+            let again = (0..ids.len()).map(|place| place > 0 && ids[place] == unknown && ids[place - 1] == unknown);
+            spans.join(first_span, again);
+            join_unknown(unknown, first, out);
+        }
+        Ok(())
+    }
+
+    /// Whether the normalized text is the text, with a space before it at most, and all its spaces mean `▁`.
+    fn keeps_its_bytes(&self, text: Text<'_>) -> bool {
+        let bytes = text.as_bytes();
+        let is_text = matches!(text, Text::Str(_)) || std::str::from_utf8(bytes).is_ok();
+        let kept = is_text && self.widths.plain && self.normalizer.keeps();
+        kept && !(self.normalizer.escape && find(bytes, BLOCK).is_some())
+    }
+
+    fn walk(&self, text: &[u8], start: usize, ids: &[u32], spans: &mut Spans) {
+        let added = usize::from(self.normalizer.dummy == Dummy::Before);
+        // Counts the space that was added.
+        let mut at = 0;
+        for &id in ids {
+            at = match self.widths.spaced.get(id).copied().unwrap_or(0) {
+                UNKNOWN if at < added => added,
+                UNKNOWN => added + end(text, at - added, UNKNOWN),
+                width => at + width as usize,
+            };
+            let place = start + at.saturating_sub(added);
+            spans.push(place, place);
+        }
+    }
+
+    fn encode_with_origins(
+        &self,
+        text: Text<'_>,
+        start: usize,
+        (slow, bounds): (bool, &Bounds<'_>),
+        (out, spans): (&mut Vec<u32>, &mut Spans),
+    ) -> Result<()> {
+        let mut normal = Origins::new(self.normalizer.escape);
+        self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), bounds, &mut normal)?;
+        let mut walk = normal.walk();
+        let mut push = |at: usize| {
+            let (end, touched) = walk.source(at);
+            spans.push(start + end, start + touched);
+        };
+        let mut from = 0;
+        let done = self.each_part(normal.text(), |part, frozen| {
+            let to = from + part.len();
+            if let Some(id) = frozen {
+                out.push(id);
+                push(to);
+            } else {
+                let first = out.len();
+                let made = self.encode_part(part, slow, bounds.stop(), out);
+                made.map_err(|error| self.unwritten(error, &self.tokens.written(part)).shifted(from))?;
+                let mut at = 0;
+                for &id in &out[first..] {
+                    at = end(part, at, self.widths.escaped.get(id).copied().unwrap_or(0));
+                    push(from + at);
+                }
+            }
+            from = to;
+            Ok(())
+        });
+        done.map_err(|error| at_source(error, &normal).shifted(start))
+    }
+
+    /// The error of a text with the place of what is missing: the text is encoded again, step by step and with origins.
+    pub(crate) fn located(&self, error: Error, text: Text<'_>, stop: &Stop) -> Error {
+        if !matches!(error, Error::NotInVocabulary { .. }) {
+            return error;
+        }
+        let (mut ids, mut spans) = (Vec::new(), Spans::new(Count::Bytes));
+        let bounds = Bounds::new(text.as_bytes().len(), stop);
+        let again = self.encode_with_origins(text, 0, (true, &bounds), (&mut ids, &mut spans));
+        again.err().unwrap_or(error)
+    }
+
+    /// The error of a normalized text, with its place in the text.
+    pub(crate) fn placed(&self, error: Error, text: Text<'_>) -> Error {
+        let mut normal = Origins::new(self.normalizer.escape);
+        let (bytes, stop) = (text.as_bytes(), Stop::default());
+        match self.normalizer.rewrite(bytes, self.frozen.as_ref(), &Bounds::new(bytes.len(), &stop), &mut normal) {
+            Ok(()) => at_source(error, &normal),
+            Err(_) => error,
+        }
+    }
+
+    /// The error of a text as it is merged, with its place in the text where spaces are escaped.
+    pub(crate) fn unwritten(&self, error: Error, written: &[u8]) -> Error {
+        match error {
+            Error::NotInVocabulary { content, offset } if self.normalizer.escape => {
+                let before = &written[..offset.min(written.len())];
+                let spaces = memchr_iter(b' ', before).count();
+                Error::NotInVocabulary { content, offset: offset + spaces * (BLOCK.len() - 1) }
+            }
+            error => error,
+        }
+    }
+}
+
+/// The error of a normalized text, with its place in the source.
+fn at_source(error: Error, normal: &Origins) -> Error {
+    match error {
+        Error::NotInVocabulary { content, offset } => {
+            Error::NotInVocabulary { content, offset: normal.source_of(offset) }
+        }
+        error => error,
+    }
+}

@@ -1,0 +1,195 @@
+//! Where a text of characters may be cut without changing an id.
+//!
+//! A merge makes a token, so that nothing ever merges across a place unless some token holds the characters on both
+//! sides of it, one after the other. A place where no token does ends a segment. Which pairs of characters tokens hold
+//! is kept for their nearest bytes exactly, and for whole characters in a table of bits that may say yes too often but
+//! never no: a cut too few costs time and no exactness.
+
+use crate::kinds::sentencepiece::normalize::BLOCK;
+
+/// Places that are looked at together.
+const STRIDE: usize = 64;
+/// The binary logarithm of the bits in the table of characters.
+const BITS: u32 = 20;
+
+/// In the table of bytes: a cut.
+const CUT: u8 = 1;
+/// In the table of bytes: the characters decide.
+const ASK: u8 = 2;
+
+/// What can be crossed, for one vocabulary.
+#[derive(Debug)]
+pub struct Cuts {
+    /// By the bytes before and after a place: no cut (0), `CUT` or `ASK`.
+    bytes: Box<[u8]>,
+    /// A bit for the hash of each pair of neighbours.
+    characters: Box<[u64]>,
+}
+
+impl Cuts {
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.bytes) + size_of_val(&*self.characters)
+    }
+
+    /// What the tokens can cross. With `escape`, a space in a text means what `▁` does in a token.
+    #[must_use]
+    pub fn new<'t>(tokens: impl Iterator<Item = &'t str>, escape: bool) -> Self {
+        let mut cuts = Self { bytes: vec![CUT; 1 << 16].into(), characters: vec![0; 1 << (BITS - 6)].into() };
+        for byte in 0..1 << 16 {
+            if byte as u8 & 0xC0 == 0x80 {
+                cuts.bytes[byte] = 0;
+            }
+        }
+        let forms = |char: &'t str| {
+            let space = (escape && char.as_bytes() == BLOCK).then_some(" ");
+            std::iter::once(char).chain(space)
+        };
+        for token in tokens {
+            let characters = token.split_inclusive(|_| true);
+            for (left, right) in characters.clone().zip(characters.skip(1)) {
+                for left in forms(left) {
+                    forms(right).for_each(|right| cuts.join(left.as_bytes(), right.as_bytes()));
+                }
+            }
+        }
+        cuts
+    }
+
+    /// Notes that some token holds these characters side by side.
+    fn join(&mut self, left: &[u8], right: &[u8]) {
+        let bit = bit(window(left, right));
+        self.characters[bit / 64] |= 1 << (bit % 64);
+        let ascii = left.len() + right.len() == 2;
+        self.bytes[pair(left[left.len() - 1], right[0])] = if ascii { 0 } else { ASK };
+    }
+
+    /// Calls `each` with the start and end of every segment of `text`, which is UTF-8, in order.
+    ///
+    /// # Errors
+    /// Whatever `each` returns.
+    pub fn each<E>(&self, text: &[u8], mut each: impl FnMut(usize, usize) -> Result<(), E>) -> Result<(), E> {
+        let (mut start, mut at) = (0, 1);
+        while at < text.len() {
+            let stretch = &text[at - 1..text.len().min(at + STRIDE)];
+            let mut cuts = self.places(text, at, stretch);
+            while cuts != 0 {
+                let end = at + cuts.trailing_zeros() as usize;
+                each(start, end)?;
+                start = end;
+                cuts &= cuts - 1;
+            }
+            at += STRIDE;
+        }
+        if start < text.len() { each(start, text.len()) } else { Ok(()) }
+    }
+
+    /// Where the first segment of `text` ends.
+    #[must_use]
+    pub fn first(&self, text: &[u8]) -> usize {
+        self.each(text, |_, end| Err(end)).err().unwrap_or(text.len())
+    }
+
+    /// A bit for each of the places from `at` on that is a cut; the first lies after the first byte of `stretch`.
+    #[inline]
+    fn places(&self, text: &[u8], at: usize, stretch: &[u8]) -> u64 {
+        let (mut cuts, mut asked) = (0, 0);
+        if let Ok(full) = <&[u8; STRIDE + 1]>::try_from(stretch) {
+            for place in 0..STRIDE {
+                let kind = u64::from(self.bytes[pair(full[place], full[place + 1])]);
+                cuts |= (kind & 1) << place;
+                asked |= (kind >> 1) << place;
+            }
+        } else {
+            for (place, bytes) in stretch.windows(2).enumerate() {
+                let kind = u64::from(self.bytes[pair(bytes[0], bytes[1])]);
+                cuts |= (kind & 1) << place;
+                asked |= (kind >> 1) << place;
+            }
+        }
+        while asked != 0 {
+            let place = asked.trailing_zeros();
+            cuts |= u64::from(self.apart(text, at + place as usize)) << place;
+            asked &= asked - 1;
+        }
+        cuts
+    }
+
+    /// Whether no token holds the characters on both sides of `at`.
+    #[inline]
+    fn apart(&self, text: &[u8], at: usize) -> bool {
+        let left = 1 + text[..at].iter().rev().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+        let right = match text[at] {
+            0..0x80 => 1,
+            0x80..0xE0 => 2,
+            0xE0..0xF0 => 3,
+            0xF0.. => 4,
+        };
+        let bytes = if at >= 4
+            && let Some(bytes) = text[at - 4..].first_chunk()
+        {
+            let shift = (4 - left as u32) * 8;
+            let word = u64::from_le_bytes(*bytes) >> shift << shift;
+            let shift = (4 - right as u32) * 8;
+            word << shift >> shift
+        } else {
+            window(&text[at.saturating_sub(left)..at], &text[at..text.len().min(at + right)])
+        };
+        let bit = bit(bytes);
+        self.characters[bit / 64] >> (bit % 64) & 1 == 0
+    }
+}
+
+#[inline]
+fn pair(left: u8, right: u8) -> usize {
+    usize::from(left) << 8 | usize::from(right)
+}
+
+/// Two characters in one word: the last byte of the left one and the first of the right one lie in the middle.
+fn window(left: &[u8], right: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[4 - left.len()..4].copy_from_slice(left);
+    bytes[4..4 + right.len()].copy_from_slice(right);
+    u64::from_le_bytes(bytes)
+}
+
+#[inline]
+fn bit(window: u64) -> usize {
+    (window.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segments<'t>(cuts: &Cuts, text: &'t str) -> Vec<&'t str> {
+        let mut found = Vec::new();
+        let each = |start: usize, end: usize| -> Result<(), ()> {
+            found.push(&text[start..end]);
+            Ok(())
+        };
+        cuts.each(text.as_bytes(), each).unwrap();
+        assert_eq!(found.concat(), text);
+        assert_eq!(cuts.first(text.as_bytes()), found.first().map_or(0, |first| first.len()));
+        found
+    }
+
+    #[test]
+    fn a_text_is_cut_where_no_token_holds_both_characters() {
+        let cuts = Cuts::new(["▁ab", "bc", "日本", "a日", "▁▁"].into_iter(), true);
+        assert_eq!(segments(&cuts, " ab abc"), [" ab", " abc"]);
+        assert_eq!(segments(&cuts, "▁ab▁abc"), ["▁ab", "▁abc"]);
+        assert_eq!(segments(&cuts, "  ▁ab"), ["  ▁ab"]);
+        assert_eq!(segments(&cuts, "日本本日a日"), ["日本", "本", "日", "a日"]);
+        assert_eq!(segments(&cuts, ""), [""; 0]);
+        let long = "日本".repeat(50);
+        assert_eq!(segments(&cuts, &long), ["日本"; 50]);
+    }
+
+    #[test]
+    fn an_unescaped_space_is_a_character_of_its_own() {
+        let cuts = Cuts::new(["▁a", "b c"].into_iter(), false);
+        assert_eq!(segments(&cuts, " a▁ab c"), [" ", "a", "▁a", "b c"]);
+    }
+}

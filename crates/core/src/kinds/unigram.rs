@@ -1,0 +1,416 @@
+//! A stretch of text to ids, where each token has a score and the tokens that cover the text have the highest sum.
+//!
+//! The best way to each place of the text is one token longer than the best way to an earlier place, so that one pass
+//! over the text finds it. Sums have the precision of the scores and are made one addition after the other, and of equal
+//! sums the one counts whose last token starts first: the libraries that read such models do so, and roundings decide. Sums
+//! of single precision start from 0 again before they are so large that nothing else would decide.
+//! A character that is no token has a score of its own, below all others.
+//!
+//! As in [`crate::kinds::sentencepiece::merge`], a space stands for `▁` where spaces are escaped.
+
+use std::ops::Range;
+
+use crate::encode::sampled::Draws;
+use crate::error::{Error, Result};
+use crate::kinds::sentencepiece::merge::Missing;
+use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::threads::parallel::Stop;
+use crate::vocab::Vocab;
+use crate::vocab::trie::{ROOT, Trie};
+
+/// How far below the lowest score that of a character without a token is.
+const PENALTY: f64 = 10.0;
+/// The score of a symbol that is preferred to others, for each byte but one.
+const PREFERENCE: f64 = 0.1;
+/// Beyond this, sums of single precision start from 0 again.
+const MOST_SUMMED: f64 = 100_000.0;
+/// How many bytes are passed between two looks at the stop flag.
+const BYTES_PER_LOOK: usize = 1 << 16;
+/// The place of what has no token.
+const MISSING: u32 = u32::MAX;
+
+/// What makes a vocabulary with scores run.
+#[derive(Debug)]
+pub struct Rules<'o> {
+    /// The score of each token, in the order of the vocabulary.
+    pub scores: &'o [f64],
+    /// Whether sums have single precision, and tokens of bytes and of the unknown stand for no text (`SentencePiece`);
+    /// else every token stands for its text, and what is unknown is looked up as a whole (HF).
+    pub single: bool,
+    /// Symbols beside the vocabulary that are preferred to all tokens, with their ids.
+    pub symbols: &'o [(String, u32)],
+    /// Ids of the vocabulary that stand for no text.
+    pub silent: &'o [u32],
+    /// What a character without a token becomes.
+    pub missing: Missing,
+    /// The id of what has no token.
+    pub unknown: Option<u32>,
+    /// Whether a space stands for `▁`.
+    pub escape: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    score: f64,
+    id: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Unigram {
+    trie: Trie,
+    entries: Vec<Entry>,
+    unknown_score: f64,
+    /// The most bytes that a step takes.
+    longest: usize,
+    single: bool,
+    missing: Missing,
+    unknown: Option<u32>,
+    escape: bool,
+}
+
+/// The best way to a place: its sum, and its last token and that one's length. No length where there is no way yet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Best {
+    sum: f64,
+    place: u32,
+    len: u32,
+}
+
+/// A token that stands in a text.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    start: usize,
+    end: usize,
+    place: u32,
+    score: f64,
+}
+
+/// Buffers that are kept from stretch to stretch.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    best: Vec<Best>,
+    path: Vec<(u32, u32)>,
+    ends: Vec<usize>,
+}
+
+impl Scratch {
+    /// The memory of the buffers.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let (best, path) = (self.best.capacity() * size_of::<Best>(), self.path.capacity() * size_of::<(u32, u32)>());
+        best + path + self.ends.capacity() * size_of::<usize>()
+    }
+
+    /// Where each of the ids ends that were made last.
+    #[must_use]
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+}
+
+impl Unigram {
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.trie.bytes() + size_of_val(&self.entries[..])
+    }
+
+    /// The engine of a vocabulary.
+    ///
+    /// # Errors
+    /// [`Error::Model`] when there is not one finite score for each token.
+    pub fn new(vocab: &Vocab, rules: Rules<'_>) -> Result<Self> {
+        let Rules { scores, single, symbols, silent, missing, unknown, escape } = rules;
+        if scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite()) {
+            return Err(Error::model("each token must have one score, and it must be finite", None));
+        }
+        let (mut entries, mut texts) = (Vec::with_capacity(vocab.len()), Vec::with_capacity(vocab.len()));
+        let mut lowest = f64::from(f32::MAX);
+        for ((token, id), &score) in vocab.tokens().zip(scores) {
+            if !silent.contains(&id) {
+                lowest = score.min(lowest);
+                entries.push(Entry { score, id });
+                texts.push(token);
+            }
+        }
+        for (content, id) in symbols {
+            #[allow(clippy::cast_precision_loss)] // no content is so long
+            let score = PREFERENCE * (content.len() as f64 - 1.0);
+            entries.push(Entry { score: f64::from(score as f32), id: *id });
+            texts.push(content.as_bytes());
+        }
+        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(4);
+        let texts: Vec<_> =
+            texts.into_iter().zip(0..).map(|(text, place)| (text, written(text, escape), place)).collect();
+        // No escaped text holds a space.
+        let possible = texts.iter().filter(|(text, ..)| !(escape && text.contains(&b' ')));
+        let trie = Trie::new(possible.map(|(_, written, place)| (&**written, *place)).collect());
+        let unknown_score = if single { f64::from(lowest as f32 - PENALTY as f32) } else { lowest - PENALTY };
+        Ok(Self { trie, entries, unknown_score, longest, single, missing, unknown, escape })
+    }
+
+    /// Appends the ids of a text that is UTF-8, as [`written`] gives it.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
+    pub fn encode(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+        let Scratch { best, path, ends } = scratch;
+        self.find_best(text, stop, best)?;
+        path.clear();
+        let mut end = text.len();
+        while end > 0 {
+            path.push((best[end].place, best[end].len));
+            end -= best[end].len as usize;
+        }
+        ends.clear();
+        self.push_path(text, path, out, |end| ends.push(end))
+    }
+
+    fn find_best(&self, text: &[u8], stop: &Stop, best: &mut Vec<Best>) -> Result<()> {
+        best.clear();
+        best.resize(text.len() + 1, Best::default());
+        let (mut start, mut look) = (0, BYTES_PER_LOOK);
+        while start < text.len() {
+            if start > look {
+                stop.check()?;
+                look = start + BYTES_PER_LOOK;
+            }
+            if self.single && best[start].sum.abs() > MOST_SUMMED {
+                self.recenter(&mut best[start..]);
+            }
+            let here = best[start].sum;
+            start += self.each_token(text, start, |place, len| {
+                let sum = self.rounded(here + self.score(place));
+                offer(&mut best[start + len], Best { sum, place, len: len as u32 });
+            });
+        }
+        Ok(())
+    }
+
+    /// Makes the sum at the first of these places 0, and all that follow as far from it as before.
+    #[cold]
+    fn recenter(&self, best: &mut [Best]) {
+        let offset = best[0].sum;
+        let ahead = self.longest.min(best.len() - 1);
+        best[0].sum = 0.0;
+        for reached in best[1..=ahead].iter_mut().filter(|best| best.len > 0) {
+            reached.sum = self.rounded(reached.sum - offset);
+        }
+    }
+
+    #[inline(always)]
+    fn rounded(&self, sum: f64) -> f64 {
+        if self.single { f64::from(sum as f32) } else { sum }
+    }
+
+    /// Calls `each` with the place and the length of every token that stands at `start`, the shortest first, or of the
+    /// character if it is none; gives the length of the character.
+    #[inline(always)]
+    fn each_token(&self, text: &[u8], start: usize, mut each: impl FnMut(u32, usize)) -> usize {
+        let char = char_len(text[start]).min(text.len() - start);
+        let (mut node, mut alone) = (ROOT, false);
+        for (len, &byte) in (1..).zip(&text[start..]) {
+            let Some(next) = self.trie.step(node, byte) else { break };
+            node = next;
+            if let Some(place) = self.trie.value(node) {
+                each(place, len);
+                alone |= len == char;
+            }
+        }
+        if !alone {
+            each(MISSING, char);
+        }
+        char
+    }
+
+    #[inline(always)]
+    fn score(&self, place: u32) -> f64 {
+        self.entries.get(place as usize).map_or(self.unknown_score, |entry| entry.score)
+    }
+
+    /// Every token that stands in a text, by where it ends and then by where it starts.
+    fn edges(&self, text: &[u8]) -> Vec<Edge> {
+        let (mut edges, mut start) = (Vec::new(), 0);
+        while start < text.len() {
+            start += self.each_token(text, start, |place, len| {
+                edges.push(Edge { start, end: start + len, place, score: self.score(place) });
+            });
+        }
+        edges.sort_by_key(|edge| edge.end);
+        edges
+    }
+
+    /// The best ways through a text, the best first, with their sums: at most `most`.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn best_ways(&self, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
+        // By place: sums, each with the edge that leads there and which of the ways to its start it goes on from.
+        let mut ways: Vec<Vec<(f64, usize, usize)>> = vec![Vec::new(); text.len() + 1];
+        ways[0].push((0.0, usize::MAX, 0));
+        let edges = self.edges(text);
+        let mut from = 0;
+        for ending in edges.chunk_by(|left, right| left.end == right.end) {
+            stop.check()?;
+            let mut found = Vec::new();
+            for (number, edge) in (from..).zip(ending) {
+                let before = ways[edge.start].iter().enumerate();
+                found.extend(before.map(|(way, &(sum, ..))| (sum + edge.score, number, way)));
+            }
+            found.sort_by(|left, right| right.0.total_cmp(&left.0));
+            found.truncate(most);
+            from += ending.len();
+            ways[ending[0].end] = found;
+        }
+        let mut all = Vec::with_capacity(ways[text.len()].len());
+        for way in 0..ways[text.len()].len() {
+            let (mut path, mut at, mut way) = (Vec::new(), text.len(), way);
+            let sum = ways[at][way].0;
+            while at > 0 {
+                let (_, number, before) = ways[at][way];
+                path.push((edges[number].place, (edges[number].end - edges[number].start) as u32));
+                (at, way) = (edges[number].start, before);
+            }
+            let mut ids = Vec::new();
+            self.push_path(text, &path, &mut ids, |_| {})?;
+            all.push((ids, sum));
+        }
+        Ok(all)
+    }
+
+    /// Appends the ids of a way through a text that is drawn: each as often as the exponential of its sum, times `alpha`,
+    /// says.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn sample(&self, text: &[u8], alpha: f64, draws: &mut Draws, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        stop.check()?;
+        let edges = self.edges(text);
+        // By place: the logarithm of what all ways to it weigh; and by edge, of what those weigh that end with it.
+        let mut sums = vec![f64::NEG_INFINITY; text.len() + 1];
+        sums[0] = 0.0;
+        let mut weights = Vec::with_capacity(edges.len());
+        let mut first = vec![0; text.len() + 2];
+        for ending in edges.chunk_by(|left, right| left.end == right.end) {
+            let begun = weights.len();
+            weights.extend(ending.iter().map(|edge| sums[edge.start] + alpha * edge.score));
+            let highest = weights[begun..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = weights[begun..].iter().map(|weight| (weight - highest).exp()).sum();
+            sums[ending[0].end] = highest + sum.ln();
+            first[ending[0].end] = begun;
+        }
+        let (mut path, mut end) = (Vec::new(), text.len());
+        while end > 0 {
+            let mut left = draws.share();
+            let mut chosen = first[end];
+            for (number, edge) in edges.iter().enumerate().skip(first[end]).take_while(|(_, edge)| edge.end == end) {
+                chosen = number;
+                left -= (weights[number] - sums[edge.end]).exp();
+                if left < 0.0 {
+                    break;
+                }
+            }
+            path.push((edges[chosen].place, (end - edges[chosen].start) as u32));
+            end = edges[chosen].start;
+        }
+        self.push_path(text, &path, out, |_| {})
+    }
+
+    /// Appends the ids of the tokens of a path, which is given from its end, and says where each ends.
+    fn push_path(
+        &self,
+        text: &[u8],
+        path: &[(u32, u32)],
+        out: &mut Vec<u32>,
+        mut ended: impl FnMut(usize),
+    ) -> Result<()> {
+        let (mut at, mut missing) = (0, 0..0);
+        for &(place, len) in path.iter().rev() {
+            let end = at + len as usize;
+            let id = self.entries.get(place as usize).map(|entry| entry.id);
+            match id.filter(|id| !self.is_unknown(*id)) {
+                Some(id) => {
+                    self.push_missing(text, missing, out, &mut ended)?;
+                    out.push(id);
+                    ended(end);
+                    missing = end..end;
+                }
+                None if self.single => self.push_missing(text, at..end, out, &mut ended)?,
+                None => missing.end = end,
+            }
+            at = end;
+        }
+        self.push_missing(text, missing, out, &mut ended)
+    }
+
+    /// Whether an id is the unknown one, though a token has it.
+    fn is_unknown(&self, id: u32) -> bool {
+        !self.single && self.unknown == Some(id)
+    }
+
+    /// Appends what characters without tokens become, which follow each other.
+    fn push_missing(
+        &self,
+        text: &[u8],
+        missing: Range<usize>,
+        out: &mut Vec<u32>,
+        mut ended: impl FnMut(usize),
+    ) -> Result<()> {
+        let (start, end) = (missing.start, missing.end);
+        let run = &text[missing];
+        if run.is_empty() {
+            return Ok(());
+        }
+        if let Some(place) = self.trie.find(run).filter(|_| !self.single) {
+            out.push(self.entries[place as usize].id);
+            ended(end);
+            return Ok(());
+        }
+        let shown = |byte: &u8| -> &'static [u8] { if self.escape && *byte == b' ' { BLOCK } else { b"" } };
+        match &self.missing {
+            Missing::Bytes(ids) => {
+                for (at, byte) in (start..).zip(run) {
+                    let content = match shown(byte) {
+                        [] => std::slice::from_ref(byte),
+                        content => content,
+                    };
+                    for &byte in content {
+                        out.push(ids[usize::from(byte)]);
+                        ended(at + 1);
+                    }
+                }
+            }
+            Missing::Unknown(id) => {
+                out.push(*id);
+                ended(end);
+            }
+            Missing::Error => {
+                let char = &run[..char_len(run[0]).min(run.len())];
+                let content = if shown(&char[0]).is_empty() { char } else { BLOCK };
+                return Err(Error::NotInVocabulary { content: content.into(), offset: start });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes a way to a place if there is none as good.
+#[inline(always)]
+fn offer(target: &mut Best, offered: Best) {
+    if target.len == 0 || offered.sum > target.sum {
+        *target = offered;
+    }
+}
+
+/// The length of a character by its first byte.
+#[inline(always)]
+#[must_use]
+pub fn char_len(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    }
+}

@@ -1,0 +1,125 @@
+//! A piece to ids, where from left to right the longest token wins: the greedy longest match of BERT.
+//!
+//! A token that continues a piece is written with a prefix. Where no token fits, and where the piece has too many
+//! characters, the whole piece is unknown.
+
+use crate::error::{Error, Result};
+use crate::vocab::Vocab;
+use crate::vocab::trie::{Node, ROOT, Trie};
+
+/// See the module.
+#[derive(Debug)]
+pub struct WordPiece {
+    trie: Trie,
+    /// Where tokens begin that continue a piece; None if there is none.
+    inside: Option<Node>,
+    /// The length of their prefix.
+    prefix: usize,
+    longest: usize,
+    unknown: Option<u32>,
+}
+
+impl WordPiece {
+    /// The engine of a vocabulary: the prefix of tokens that continue a piece, the longest piece in characters, and the id
+    /// of what is unknown.
+    #[must_use]
+    pub fn new(vocab: &Vocab, prefix: &str, longest: Option<usize>, unknown: Option<u32>) -> Self {
+        let trie = Trie::new(vocab.tokens().collect());
+        let inside = trie.walk(ROOT, prefix.as_bytes());
+        Self { trie, inside, prefix: prefix.len(), longest: longest.unwrap_or(usize::MAX), unknown }
+    }
+
+    /// The memory of the trie.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.trie.bytes()
+    }
+
+    /// Appends the ids of `piece`.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for an unknown piece where there is no unknown id.
+    pub fn encode(&self, piece: &[u8], out: &mut Vec<u32>) -> Result<()> {
+        let before = out.len();
+        let fits = self.longest >= piece.len() || chars(piece) <= self.longest;
+        if fits && self.push_tokens(piece, out) {
+            return Ok(());
+        }
+        out.truncate(before);
+        let missing = || Error::NotInVocabulary { content: piece.to_vec(), offset: 0 };
+        out.push(self.unknown.ok_or_else(missing)?);
+        Ok(())
+    }
+
+    /// Appends where each of the ids of a piece ends.
+    pub fn ends(&self, vocab: &Vocab, piece: &[u8], ids: &[u32], ends: &mut Vec<usize>) {
+        if let [_] = ids {
+            ends.push(piece.len());
+            return;
+        }
+        let mut end = 0;
+        for (place, &id) in ids.iter().enumerate() {
+            end += vocab.width(id) - if place > 0 { self.prefix } else { 0 };
+            ends.push(end);
+        }
+    }
+
+    /// Appends the tokens of a piece, and says whether they cover it.
+    fn push_tokens(&self, mut rest: &[u8], out: &mut Vec<u32>) -> bool {
+        let mut from = Some(ROOT);
+        while !rest.is_empty() {
+            let Some((len, id)) = from.and_then(|from| self.longest_token(from, rest)) else { return false };
+            out.push(id);
+            rest = &rest[len..];
+            from = self.inside;
+        }
+        true
+    }
+
+    /// The longest token that a text starts with, if it is written from a node on. One that ends inside a character is none.
+    fn longest_token(&self, from: Node, text: &[u8]) -> Option<(usize, u32)> {
+        let (mut node, mut found) = (from, None);
+        for (len, &byte) in (1..).zip(text) {
+            let Some(next) = self.trie.step(node, byte) else { break };
+            node = next;
+            let whole = text.get(len).is_none_or(|&byte| byte & 0xC0 != 0x80);
+            found = self.trie.value(node).filter(|_| whole).map(|id| (len, id)).or(found);
+        }
+        found
+    }
+}
+
+fn chars(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocab::{MergeRule, Tables, Unit};
+
+    #[test]
+    fn the_longest_token_wins_and_a_piece_that_is_not_covered_is_unknown() {
+        let tokens = ["?", "un", "##aff", "##able", "a", "##é", "##a", "##"];
+        let blob = tokens.concat().into_bytes();
+        let ends = tokens.iter().scan(0, |end, token| {
+            *end += token.len() as u32;
+            Some(*end)
+        });
+        let (ends, ids): (Vec<u32>, Vec<u32>) = ends.zip(0..).unzip();
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
+        let vocab = Vocab::new(Unit::Piece, MergeRule::Pair, false, tables).unwrap();
+        let encoded = |piece: &str, unknown| {
+            let mut ids = vec![9];
+            let engine = WordPiece::new(&vocab, "##", Some(12), unknown);
+            engine.encode(piece.as_bytes(), &mut ids).map(|()| ids)
+        };
+        assert_eq!(encoded("unaffable", Some(0)).unwrap(), [9, 1, 2, 3]);
+        assert_eq!(encoded("aéé", Some(0)).unwrap(), [9, 4, 5, 5]);
+        assert_eq!(encoded("aéè", Some(0)).unwrap(), [9, 0]);
+        assert_eq!(encoded("ééa", Some(0)).unwrap(), [9, 0]);
+        assert_eq!(encoded("aéééééééééééé", Some(0)).unwrap(), [9, 0], "13 characters");
+        assert_eq!(encoded("", None).unwrap(), [9]);
+        assert!(matches!(encoded("x", None), Err(Error::NotInVocabulary { content, .. }) if content == b"x"));
+    }
+}

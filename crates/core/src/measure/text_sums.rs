@@ -1,0 +1,632 @@
+//! Exact counts of what encoding made of texts, taken in the pass that encodes them. Metrics are ratios of these counts.
+//!
+//! Where tokens end is one bit a byte; words, numbers and indentation are found in blocks of 64 bytes by bit algebra, so
+//! that what they share with token ends is a few instructions for all of them. Tallies of parts of a corpus add up to
+//! that of the whole, in any order. Left out: every ratio.
+//!
+//! A *word* is a letter with the letters and marks after it; where a space (U+0020) stands before it, that space counts
+//! with it, because it is in the token of the word wherever it can be. A *number* is a run of ASCII digits. An *indented
+//! line* begins with spaces or tabs and goes on with something else.
+
+use crate::decode::Decoder;
+use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+use crate::split::scan::class::{CASELESS, Classes, LETTER, classes};
+use crate::split::special::AddedTokens;
+use crate::split::text_cuts::Cuts;
+use crate::split::{Text, utf8_parts};
+use crate::vocab::Vocab;
+use crate::vocab::by_id::ById;
+use crate::vocab::widths::Widths;
+
+/// The most digits of a number whose cuts are told apart.
+pub const DIGITS: usize = 12;
+/// The widest indentation that has a row of its own, in spaces.
+pub const SPACES: usize = 64;
+/// The same in tabs.
+pub const TABS: usize = 16;
+
+/// The counts that are one number each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Texts.
+    pub documents: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their bytes that begin a character.
+    pub chars: u64,
+    /// Their tokens.
+    pub tokens: u64,
+    /// Texts that decoding their ids does not give back.
+    pub changed: u64,
+    /// Texts that are not the bytes of their tokens, one after another: the counts below leave them out.
+    pub unplaced: u64,
+    /// Words.
+    pub words: u64,
+    /// Tokens that hold a byte of a word, summed over words.
+    pub word_tokens: u64,
+    /// Words that no single token holds.
+    pub cut_words: u64,
+    /// Words with a space before them.
+    pub spaced: u64,
+    /// Those whose first letter is in the token of that space.
+    pub glued: u64,
+    /// Numbers of more than [`DIGITS`] digits.
+    pub long_numbers: u64,
+}
+
+impl Totals {
+    /// The counts by name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 12] {
+        [
+            ("documents", self.documents),
+            ("bytes", self.bytes),
+            ("chars", self.chars),
+            ("tokens", self.tokens),
+            ("changed", self.changed),
+            ("unplaced", self.unplaced),
+            ("words", self.words),
+            ("word_tokens", self.word_tokens),
+            ("cut_words", self.cut_words),
+            ("spaced", self.spaced),
+            ("glued", self.glued),
+            ("long_numbers", self.long_numbers),
+        ]
+    }
+}
+
+/// All counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counts {
+    /// See [`Totals`].
+    pub totals: Totals,
+    /// By place among [`Decoder::tokens`]: how often the id was emitted.
+    pub ids: Vec<u64>,
+    /// By `1 << (digits - 1) | cuts`, where bit i of `cuts` is set if a token ends after digit i + 1: numbers.
+    pub numbers: Vec<u64>,
+    /// By width (spaces from 1 on, then tabs from 1 on, then all others): lines, and tokens that end in the indentation.
+    pub indents: Vec<[u64; 2]>,
+}
+
+impl Counts {
+    /// No counts of so many tokens.
+    #[must_use]
+    pub fn new(tokens: usize) -> Self {
+        let (numbers, indents) = (vec![0; 1 << DIGITS], vec![[0; 2]; SPACES + TABS + 1]);
+        Self { totals: Totals::default(), ids: vec![0; tokens], numbers, indents }
+    }
+
+    /// Adds the counts of other texts by the same tokens.
+    pub fn merge(&mut self, other: &Self) {
+        let (own, more) = (&mut self.totals, &other.totals);
+        own.documents += more.documents;
+        own.bytes += more.bytes;
+        own.chars += more.chars;
+        own.tokens += more.tokens;
+        own.changed += more.changed;
+        own.unplaced += more.unplaced;
+        own.words += more.words;
+        own.word_tokens += more.word_tokens;
+        own.cut_words += more.cut_words;
+        own.spaced += more.spaced;
+        own.glued += more.glued;
+        own.long_numbers += more.long_numbers;
+        self.ids.iter_mut().zip(&other.ids).for_each(|(own, more)| *own += more);
+        self.numbers.iter_mut().zip(&other.numbers).for_each(|(own, more)| *own += more);
+        self.indents.iter_mut().zip(&other.indents).for_each(|(own, more)| *own = [own[0] + more[0], own[1] + more[1]]);
+    }
+}
+
+/// A part of a document: where it starts and ends in it.
+pub type Part = (usize, usize);
+
+/// The parts of a document that can be encoded and tallied one by one: at least `least` bytes each, but for the last.
+///
+/// At a cut ([`crate::split::text_cuts`]) no word, number or indentation goes on, and no space precedes a word.
+#[must_use]
+pub fn parts(text: &[u8], cuts: Option<&Cuts>, added: &AddedTokens, least: usize) -> Vec<Part> {
+    let (mut all, mut start, mut from) = (Vec::new(), 0, 0);
+    loop {
+        from += least;
+        let Some(cuts) = cuts.filter(|_| from < text.len()) else {
+            all.push((start, text.len()));
+            return all;
+        };
+        if let Some(cut) = cuts.find(text, from, added) {
+            all.push((start, cut));
+            (start, from) = (cut, cut);
+        }
+    }
+}
+
+/// Counts, and the buffers for the next text.
+#[derive(Debug)]
+pub struct Tally<'d> {
+    /// What was counted so far, ids aside.
+    counts: Counts,
+    /// How often each id was emitted; the low bits in a table that is small enough to stay near the processor.
+    high: ById<u64>,
+    low: ById<u16>,
+    decoder: &'d Decoder,
+    /// Of a vocabulary whose ids spell what was encoded, but for those that it does not know.
+    spelling: Option<(&'d Vocab, &'d Widths)>,
+    ends: Ends,
+    decoded: Vec<u8>,
+}
+
+impl<'d> Tally<'d> {
+    /// Nothing counted yet; `decoder` knows the tokens. `spelling` is the vocabulary of an encoder that puts the bytes of a
+    /// text into its ids as they are ([`crate::encode::Encoder::spelling`]): then they are not compared again.
+    #[must_use]
+    pub fn new(decoder: &'d Decoder, spelling: Option<&'d Vocab>) -> Self {
+        let spelling = spelling.and_then(|vocab| Some((vocab, vocab.widths()?)));
+        let ids: Vec<u32> = decoder.tokens().map(|(id, _)| id).collect();
+        let (high, low) = (ById::new(ids.iter().copied()), ById::new(ids.iter().copied()));
+        Self { counts: Counts::new(0), high, low, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn done(mut self) -> Counts {
+        let of = |id| self.high.get(id).unwrap_or(&0) + u64::from(*self.low.get(id).unwrap_or(&0));
+        self.counts.ids = self.decoder.tokens().map(|(id, _)| of(id)).collect();
+        self.counts
+    }
+
+    /// Counts a document, or a part of it (`begins` for the first), and the ids that it was encoded to. `ends` says where
+    /// each ends in the text; None where the ids spell it, as those of bytes do.
+    pub fn add(&mut self, text: Text<'_>, ids: &[u32], ends: Option<&[usize]>, begins: bool) {
+        let spelt = ends.is_none() && self.spell(text.as_bytes(), ids);
+        let totals = &mut self.counts.totals;
+        totals.documents += u64::from(begins);
+        totals.bytes += text.as_bytes().len() as u64;
+        totals.tokens += ids.len() as u64;
+        for &id in ids {
+            let Some(low) = self.low.get_mut(id) else { continue };
+            *low = low.wrapping_add(1);
+            if *low == 0
+                && let Some(high) = self.high.get_mut(id)
+            {
+                *high += 1 << u16::BITS;
+            }
+        }
+        if !spelt {
+            self.decoded.clear();
+            let decoded = self.decoder.decode(ids, &mut self.decoded);
+            totals.changed += u64::from(decoded.is_err() || self.decoded != text.as_bytes());
+            totals.unplaced += u64::from(ends.is_none());
+        }
+        if let Some(ends) = ends {
+            self.ends.place(text.as_bytes(), ends);
+        }
+        let placed = spelt || ends.is_some();
+        let repaired;
+        let text = match text {
+            Text::Str(text) => text.as_bytes(),
+            Text::Bytes(text) if std::str::from_utf8(text).is_ok() => text,
+            Text::Bytes(text) => {
+                repaired = without_invalid(text);
+                &repaired
+            }
+        };
+        with_masks(Walk { counts: &mut self.counts, ends: &self.ends, text, begins, placed });
+    }
+
+    /// Whether the ids spell the text; then it is known where each ends.
+    fn spell(&mut self, text: &[u8], ids: &[u32]) -> bool {
+        let Self { decoder, spelling, ends, .. } = self;
+        let compared = |id, rest: &[u8]| decoder.begins(id, rest);
+        if let Some((vocab, widths)) = *spelling {
+            let known = |id, rest: &[u8]| match widths.of(vocab, id) {
+                0 => compared(id, rest),
+                width => Some(width),
+            };
+            if ends.spell(text, ids, known) {
+                return true;
+            }
+        }
+        ends.spell(text, ids, compared)
+    }
+}
+
+/// The text with a zero in the place of each byte that is no UTF-8: no letter, no digit, no space.
+fn without_invalid(text: &[u8]) -> Vec<u8> {
+    utf8_parts(text).flat_map(|(part, valid)| part.iter().map(move |&byte| if valid { byte } else { 0 })).collect()
+}
+
+/// Where tokens end: bit `at % 64` of word `at / 64` is set if one ends before the byte at `at`.
+#[derive(Debug, Default)]
+struct Ends(Vec<u64>);
+
+impl Ends {
+    /// No ends in a text of so many bytes.
+    fn clear(&mut self, bytes: usize) {
+        self.0.clear();
+        self.0.resize(bytes / BLOCK + 2, 0);
+    }
+
+    /// Sets the ends of the tokens; false if the text is not what they spell. `width` says how many bytes of the rest of the
+    /// text an id stands for, if any.
+    #[inline(always)]
+    fn spell(&mut self, text: &[u8], ids: &[u32], width: impl Fn(u32, &[u8]) -> Option<usize>) -> bool {
+        self.clear(text.len());
+        let (mut at, mut place, mut bits) = (0, 0, 0);
+        for &id in ids {
+            let Some(width) = text.get(at..).and_then(|rest| width(id, rest)) else { return false };
+            at += width;
+            // The word is only written, so that no token waits until the one before it comes back from memory.
+            bits = (if at / BLOCK == place { bits } else { 0 }) | 1 << (at % BLOCK);
+            place = at / BLOCK;
+            let Some(word) = self.0.get_mut(place) else { return false };
+            *word = bits;
+        }
+        at == text.len()
+    }
+
+    /// Sets ends that are known.
+    fn place(&mut self, text: &[u8], ends: &[usize]) {
+        self.clear(text.len());
+        for &end in ends {
+            self.0[end / BLOCK] |= 1 << (end % BLOCK);
+        }
+    }
+
+    /// The 64 bits from `at` on.
+    fn bits(&self, at: usize) -> u64 {
+        let (low, high) = (self.0[at / BLOCK], self.0.get(at / BLOCK + 1).copied().unwrap_or(0));
+        ((u128::from(high) << BLOCK | u128::from(low)) >> (at % BLOCK)) as u64
+    }
+
+    /// How many tokens end behind `start` and not behind `end`.
+    fn between(&self, start: usize, end: usize) -> u64 {
+        let (mut at, mut count) = (start + 1, 0);
+        while at <= end {
+            let kept = (end - at + 1).min(BLOCK);
+            count += u64::from((self.bits(at) & u64::MAX >> (BLOCK - kept)).count_ones());
+            at += kept;
+        }
+        count
+    }
+}
+
+/// One walk over a text.
+struct Walk<'t> {
+    counts: &'t mut Counts,
+    ends: &'t Ends,
+    text: &'t [u8],
+    begins: bool,
+    placed: bool,
+}
+
+/// What a block leaves to the next one.
+#[derive(Default)]
+struct Carry {
+    /// Bytes of letters, and of marks, whose character began before.
+    letter: u64,
+    mark: u64,
+    /// 1 if the last byte was of that kind.
+    letter_or_mark: u64,
+    leading: u64,
+    word: u64,
+    space: u64,
+    digit: u64,
+    newline: u64,
+    /// 1 if the last word has not been cut so far.
+    whole: u64,
+    number: usize,
+}
+
+impl AsksMasks for Walk<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(mut self, masks: impl Fn(&[u8; BLOCK]) -> Masks) {
+        let classes = classes();
+        let mut carry = Carry { newline: u64::from(self.begins), ..Carry::default() };
+        let mut chars = 0;
+        // The last block may be empty: it ends what goes to the end of the text.
+        for base in (0..=self.text.len()).step_by(BLOCK) {
+            let rest = &self.text[base..];
+            let block = rest.first_chunk().copied().unwrap_or_else(|| {
+                let mut block = [0; BLOCK];
+                block[..rest.len()].copy_from_slice(rest);
+                block
+            });
+            let masks = masks(&block);
+            chars += BLOCK.min(rest.len()) as u64 - u64::from(masks.inner.count_ones());
+            if self.placed {
+                let ends = self.ends.0[base / BLOCK];
+                self.words(rest, &masks, ends, classes, &mut carry);
+                self.numbers(masks.digit, base, &mut carry);
+                self.indents(&masks, base, &mut carry);
+            }
+        }
+        self.counts.totals.chars += chars;
+    }
+}
+
+impl Walk<'_> {
+    #[inline(always)]
+    fn words(&mut self, rest: &[u8], masks: &Masks, ends: u64, classes: &Classes, carry: &mut Carry) {
+        let (mut letter, mut mark) = (masks.upper | masks.lower | carry.letter, carry.mark);
+        (carry.letter, carry.mark) = (0, 0);
+        if masks.not_ascii != 0 {
+            let two = masks.wide_upper | masks.wide_lower;
+            letter |= masks.han | masks.han << 1 | masks.han << 2 | two | two << 1;
+            let firsts = masks.not_ascii & !(masks.inner | masks.han | two);
+            let found = others(rest, firsts, classes);
+            letter |= found.0 as u64;
+            mark |= found.1 as u64;
+            (carry.letter, carry.mark) = ((found.0 >> BLOCK) as u64, (found.1 >> BLOCK) as u64);
+        }
+        let either = letter | mark;
+        let mut word = either;
+        if mark | carry.leading != 0 {
+            // Marks that no letter precedes are in no word; adding the first of them to a run of marks clears the run.
+            let heads = either & !(either << 1 | carry.letter_or_mark) & mark | carry.leading & mark;
+            let leading = mark & !mark.wrapping_add(heads);
+            carry.leading = leading >> 63;
+            word &= !leading;
+        }
+        carry.letter_or_mark = either >> 63;
+        let first = word & !(word << 1 | carry.word);
+        let spaced = first & (masks.space << 1 | carry.space);
+        (carry.word, carry.space) = (word >> 63, masks.space >> 63);
+        // Where a token ends inside a word, or between it and its space.
+        let cuts = ends & (word & !first | spaced);
+        // From the first byte of each word a one is carried up to the first cut, or to the end of the word.
+        let uncut = word & !cuts;
+        let (sum, over) = uncut.overflowing_add(first);
+        let (sum, again) = sum.overflowing_add(carry.whole);
+        carry.whole = u64::from(over | again);
+        let count = |mask: u64| u64::from(mask.count_ones());
+        let totals = &mut self.counts.totals;
+        totals.words += count(first);
+        totals.word_tokens += count(first) + count(cuts);
+        totals.cut_words += count(sum & cuts);
+        totals.spaced += count(spaced);
+        totals.glued += count(spaced & !ends);
+    }
+
+    #[inline(always)]
+    fn numbers(&mut self, digit: u64, base: usize, carry: &mut Carry) {
+        let mut edges = digit ^ (digit << 1 | carry.digit);
+        carry.digit = digit >> 63;
+        while edges != 0 {
+            let at = edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            if digit >> at & 1 != 0 {
+                carry.number = base + at;
+                continue;
+            }
+            let digits = base + at - carry.number;
+            if digits > DIGITS {
+                self.counts.totals.long_numbers += 1;
+            } else {
+                let first = 1 << (digits - 1);
+                let cuts = self.ends.bits(carry.number + 1) as usize & (first - 1);
+                self.counts.numbers[first | cuts] += 1;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn indents(&mut self, masks: &Masks, base: usize, carry: &mut Carry) {
+        let mut starts = (masks.newline << 1 | carry.newline) & (masks.space | masks.tab);
+        carry.newline = masks.newline >> 63;
+        while starts != 0 {
+            let start = base + starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            let line = &self.text[start..];
+            let spaces = line.iter().take_while(|&&byte| byte == b' ').count();
+            let tabs = line.iter().take_while(|&&byte| byte == b'\t').count();
+            let width = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            if width == 0 || matches!(line.get(width), None | Some(b'\n' | b'\r')) {
+                continue;
+            }
+            let row = match (spaces, tabs) {
+                (1..=SPACES, 0) if spaces == width => spaces - 1,
+                (0, 1..=TABS) if tabs == width => SPACES + tabs - 1,
+                _ => SPACES + TABS,
+            };
+            let [lines, tokens] = &mut self.counts.indents[row];
+            *lines += 1;
+            *tokens += self.ends.between(start, start + width);
+        }
+    }
+}
+
+/// The bytes of letters and those of marks among the characters whose first bytes are given; they may reach behind the block.
+#[inline(always)]
+fn others(rest: &[u8], mut firsts: u64, classes: &Classes) -> (u128, u128) {
+    let (mut letters, mut marks) = (0, 0);
+    while firsts != 0 {
+        let at = firsts.trailing_zeros() as usize;
+        firsts &= firsts - 1;
+        let low = |place: usize| u32::from(rest.get(at + place).copied().unwrap_or(0) & 0x3F);
+        let (code_point, length) = match rest[at] {
+            first @ ..0xE0 => (u32::from(first & 0x1F) << 6 | low(1), 2),
+            first @ 0xE0..0xF0 => (u32::from(first & 0x0F) << 12 | low(1) << 6 | low(2), 3),
+            first => (u32::from(first & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3), 4),
+        };
+        let class = classes.of(code_point);
+        let bytes = ((1u128 << length) - 1) << at;
+        if class & LETTER != 0 {
+            letters |= bytes;
+        } else if class & CASELESS != 0 {
+            marks |= bytes;
+        }
+    }
+    (letters, marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::tests::bytes_vocab;
+    use crate::split::pattern::PATTERNS;
+    use crate::split::special::{AddedToken, Flags};
+
+    /// The counts by the plainest reading of the definitions.
+    fn plainly(text: &str, ends: &[usize], counts: &mut Counts) {
+        let totals = &mut counts.totals;
+        let inside = |start: usize, end: usize| ends.iter().filter(|&&at| start < at && at < end).count();
+        let chars: Vec<(usize, char)> = text.char_indices().collect();
+        totals.chars += chars.len() as u64;
+        let class = |char: char| classes().of(char as u32);
+        let letter = |char: char| class(char) & LETTER != 0;
+        let mark = |char: char| !letter(char) && class(char) & CASELESS != 0;
+        let run = |from: usize, of: &dyn Fn(char) -> bool| {
+            chars[from..].iter().find(|(_, char)| !of(*char)).map_or(text.len(), |&(at, _)| at)
+        };
+        let mut after = 0;
+        for (place, &(at, char)) in chars.iter().enumerate() {
+            if at < after {
+                continue;
+            }
+            if letter(char) {
+                after = run(place, &|char| letter(char) || mark(char));
+                let spaced = at > 0 && text.as_bytes()[at - 1] == b' ';
+                let cuts = inside(at - usize::from(spaced), after) as u64;
+                totals.words += 1;
+                totals.word_tokens += cuts + 1;
+                totals.cut_words += u64::from(cuts > 0);
+                totals.spaced += u64::from(spaced);
+                totals.glued += u64::from(spaced && !ends.contains(&at));
+            } else if char.is_ascii_digit() {
+                after = run(place, &|char| char.is_ascii_digit());
+                if after - at > DIGITS {
+                    totals.long_numbers += 1;
+                    continue;
+                }
+                let cuts = (1..after - at).filter(|cut| ends.contains(&(at + cut)));
+                counts.numbers[cuts.map(|cut| 1 << (cut - 1)).sum::<usize>() + (1 << (after - at - 1))] += 1;
+            }
+        }
+        for line in text.split_inclusive(['\n', '\r']) {
+            let start = line.as_ptr() as usize - text.as_ptr() as usize;
+            let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
+            let width = indent.len();
+            if width == 0 || matches!(line[width..].chars().next(), None | Some('\n' | '\r')) {
+                continue;
+            }
+            let row = match indent.trim_start_matches(' ').len() {
+                0 if width <= SPACES => width - 1,
+                tabs if tabs == width && !indent.contains(' ') && width <= TABS => SPACES + width - 1,
+                _ => SPACES + TABS,
+            };
+            counts.indents[row][0] += 1;
+            counts.indents[row][1] += ends.iter().filter(|&&at| start < at && at <= start + width).count() as u64;
+        }
+    }
+
+    #[test]
+    fn blocks_count_as_the_definitions_do() {
+        let atoms: Vec<&str> = concat!(
+            "a|Word| |  |\t|\n|\r\n|    |1|2024|é|ж|日本|\u{301}|हिन्दी|😀|-|ß|\u{a0}|एक|ʰ|\u{10400}|한글|1234567890123",
+            "|\n   x|\n\t\ty|z z"
+        )
+        .split('|')
+        .collect();
+        let tokens = ["Wo", "rd", "2024", "12", "34", "本", "    ", " a", "한", "\n ", "  ", "zz", "\u{93F}\u{928}"];
+        let vocab = bytes_vocab(&tokens);
+        let decoder = Decoder::new(&vocab, &[]);
+        let mut state = 5u64;
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for round in 0..3000 {
+            let text: String = (0..round % 120).map(|_| atoms[draw(atoms.len())]).collect();
+            let mut ids = Vec::new();
+            let mut ends = Vec::new();
+            let mut at = 0;
+            while at < text.len() {
+                let fits = |token: &&&str| text.as_bytes()[at..].starts_with(token.as_bytes());
+                let long = if draw(3) == 0 { None } else { tokens.iter().find(fits) };
+                let token = long.map_or(&text.as_bytes()[at..=at], |token| token.as_bytes());
+                ids.push(vocab.id(token).unwrap());
+                at += token.len();
+                ends.push(at);
+            }
+            let mut tally = Tally::new(&decoder, (round % 2 == 0).then_some(&vocab));
+            tally.add(Text::Str(&text), &ids, None, true);
+            let mut plain = Counts::new(decoder.tokens().count());
+            plain.totals.documents = 1;
+            plain.totals.bytes = text.len() as u64;
+            plain.totals.tokens = ids.len() as u64;
+            for &id in &ids {
+                plain.ids[id as usize] += 1;
+            }
+            plainly(&text, &ends, &mut plain);
+            assert_eq!(tally.done(), plain, "{text:?} {ends:?}");
+            let mut placed = Tally::new(&decoder, None);
+            placed.add(Text::Str(&text), &ids, Some(&ends), true);
+            assert_eq!(placed.done(), plain);
+        }
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let row = PATTERNS.iter().find(|row| row.name == "cl100k").unwrap();
+        let (cuts, added) = (Cuts::of(row.regexes), AddedTokens::new(Vec::new()).unwrap());
+        let vocab = bytes_vocab(&[]);
+        let decoder = Decoder::new(&vocab, &[]);
+        let text = "One 123 zwei\n    drei é日本\n\n\tvier  fünf".repeat(40);
+        let ids: Vec<u32> = text.bytes().map(|byte| vocab.byte_id(byte)).collect();
+        let mut whole = Tally::new(&decoder, None);
+        whole.add(Text::Str(&text), &ids, None, true);
+        let whole = whole.done();
+        for least in [1, 7, 64, 500] {
+            let mut sum = Counts::new(decoder.tokens().count());
+            let all = parts(text.as_bytes(), cuts.as_ref(), &added, least);
+            assert!(all.len() > 1 && all[0].0 == 0 && all.windows(2).all(|pair| pair[0].1 == pair[1].0));
+            for (start, end) in all {
+                let mut part = Tally::new(&decoder, None);
+                part.add(Text::Str(&text[start..end]), &ids[start..end], None, start == 0);
+                sum.merge(&part.done());
+            }
+            assert_eq!(sum, whole);
+        }
+    }
+
+    #[test]
+    fn tokens_that_the_vocabulary_does_not_know_are_compared() {
+        let vocab = bytes_vocab(&["ab"]);
+        let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: Flags::default() };
+        let decoder = Decoder::new(&vocab, &[added]);
+        let mut tally = Tally::new(&decoder, Some(&vocab));
+        tally.add(Text::Bytes(b"ab<s>b"), &[256, 300, 98], None, true);
+        assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (0, 0));
+        tally.add(Text::Bytes(b"ab<t>b"), &[256, 300, 98], None, true);
+        assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (1, 1));
+    }
+
+    #[test]
+    fn ids_are_counted_beyond_the_small_table() {
+        let vocab = bytes_vocab(&[]);
+        let decoder = Decoder::new(&vocab, &[]);
+        let mut tally = Tally::new(&decoder, Some(&vocab));
+        let (text, more) = (vec![b'a'; 150_000], vec![b'a'; 50_001]);
+        for text in [text, more] {
+            tally.add(Text::Bytes(&text), &vec![97; text.len()], None, true);
+        }
+        let counts = tally.done();
+        assert_eq!((counts.ids[97], counts.ids.iter().sum()), (200_001, 200_001));
+    }
+
+    #[test]
+    fn a_text_that_its_tokens_do_not_spell_is_only_counted() {
+        let vocab = bytes_vocab(&[]);
+        let decoder = Decoder::new(&vocab, &[]);
+        let mut spelling = Tally::new(&decoder, Some(&vocab));
+        spelling.add(Text::Bytes(b"a b"), &[97, 98], None, true);
+        assert_eq!((spelling.counts.totals.changed, spelling.counts.totals.unplaced), (1, 1));
+        let mut tally = Tally::new(&decoder, None);
+        tally.add(Text::Bytes(b"a b"), &[97, 98], None, true);
+        let Totals { changed, unplaced, words, tokens, .. } = tally.counts.totals;
+        assert_eq!((changed, unplaced, words, tokens), (1, 1, 0, 2));
+        tally.add(Text::Bytes(b"a\xFFb"), &[97, 255, 98], None, true);
+        assert_eq!((tally.counts.totals.unplaced, tally.counts.totals.words), (1, 2));
+    }
+}

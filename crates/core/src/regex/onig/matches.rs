@@ -1,0 +1,185 @@
+//! Where a regex of Oniguruma matches, within the bounds of a text.
+//!
+//! Oniguruma bounds how often it steps back from one start, and does not say how often it did. So a window of starts is first
+//! searched with a bound that costs nothing, as it is about what a search must take. Where that is not enough, each start is tried
+//! on its own with higher and higher bounds, and the text pays each of them in full.
+
+use onig::{MatchParam, Regex, Region, SearchOptions};
+
+use crate::bounds::Bounds;
+use crate::error::Result;
+use crate::regex::gave_up;
+use crate::steps::line::Found;
+
+/// How many bytes are searched at once.
+const WINDOW: usize = 1 << 16;
+/// How often a start may step back for nothing.
+const FREE: u32 = 1 << 8;
+/// The most that one start may ever step back.
+const MOST: u32 = 10_000_000;
+/// How much more the next try may.
+const MORE: u32 = 4;
+/// The most places that the engine keeps to step back to.
+const STACK: u32 = 1 << 24;
+/// The engine's number for a bound that did not do.
+const OVER: i32 = -17;
+
+/// Calls `each` with the matches, in order; an empty one counts unless it stands where the match before it ended.
+///
+/// # Errors
+/// [`crate::Error::Pattern`] when the engine gives up or the bounds end the search, and [`crate::Error::Interrupted`].
+pub fn each_match(
+    regex: &Regex,
+    pattern: &str,
+    text: &str,
+    bounds: &Bounds<'_>,
+    mut each: impl FnMut(Found),
+) -> Result<()> {
+    // `\G` stands where a search starts, so that it must not be cut into windows.
+    let window = if pattern.contains(r"\G") { text.len() } else { WINDOW };
+    let mut search = Search { regex, pattern, text, bounds, region: Region::new() };
+    let (mut at, mut last) = (0, None);
+    while let Some((start, end)) = search.first(at, window)? {
+        if start == end && last == Some(end) {
+            at += char_len(text, at);
+            if at > text.len() {
+                break;
+            }
+        } else {
+            each(Found { start, end, is_match: true });
+            (at, last) = (end, Some(end));
+        }
+    }
+    Ok(())
+}
+
+struct Search<'s> {
+    regex: &'s Regex,
+    pattern: &'s str,
+    text: &'s str,
+    bounds: &'s Bounds<'s>,
+    region: Region,
+}
+
+impl Search<'_> {
+    /// The first match that starts at `at` or behind it.
+    fn first(&mut self, mut at: usize, window: usize) -> Result<Option<(usize, usize)>> {
+        let text = self.text;
+        loop {
+            self.bounds.look().map_err(|spent| spent.error(self.pattern, at))?;
+            let ends = at.saturating_add(window)..;
+            let to = ends.take_while(|&end| end < text.len()).find(|&end| text.is_char_boundary(end));
+            let to = to.unwrap_or(text.len());
+            self.region.clear();
+            let options = SearchOptions::SEARCH_OPTION_NONE;
+            let found = self.regex.search_with_param(text, at, to, options, Some(&mut self.region), param(FREE));
+            match found {
+                Ok(Some(_)) => return Ok(self.region.pos(0)),
+                Err(error) if error.code() == OVER => {
+                    if let Some(found) = self.start_by_start(at, to)? {
+                        return Ok(Some(found));
+                    }
+                }
+                Err(error) => return Err(gave_up(self.pattern, &error, at)),
+                Ok(None) => {}
+            }
+            if to == text.len() {
+                return Ok(None);
+            }
+            at = to;
+        }
+    }
+
+    /// The first match that starts at one of these places.
+    fn start_by_start(&mut self, from: usize, to: usize) -> Result<Option<(usize, usize)>> {
+        let mut at = from;
+        while at <= to {
+            if self.starts(at)? {
+                return Ok(self.region.pos(0));
+            }
+            at += char_len(self.text, at);
+        }
+        Ok(None)
+    }
+
+    /// Whether a match starts at `at`.
+    fn starts(&mut self, at: usize) -> Result<bool> {
+        let mut retries = FREE;
+        loop {
+            self.bounds.look().map_err(|spent| spent.error(self.pattern, at))?;
+            self.region.clear();
+            let options = SearchOptions::SEARCH_OPTION_NONE;
+            let found = self.regex.match_with_param(self.text, at, options, Some(&mut self.region), param(retries));
+            match found {
+                Err(error) if error.code() == OVER && retries < MOST => {
+                    retries = retries.saturating_mul(MORE).min(MOST);
+                    self.bounds.pay(u64::from(retries)).map_err(|spent| spent.error(self.pattern, at))?;
+                }
+                Err(error) => return Err(gave_up(self.pattern, &error, at)),
+                Ok(found) => return Ok(found.is_some()),
+            }
+        }
+    }
+}
+
+fn param(retries: u32) -> MatchParam {
+    let mut param = MatchParam::default();
+    param.set_retry_limit_in_match(retries);
+    param.set_match_stack_limit(STACK);
+    param
+}
+
+/// The length of the character at a place; 1 behind the last.
+fn char_len(text: &str, at: usize) -> usize {
+    text[at..].chars().next().map_or(1, char::len_utf8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::threads::parallel::Stop;
+
+    fn matches(pattern: &str, text: &str) -> Result<Vec<(usize, usize)>> {
+        let (regex, stop) = (Regex::new(pattern).unwrap(), Stop::default());
+        let mut all = Vec::new();
+        each_match(&regex, pattern, text, &Bounds::new(text.len(), &stop), |found| all.push((found.start, found.end)))?;
+        Ok(all)
+    }
+
+    #[test]
+    fn windows_and_tries_change_no_match() {
+        let words = format!("{}é 日本{}", "ab ".repeat(40_000), " ".repeat(2_000));
+        for pattern in
+            [r"\s+(?!\S)|\s+", r"日本|x$", r"\G\w+\s", r"(?:\w+ ?)+(?=é)", r"(?: )+x|b+", r"(?<= )a|\b|$", ""]
+        {
+            let regex = Regex::new(pattern).unwrap();
+            let all: Vec<_> = regex.find_iter(&words).collect();
+            let own = matches(pattern, &words).unwrap();
+            let differ = all.iter().zip(&own).find(|(left, right)| left != right);
+            assert!(
+                differ.is_none() && all.len().abs_diff(own.len()) <= 1,
+                "{pattern}: {differ:?} {} {}",
+                all.len(),
+                own.len()
+            );
+        }
+    }
+
+    #[test]
+    fn deep_regexes_fit_the_stack_of_a_thread() {
+        for depth in (5..14).map(|power| 1 << power) {
+            let pattern = format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+            if let Ok(regex) = Regex::new(&pattern) {
+                assert_eq!(regex.find("ba"), Some((1, 2)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_without_end_is_ended() {
+        let text = format!("b{}", "x".repeat(10_000));
+        let found = matches("(?:x+x+)+y|x", &text).unwrap_err();
+        assert!(matches!(found, Error::Pattern { offset: Some(1), .. }), "{found}");
+    }
+}

@@ -1,0 +1,360 @@
+//! Text to pieces, losslessly: every byte of the text is in exactly one piece.
+//!
+//! The pieces are the matches of a regex that are not empty, and the stretches between them. Several regexes apply in order, each to every
+//! piece of the one before as a text of its own; none leaves the text whole. Bytes that belong to no well-formed UTF-8
+//! character end the text before them, and each maximal run of them is a piece.
+
+pub mod beginnings;
+pub mod pattern;
+pub mod scan;
+pub mod special;
+pub mod text_cuts;
+
+use crate::bounds::Bounds;
+use crate::error::Result;
+use crate::regex::Search;
+use crate::regex::onig;
+use crate::slow::slow;
+use crate::split::pattern::PATTERNS;
+use crate::split::scan::{Ends, Scanner};
+use crate::steps::{self, Spec, Value};
+
+/// A text, known to be UTF-8 or not.
+#[derive(Debug, Clone, Copy)]
+pub enum Text<'t> {
+    /// UTF-8.
+    Str(&'t str),
+    /// Any bytes.
+    Bytes(&'t [u8]),
+}
+
+impl<'t> Text<'t> {
+    /// The bytes of the text.
+    #[must_use]
+    pub fn as_bytes(self) -> &'t [u8] {
+        match self {
+            Self::Str(text) => text.as_bytes(),
+            Self::Bytes(text) => text,
+        }
+    }
+
+    /// The part of the text from `start` to `end`, which stand between characters.
+    #[must_use]
+    pub fn part(self, start: usize, end: usize) -> Self {
+        match self {
+            Self::Str(text) => Self::Str(&text[start..end]),
+            Self::Bytes(text) => Self::Bytes(&text[start..end]),
+        }
+    }
+}
+
+impl<'t> From<&'t str> for Text<'t> {
+    fn from(text: &'t str) -> Self {
+        Self::Str(text)
+    }
+}
+
+impl<'t> From<&'t [u8]> for Text<'t> {
+    fn from(text: &'t [u8]) -> Self {
+        Self::Bytes(text)
+    }
+}
+
+/// The regexes of a tokenizer, compiled, or the scanners that have their matches.
+#[derive(Debug)]
+pub struct Splitter {
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Scan(Scanner),
+    Match(Box<Search>),
+    Other(steps::Placed<steps::Splitter>),
+}
+
+impl Splitter {
+    /// The splitter of these regexes, applied in order. A regex of the pattern table runs as its scanner, unless
+    /// `TOKSMITH_SLOW=1` is set.
+    ///
+    /// # Errors
+    /// [`crate::Error::Option`] for a regex that does not compile, with the engine's reason.
+    pub fn new(patterns: &[impl AsRef<str>]) -> Result<Self> {
+        if slow() {
+            return Self::without_scanners(patterns);
+        }
+        let step = |pattern: &str| scanner(pattern).map_or_else(|| compile(pattern), |scanner| Ok(Step::Scan(scanner)));
+        let steps = patterns.iter().map(|pattern| step(pattern.as_ref())).collect::<Result<_>>()?;
+        Ok(Self { steps })
+    }
+
+    /// The splitter of these steps, applied in order; [`Self::only_cuts`] must hold of it.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] and of [`steps::splitters()`].
+    pub fn of_steps(specs: &[Spec]) -> Result<Self> {
+        let mut steps = Vec::new();
+        for spec in specs {
+            match (plain_regex(spec, "rust"), onig_scanner(spec)) {
+                (Some(pattern), _) => steps.extend(Self::new(&[pattern])?.steps),
+                (None, Some(scanner)) => steps.push(Step::Scan(scanner)),
+                (None, None) => {
+                    steps.extend(steps::splitters(std::slice::from_ref(spec))?.into_iter().map(Step::Other));
+                }
+            }
+        }
+        Ok(Self { steps })
+    }
+
+    /// Whether every byte of a text is in a piece, as it is.
+    #[must_use]
+    pub fn only_cuts(&self) -> bool {
+        self.steps.iter().all(|step| if let Step::Other(step) = step { step.only_cuts() } else { true })
+    }
+
+    /// The same splitter with the regex engine only.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn without_scanners(patterns: &[impl AsRef<str>]) -> Result<Self> {
+        let steps = patterns.iter().map(|pattern| compile(pattern.as_ref())).collect::<Result<_>>()?;
+        Ok(Self { steps })
+    }
+
+    /// Whether it leaves texts whole.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Scan(_) => false,
+            Step::Match(_) => true,
+            Step::Other(step) => step.searches(),
+        })
+    }
+
+    /// Calls `each` with every piece of `text`, in order.
+    ///
+    /// # Errors
+    /// `Pattern` of [`crate::Error`] when the engine gives up, and whatever `each` returns.
+    pub fn split<'t>(
+        &self,
+        text: impl Into<Text<'t>>,
+        bounds: &Bounds<'_>,
+        mut each: impl FnMut(&'t [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let text = text.into();
+        let (bytes, mut start) = (text.as_bytes(), 0);
+        self.ends(text, bounds, &mut Ends::default(), |ends| {
+            ends.iter().try_for_each(|&end| each(&bytes[std::mem::replace(&mut start, end)..end]))
+        })
+    }
+
+    /// Calls `each` with the ends of the pieces of `text`, in order, some hundreds at a time: each piece starts where the
+    /// one before it ends. `ends` is the buffer for them.
+    ///
+    /// # Errors
+    /// Those of [`Self::split`].
+    pub fn ends(
+        &self,
+        text: Text<'_>,
+        bounds: &Bounds<'_>,
+        ends: &mut Ends,
+        mut each: impl FnMut(&[usize]) -> Result<()>,
+    ) -> Result<()> {
+        ends.clear();
+        let well_formed = match text {
+            Text::Str(text) => Some(text),
+            Text::Bytes(text) => std::str::from_utf8(text).ok(),
+        };
+        if let (Some(text), &[Step::Scan(scanner)]) = (well_formed, self.steps.as_slice()) {
+            return scan_ends(scanner, text, ends, each);
+        }
+        let mut end = 0;
+        let mut collect = |piece: &[u8]| {
+            end += piece.len();
+            ends.push(end);
+            if ends.is_full() { each(ends.take()) } else { Ok(()) }
+        };
+        match well_formed {
+            Some("") => {}
+            Some(text) => apply(&self.steps, text, bounds, &mut collect)?,
+            None => self.apply_to_parts(text.as_bytes(), bounds, &mut collect)?,
+        }
+        each(ends.take())
+    }
+
+    fn apply_to_parts<'t>(
+        &self,
+        text: &'t [u8],
+        bounds: &Bounds<'_>,
+        each: &mut impl FnMut(&'t [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = 0;
+        for (part, is_text) in utf8_parts(text) {
+            match std::str::from_utf8(part) {
+                Ok(valid) if is_text => {
+                    apply(&self.steps, valid, bounds, each).map_err(|error| error.searched_from(at))?;
+                }
+                _ => each(part)?,
+            }
+            at += part.len();
+        }
+        Ok(())
+    }
+}
+
+fn scan_ends(
+    scanner: Scanner,
+    text: &str,
+    ends: &mut Ends,
+    mut each: impl FnMut(&[usize]) -> Result<()>,
+) -> Result<()> {
+    let mut at = 0;
+    while at < text.len() {
+        scanner.fill(text, at, ends);
+        let found = ends.take();
+        at = found.last().copied().unwrap_or(text.len());
+        each(found)?;
+    }
+    Ok(())
+}
+
+/// The regex of a step in a dialect whose matches are pieces.
+fn plain_regex<'s>(spec: &'s Spec, dialect: &str) -> Option<&'s str> {
+    let text = |name: &str, text: &str| (name.to_owned(), Value::Text(text.to_owned()));
+    let usual = [text("behavior", "isolated"), text("dialect", dialect), ("invert".to_owned(), Value::Flag(false))];
+    let pattern = spec.options.iter().find_map(|(name, value)| match value {
+        Value::Text(pattern) if name == "pattern" => Some(pattern.as_str()),
+        _ => None,
+    })?;
+    let is_usual = spec.options.len() == 4 && usual.iter().all(|option| spec.options.contains(option));
+    (spec.kind == "regex" && is_usual).then_some(pattern)
+}
+
+/// The scanner of a step with a regex of Oniguruma that is a row of the pattern table in other words.
+fn onig_scanner(spec: &Spec) -> Option<Scanner> {
+    if slow() { None } else { scanner(&onig::translate(plain_regex(spec, "onig")?)?) }
+}
+
+fn scanner(pattern: &str) -> Option<Scanner> {
+    PATTERNS.iter().find(|row| row.regexes == [pattern]).and_then(|row| row.scanner)
+}
+
+fn compile(pattern: &str) -> Result<Step> {
+    Ok(Step::Match(Box::new(Search::new(pattern)?)))
+}
+
+/// The pieces of `text` under `steps`; the last of them hands over to `each`.
+fn apply<'t>(
+    steps: &[Step],
+    text: &'t str,
+    bounds: &Bounds<'_>,
+    each: &mut impl FnMut(&'t [u8]) -> Result<()>,
+) -> Result<()> {
+    let Some((step, rest)) = steps.split_first() else { return each(text.as_bytes()) };
+    let mut start = 0;
+    let mut piece =
+        |from: usize, to: usize| apply(rest, &text[from..to], bounds, each).map_err(|error| error.searched_from(from));
+    match step {
+        &Step::Scan(scanner) => scan_ends(scanner, text, &mut Ends::default(), |ends| {
+            ends.iter().try_for_each(|&end| piece(std::mem::replace(&mut start, end), end))
+        }),
+        Step::Other(step) => step.cut(text, bounds, piece),
+        Step::Match(search) => {
+            search.each(text, bounds, |from, to| {
+                if start < from {
+                    piece(start, from)?;
+                }
+                start = to;
+                piece(from, to)
+            })?;
+            if start < text.len() { piece(start, text.len()) } else { Ok(()) }
+        }
+    }
+}
+
+/// The maximal runs of well-formed UTF-8 (true) and of other bytes (false), in order.
+pub fn utf8_parts(text: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let valid = rest.utf8_chunks().next()?.valid().len();
+        let (len, is_text) = if valid > 0 {
+            (valid, true)
+        } else {
+            let chunks = rest.utf8_chunks().enumerate();
+            let run = chunks.take_while(|(place, chunk)| *place == 0 || chunk.valid().is_empty());
+            (run.map(|(_, chunk)| chunk.invalid().len()).sum(), false)
+        };
+        let (part, after) = rest.split_at(len);
+        rest = after;
+        Some((part, is_text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::threads::parallel::Stop;
+
+    fn pieces(patterns: &[&str], text: &[u8]) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        let splitter = Splitter::new(patterns).unwrap();
+        splitter
+            .split(text, &Bounds::new(text.len(), &Stop::default()), |piece| {
+                pieces.push(piece.to_vec());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(pieces.concat(), text);
+        pieces
+    }
+
+    #[test]
+    fn text_between_matches_is_kept() {
+        assert_eq!(pieces(&["b+"], b"abbc"), [&b"a"[..], b"bb", b"c"]);
+        assert_eq!(pieces(&[], b"abbc"), [b"abbc"]);
+        assert_eq!(pieces(&["x*"], b"ab"), [b"ab"]);
+        assert!(pieces(&["x"], b"").is_empty());
+    }
+
+    #[test]
+    fn regexes_apply_to_the_pieces_of_the_one_before() {
+        assert_eq!(pieces(&[r"\d", r"a(?!.)"], b"ba1a"), [&b"b"[..], b"a", b"1", b"a"]);
+    }
+
+    #[test]
+    fn runs_of_bytes_that_are_no_text_are_pieces() {
+        assert_eq!(pieces(&[r"\w+"], b"a\xE2\x98b\xFF\xFE\xF0"), [&b"a"[..], b"\xE2\x98", b"b", b"\xFF\xFE\xF0"]);
+        assert_eq!(pieces(&[], b"a\xFFb"), [&b"a"[..], b"\xFF", b"b"]);
+    }
+
+    #[test]
+    fn a_row_of_the_table_runs_as_its_scanner_in_either_dialect() {
+        let of = |pattern: &str, dialect: &str, behavior: &str| {
+            let options = [("pattern", pattern), ("dialect", dialect), ("behavior", behavior)];
+            let mut options = options.map(|(name, value)| (name.to_owned(), Value::Text(value.to_owned()))).to_vec();
+            options.push(("invert".to_owned(), Value::Flag(false)));
+            Splitter::of_steps(&[Spec { kind: "regex".to_owned(), options }]).unwrap().steps.remove(0)
+        };
+        for row in PATTERNS.iter().filter(|row| !row.name.contains("cl100k") || row.name == "cl100k_minbpe") {
+            assert!(matches!(of(row.regexes[0], "rust", "isolated"), Step::Scan(_)), "{}", row.name);
+            assert!(matches!(of(row.regexes[0], "onig", "isolated"), Step::Scan(_)), "{}", row.name);
+            assert!(matches!(of(row.regexes[0], "onig", "contiguous"), Step::Other(_)), "{}", row.name);
+        }
+        // There, `{1,3}+` takes any number of digits.
+        assert!(matches!(of(PATTERNS[0].regexes[0], "onig", "isolated"), Step::Other(_)));
+        let (usual, other) = (PATTERNS[4].regexes[0], PATTERNS[4].regexes[0].replace(r"\r\n", r"\x0D\012"));
+        assert!(usual != other && matches!(of(&other, "onig", "isolated"), Step::Scan(_)));
+    }
+
+    #[test]
+    fn a_bad_regex_is_refused() {
+        assert!(matches!(Splitter::new(&["("]), Err(Error::Option { argument: "pattern", .. })));
+    }
+}

@@ -1,0 +1,379 @@
+//! Every scanner against its regex. `TOKSMITH_EXHAUSTIVE=1` goes to the full depth, which takes more than an hour.
+//!
+//! No pattern looks behind, so that the pieces from a piece's start on depend on nothing before it. The regex thus runs
+//! once for a text, and the scanner with each padding before it, which moves the text through the block.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use regex_syntax::hir::{Class, HirKind};
+
+use crate::bounds::Bounds;
+use crate::simd::BLOCK;
+use crate::split::Splitter;
+use crate::split::pattern::PATTERNS;
+use crate::threads::parallel::Stop;
+
+/// One character of every class that some pattern tells apart, in each length of UTF-8 that has it.
+const REPRESENTATIVES: &[&str] = &[
+    "a",
+    "s",
+    "l",
+    "E",
+    "'",
+    "1",
+    " ",
+    "\t",
+    "\n",
+    "\r",
+    "/",
+    "!",
+    "é",
+    "É",
+    "ſ",
+    "ª",
+    "²",
+    "\u{85}",
+    "\u{a0}",
+    "\u{300}",
+    "ǅ",
+    "ʰ",
+    "א",
+    "٣",
+    "中",
+    "\u{2003}",
+    "…",
+    "ᾨ",
+    "𐐀",
+    "𐐨",
+    "𝟙",
+    "😀",
+    "𑀀",
+    "\u{1f3fb}",
+    "¡",
+    "\u{816}",
+    "०",
+    "ა",
+    "𐀀",
+];
+
+/// One character for each way in which the patterns can go on.
+const REDUCED: &[&str] = &["a", "A", "1", " ", "\n", "'", "!", "中", "\u{300}"];
+
+/// Paddings of which each byte is a piece, whatever follows but for the last; each row ends another kind of piece.
+const PADDINGS: [&str; 4] = ["1a", "a1", "1\n", "1!"];
+
+/// What follows a text under test, so that it stands in a block, and what a block may have before its end.
+const AFTER: &str = "tail Tail tail Tail tail Tail tail Tail tail Tail tail Tail tail Tail tail";
+
+/// Every place in a block, and those where a text is cut by its end.
+const EVERY_OFFSET: RangeInclusive<usize> = 1..=BLOCK + 4;
+/// Places where texts of a few characters are cut by the end of the block.
+const EDGE_OFFSETS: RangeInclusive<usize> = BLOCK - 6..=BLOCK;
+/// Where a text that ends right after the one under test is tried: behind a whole block, at its end, and in the next.
+const LAST_OFFSETS: [usize; 4] = [BLOCK - 1, BLOCK, BLOCK + 3, BLOCK + 8];
+
+fn depth(usual: usize, full: usize) -> usize {
+    if std::env::var_os("TOKSMITH_EXHAUSTIVE").is_some() { full } else { usual }
+}
+
+/// A row's scanner and its regex, with buffers.
+struct Twins {
+    name: &'static str,
+    scanner: Splitter,
+    regex: Splitter,
+    /// How many texts the scanner has split.
+    texts: u64,
+    text: String,
+    expected: Vec<usize>,
+    found: Vec<usize>,
+}
+
+impl Twins {
+    /// Fails if the pieces of `text` alone differ.
+    fn equal(&mut self, text: &str) {
+        ends(&self.regex, text, &mut self.expected);
+        self.scan(text, "", 0);
+    }
+
+    /// Fails if those of `text` differ, alone or before a block full of words.
+    fn equal_with_tail(&mut self, text: &str) {
+        self.equal(text);
+        let mut longer = std::mem::take(&mut self.text);
+        longer.clear();
+        longer.push_str(text);
+        longer.push_str(AFTER);
+        self.equal(&longer);
+        self.text = longer;
+    }
+
+    /// As `equal_with_tail`, and after a padding of each length in `offsets`, whose kind is the `turn`th.
+    fn equal_at(&mut self, text: &str, offsets: RangeInclusive<usize>, turn: usize) {
+        self.equal_with_tail(text);
+        let padding = PADDINGS[turn % PADDINGS.len()].repeat(BLOCK);
+        let last = &padding[padding.len() - 1..];
+        ends(&self.regex, &format!("{last}{text}{AFTER}"), &mut self.expected);
+        let longer = format!("{padding}{text}{AFTER}");
+        for offset in offsets {
+            self.scan(&longer[padding.len() - offset..], &padding, offset);
+        }
+        ends(&self.regex, &format!("{last}{text}"), &mut self.expected);
+        for offset in LAST_OFFSETS {
+            self.scan(&longer[padding.len() - offset..longer.len() - AFTER.len()], &padding, offset);
+        }
+    }
+
+    /// Fails if the scanner's pieces are not `offset - 1` single bytes and then those of `expected`.
+    fn scan(&mut self, text: &str, padding: &str, offset: usize) {
+        ends(&self.scanner, text, &mut self.found);
+        self.texts += 1;
+        let single = offset.saturating_sub(1);
+        let same = self.found.len() == single + self.expected.len()
+            && self.found[..single].iter().copied().eq(1..=single)
+            && self.found[single..].iter().zip(&self.expected).all(|(&found, &end)| found == single + end);
+        let (name, expected, found) = (self.name, &self.expected, &self.found);
+        assert!(same, "{name} on {text:?}, {offset} bytes of {padding:.4?}: {found:?}, not {single} + {expected:?}");
+    }
+}
+
+fn ends(splitter: &Splitter, text: &str, ends: &mut Vec<usize>) {
+    ends.clear();
+    let mut end = 0;
+    splitter
+        .split(text, &Bounds::new(text.len(), &Stop::default()), |piece| {
+            end += piece.len();
+            ends.push(end);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// Runs `check` for every row with a scanner; `--nocapture` shows how many texts were compared.
+fn each_row(subject: &str, check: impl Fn(&mut Twins)) {
+    for row in PATTERNS.iter().filter(|row| row.scanner.is_some()) {
+        let start = std::time::Instant::now();
+        let (scanner, regex) = (Splitter::new(row.regexes).unwrap(), Splitter::without_scanners(row.regexes).unwrap());
+        let (text, expected, found) = (String::new(), Vec::new(), Vec::new());
+        let mut twins = Twins { name: row.name, scanner, regex, texts: 0, text, expected, found };
+        check(&mut twins);
+        println!("{subject}: {}: {} texts, {} s", row.name, twins.texts, start.elapsed().as_secs());
+    }
+}
+
+/// Calls `check` with every text of at most `length` symbols, and its number.
+fn tuples(symbols: &[&str], length: usize, mut check: impl FnMut(&str, usize)) {
+    let mut number = 0;
+    for length in 0..=length {
+        for code in 0..symbols.len().pow(u32::try_from(length).unwrap()) {
+            let mut rest = code;
+            let text: String = (0..length)
+                .map(|_| {
+                    let symbol = symbols[rest % symbols.len()];
+                    rest /= symbols.len();
+                    symbol
+                })
+                .collect();
+            check(&text, number);
+            number += 1;
+        }
+    }
+}
+
+/// The classes that the regexes name: `\s`, `\p{…}` and those in brackets. Single letters of contractions are left out.
+fn named_classes() -> Vec<Vec<(char, char)>> {
+    let mut names = HashSet::new();
+    for regex in PATTERNS.iter().flat_map(|row| row.regexes) {
+        let mut at = 0;
+        while at < regex.len() {
+            let rest = &regex[at..];
+            let len = if rest.starts_with('[') {
+                let mut open = 0;
+                let closes = rest.char_indices().find(|&(_, char)| {
+                    open += i32::from(char == '[') - i32::from(char == ']');
+                    open == 0
+                });
+                closes.unwrap().0 + 1
+            } else if rest.starts_with(r"\p{") {
+                rest.find('}').unwrap() + 1
+            } else if rest.starts_with('\\') {
+                2
+            } else {
+                at += 1;
+                continue;
+            };
+            names.insert(&rest[..len]);
+            at += len;
+        }
+    }
+    let ranges = |name: &&str| match regex_syntax::parse(name).unwrap().into_kind() {
+        HirKind::Class(Class::Unicode(class)) => class.iter().map(|range| (range.start(), range.end())).collect(),
+        HirKind::Literal(_) => Vec::new(),
+        other => panic!("{name} is no class but {other:?}"),
+    };
+    names.iter().map(ranges).collect()
+}
+
+#[test]
+fn every_row_has_a_scanner() {
+    for row in PATTERNS {
+        assert!(row.scanner.is_some(), "{}", row.name);
+    }
+}
+
+#[test]
+fn no_pattern_looks_behind() {
+    for regex in PATTERNS.iter().flat_map(|row| row.regexes) {
+        for looks in ["(?<", r"\b", r"\B", "^", r"\A", r"\G", r"\K"] {
+            assert!(!regex.replace("[^", "[").contains(looks), "{looks} in {regex}");
+        }
+    }
+}
+
+#[test]
+fn the_representatives_are_of_every_kind_that_there_is() {
+    let classes = named_classes();
+    assert!(classes.len() > 8);
+    let kind = |char: char| {
+        let within = |ranges: &Vec<(char, char)>| ranges.iter().any(|&(first, last)| (first..=last).contains(&char));
+        let bits = classes.iter().enumerate().map(|(place, ranges)| u64::from(within(ranges)) << place);
+        (char.len_utf8(), bits.sum::<u64>())
+    };
+    let there: HashSet<_> = REPRESENTATIVES.iter().map(|text| kind(text.chars().next().unwrap())).collect();
+    let mut found = HashSet::new();
+    let missing: Vec<char> =
+        ('\0'..=char::MAX).filter(|&char| !there.contains(&kind(char)) && found.insert(kind(char))).collect();
+    assert!(missing.is_empty(), "{missing:?} are of kinds that no representative has");
+}
+
+#[test]
+fn all_short_tuples_of_representatives() {
+    let length = depth(2, 4);
+    each_row("representatives", |twins| {
+        tuples(REPRESENTATIVES, length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
+    });
+}
+
+#[test]
+fn all_longer_tuples_of_the_reduced_classes() {
+    let length = depth(4, 7);
+    each_row("reduced classes", |twins| {
+        tuples(REDUCED, length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
+    });
+}
+
+#[test]
+fn contractions_in_every_case() {
+    let symbols = ["'", "s", "T", "l", "L", "v", "E", "r", "ſ", "\u{212a}", "x", " "];
+    let length = depth(3, 5);
+    each_row("contractions", |twins| {
+        tuples(&symbols, length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
+    });
+}
+
+#[test]
+fn every_code_point_alone_and_between_letters() {
+    let step = depth(11, 1);
+    each_row("code points", |twins| {
+        for (number, char) in ('\0'..=char::MAX).step_by(step).enumerate() {
+            twins.equal_with_tail(&format!("{char}"));
+            twins.equal_at(&format!("a{char}b{char}C"), EDGE_OFFSETS, number);
+        }
+    });
+}
+
+#[test]
+fn a_padding_is_what_the_regex_makes_of_it() {
+    each_row("paddings", |twins| {
+        for padding in PADDINGS {
+            for text in REPRESENTATIVES {
+                for times in [1, 2, BLOCK] {
+                    twins.equal_with_tail(&format!("{}{text}", padding.repeat(times)));
+                    let ends = twins.expected[..padding.len() * times - 1].iter().copied();
+                    assert!(ends.eq(1..padding.len() * times), "{} on {padding:?} before {text:?}", twins.name);
+                }
+            }
+        }
+    });
+}
+
+/// What texts are drawn from; the first 33 more often.
+const WORDS: &[&str] = &[
+    "a",
+    "B",
+    "word",
+    "Word",
+    "HTTP",
+    "camelCase",
+    "'s",
+    "'ll",
+    "'LL",
+    "'re",
+    "'x",
+    "'",
+    "''",
+    "don't",
+    "it'ſ",
+    "1",
+    "12",
+    "123",
+    "1234",
+    "1234567",
+    " ",
+    "  ",
+    "   ",
+    "\t",
+    "\t\t",
+    "\n",
+    "\n\n",
+    "\r\n",
+    " \n",
+    "!",
+    "?!",
+    "/",
+    "//",
+    "!\n",
+    "!\n/",
+    "é",
+    "É",
+    "中文",
+    "\u{300}",
+    "\u{a0}",
+    "\u{3000}",
+    "😀",
+    "_",
+    "\u{b}",
+    "слово",
+    "Слово",
+    "ДА",
+    "हिन्दी",
+    "한국어",
+    "٣",
+    "½",
+    "…",
+    "’",
+    "。",
+    "ぁ",
+    "ſ",
+    "ǅ",
+    "ʰ",
+    "𐐀",
+    "𝟙",
+];
+
+/// Texts of ASCII and a little else, long enough for blocks, with every run and edge at every offset sooner or later.
+#[test]
+fn drawn_texts_longer_than_a_block() {
+    let rounds = depth(20_000, 1_000_000);
+    each_row("drawn texts", |twins| {
+        let mut state = 7u64;
+        for _ in 0..rounds {
+            let mut text = String::new();
+            while text.len() < 150 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let pick = (state >> 33) as usize;
+                text.push_str(WORDS[if pick.is_multiple_of(3) { pick / 3 % WORDS.len() } else { pick / 3 % 33 }]);
+            }
+            twins.equal_with_tail(&text);
+        }
+    });
+}

@@ -1,0 +1,383 @@
+//! Cutting added tokens out of a text, before anything else happens to it.
+//!
+//! One scan finds all added tokens, leftmost first and then longest. Tokens that are not special are always cut. What
+//! happens to a special one is the caller's choice, [`Allow`]; by default it is an error, so that text from outside can
+//! never slip a control token in.
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind};
+use hashbrown::HashMap;
+
+use crate::error::{Error, Result};
+use crate::split::beginnings::Beginnings;
+use crate::threads::once::Once;
+use crate::vocab::ID_LIMIT;
+
+/// A token that is found in the text before it is split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedToken {
+    /// Its text, never empty.
+    pub content: String,
+    /// Its id; several may share one.
+    pub id: u32,
+    /// Whether it is a control token, found only where the call allows it.
+    pub special: bool,
+    /// How it is found.
+    pub flags: Flags,
+}
+
+/// How an added token is found, and what of the text around it belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+// They are independent, and files have each by its name.
+#[allow(clippy::struct_excessive_bools)]
+pub struct Flags {
+    /// Whether white space before it belongs to it.
+    pub lstrip: bool,
+    /// Whether white space behind it belongs to it.
+    pub rstrip: bool,
+    /// Whether it is only found where no part of a word stands before or behind it.
+    pub single_word: bool,
+    /// Whether it is found in the normalized text, where it stands normalized itself.
+    pub normalized: bool,
+}
+
+/// What to do with special tokens in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Allow {
+    /// None may occur.
+    Raise,
+    /// All turn into their ids.
+    All,
+    /// All are ordinary text.
+    Text,
+    /// These (by place in the list of added tokens, sorted) turn into their ids; the others may not occur.
+    Some(Vec<usize>),
+}
+
+/// A part of a text: ordinary, or one added token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segment {
+    /// Text to split: where it starts and ends.
+    Text(usize, usize),
+    /// An added token's id, and where it ends.
+    Token(u32, usize),
+}
+
+/// The added tokens of a tokenizer, ready to be searched.
+#[derive(Debug)]
+pub struct AddedTokens {
+    tokens: Vec<AddedToken>,
+    places: HashMap<String, usize>,
+    longest: usize,
+    beginnings: Once<Beginnings>,
+    raw: Search,
+    /// Those that are found in the normalized text.
+    normalized: Search,
+}
+
+/// A search for some of the added tokens.
+#[derive(Debug, Default)]
+struct Search {
+    all: Option<AhoCorasick>,
+    places: Vec<usize>,
+    /// Finds only the tokens that are not special.
+    ordinary: Option<AhoCorasick>,
+    ordinary_places: Vec<usize>,
+}
+
+impl AddedTokens {
+    /// The memory of the tokens and of the searches for them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let contents: usize = self.tokens.iter().map(|token| 2 * token.content.len() + size_of::<AddedToken>()).sum();
+        contents + self.places.allocation_size() + self.raw.bytes() + self.normalized.bytes()
+    }
+
+    /// The tokens, in order of preference where several share an id.
+    ///
+    /// # Errors
+    /// [`Error::Model`] for an empty content or one listed twice.
+    pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
+        let mut places = HashMap::with_capacity(tokens.len());
+        for (place, token) in tokens.iter().enumerate() {
+            if token.content.is_empty() {
+                return Err(Error::model("an added token has no content", Some(token.id)));
+            }
+            if token.id >= ID_LIMIT {
+                return Err(Error::model(format!("ids must lie below {ID_LIMIT}"), Some(token.id)));
+            }
+            if places.insert(token.content.clone(), place).is_some() {
+                let content = &token.content;
+                return Err(Error::model(format!("the added token {content} is listed twice"), Some(token.id)));
+            }
+        }
+        let longest = tokens.iter().map(|token| token.content.len()).max().unwrap_or(0);
+        let of = |normalized| {
+            let found = tokens.iter().enumerate().filter(move |(_, token)| token.flags.normalized == normalized);
+            found.map(|(place, token)| (place, token.content.clone())).collect()
+        };
+        let (raw, normalized) = (Search::new(&tokens, of(false))?, Search::new(&tokens, of(true))?);
+        Ok(Self { tokens, places, longest, beginnings: Once::default(), raw, normalized })
+    }
+
+    /// The same tokens, where those that are found in the normalized text are found as `normalize` writes them.
+    ///
+    /// # Errors
+    /// Those of `normalize`.
+    pub fn normalized(mut self, normalize: impl Fn(&str) -> Result<String>) -> Result<Self> {
+        let mut contents = Vec::new();
+        for (place, token) in self.tokens.iter().enumerate().filter(|(_, token)| token.flags.normalized) {
+            contents.push((place, normalize(&token.content)?));
+        }
+        contents.retain(|(_, content)| !content.is_empty());
+        self.normalized = Search::new(&self.tokens, contents)?;
+        Ok(self)
+    }
+
+    /// Whether some token is found in the normalized text.
+    #[must_use]
+    pub fn any_normalized(&self) -> bool {
+        self.normalized.all.is_some()
+    }
+
+    /// The place of the token with this content.
+    #[must_use]
+    pub fn place(&self, content: &str) -> Option<usize> {
+        self.places.get(content).copied()
+    }
+
+    /// The tokens, in order.
+    #[must_use]
+    pub fn tokens(&self) -> &[AddedToken] {
+        &self.tokens
+    }
+
+    /// The length of the longest content, in bytes; 0 without tokens.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Whether some token's content, special or not, stands in `text` with a part before `at` and a part behind it.
+    #[must_use]
+    pub fn cross(&self, text: &[u8], at: usize) -> bool {
+        let Some(finder) = &self.raw.all else { return false };
+        let end = text.len().min(at + self.longest);
+        let mut start = at.saturating_sub(self.longest);
+        // The longest content that starts at a place crosses `at` if any that starts there does.
+        while let Some(found) = finder.find(Input::new(text).span(start..end)).filter(|found| found.start() < at) {
+            if found.end() > at {
+                return true;
+            }
+            start = found.start() + 1;
+        }
+        false
+    }
+
+    /// How many bytes at the end of `text` some token's content may have begun with, that more text would complete.
+    #[must_use]
+    pub fn begun(&self, text: &[u8]) -> usize {
+        let make = || Beginnings::of(self.tokens.iter().map(|token| token.content.as_bytes()));
+        self.beginnings.get(make).map_or_else(|| make().at_end_of(text), |made| made.at_end_of(text))
+    }
+
+    /// Calls `each` with every part of `text`, in order; empty text parts are left out.
+    ///
+    /// # Errors
+    /// [`Error::SpecialTokenInText`] for one that `allow` does not allow, before anything after it is looked at, and
+    /// whatever `each` returns.
+    pub fn cut(&self, text: &[u8], allow: &Allow, each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
+        self.search(&self.raw, text, allow, each)
+    }
+
+    /// The same for a normalized text and the tokens that are found in it.
+    ///
+    /// # Errors
+    /// Those of [`Self::cut`].
+    pub fn cut_normalized(&self, text: &str, allow: &Allow, each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
+        self.search(&self.normalized, text.as_bytes(), allow, each)
+    }
+
+    fn search(
+        &self,
+        search: &Search,
+        text: &[u8],
+        allow: &Allow,
+        mut each: impl FnMut(Segment) -> Result<()>,
+    ) -> Result<()> {
+        let (finder, places) = match allow {
+            Allow::Text => (&search.ordinary, &search.ordinary_places),
+            _ => (&search.all, &search.places),
+        };
+        let mut at = 0;
+        for found in finder.iter().flat_map(|finder| finder.find_iter(text)) {
+            let place = places[found.pattern().as_usize()];
+            let token = &self.tokens[place];
+            let Some((start, end)) = token.flags.widened(text, found.start(), found.end()) else { continue };
+            if !allowed(token, place, allow) {
+                return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
+            }
+            // White space before it may belong to the token before that already: then nothing may be left of it.
+            if token.flags.lstrip && end <= at {
+                continue;
+            }
+            if at < start {
+                each(Segment::Text(at, start))?;
+            }
+            each(Segment::Token(token.id, end))?;
+            at = end;
+        }
+        if at < text.len() { each(Segment::Text(at, text.len())) } else { Ok(()) }
+    }
+}
+
+impl Search {
+    fn bytes(&self) -> usize {
+        let searches = [&self.all, &self.ordinary].into_iter().flatten();
+        let places = size_of_val(&self.places[..]) + size_of_val(&self.ordinary_places[..]);
+        searches.map(AhoCorasick::memory_usage).sum::<usize>() + places
+    }
+
+    fn new(tokens: &[AddedToken], contents: Vec<(usize, String)>) -> Result<Self> {
+        let ordinary = contents.iter().filter(|(place, _)| !tokens[*place].special);
+        let (ordinary_places, ordinary): (Vec<usize>, Vec<&String>) =
+            ordinary.map(|(place, text)| (*place, text)).unzip();
+        let ordinary = automaton(&ordinary)?;
+        let (places, contents): (Vec<usize>, Vec<String>) = contents.into_iter().unzip();
+        Ok(Self { all: automaton(&contents)?, places, ordinary, ordinary_places })
+    }
+}
+
+impl Flags {
+    /// What belongs to a token that stands from `start` to `end`; None if it does not count there.
+    fn widened(self, text: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
+        if self == Self::default() {
+            return Some((start, end));
+        }
+        if self.single_word {
+            let in_word = |char: Option<char>| char.is_some_and(regex_syntax::is_word_character);
+            if in_word(last_char(&text[..start])) || in_word(first_char(&text[end..])) {
+                return None;
+            }
+        }
+        while let Some(char) = last_char(&text[..start]).filter(|char| self.lstrip && char.is_whitespace()) {
+            start -= char.len_utf8();
+        }
+        while let Some(char) = first_char(&text[end..]).filter(|char| self.rstrip && char.is_whitespace()) {
+            end += char.len_utf8();
+        }
+        Some((start, end))
+    }
+}
+
+/// The character that starts a text; None if bytes that are none do.
+fn first_char(text: &[u8]) -> Option<char> {
+    text[..text.len().min(4)].utf8_chunks().next()?.valid().chars().next()
+}
+
+/// The character that ends a text.
+fn last_char(text: &[u8]) -> Option<char> {
+    let ends = (1..=4).filter_map(|len| text.get(text.len().checked_sub(len)?..));
+    ends.filter_map(|end| std::str::from_utf8(end).ok()).find_map(|end| end.chars().next())
+}
+
+fn allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
+    match allow {
+        Allow::All | Allow::Text => true,
+        Allow::Raise => !token.special,
+        Allow::Some(places) => !token.special || places.binary_search(&place).is_ok(),
+    }
+}
+
+fn automaton(contents: &[impl AsRef<str>]) -> Result<Option<AhoCorasick>> {
+    if contents.is_empty() {
+        return Ok(None);
+    }
+    AhoCorasickBuilder::new()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(contents.iter().map(AsRef::as_ref))
+        .map(Some)
+        .map_err(|error| Error::model(format!("the added tokens cannot be searched for: {error}"), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens() -> AddedTokens {
+        let token =
+            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
+        AddedTokens::new(vec![token("<a", 1, true), token("<ab", 2, true), token("##", 3, false)]).unwrap()
+    }
+
+    fn cut(text: &str, allow: &Allow) -> Result<Vec<String>> {
+        let mut parts = Vec::new();
+        tokens().cut(text.as_bytes(), allow, |segment| {
+            parts.push(match segment {
+                Segment::Text(start, end) => format!("{}@{start}", &text[start..end]),
+                Segment::Token(id, _) => id.to_string(),
+            });
+            Ok(())
+        })?;
+        Ok(parts)
+    }
+
+    #[test]
+    fn the_longest_of_the_leftmost_is_cut() {
+        assert_eq!(cut("x<ab<a##", &Allow::All).unwrap(), ["x@0", "2", "1", "3"]);
+        assert_eq!(cut("", &Allow::All).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn contents_cross_a_place_that_lies_inside_them() {
+        let crossed =
+            |text: &str| (0..=text.len()).filter(|&at| tokens().cross(text.as_bytes(), at)).collect::<Vec<_>>();
+        assert_eq!(crossed("<ab<a"), [1, 2, 4]);
+        assert_eq!(crossed("x###"), [2, 3]);
+        assert_eq!(crossed("x< a"), [0; 0]);
+    }
+
+    #[test]
+    fn white_space_and_words_around_a_token_count() {
+        let token = |content: &str, id, lstrip, rstrip, single_word| AddedToken {
+            content: content.into(),
+            id,
+            special: false,
+            flags: Flags { lstrip, rstrip, single_word, normalized: false },
+        };
+        let tokens = [
+            token("<l>", 1, true, false, false),
+            token("<r>", 2, false, true, false),
+            token("w", 3, false, false, true),
+            token("\u{2003}", 4, true, false, false),
+        ];
+        let added = AddedTokens::new(tokens.into()).unwrap();
+        let cut = |text: &str| {
+            let mut parts = Vec::new();
+            let push = |segment| {
+                parts.push(segment);
+                Ok(())
+            };
+            added.cut(text.as_bytes(), &Allow::Text, push).unwrap();
+            parts
+        };
+        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 8), Segment::Text(8, 10)]);
+        assert_eq!(cut("<r>  <l>"), [Segment::Token(2, 5), Segment::Token(1, 8)]);
+        assert_eq!(cut("<r> \u{2003}b"), [Segment::Token(2, 7), Segment::Text(7, 8)]);
+        assert_eq!(cut("w ww é w"), [Segment::Token(3, 1), Segment::Text(1, 8), Segment::Token(3, 9)]);
+    }
+
+    #[test]
+    fn contents_may_have_begun_at_the_end() {
+        let begun = |text: &str| tokens().begun(text.as_bytes());
+        assert_eq!((begun("x<"), begun("x<a"), begun("x<ab"), begun("##"), begun("a#"), begun("")), (1, 2, 0, 1, 1, 0));
+    }
+
+    #[test]
+    fn special_tokens_need_leave_and_the_others_do_not() {
+        let token = |token: &str, offset| Error::SpecialTokenInText { token: token.into(), offset };
+        assert_eq!(cut("x##y<ab", &Allow::Raise).unwrap_err(), token("<ab", 4));
+        assert_eq!(cut("x##y<ab", &Allow::Text).unwrap(), ["x@0", "3", "y<ab@3"]);
+        assert_eq!(cut("x<a", &Allow::Some(vec![0])).unwrap(), ["x@0", "1"]);
+        assert_eq!(cut("x<ab", &Allow::Some(vec![0])).unwrap_err(), token("<ab", 1));
+    }
+}

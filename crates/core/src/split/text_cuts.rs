@@ -1,0 +1,211 @@
+//! Where a long text can be cut into texts of their own without changing one piece.
+//!
+//! The rule looks at two characters, a before the cut and b behind it. One of these holds:
+//!
+//! 1. a is not white space, and b is white space but neither CR nor LF;
+//! 2. a is a number and b is none;
+//! 3. a is a letter and b is neither a letter, nor a mark, nor an apostrophe.
+//!
+//! **Why the pieces stay the same.** It is shown for the rows of [`ROWS`] and used for these only.
+//!
+//! - *No piece holds a followed by b*: read the branches of the regexes. White space other than CR and LF comes first in
+//!   a piece or after white space; nothing but numbers follows a number; what follows a letter in a piece is a letter, a
+//!   mark, or an apostrophe. So a piece of the whole text ends at the cut.
+//! - *The text before the cut has the same pieces alone.* A branch that could see the difference would have to reach the
+//!   cut. Runs that end there end for want of a character of their class: b is of none, and neither is the end. The
+//!   look-aheads `(?!\S)` and `$` come after white space, and a is none, so that they look at characters before the cut.
+//! - *So has the text behind it*, because no pattern of the table looks behind.
+//!
+//! The characters are told apart by the regex engine that the patterns run on, so that its tables of Unicode decide here
+//! as there. Added tokens are cut out before a text is split: a cut never falls inside an occurrence of one, and the
+//! search, which goes from left to right and does not overlap, then finds the same on both sides. In bytes that are no
+//! UTF-8, a and b are both well-formed, and the bad runs on either side stay whole.
+//!
+//! A list of regexes that is no row, and no regex at all, have no cuts.
+
+use fancy_regex::Regex;
+
+use crate::split::pattern::PATTERNS;
+use crate::split::special::AddedTokens;
+
+/// The rows of the pattern table that the rule is proven for.
+pub const ROWS: &[&str] = &["cl100k", "cl100k_minbpe", "gpt2", "gpt2_original", "llama3", "o200k", "qwen2"];
+
+/// The rule: each match is a and b.
+const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
+
+/// How many bytes are searched for a cut.
+pub const WINDOW: usize = 1 << 12;
+
+/// Finds the cuts of texts that are split by one pattern.
+#[derive(Debug)]
+pub struct Cuts {
+    rule: Regex,
+}
+
+impl Cuts {
+    /// The cuts for these regexes; None where nothing is proven.
+    #[must_use]
+    pub fn of(patterns: &[impl AsRef<str>]) -> Option<Self> {
+        let same = |regexes: &[&str]| regexes.iter().copied().eq(patterns.iter().map(AsRef::as_ref));
+        let row = PATTERNS.iter().find(|row| same(row.regexes))?;
+        ROWS.contains(&row.name).then(|| Regex::new(RULE).ok()).flatten().map(|rule| Self { rule })
+    }
+
+    /// The first cut that lies behind `from`, which is searched for in the [`WINDOW`] bytes there. What decides about
+    /// it lies before `from + WINDOW` and the length of the longest added token.
+    #[must_use]
+    pub fn find(&self, text: &[u8], from: usize, added: &AddedTokens) -> Option<usize> {
+        let inner = text.get(from..)?.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+        let mut at = from + inner;
+        let end = text.len().min(from + WINDOW);
+        for chunk in text.get(at..end)?.utf8_chunks() {
+            if let Some(cut) = self.find_in(chunk.valid(), |cut| !added.cross(text, at + cut)) {
+                return Some(at + cut);
+            }
+            at += chunk.valid().len() + chunk.invalid().len();
+        }
+        None
+    }
+
+    /// Whether every text that holds `token` is cut inside it, whatever stands around it.
+    #[must_use]
+    pub fn inside(&self, token: &str) -> bool {
+        self.find_in(token, |_| true).is_some()
+    }
+
+    fn find_in(&self, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut at = 0;
+        // An engine that gives up finds nothing: then there is no cut here.
+        while let Some(found) = self.rule.find_from_pos(text, at).ok().flatten() {
+            at = found.start() + found.as_str().chars().next()?.len_utf8();
+            if allowed(at) {
+                return Some(at);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::Bounds;
+    use crate::split::special::{AddedToken, Flags};
+    use crate::split::{Splitter, Text};
+    use crate::threads::parallel::Stop;
+
+    fn none() -> AddedTokens {
+        AddedTokens::new(Vec::new()).unwrap()
+    }
+
+    fn row(name: &str) -> &'static [&'static str] {
+        PATTERNS.iter().find(|row| row.name == name).unwrap().regexes
+    }
+
+    fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        splitter
+            .split(Text::Bytes(text), &Bounds::new(text.len(), &Stop::default()), |piece| {
+                pieces.push(piece.to_vec());
+                Ok(())
+            })
+            .unwrap();
+        pieces
+    }
+
+    /// Every cut of `text`, and whether both sides have the pieces of the whole; their number.
+    fn check(cuts: &Cuts, splitters: &[Splitter], text: &[u8]) -> usize {
+        let mut found = 0;
+        let mut from = 0;
+        while let Some(cut) = cuts.find(text, from, &none()) {
+            assert!(cut > from);
+            for splitter in splitters {
+                let sides = [pieces(splitter, &text[..cut]), pieces(splitter, &text[cut..])].concat();
+                assert_eq!(sides, pieces(splitter, text), "{:?} at {cut}", text.escape_ascii().to_string());
+            }
+            found += 1;
+            from = cut;
+        }
+        found
+    }
+
+    #[test]
+    fn both_sides_of_a_cut_have_the_pieces_of_the_whole() {
+        // One character of each class that a row tells apart, and bytes that are no text.
+        let classes: [&[u8]; 16] = [
+            b"a",
+            b"A",
+            b"s",
+            b"l",
+            "日".as_bytes(),
+            "\u{301}".as_bytes(),
+            b"7",
+            "²".as_bytes(),
+            b" ",
+            b"\t",
+            "\u{3000}".as_bytes(),
+            b"\n",
+            b"'",
+            b"/",
+            "😀".as_bytes(),
+            b"\xFF",
+        ];
+        for name in ROWS {
+            let cuts = Cuts::of(row(name)).unwrap();
+            let splitters = [Splitter::new(row(name)).unwrap(), Splitter::without_scanners(row(name)).unwrap()];
+            let mut found = 0;
+            for number in 0..16usize.pow(4) {
+                let text = (0..4).map(|place| classes[number >> (4 * place) & 15]).collect::<Vec<_>>().concat();
+                found += check(&cuts, &splitters[..], &text);
+            }
+            assert!(found > 30_000, "{name}: {found}");
+            let mut state = 7u64;
+            for _ in 0..3000 {
+                let mut text = Vec::new();
+                for _ in 0..24 {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    text.extend_from_slice(classes[(state >> 33) as usize % classes.len()]);
+                }
+                check(&cuts, &splitters, &text);
+            }
+        }
+    }
+
+    #[test]
+    fn only_proven_rows_have_cuts() {
+        assert!(Cuts::of(&[] as &[&str]).is_none());
+        assert!(Cuts::of(&[r"\w+"]).is_none());
+        assert!(Cuts::of(&[row("gpt2")[0], row("gpt2")[0]]).is_none());
+    }
+
+    #[test]
+    fn a_cut_is_behind_where_it_was_asked_for_and_near() {
+        let cuts = Cuts::of(row("o200k")).unwrap();
+        assert_eq!(cuts.find(b"ab cd ef", 0, &none()), Some(2));
+        assert_eq!(cuts.find(b"ab cd ef", 2, &none()), Some(5));
+        assert_eq!(cuts.find("日本 x".as_bytes(), 1, &none()), Some(6));
+        assert_eq!(cuts.find(b"ab cd ef", 6, &none()), None);
+        assert_eq!(cuts.find(b"ab", 9, &none()), None);
+        assert_eq!(cuts.find(b"a\xFF b", 0, &none()), None);
+        let far = [&vec![b'x'; WINDOW][..], b" y"].concat();
+        assert_eq!(cuts.find(&far, 0, &none()), None);
+        assert_eq!(cuts.find(&far, 9, &none()), Some(WINDOW));
+    }
+
+    #[test]
+    fn no_added_token_is_cut() {
+        let token =
+            |content: &str, special| AddedToken { content: content.into(), id: 300, special, flags: Flags::default() };
+        let added = AddedTokens::new(vec![token("a b c", true), token("c d", false), token("d e", true)]).unwrap();
+        let cuts = Cuts::of(row("gpt2")).unwrap();
+        let all = |text: &[u8]| {
+            let mut from = 0;
+            std::iter::from_fn(|| cuts.find(text, from, &added).inspect(|&cut| from = cut)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(b"x a b c x"), [1, 7]);
+        // `c d` and `d e` overlap others, and which of them are found depends on what comes before.
+        assert_eq!(all(b"a b c d e f"), [9]);
+        assert_eq!(all(b"a b d f"), [1, 3, 5]);
+    }
+}

@@ -1,0 +1,96 @@
+//! The characters of counted pieces, and the pieces of a chosen alphabet: what training on characters starts from.
+
+use hashbrown::HashMap;
+
+use crate::count::PieceCounts;
+use crate::count::arena::Arena;
+use crate::count::tally::{Table, Tally};
+use crate::error::Result;
+use crate::vocab::key::{Seeds, Window};
+
+/// How many code points are counted without hashing.
+const PLAIN: usize = 1 << 16;
+
+/// How often each character stands in the pieces, by code point. Bytes that are no UTF-8 are no characters.
+#[must_use]
+pub fn characters(counts: &PieceCounts) -> Vec<(char, u64)> {
+    let mut plain = vec![0u64; PLAIN];
+    let mut others: HashMap<char, u64> = HashMap::new();
+    for (piece, tally) in counts.arena().iter() {
+        for char in piece.utf8_chunks().flat_map(|chunk| chunk.valid().chars()) {
+            match plain.get_mut(char as usize) {
+                Some(sum) => *sum += tally.count,
+                None => *others.entry(char).or_default() += tally.count,
+            }
+        }
+    }
+    let found = (0..).zip(plain).filter(|&(_, count)| count > 0);
+    let mut found: Vec<_> = found.filter_map(|(code, count)| Some((char::from_u32(code)?, count))).collect();
+    found.extend(others);
+    found.sort_unstable();
+    found
+}
+
+/// The counts of what the pieces hold between characters that are not in the alphabet.
+///
+/// # Errors
+/// [`crate::Error::Option`] for counts that 64 bits do not hold.
+pub fn within(counts: &PieceCounts, alphabet: &[char]) -> Result<PieceCounts> {
+    let mut known = vec![false; PLAIN];
+    let mut others: HashMap<char, ()> = HashMap::new();
+    for &char in alphabet {
+        match known.get_mut(char as usize) {
+            Some(known) => *known = true,
+            None => drop(others.insert(char, ())),
+        }
+    }
+    let is_known = |char: char| known.get(char as usize).copied().unwrap_or_else(|| others.contains_key(&char));
+    let arena = counts.arena();
+    let window = Window::new(&arena.bytes);
+    let mut table = Table::new(Seeds::default());
+    let mut start = 0;
+    for (piece, tally) in arena.iter() {
+        let mut from = 0;
+        let mut part = |end: usize, next: usize| {
+            let first = (tally.first.0, tally.first.1 + from as u64);
+            let len = end - from;
+            let at = start + std::mem::replace(&mut from, next);
+            if len == 0 { Ok(()) } else { table.add(&window, at, len, Tally { first, ..tally }) }
+        };
+        let mut at = 0;
+        for chunk in piece.utf8_chunks() {
+            for (place, char) in chunk.valid().char_indices().filter(|&(_, char)| !is_known(char)) {
+                part(at + place, at + place + char.len_utf8())?;
+            }
+            at += chunk.valid().len();
+            if !chunk.invalid().is_empty() {
+                part(at, at + chunk.invalid().len())?;
+            }
+            at += chunk.invalid().len();
+        }
+        part(piece.len(), piece.len())?;
+        start += piece.len();
+    }
+    Ok(counts.with_arena(Arena::of(&table)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::split::{Splitter, Text};
+    use crate::threads::parallel::Stop;
+
+    #[test]
+    fn pieces_are_cut_at_unknown_characters() {
+        let mut counts = PieceCounts::new(Splitter::new(&["[^ ]+"]).unwrap());
+        let documents = ["aéa 日a𝒳aé", "aéa"].map(Text::Str);
+        counts.add(&documents, 1, &Stop::default()).unwrap();
+        assert_eq!(characters(&counts), [(' ', 1), ('a', 6), ('é', 3), ('日', 1), ('𝒳', 1)]);
+        let cut = within(&counts, &['a', 'é', '𝒳']).unwrap();
+        let found: Vec<_> =
+            cut.in_order().into_iter().map(|(piece, tally)| (piece, tally.count, tally.first)).collect();
+        assert_eq!(found, [("aéa".as_bytes(), 2, (0, 0)), ("a𝒳aé".as_bytes(), 1, (0, 8))]);
+        let cut = within(&counts, &['a']).unwrap();
+        assert_eq!(cut.in_order(), [(&b"a"[..], Tally { count: 6, first: (0, 0) })]);
+    }
+}

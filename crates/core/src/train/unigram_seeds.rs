@@ -1,0 +1,174 @@
+//! What unigram training starts from: the stretches of characters that words share.
+//!
+//! A stretch is taken where it cannot be made longer without losing an occurrence: at the inner nodes of the suffix tree,
+//! which the suffix array and its common prefixes give, and at the ends of words that the corpus has more than once. Those
+//! that cover most of the corpus come first.
+
+#![allow(clippy::cast_sign_loss)] // no place is below 0, though its type has room for it
+
+use libsais::SuffixArrayConstruction;
+
+use crate::error::{Error, Result};
+
+/// Stands after every word; no byte of a text.
+const SEPARATOR: u8 = 0xFF;
+/// The most bytes of words, so that places fit 31 bits.
+const MOST: usize = i32::MAX as usize - 1;
+
+/// A stretch of characters, and how many characters of the corpus it covers.
+pub type Seed = (Vec<u8>, u64);
+
+/// The best stretches of 2 to `longest` characters that stand at least twice in the counted words, at most `most`.
+///
+/// # Errors
+/// [`Error::Option`] for more words than fit.
+pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<Seed>> {
+    let size = words.iter().map(|(word, _)| word.len() + 1).sum::<usize>();
+    let refuse = |value: String| Error::Option {
+        argument: "corpus",
+        value,
+        allowed: format!("at most {MOST} bytes of distinct words; split the text, or give fewer documents"),
+    };
+    if size > MOST {
+        return Err(refuse(format!("{size} bytes of distinct words")));
+    }
+    let mut text = Vec::with_capacity(size);
+    // By place in the suffix array: the counts of the words of all suffixes before.
+    let mut weights: Vec<u64> = Vec::with_capacity(size);
+    for (word, count) in words {
+        text.extend_from_slice(word);
+        text.push(SEPARATOR);
+        weights.resize(text.len(), *count);
+    }
+    let (suffixes, common) = suffixes(&text).ok_or_else(|| refuse("words that cannot be sorted".to_owned()))?;
+    let mut sums: Vec<u64> = Vec::with_capacity(size + 1);
+    sums.push(0);
+    for &start in &suffixes {
+        sums.push(sums[sums.len() - 1] + weights[start as usize]);
+    }
+    let mut found: Vec<(u64, u32, u32)> = Vec::new();
+    intervals(&common, |from, to, depth, parent| {
+        let start = suffixes[from] as usize;
+        if let Some((bytes, chars)) = stretch(&text[start..(start + depth).min(text.len())], longest)
+            && bytes > parent
+            && chars > 1
+        {
+            found.push(((sums[to] - sums[from]) * chars as u64, start as u32, bytes as u32));
+        }
+    });
+    for (place, &start) in suffixes.iter().enumerate() {
+        let (start, count) = (start as usize, weights[start as usize]);
+        let shared = common[place].max(common.get(place + 1).copied().unwrap_or(0)).max(0) as usize;
+        let end = text.len().min(start + 4 * longest + 1);
+        // What is not longer is an inner node.
+        if count > 1
+            && let Some((bytes, chars)) = stretch(&text[start..end], longest)
+            && bytes > shared
+            && chars > 1
+        {
+            found.push((count * chars as u64, start as u32, bytes as u32));
+        }
+    }
+    drop(weights);
+    let text_of = |start: u32, len: u32| &text[start as usize..(start + len) as usize];
+    found.sort_unstable_by(|left, right| {
+        right.0.cmp(&left.0).then_with(|| text_of(left.1, left.2).cmp(text_of(right.1, right.2)))
+    });
+    found.truncate(most);
+    Ok(found.into_iter().map(|(score, start, len)| (text_of(start, len).to_vec(), score)).collect())
+}
+
+/// The suffix array, and how many bytes each suffix shares with the one before.
+fn suffixes(text: &[u8]) -> Option<(Vec<i32>, Vec<i32>)> {
+    if text.is_empty() {
+        return Some((Vec::new(), Vec::new()));
+    }
+    let sorted = SuffixArrayConstruction::for_text(text).in_owned_buffer32().single_threaded().run().ok()?;
+    let places = sorted.plcp_construction().single_threaded().run().ok()?;
+    let (suffixes, common, ..) = places.lcp_construction().single_threaded().run().ok()?.into_parts();
+    Some((suffixes, common))
+}
+
+/// Calls `each` with every inner node of the suffix tree: where its suffixes start and end, its depth and its parent's.
+fn intervals(common: &[i32], mut each: impl FnMut(usize, usize, usize, usize)) {
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for place in 1..=common.len() {
+        let shared = common.get(place).map_or(0, |&shared| shared.max(0) as usize);
+        let mut from = place - 1;
+        while let Some((depth, start)) = open.pop_if(|(depth, _)| *depth > shared) {
+            let parent = open.last().map_or(0, |&(depth, _)| depth).max(shared);
+            each(start, place, depth, parent);
+            from = start;
+        }
+        if shared > 0 && open.last().is_none_or(|&(depth, _)| depth < shared) {
+            open.push((shared, from));
+        }
+    }
+}
+
+/// How many bytes and characters of `bytes` are whole characters of one word; None for more than `longest` characters, and
+/// where they begin inside a character.
+fn stretch(bytes: &[u8], longest: usize) -> Option<(usize, usize)> {
+    if bytes.first().is_none_or(|&byte| byte == SEPARATOR || byte & 0xC0 == 0x80) {
+        return None;
+    }
+    let (mut at, mut chars) = (0, 0);
+    while let Some(&byte) = bytes.get(at).filter(|&&byte| byte != SEPARATOR) {
+        let end = at + crate::kinds::unigram::char_len(byte);
+        if end > bytes.len() {
+            break;
+        }
+        (at, chars) = (end, chars + 1);
+        if chars > longest {
+            return None;
+        }
+    }
+    Some((at, chars))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stretch_that_repeats_and_cannot_grow_is_found() {
+        let words: Vec<&str> = vec!["abcab", "bcabc", "日本", "日木", "x", "本日本", "alone"];
+        let counted: Vec<(&[u8], u64)> = words.iter().zip(1..).map(|(word, count)| (word.as_bytes(), count)).collect();
+        let mut expected: Vec<Seed> = Vec::new();
+        let occurrences = |part: &str| -> Vec<(usize, usize)> {
+            let mut found = Vec::new();
+            for (number, word) in words.iter().enumerate() {
+                let starts = (0..word.len()).filter(|&at| word.as_bytes()[at..].starts_with(part.as_bytes()));
+                found.extend(starts.map(|at| (number, at)));
+            }
+            found
+        };
+        for word in &words {
+            let places: Vec<usize> = word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
+            for (number, &start) in places.iter().enumerate() {
+                for &end in places[number + 1..].iter().skip(1) {
+                    let part = &word[start..end];
+                    let all = occurrences(part);
+                    let next = |&(word, start): &(usize, usize)| words[word][start + part.len()..].chars().next();
+                    let grows = next(&all[0]).is_some() && all.iter().all(|place| next(place) == next(&all[0]));
+                    let count = all.iter().map(|&(word, _)| word as u64 + 1).sum::<u64>();
+                    if count > 1 && !grows {
+                        expected.push((part.as_bytes().to_vec(), count * part.chars().count() as u64));
+                    }
+                }
+            }
+        }
+        expected.sort();
+        expected.dedup();
+        let mut found = seeds(&counted, 100, 16).unwrap();
+        found.sort();
+        assert_eq!(found, expected);
+        assert_eq!(seeds(&counted, 1, 16).unwrap().len(), 1);
+        assert!(
+            seeds(&counted, 9, 2)
+                .unwrap()
+                .iter()
+                .all(|(seed, _)| std::str::from_utf8(seed).unwrap().chars().count() == 2)
+        );
+    }
+}

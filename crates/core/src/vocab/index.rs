@@ -1,0 +1,186 @@
+//! Tokens by their bytes.
+
+use std::hash::BuildHasher;
+
+use hashbrown::DefaultHashBuilder;
+
+use crate::simd::prefetch;
+use crate::vocab::key::{Key, LONGEST, SHORT, Seeds, ShortKey, Window, short_key};
+use crate::vocab::slots::Slots;
+
+/// Places of tokens, found by their bytes. Short tokens stand in the table themselves; of others, a tag that tells most
+/// apart, so that the tokens have to be compared only where it is equal.
+#[derive(Debug)]
+pub struct Index {
+    /// One word a short token: its key and, in the bits that the key leaves free, its place.
+    short: Slots<u128>,
+    /// One word a longer token: bits of its hash and, in the lowest bits, its place + 1.
+    long: Slots<u64>,
+    /// A bit for every token's hash: most that is asked for while merging is no token, and this small table says so.
+    filter: Box<[u64; FILTER]>,
+    seeds: Seeds,
+    hasher: DefaultHashBuilder,
+}
+
+/// Bits of a place.
+pub const PLACE_BITS: u32 = 24;
+
+/// Words of the filter.
+const FILTER: usize = 1 << 14;
+
+/// Where a token that there may be is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Sought {
+    hash: u64,
+    /// The key of a short one, else 0.
+    key: ShortKey,
+}
+
+impl Index {
+    const SHORT_PLACE: u128 = ((1 << PLACE_BITS) - 1) << 96;
+    const LONG_PLACE: u64 = (1 << PLACE_BITS) - 1;
+
+    /// Room for so many short tokens and others.
+    #[must_use]
+    pub fn new(short: usize, long: usize) -> Self {
+        let filter: Box<[u64]> = vec![0; FILTER].into();
+        Self {
+            short: Slots::new((short * 5 / 4 + 2).next_power_of_two()),
+            long: Slots::new((long * 2 + 2).next_power_of_two()),
+            filter: filter.try_into().unwrap_or_else(|_| unreachable!("as many words as asked for")),
+            seeds: Seeds::default(),
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.short) + size_of_val(&*self.long) + size_of_val(&*self.filter)
+    }
+
+    /// Where to look for these bytes.
+    #[must_use]
+    pub fn sought(&self, token: &[u8]) -> Sought {
+        if token.len() <= SHORT {
+            let key = short_key(token);
+            return Sought { hash: self.seeds.hash_short(key), key };
+        }
+        self.sought_at(&Window::new(token), 0, token)
+    }
+
+    /// Where to look for the token, which stands at `start` of the window's text.
+    #[must_use]
+    pub fn sought_at(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
+        if token.len() > LONGEST { self.sought_long(token) } else { self.sought_in(window, start, token.len()) }
+    }
+
+    fn sought_long(&self, token: &[u8]) -> Sought {
+        Sought { hash: self.hasher.hash_one(token), key: 0 }
+    }
+
+    #[inline(always)]
+    fn sought_in(&self, window: &Window<'_>, start: usize, len: usize) -> Sought {
+        if len <= SHORT {
+            let key = window.short_key(start, len);
+            Sought { hash: self.seeds.hash_short(key), key }
+        } else {
+            let key: Key<4> = window.key(start, len);
+            Sought { hash: self.seeds.hash(&key), key: 0 }
+        }
+    }
+
+    /// Where to look for the token of `len` bytes, at most [`LONGEST`], from `start` on, which is asked for at once; None if
+    /// there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
+        let sought = self.sought_in(window, start, len);
+        if !self.may_have(sought) {
+            return None;
+        }
+        if sought.key == 0 {
+            prefetch(&self.long[sought.hash as usize & (self.long.len() - 1)]);
+        } else {
+            prefetch(&self.short[sought.hash as usize & (self.short.len() - 1)]);
+        }
+        Some(sought)
+    }
+
+    /// Whether there may be a token there.
+    #[inline(always)]
+    #[must_use]
+    pub fn may_have(&self, sought: Sought) -> bool {
+        let (place, bit) = Self::bit(sought.hash);
+        self.filter[place] >> bit & 1 != 0
+    }
+
+    /// The place of the token with these bytes; `token` gives those of a place.
+    #[inline(always)]
+    #[must_use]
+    pub fn find<'v>(&self, sought: Sought, bytes: &[u8], token: impl Fn(u32) -> &'v [u8]) -> Option<u32> {
+        if sought.key == 0 {
+            let word = self.long[self.at_long(sought.hash, |place| token(place) == bytes)];
+            return (word != 0).then(|| (word & Self::LONG_PLACE) as u32 - 1);
+        }
+        let word = self.short[self.at_short(sought)];
+        (word != 0).then_some(((word & Self::SHORT_PLACE) >> 96) as u32)
+    }
+
+    /// Puts a token in; gives the place of an equal one, if there is one.
+    pub fn insert<'v>(
+        &mut self,
+        sought: Sought,
+        place: u32,
+        bytes: &[u8],
+        token: impl Fn(u32) -> &'v [u8],
+    ) -> Option<u32> {
+        let other = self.find(sought, bytes, &token);
+        if other.is_some() {
+            return other;
+        }
+        let (word, bit) = Self::bit(sought.hash);
+        self.filter[word] |= 1 << bit;
+        if sought.key == 0 {
+            let at = self.at_long(sought.hash, |_| false);
+            self.long[at] = sought.hash & !Self::LONG_PLACE | u64::from(place + 1);
+        } else {
+            let at = self.at_short(sought);
+            self.short[at] = sought.key | u128::from(place) << 96;
+        }
+        None
+    }
+
+    /// The word and bit of the filter for a hash.
+    #[inline(always)]
+    fn bit(hash: u64) -> (usize, u32) {
+        ((hash >> 34) as usize % FILTER, (hash >> 58) as u32)
+    }
+
+    /// Where the key is, or the free word where it belongs.
+    #[inline(always)]
+    fn at_short(&self, sought: Sought) -> usize {
+        let mut at = sought.hash as usize & (self.short.len() - 1);
+        loop {
+            let word = self.short[at];
+            if word & !Self::SHORT_PLACE == sought.key || word == 0 {
+                return at;
+            }
+            at = (at + 1) & (self.short.len() - 1);
+        }
+    }
+
+    /// Where the token is, or the free word where it belongs.
+    #[inline(always)]
+    fn at_long(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> usize {
+        let mut at = hash as usize & (self.long.len() - 1);
+        loop {
+            let word = self.long[at];
+            let tag_is_equal = (word ^ hash) & !Self::LONG_PLACE == 0;
+            if word == 0 || tag_is_equal && is_it((word & Self::LONG_PLACE) as u32 - 1) {
+                return at;
+            }
+            at = (at + 1) & (self.long.len() - 1);
+        }
+    }
+}

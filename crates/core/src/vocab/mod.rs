@@ -1,0 +1,500 @@
+//! The vocabulary: an immutable table of tokens with their ids and ranks, and the pairs that merge.
+//!
+//! Inside the core a token is known by its **id**; the **rank** of a merge is its place in the merge order and is never
+//! assumed equal to an id. [`Vocab::new`] checks every invariant once, so that encoding and decoding may rely on them:
+//! ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
+
+pub mod by_id;
+pub mod index;
+pub mod key;
+pub mod slots;
+pub mod trie;
+pub mod widths;
+
+use hashbrown::HashMap;
+
+use crate::error::{Error, Result};
+use crate::kinds::cover::Cover;
+use crate::merge::backtracking::Forward;
+use crate::merge::safe_cuts::Crossings;
+use crate::threads::once::Once;
+use crate::vocab::by_id::ById;
+use crate::vocab::index::{Index, PLACE_BITS, Sought};
+use crate::vocab::key::{SHORT, Window};
+use crate::vocab::widths::Widths;
+
+/// The largest id + 1 that a vocabulary may hold, so that an id fits beside other things in one word.
+pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
+
+/// The most merges that a vocabulary may hold, so that a rank and a position fit one word.
+pub const MERGE_LIMIT: usize = 1 << 26;
+
+/// What a piece is made of before the first merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Single bytes; all 256 must be tokens.
+    Byte,
+    /// Unicode scalar values; one without a token is an error when encoding.
+    Char,
+    /// Whole pieces: nothing merges, and a piece without a token is an error when encoding.
+    Piece,
+}
+
+/// Which neighbours may merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeRule {
+    /// The pairs of an explicit list, by their place in it.
+    Pair,
+    /// Any two whose joined bytes are a token, by that token's place in the table.
+    Bytes,
+}
+
+/// The flat tables that a vocabulary is built from.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables<'a> {
+    /// Token bytes, one after another.
+    pub blob: &'a [u8],
+    /// Where each token ends in `blob`.
+    pub ends: &'a [u32],
+    /// The id of each token.
+    pub ids: &'a [u32],
+    /// Left id, right id and result id of each merge, in rank order.
+    pub merges: &'a [[u32; 3]],
+}
+
+/// A merge: its rank and the id that it makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merge {
+    /// Place in the merge order; lower merges first.
+    pub rank: u32,
+    /// The id of the joined token.
+    pub id: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Vocab {
+    unit: Unit,
+    merge_rule: MergeRule,
+    whole_piece: bool,
+    blob: Box<[u8]>,
+    /// By place: where the token ends in `blob`.
+    ends: Box<[u32]>,
+    /// By place: the token's id.
+    ids: Box<[u32]>,
+    /// Whether every id is its place.
+    ids_are_places: bool,
+    /// By id: the token's place; [`HOLE`] for none.
+    places: ById<u32>,
+    /// Places, found by bytes.
+    index: Index,
+    byte_ids: Box<[u32; 256]>,
+    /// By first and second byte: their merge. Only for [`Unit::Byte`].
+    byte_pairs: Box<[Merge]>,
+    crossings: Once<Crossings>,
+    pairs: HashMap<(u32, u32), Merge>,
+    merges: Box<[[u32; 3]]>,
+    forward: Forward,
+    widths: Once<Widths>,
+    cover: Option<Cover>,
+    unknown: Option<u32>,
+}
+
+const HOLE: u32 = u32::MAX;
+
+impl Vocab {
+    /// The vocabulary of `tables`, checked.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the first invariant that does not hold.
+    pub fn new(unit: Unit, merge_rule: MergeRule, whole_piece: bool, tables: Tables<'_>) -> Result<Self> {
+        Self::with_prefix(unit, merge_rule, whole_piece, tables, b"")
+    }
+
+    /// The vocabulary of `tables`, where tokens that continue a piece start with `prefix`, and lose it in a merge.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn with_prefix(
+        unit: Unit,
+        merge_rule: MergeRule,
+        whole_piece: bool,
+        tables: Tables<'_>,
+        prefix: &[u8],
+    ) -> Result<Self> {
+        if unit == Unit::Piece && !tables.merges.is_empty() {
+            return Err(Error::model("whole pieces do not merge; list no merges", None));
+        }
+        if merge_rule == MergeRule::Bytes && !tables.merges.is_empty() {
+            return Err(Error::model("merge_rule 'bytes' takes its merges from the tokens; list none", None));
+        }
+        if tables.merges.len() > MERGE_LIMIT {
+            return Err(Error::model(format!("a vocabulary has at most {MERGE_LIMIT} merges"), None));
+        }
+        let mut vocab = Self {
+            unit,
+            merge_rule,
+            whole_piece,
+            blob: tables.blob.into(),
+            ends: tables.ends.into(),
+            ids: tables.ids.into(),
+            ids_are_places: tables.ids.iter().zip(0..).all(|(&id, place)| id == place),
+            // Checks the tables, so that the others may rely on them.
+            places: places_by_id(tables)?,
+            index: index(tables)?,
+            byte_ids: Box::new([0; 256]),
+            byte_pairs: Box::default(),
+            crossings: Once::default(),
+            pairs: HashMap::default(),
+            merges: tables.merges.into(),
+            forward: Forward::default(),
+            widths: Once::default(),
+            cover: None,
+            unknown: None,
+        };
+        if unit == Unit::Byte {
+            vocab.fill_byte_ids()?;
+        }
+        vocab.fill_pairs(prefix)?;
+        if unit == Unit::Byte {
+            vocab.fill_byte_pairs();
+        }
+        Ok(vocab)
+    }
+
+    /// The memory of the tables that the vocabulary was made with, and of those made since.
+    #[must_use]
+    pub fn table_bytes(&self) -> (usize, usize) {
+        let by_place = size_of_val(&*self.ends) + size_of_val(&*self.ids) + size_of_val(&*self.merges);
+        let by_pair = size_of_val(&*self.byte_pairs) + self.pairs.allocation_size();
+        let cover = self.cover.as_ref().map_or(0, Cover::bytes);
+        let made = self.blob.len() + by_place + self.places.bytes() + self.index.bytes() + by_pair + cover;
+        let crossings = self.crossings.made().map_or(0, Crossings::bytes);
+        (made, crossings + self.widths.made().map_or(0, Widths::bytes) + self.forward.bytes())
+    }
+
+    /// The same vocabulary, whose pieces are covered by tokens; only for [`Unit::Piece`].
+    #[must_use]
+    pub fn with_cover(self, cover: Cover) -> Self {
+        Self { cover: Some(cover), ..self }
+    }
+
+    /// The same vocabulary, where characters without a token have this id; only for [`Unit::Char`].
+    #[must_use]
+    pub fn with_unknown(self, unknown: u32) -> Self {
+        Self { unknown: Some(unknown), ..self }
+    }
+
+    /// How tokens cover a piece, if not by merging or as a whole.
+    #[inline]
+    #[must_use]
+    pub fn cover(&self) -> Option<&Cover> {
+        self.cover.as_ref()
+    }
+
+    /// The id of characters without a token.
+    #[must_use]
+    pub fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    /// Whether ids alone do not say how much of a piece each stands for.
+    #[must_use]
+    pub fn hides_widths(&self) -> bool {
+        self.cover.is_some() || self.unknown.is_some()
+    }
+
+    /// Whether a piece that is a token is that token, whatever else would become of it.
+    #[inline]
+    #[must_use]
+    pub fn looks_up(&self) -> bool {
+        self.whole_piece || (self.unit == Unit::Piece && self.cover.as_ref().is_none_or(Cover::looks_up))
+    }
+
+    fn fill_byte_ids(&mut self) -> Result<()> {
+        for byte in 0..=255u8 {
+            let Some(id) = self.id(&[byte]) else {
+                return Err(Error::model(format!("the byte 0x{byte:02X} is no token; all 256 must be"), None));
+            };
+            self.byte_ids[usize::from(byte)] = id;
+        }
+        Ok(())
+    }
+
+    fn fill_byte_pairs(&mut self) {
+        let never = Merge { rank: u32::MAX, id: u32::MAX };
+        self.byte_pairs = vec![never; 1 << 16].into();
+        for first in 0..=255u8 {
+            for second in 0..=255u8 {
+                if let Some(merge) = self.merge(self.byte_id(first), self.byte_id(second), &[first, second]) {
+                    self.byte_pairs[usize::from(first) << 8 | usize::from(second)] = merge;
+                }
+            }
+        }
+    }
+
+    fn fill_pairs(&mut self, prefix: &[u8]) -> Result<()> {
+        self.pairs.reserve(self.merges.len());
+        let mut joined = Vec::new();
+        for rank in 0..self.merges.len() {
+            let [left, right, id] = self.merges[rank];
+            joined.clear();
+            for part in [left, right] {
+                let Some(bytes) = self.token(part) else {
+                    return Err(Error::model(
+                        format!("merge {rank} joins the id {part}, which no token has"),
+                        Some(part),
+                    ));
+                };
+                let continues = !joined.is_empty();
+                joined.extend_from_slice(bytes.strip_prefix(prefix).filter(|_| continues).unwrap_or(bytes));
+            }
+            if self.token(id) != Some(&joined) {
+                let joined = joined.escape_ascii();
+                return Err(Error::model(format!("merge {rank} must make the token {joined}, but does not"), Some(id)));
+            }
+            if self.pairs.insert((left, right), Merge { rank: rank as u32, id }).is_some() {
+                return Err(Error::model(format!("merge {rank} joins the pair ({left}, {right}) a second time"), None));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a piece is made of before the first merge.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// Whether a piece that is a token is that token, without merging.
+    #[must_use]
+    pub fn whole_piece(&self) -> bool {
+        self.whole_piece
+    }
+
+    /// Which neighbours may merge.
+    #[must_use]
+    pub fn merge_rule(&self) -> MergeRule {
+        self.merge_rule
+    }
+
+    /// The number of tokens.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no token at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The largest id + 1.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.places.size()
+    }
+
+    /// The bytes of the token with this id.
+    #[inline]
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<&[u8]> {
+        let &place = self.places.get(id)?;
+        (place != HOLE).then(|| token_at(&self.blob, &self.ends, place))
+    }
+
+    /// The length of a token in bytes; 0 for an id without one.
+    #[inline]
+    #[must_use]
+    pub fn width(&self, id: u32) -> usize {
+        self.token(id).map_or(0, <[u8]>::len)
+    }
+
+    /// The widths of all, for looking up many; None in the moment in which another thread makes them.
+    #[inline]
+    #[must_use]
+    pub fn widths(&self) -> Option<&Widths> {
+        self.widths.get(|| Widths::new(self))
+    }
+
+    /// The place of the token with this id, which is the rank of its merge under [`MergeRule::Bytes`].
+    #[inline]
+    #[must_use]
+    pub fn rank(&self, id: u32) -> u32 {
+        self.places.get(id).copied().unwrap_or(HOLE)
+    }
+
+    /// The bytes and ids of all tokens by place, which is their rank under [`MergeRule::Bytes`].
+    #[must_use]
+    pub fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
+        (0..self.ids.len() as u32).map(|place| (token_at(&self.blob, &self.ends, place), self.ids[place as usize]))
+    }
+
+    /// The ids of all tokens by place.
+    #[must_use]
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = u32> + Clone {
+        self.ids.iter().copied()
+    }
+
+    /// The id of the token with these bytes.
+    #[inline]
+    #[must_use]
+    pub fn id(&self, token: &[u8]) -> Option<u32> {
+        self.place(token).map(|place| self.id_at(place))
+    }
+
+    /// The place of the token with these bytes.
+    #[inline]
+    fn place(&self, token: &[u8]) -> Option<u32> {
+        let sought = self.index.sought(token);
+        let found = || self.index.find(sought, token, |place| token_at(&self.blob, &self.ends, place));
+        if self.index.may_have(sought) { found() } else { None }
+    }
+
+    /// Asks for the token of at most [`crate::vocab::key::LONGEST`] bytes at `start` of the window's text, which will be looked up
+    /// soon; None if there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
+        self.index.expect(window, start, len)
+    }
+
+    /// The token with these bytes, which was asked for: its place, and its id. Under [`MergeRule::Bytes`], this is the
+    /// merge that makes it.
+    #[inline(always)]
+    #[must_use]
+    pub fn found(&self, sought: Sought, bytes: &[u8]) -> Option<Merge> {
+        let place = self.index.find(sought, bytes, |place| token_at(&self.blob, &self.ends, place))?;
+        Some(Merge { rank: place, id: self.id_at(place) })
+    }
+
+    /// The id of a single byte. Only for [`Unit::Byte`].
+    #[inline]
+    #[must_use]
+    pub fn byte_id(&self, byte: u8) -> u32 {
+        self.byte_ids[usize::from(byte)]
+    }
+
+    /// The merge of two bytes; its rank is `u32::MAX` if they do not merge. Only for [`Unit::Byte`].
+    #[inline]
+    #[must_use]
+    pub fn byte_pair(&self, first: u8, second: u8) -> Merge {
+        self.byte_pairs[usize::from(first) << 8 | usize::from(second)]
+    }
+
+    /// What merging long stretches needs.
+    #[inline]
+    #[must_use]
+    pub fn forward(&self) -> &Forward {
+        &self.forward
+    }
+
+    /// Where pieces may be cut without changing an id; None in the moment in which another thread finds it out.
+    #[inline]
+    #[must_use]
+    pub fn crossings(&self) -> Option<&Crossings> {
+        self.crossings.get(|| Crossings::new(self.tokens().map(|(token, _)| token)))
+    }
+
+    #[inline]
+    fn id_at(&self, place: u32) -> u32 {
+        if self.ids_are_places { place } else { self.ids[place as usize] }
+    }
+
+    /// The merge of two neighbours by their ids. None under [`MergeRule::Bytes`].
+    #[inline]
+    #[must_use]
+    pub fn pair(&self, left: u32, right: u32) -> Option<Merge> {
+        self.pairs.get(&(left, right)).copied()
+    }
+
+    /// The merge of two neighbours, if they may merge. `joined` are the bytes of both.
+    #[inline]
+    #[must_use]
+    pub fn merge(&self, left: u32, right: u32, joined: &[u8]) -> Option<Merge> {
+        match self.merge_rule {
+            MergeRule::Pair => self.pair(left, right),
+            MergeRule::Bytes => self.place(joined).map(|place| Merge { rank: place, id: self.id_at(place) }),
+        }
+    }
+
+    /// The listed merges: left id, right id and result id, in rank order. None under [`MergeRule::Bytes`].
+    #[must_use]
+    pub fn merges(&self) -> &[[u32; 3]] {
+        &self.merges
+    }
+}
+
+#[inline]
+fn token_at<'a>(blob: &'a [u8], ends: &[u32], place: u32) -> &'a [u8] {
+    let start = if place == 0 { 0 } else { ends[place as usize - 1] };
+    &blob[start as usize..ends[place as usize] as usize]
+}
+
+/// The places of all tokens by their bytes.
+fn index(tables: Tables<'_>) -> Result<Index> {
+    let token = |place| token_at(tables.blob, tables.ends, place);
+    let places = 0..tables.ids.len() as u32;
+    let short = places.clone().filter(|&place| token(place).len() <= SHORT).count();
+    let mut index = Index::new(short, tables.ids.len() - short);
+    let window = Window::new(tables.blob);
+    let mut start = 0;
+    for place in places {
+        let bytes = token(place);
+        let sought = index.sought_at(&window, start, bytes);
+        start += bytes.len();
+        if let Some(other) = index.insert(sought, place, bytes, token) {
+            let other = tables.ids[other as usize];
+            let invariant = format!("the token {} has the id {other} as well", bytes.escape_ascii());
+            return Err(Error::model(invariant, Some(tables.ids[place as usize])));
+        }
+    }
+    Ok(index)
+}
+
+fn places_by_id(tables: Tables<'_>) -> Result<ById<u32>> {
+    let Tables { blob, ends, ids, .. } = tables;
+    if ends.len() != ids.len() || ends.last().map_or(0, |&end| end as usize) != blob.len() {
+        return Err(Error::model("tokens, ends and ids differ in length", None));
+    }
+    let size = ids.iter().max().map_or(0, |&id| id.saturating_add(1));
+    if size > ID_LIMIT {
+        return Err(Error::model(format!("ids must lie below {ID_LIMIT}"), Some(size - 1)));
+    }
+    let mut places = ById::filled(ids.iter().copied(), || HOLE);
+    let mut start = 0;
+    for (place, (&end, &id)) in ends.iter().zip(ids).enumerate() {
+        if start >= end {
+            return Err(Error::model("a token has no bytes", Some(id)));
+        }
+        match places.get_mut(id) {
+            Some(first) if *first == HOLE => *first = place as u32,
+            _ => return Err(Error::model("two tokens have this id", Some(id))),
+        }
+        start = end;
+    }
+    Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_tables_are_refused() {
+        let make = |ends: &[u32], ids: &[u32], merges: &[[u32; 3]]| {
+            let tables = Tables { blob: b"abab", ends, ids, merges };
+            Vocab::new(Unit::Char, MergeRule::Pair, false, tables).map(|_| ())
+        };
+        assert!(make(&[1, 2, 4], &[0, 1, 2], &[[0, 1, 2]]).is_ok());
+        assert!(make(&[1, 2, 4], &[0, 1, 1], &[]).is_err(), "an id twice");
+        assert!(make(&[2, 4], &[0, 1], &[]).is_err(), "a token twice");
+        assert!(make(&[1, 1, 4], &[0, 1, 2], &[]).is_err(), "an empty token");
+        assert!(make(&[1, 2, 3], &[0, 1, 2], &[]).is_err(), "bytes left over");
+        assert!(make(&[1, 2, 4], &[0, 1, u32::MAX], &[]).is_err(), "a huge id");
+        assert!(make(&[1, 2, 4], &[0, 1, 2], &[[1, 0, 2]]).is_err(), "a merge that makes something else");
+        assert!(make(&[1, 2, 4], &[0, 1, 2], &[[0, 7, 2]]).is_err(), "a merge of nothing");
+        assert!(make(&[1, 2, 4], &[0, 1, 2], &[[0, 1, 2], [0, 1, 2]]).is_err(), "a merge twice");
+    }
+}

@@ -1,0 +1,57 @@
+//! How many bytes the token of an id has, one byte an id: a table that stays close where id after id is looked up.
+
+use crate::vocab::Vocab;
+use crate::vocab::by_id::ById;
+
+/// What stands for a longer token, which is looked up.
+const LONG: u8 = u8::MAX;
+
+/// By id: the bytes of its token; 0 for an id without one.
+#[derive(Debug)]
+pub struct Widths(ById<u8>);
+
+impl Widths {
+    /// The widths of a vocabulary's tokens.
+    #[must_use]
+    pub fn new(vocab: &Vocab) -> Self {
+        let mut widths = ById::new(vocab.ids());
+        for (token, id) in vocab.tokens() {
+            if let Some(width) = widths.get_mut(id) {
+                *width = u8::try_from(token.len()).unwrap_or(LONG);
+            }
+        }
+        Self(widths)
+    }
+
+    /// The memory of the table.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// The width of one, which is that of [`Vocab::width`] for the vocabulary that this was made of.
+    #[inline(always)]
+    #[must_use]
+    pub fn of(&self, vocab: &Vocab, id: u32) -> usize {
+        match self.0.get(id) {
+            Some(&LONG) => vocab.width(id),
+            Some(&width) => usize::from(width),
+            None => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::tests::bytes_vocab;
+
+    #[test]
+    fn widths_are_those_of_the_tokens() {
+        let long: Vec<String> = [2, 254, 255, 256, 1000].iter().map(|&length| "x".repeat(length)).collect();
+        let vocab = bytes_vocab(&long.iter().map(String::as_str).collect::<Vec<_>>());
+        let widths = Widths::new(&vocab);
+        assert!((0..300).all(|id| widths.of(&vocab, id) == vocab.width(id)));
+        assert_eq!([256, 257, 258, 259, 260, 261].map(|id| widths.of(&vocab, id)), [2, 254, 255, 256, 1000, 0]);
+    }
+}
