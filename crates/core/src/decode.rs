@@ -238,7 +238,7 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::tests::bytes_vocab;
+    use crate::drawn::bytes_vocab;
     use crate::split::special::Flags;
 
     fn decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {

@@ -30,6 +30,8 @@
 pub mod bounds;
 pub mod count;
 pub mod decode;
+#[cfg(test)]
+mod drawn;
 pub mod encode;
 pub mod error;
 pub mod fault;

@@ -4,10 +4,10 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::kinds::sentencepiece::Options;
-use toksmith_core::kinds::sentencepiece::charsmap::Charsmap;
 use toksmith_core::kinds::sentencepiece::decoded::{Shown, Strip};
 use toksmith_core::kinds::sentencepiece::normalize::{Dummy, Normalizer};
 use toksmith_core::split::special::AddedToken;
+use toksmith_core::steps::charsmap::Charsmap;
 use toksmith_core::vocab::Vocab;
 
 use crate::errors;

@@ -13,7 +13,7 @@ use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::long_text::{self, PART, Rules};
 use toksmith_core::encode::pieces::Session;
-use toksmith_core::encode::staged::Stages as CoreStages;
+use toksmith_core::encode::stages::Stages as CoreStages;
 use toksmith_core::slow::slow;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::text_cuts::Cuts;
@@ -72,7 +72,8 @@ impl Engine {
     ) -> PyResult<Self> {
         let (Arg(patterns), Arg(added)) = (patterns, added);
         let (chars, stages) = (chars.map(|chars| chars.0), stages.map(|stages| stages.0));
-        let vocab = Arc::clone(&vocab.get().0);
+        let pieces = Arc::clone(&vocab.get().0);
+        let vocab = Arc::clone(pieces.vocab());
         let added = added.into_iter().map(|(content, id, special)| {
             let flags = stages.as_ref().map(|stages| stages.flags_of(&content)).unwrap_or_default();
             AddedToken { content, id, special, flags }
@@ -92,7 +93,7 @@ impl Engine {
             let cut = added.into_iter().filter(|token| frozen.iter().all(|(content, _)| *content != token.content));
             let added = AddedTokens::new(cut.collect())?;
             // A normalizer may change what the rule for cuts looks at.
-            let encoder = Encoder::new(vocab, added, splitter).with_chars(engine).with_stages(stages)?;
+            let encoder = Encoder::new(pieces, added, splitter).with_chars(engine).with_stages(stages)?;
             let cuts = Cuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
             Ok(Self { encoder, cuts, decoder, slow: slow() })
         })

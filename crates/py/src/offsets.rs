@@ -2,7 +2,7 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use toksmith_core::encode::spans::{Count, Spans};
+use toksmith_core::split::spans::{Count, Spans};
 use toksmith_core::threads::ordered::Jobs;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_guard::guarded;

@@ -1,7 +1,7 @@
 //! Encodings that are drawn, and the best ones.
 
 use pyo3::prelude::*;
-use toksmith_core::encode::sampled::Sampling;
+use toksmith_core::kinds::Sampling;
 use toksmith_guard::guarded;
 
 use crate::call::{call, weight};

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use toksmith_core::Result;
-use toksmith_core::encode::staged::Stages as CoreStages;
-use toksmith_core::kinds::hf_characters::Symbols;
+use toksmith_core::encode::stages::Stages as CoreStages;
+use toksmith_core::kinds::hf_characters::HfCharacters;
 use toksmith_core::split::Splitter;
 use toksmith_core::split::special::Flags;
 use toksmith_core::steps::{Chain, Spec, Value, decoders, normalizers, splitters};
@@ -51,7 +51,7 @@ impl Stages {
             stages.splitters = splitters(&cuts)?;
             splitter = Splitter::of_steps(&[])?;
         }
-        stages.symbols = self.symbols.map(|(prefix, suffix, unknown, fuse_unknown, byte_fallback)| Symbols {
+        stages.symbols = self.symbols.map(|(prefix, suffix, unknown, fuse_unknown, byte_fallback)| HfCharacters {
             prefix,
             suffix,
             unknown,

@@ -79,7 +79,7 @@ impl Wanted {
         let alphabet = ids.try_into().map_err(|_| PyValueError::new_err("alphabet: 256 ids are expected"))?;
         Ok(Options {
             alphabet,
-            base: self.base.map(|vocab| Arc::clone(&vocab.get().0)),
+            base: self.base.map(|vocab| Arc::clone(vocab.get().0.vocab())),
             given: self.given,
             next_id: self.next_id,
             limit: self.limit,

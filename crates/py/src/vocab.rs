@@ -6,13 +6,14 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyA
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::kinds::cover::Cover;
 use toksmith_core::kinds::sentencepiece::byte_ids;
 use toksmith_core::kinds::sentencepiece::merge::Missing;
 use toksmith_core::kinds::unigram::{Rules, Unigram};
 use toksmith_core::kinds::wordpiece::WordPiece;
-use toksmith_core::merge::recover_merges;
+use toksmith_core::kinds::{Kernel, PieceEncoder};
+use toksmith_core::merge::last_merge::recover_merges;
 use toksmith_core::split::pattern::PATTERNS;
+use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
 use toksmith_guard::guarded;
 
@@ -34,8 +35,8 @@ struct Covered<'py> {
 }
 
 impl Covered<'_> {
-    /// The vocabulary with what it needs.
-    fn put_on(&self, vocab: CoreVocab, kind: &str) -> PyResult<toksmith_core::Result<CoreVocab>> {
+    /// The kernel of a kind, where the kind needs more than its tokens.
+    fn kernel(&self, vocab: &CoreVocab, kind: &str) -> PyResult<toksmith_core::Result<Option<Kernel>>> {
         let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
         let unknown = self.unknown.as_ref().map(|id| number(id, "unknown_id", "an id")).transpose()?;
         Ok(match (kind, unknown) {
@@ -43,16 +44,16 @@ impl Covered<'_> {
                 let most = "a number of characters, at least 0 and below 2**64";
                 let longest =
                     self.longest.as_ref().map(|most_chars| number(most_chars, "max_piece_chars", most)).transpose()?;
-                let pieces = WordPiece::new(&vocab, &self.prefix, longest, unknown);
-                Ok(vocab.with_cover(Cover::WordPiece(pieces)))
+                let pieces = WordPiece::new(vocab, &self.prefix, longest, unknown);
+                Ok(Some(Kernel::WordPiece(pieces)))
             }
             ("unigram", unknown) => {
-                let made = self.unigram(&vocab, scores.unwrap_or_default(), unknown);
-                made.map(|unigram| vocab.with_cover(Cover::Unigram(Box::new(unigram))))
+                let made = self.unigram(vocab, scores.unwrap_or_default(), unknown);
+                made.map(|unigram| Some(Kernel::Unigram(Box::new(unigram))))
             }
-            ("words", Some(unknown)) => Ok(vocab.with_cover(Cover::Words(unknown))),
-            ("chars", Some(unknown)) => Ok(vocab.with_unknown(unknown)),
-            _ => Ok(vocab),
+            ("words", Some(unknown)) => Ok(Some(Kernel::Words(Some(unknown)))),
+            ("chars", Some(unknown)) => Ok(Some(Kernel::Merge(Some(unknown)))),
+            _ => Ok(None),
         })
     }
 
@@ -85,9 +86,9 @@ fn number<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
     })
 }
 
-/// The immutable vocabulary of a model.
+/// The immutable vocabulary of a model, and what makes ids of its pieces.
 #[pyclass(frozen, module = "toksmith._core")]
-pub struct Vocab(pub Arc<CoreVocab>);
+pub struct Vocab(pub Arc<PieceEncoder>);
 
 #[guarded]
 #[pymethods]
@@ -127,27 +128,35 @@ impl Vocab {
         let size = tables.blob.len() + merge_numbers.len();
         let vocab =
             call(py, size, move |_| CoreVocab::with_prefix(unit, merge_rule, whole_piece, tables, prefix.as_bytes()))?;
-        let vocab = match cover {
-            Some(Arg(cover)) => cover.put_on(vocab, kind)?.map_err(|error| errors::to_py(py, error))?,
-            None => vocab,
+        let vocab = Arc::new(vocab);
+        let kernel = match cover {
+            Some(Arg(cover)) => cover.kernel(&vocab, kind)?.map_err(|error| errors::to_py(py, error))?,
+            None => None,
         };
-        Ok(Self(Arc::new(vocab)))
+        // The tables of merging take a while.
+        let made = move |_: &Stop| {
+            Ok(match kernel {
+                Some(kernel) => PieceEncoder::new(vocab, kernel),
+                None => PieceEncoder::plain(vocab),
+            })
+        };
+        Ok(Self(Arc::new(call(py, size, made)?)))
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        Ok(self.0.len())
+        Ok(self.0.vocab().len())
     }
 
     fn token<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        Ok(self.0.token(id).map(|token| PyBytes::new(py, token)))
+        Ok(self.0.vocab().token(id).map(|token| PyBytes::new(py, token)))
     }
 
     fn id(&self, token: &[u8]) -> PyResult<Option<u32>> {
-        Ok(self.0.id(token))
+        Ok(self.0.vocab().id(token))
     }
 
     fn recover_merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
-        let merges = call(py, self.0.len() * 8, |_| Ok(recover_merges(&self.0)))?;
+        let merges = call(py, self.0.vocab().len() * 8, |_| Ok(recover_merges(self.0.vocab())))?;
         let count = merges.len();
         merges.into_flattened().into_pyarray(py).reshape([count, 3])
     }

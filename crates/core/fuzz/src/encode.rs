@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
-use toksmith_core::merge::{Scratch, merge};
+use toksmith_core::kinds::{PieceEncoder, Scratch};
 use toksmith_core::split::pattern::PATTERNS;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags, Segment};
 use toksmith_core::split::{Splitter, Text};
@@ -18,7 +18,7 @@ use crate::text::text_of;
 
 /// An encoder with its slow twin.
 struct Twins {
-    vocab: Arc<Vocab>,
+    pieces: Arc<PieceEncoder>,
     fast: Encoder,
     slow: &'static Splitter,
     decoder: Decoder,
@@ -36,7 +36,8 @@ fn engines() -> &'static [Splitter] {
 impl Twins {
     /// Of a row of the pattern table, or without a split.
     fn new(vocab: Vocab, row: Option<usize>) -> Self {
-        let vocab = Arc::new(vocab);
+        let pieces = Arc::new(PieceEncoder::plain(Arc::new(vocab)));
+        let vocab = pieces.vocab();
         let regexes = row.map_or(&[][..], |row| PATTERNS[row].regexes);
         let token = |content: &str, past: u32, special| AddedToken {
             content: content.to_owned(),
@@ -46,9 +47,9 @@ impl Twins {
         };
         let added = vec![token("<|end|>", 0, true), token("<|end", 1, true), token("##", 2, false)];
         let added = AddedTokens::new(added).expect("the added tokens are possible");
-        let fast = Encoder::new(vocab.clone(), added, Splitter::new(regexes).expect("the regexes compile"));
-        let decoder = Decoder::new(&vocab, fast.added().tokens());
-        Self { vocab, fast, slow: &engines()[row.map_or(0, |row| row + 1)], decoder }
+        let fast = Encoder::new(pieces.clone(), added, Splitter::new(regexes).expect("the regexes compile"));
+        let decoder = Decoder::new(vocab, fast.added().tokens());
+        Self { pieces, fast, slow: &engines()[row.map_or(0, |row| row + 1)], decoder }
     }
 
     fn encode(&self, text: Text<'_>, allow: &Allow) -> Vec<u32> {
@@ -67,7 +68,7 @@ impl Twins {
             }
             Segment::Text(start, end) => {
                 let bounds = Bounds::new(end - start, &stop);
-                let each = |piece: &[u8]| merge(&self.vocab, piece, &stop, &mut scratch, &mut ids);
+                let each = |piece: &[u8]| self.pieces.encode(piece, &stop, &mut scratch, &mut ids);
                 self.slow.split(text.part(start, end), &bounds, each)
             }
         });

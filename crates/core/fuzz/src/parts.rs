@@ -1,11 +1,13 @@
 //! The parts of a tokenizer, drawn: a vocabulary of every kind, added tokens with all flags, and every row of the tables
 //! of steps.
 
-use toksmith_core::kinds::cover::Cover;
-use toksmith_core::kinds::hf_characters::Symbols;
+use std::sync::Arc;
+
+use toksmith_core::kinds::hf_characters::HfCharacters;
 use toksmith_core::kinds::sentencepiece::merge::Missing;
 use toksmith_core::kinds::unigram::{Rules, Unigram};
 use toksmith_core::kinds::wordpiece::WordPiece;
+use toksmith_core::kinds::{Kernel, PieceEncoder};
 use toksmith_core::split::pattern::PATTERNS;
 use toksmith_core::split::special::{AddedToken, Flags};
 use toksmith_core::steps::{Spec, Value};
@@ -49,10 +51,10 @@ impl<'d> Codes<'d> {
 
 /// A tokenizer in parts.
 pub struct Drawn {
-    /// The vocabulary, with what covers a piece if nothing merges.
-    pub vocab: Vocab,
+    /// Pieces to ids.
+    pub pieces: PieceEncoder,
     /// What pieces of characters are made of.
-    pub symbols: Option<Symbols>,
+    pub symbols: Option<HfCharacters>,
     /// What is cut out first.
     pub added: Vec<AddedToken>,
     /// What rewrites a text.
@@ -82,18 +84,18 @@ const MARKS: &[&str] = &["▁", " ", "a", "é", "😀"];
 
 /// A tokenizer; None where the drawn tables are no vocabulary.
 pub fn drawn(codes: &mut Codes<'_>) -> Option<Drawn> {
-    let (vocab, symbols) = vocab(codes)?;
-    let size = u32::try_from(vocab.size()).ok()?;
+    let (pieces, symbols) = pieces(codes)?;
+    let size = u32::try_from(pieces.vocab().size()).ok()?;
     let added = added(codes, size);
     let steps = |codes: &mut Codes<'_>, one: fn(&mut Codes<'_>) -> Spec| {
         let count = codes.below(4);
         (0..count).map(|_| one(codes)).collect::<Vec<_>>()
     };
     let (normalizers, cuts, decoders) = (steps(codes, normalizer), steps(codes, splitter), steps(codes, decoder));
-    Some(Drawn { vocab, symbols, added, normalizers, cuts, decoders })
+    Some(Drawn { pieces, symbols, added, normalizers, cuts, decoders })
 }
 
-fn vocab(codes: &mut Codes<'_>) -> Option<(Vocab, Option<Symbols>)> {
+fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)> {
     let kind = codes.below(6);
     let unknown = codes.flag();
     let whole = codes.flag();
@@ -117,20 +119,20 @@ fn vocab(codes: &mut Codes<'_>) -> Option<(Vocab, Option<Symbols>)> {
     let rule = if kind == 1 { MergeRule::Bytes } else { MergeRule::Pair };
     let unit = [Unit::Byte, Unit::Byte, Unit::Char, Unit::Piece, Unit::Piece, Unit::Piece][kind];
     let merges = if rule == MergeRule::Pair && unit != Unit::Piece { merges } else { Vec::new() };
-    let vocab = table(&tokens, &merges, (unit, rule, whole), if kind == 2 { prefix } else { "" })?;
+    let vocab = Arc::new(table(&tokens, &merges, (unit, rule, whole), if kind == 2 { prefix } else { "" })?);
     let mut symbols = None;
-    let vocab = match kind {
+    let kernel = match kind {
         2 => {
             let (prefix, suffix) = (prefix.to_owned(), suffix.to_owned());
             let fuse_unknown = codes.flag();
-            symbols = Some(Symbols { prefix, suffix, unknown: unknown_id, fuse_unknown, byte_fallback: whole });
-            vocab
+            symbols = Some(HfCharacters { prefix, suffix, unknown: unknown_id, fuse_unknown, byte_fallback: whole });
+            Kernel::Merge(None)
         }
         3 => {
             let pieces = WordPiece::new(&vocab, "##", Some(20), unknown_id);
-            vocab.with_cover(Cover::WordPiece(pieces))
+            Kernel::WordPiece(pieces)
         }
-        4 => vocab.with_cover(Cover::Words(unknown_id.unwrap_or(0))),
+        4 => Kernel::Words(Some(unknown_id.unwrap_or(0))),
         5 => {
             let scores: Vec<f64> =
                 (0..vocab.size() as u32).take(vocab.len()).map(|place| -f64::from(place * 7 % 23) / 2.0).collect();
@@ -145,11 +147,11 @@ fn vocab(codes: &mut Codes<'_>) -> Option<(Vocab, Option<Symbols>)> {
                 escape: false,
             };
             let unigram = Unigram::new(&vocab, rules).ok()?;
-            vocab.with_cover(Cover::Unigram(Box::new(unigram)))
+            Kernel::Unigram(Box::new(unigram))
         }
-        _ => vocab,
+        _ => Kernel::Merge(None),
     };
-    Some((vocab, symbols))
+    Some((PieceEncoder::new(vocab, kernel), symbols))
 }
 
 /// Up to 31 more tokens, each two joined; and the merges that make them.

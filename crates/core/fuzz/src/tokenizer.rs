@@ -10,15 +10,15 @@ use toksmith_core::Error;
 use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
-use toksmith_core::encode::spans::{Count, Spans};
-use toksmith_core::encode::staged::Stages;
-use toksmith_core::merge::{Scratch, merge};
+use toksmith_core::encode::stages::Stages;
+use toksmith_core::kinds::{PieceEncoder, Scratch};
+use toksmith_core::split::spans::{Count, Spans};
 use toksmith_core::split::special::{AddedTokens, Allow, Segment};
 use toksmith_core::split::{Splitter, Text, utf8_parts};
 use toksmith_core::steps::bytes::byte_of;
 use toksmith_core::steps::{self, Line, Placed, Spec, normalize, splitters};
 use toksmith_core::threads::parallel::Stop;
-use toksmith_core::vocab::{Unit, Vocab};
+use toksmith_core::vocab::Unit;
 
 use crate::parts::{Codes, Drawn, drawn};
 use crate::text::text_of;
@@ -31,7 +31,7 @@ type Ids = Result<Vec<u32>, Error>;
 
 /// An encoder with what its slow twin needs.
 struct Twins {
-    vocab: Arc<Vocab>,
+    pieces: Arc<PieceEncoder>,
     fast: Encoder,
     /// Each splitter as a step, those that only cut as well.
     splitters: Rc<Vec<Placed<steps::Splitter>>>,
@@ -44,10 +44,10 @@ struct Twins {
 impl Twins {
     /// None where the parts do not go together, which is an error and no finding.
     fn new(drawn: Drawn) -> Option<Self> {
-        let Drawn { vocab, symbols, added, normalizers, cuts, decoders } = drawn;
+        let Drawn { pieces, symbols, added, normalizers, cuts, decoders } = drawn;
         let flagged = added.iter().any(|token| token.flags != toksmith_core::split::special::Flags::default());
-        let lossless = vocab.unit() == Unit::Byte && normalizers.is_empty() && decoders.is_empty() && !flagged;
-        let vocab = Arc::new(vocab);
+        let lossless = pieces.vocab().unit() == Unit::Byte && normalizers.is_empty() && decoders.is_empty() && !flagged;
+        let pieces = Arc::new(pieces);
         let mut splitter = Splitter::of_steps(&cuts).ok()?;
         let lossless = lossless && splitter.only_cuts();
         let mut stages = Stages { normalizers: steps::normalizers(&normalizers).ok()?, symbols, ..Stages::default() };
@@ -58,10 +58,10 @@ impl Twins {
         let shown = stages.shown(&added).ok()?;
         let chain = if decoders.is_empty() { None } else { Some(steps::decoders(&decoders).ok()?) };
         let has_chain = chain.is_some();
-        let decoder = Decoder::new(&vocab, &shown).with_chain(chain);
+        let decoder = Decoder::new(pieces.vocab(), &shown).with_chain(chain);
         let added = AddedTokens::new(added).ok()?;
-        let fast = Encoder::new(vocab.clone(), added, splitter).with_stages(stages).ok()?;
-        Some(Self { vocab, fast, splitters: compiled(&cuts)?, decoder, chain: has_chain, lossless })
+        let fast = Encoder::new(pieces.clone(), added, splitter).with_stages(stages).ok()?;
+        Some(Self { pieces, fast, splitters: compiled(&cuts)?, decoder, chain: has_chain, lossless })
     }
 
     fn encode(&self, text: Text<'_>, allow: &Allow) -> Ids {
@@ -115,7 +115,7 @@ impl Twins {
     fn line(&self, line: Line<'_>, bounds: &Bounds<'_>, ids: &mut Vec<u32>) -> Result<(), Error> {
         let joined = steps::split(&self.splitters, line, bounds)?;
         let writes = self.splitters.iter().any(|step| matches!(**step, steps::Splitter::ByteCharacters));
-        let as_bytes = writes && self.vocab.unit() == Unit::Byte;
+        let as_bytes = writes && self.pieces.vocab().unit() == Unit::Byte;
         let mut start = 0;
         for &end in &joined.ends {
             let piece = &joined.text[std::mem::replace(&mut start, end)..end];
@@ -128,8 +128,8 @@ impl Twins {
     fn piece(&self, piece: &[u8], ids: &mut Vec<u32>) -> Result<(), Error> {
         let (stop, mut scratch) = (Stop::default(), Scratch::default());
         match (&self.fast.stages().symbols, std::str::from_utf8(piece)) {
-            (Some(symbols), Ok(text)) => symbols.encode(&self.vocab, text, &stop, &mut scratch, ids),
-            _ => merge(&self.vocab, piece, &stop, &mut scratch, ids),
+            (Some(symbols), Ok(text)) => symbols.encode(self.pieces.merger(), text, &stop, &mut scratch.merge, ids),
+            _ => self.pieces.encode(piece, &stop, &mut scratch, ids),
         }
     }
 
@@ -271,7 +271,7 @@ pub fn any(data: &[u8]) {
     let text = text_of(codes.rest());
     let lossy = String::from_utf8_lossy(&text);
     twins.check(Text::Str(&lossy));
-    if twins.vocab.unit() == Unit::Byte && lossy.as_bytes() != text {
+    if twins.pieces.vocab().unit() == Unit::Byte && lossy.as_bytes() != text {
         twins.check(Text::Bytes(&text));
     }
 }

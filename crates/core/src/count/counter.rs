@@ -3,13 +3,14 @@
 //! A table that has no more room within the limits becomes a run on disk ([`crate::count::spill`]). Neither threads nor runs
 //! change a result: counts are sums, and of first positions the least is kept.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::count::arena::Arena;
 use crate::count::jsonl;
-use crate::count::spill::{Run, Runs};
+use crate::count::left_out::{Dropping, LeftOut, Rare};
+use crate::count::shared::{Limits, Shared};
+use crate::count::spill::Run;
 use crate::count::tally::{Table, Tally};
 use crate::count::tallying::Work;
 use crate::encode::long_text::PART;
@@ -17,68 +18,11 @@ use crate::error::{Error, Result};
 use crate::split::special::AddedTokens;
 use crate::split::text_cuts::{Cuts, WINDOW};
 use crate::split::{Splitter, Text};
-use crate::threads::parallel::{Stop, map};
+use crate::threads::parallel::{Stop, locked, map};
 use crate::vocab::key::Seeds;
 
 /// Batches of fewer bytes are not worth a second thread.
 const ALONE: usize = 1 << 16;
-
-/// What counting may use, and what it leaves out.
-#[derive(Debug, Clone, Default)]
-pub struct Limits {
-    /// The bytes of memory for all tables; None for no limit.
-    pub memory: Option<usize>,
-    /// The folder for what they have no room for.
-    pub folder: PathBuf,
-    /// The longest piece, in bytes, that is counted as others are.
-    pub longest: Option<usize>,
-}
-
-/// Occurrences of pieces that are not among the counts, and their bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LeftOut {
-    /// How many.
-    pub pieces: u64,
-    /// All their bytes.
-    pub bytes: u64,
-}
-
-/// What is left out because it is rare.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rare {
-    /// The occurrences.
-    pub out: LeftOut,
-    /// No pair of tokens stands in them more often: the most occurrences of two bytes side by side.
-    pub pair: u64,
-}
-
-/// Adds up what is left out because it is rare.
-#[derive(Debug, Default)]
-pub struct Dropping {
-    out: LeftOut,
-    /// The occurrences of every two bytes.
-    pairs: Vec<u64>,
-}
-
-impl Dropping {
-    /// Leaves a piece out.
-    pub fn add(&mut self, piece: &[u8], count: u64) {
-        // A sum that is too large is told of where all bytes are added up.
-        self.out.pieces = self.out.pieces.saturating_add(count);
-        self.out.bytes = self.out.bytes.saturating_add(count.saturating_mul(piece.len() as u64));
-        self.pairs.resize(1 << 16, 0);
-        for pair in piece.windows(2) {
-            let pair = &mut self.pairs[usize::from(pair[0]) << 8 | usize::from(pair[1])];
-            *pair = pair.saturating_add(count);
-        }
-    }
-
-    /// All of it.
-    #[must_use]
-    pub fn done(self) -> Rare {
-        Rare { out: self.out, pair: self.pairs.into_iter().max().unwrap_or(0) }
-    }
-}
 
 /// What has been counted, besides the pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -115,13 +59,11 @@ pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
 /// Counts the pieces of documents.
 #[derive(Debug)]
 pub struct Counter {
-    splitter: Arc<Splitter>,
+    shared: Shared,
     /// Where a long text can be cut, and that no added tokens forbid it.
     cuts: Option<(Cuts, AddedTokens)>,
-    limits: Limits,
     seeds: Seeds,
     tables: Mutex<Vec<Table>>,
-    runs: Mutex<Runs>,
     sums: Sums,
     /// The position of the next document, or of the rest of the open one.
     next: (u64, u64),
@@ -134,12 +76,10 @@ impl Counter {
     #[must_use]
     pub fn new(splitter: Arc<Splitter>, cuts: Option<Cuts>, limits: Limits, start: (u64, u64)) -> Self {
         Self {
-            splitter,
+            shared: Shared { splitter, limits, runs: Mutex::default() },
             cuts: cuts.zip(AddedTokens::new(Vec::new()).ok()),
-            limits,
             seeds: Seeds::default(),
             tables: Mutex::default(),
-            runs: Mutex::default(),
             sums: Sums::default(),
             next: start,
             open: Vec::new(),
@@ -205,7 +145,7 @@ impl Counter {
             match jsonl::text(bytes, field) {
                 Ok(text) => {
                     self.sums.documents.fetch_add(1, Ordering::Relaxed);
-                    work.document(self, Text::Str(&text), place, stop)
+                    work.document(&self.shared, Text::Str(&text), place, stop)
                 }
                 Err(problem) => refuse(line, &problem),
             }
@@ -243,45 +183,22 @@ impl Counter {
         let bytes = jobs.iter().map(|(text, _)| text.as_bytes().len()).sum();
         self.each(jobs.len(), usable(threads, bytes), |job, work| {
             stop.check()?;
-            work.document(self, jobs[job].0, jobs[job].1, stop)
+            work.document(&self.shared, jobs[job].0, jobs[job].1, stop)
         })
     }
 
     /// Does `work` for every job, with a table for each thread.
     fn each(&self, jobs: usize, threads: usize, work: impl Fn(usize, &mut Work) -> Result<()> + Sync) -> Result<()> {
-        let most = self.limits.memory.map_or(threads, |memory| threads.min(memory >> 20).max(1));
+        let most = self.shared.limits.memory.map_or(threads, |memory| threads.min(memory >> 20).max(1));
         map(jobs, most, |items| {
             let table = locked(&self.tables).pop().unwrap_or_else(|| Table::new(self.seeds));
-            let room = self.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
+            let room = self.shared.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
             let mut own = Work::new(table, room);
             items.each(|job| work(job, &mut own));
             self.sums.add(&own);
             locked(&self.tables).push(own.table);
         })?;
         Ok(())
-    }
-
-    /// Puts a table on disk, and empties it.
-    ///
-    /// # Errors
-    /// [`crate::Error::Corpus`] for a full disk, and [`crate::Error::Interrupted`].
-    pub fn spill(&self, table: &mut Table, stop: &Stop) -> Result<()> {
-        let run = Run::write(&Arena::of(table), &self.limits.folder)?;
-        locked(&self.runs).push(run, stop)?;
-        table.clear();
-        Ok(())
-    }
-
-    /// How texts are split.
-    #[must_use]
-    pub fn splitter(&self) -> &Splitter {
-        &self.splitter
-    }
-
-    /// What may be used and is left out.
-    #[must_use]
-    pub fn limits(&self) -> &Limits {
-        &self.limits
     }
 
     /// What was counted so far.
@@ -292,7 +209,7 @@ impl Counter {
             documents: get(&self.sums.documents),
             bytes: get(&self.sums.bytes),
             long: LeftOut { pieces: get(&self.sums.long_pieces), bytes: get(&self.sums.long_bytes) },
-            runs: locked(&self.runs).count,
+            runs: locked(&self.shared.runs).count,
         }
     }
 
@@ -308,7 +225,8 @@ impl Counter {
     /// [`crate::Error::Corpus`] for a full disk and [`crate::Error::Interrupted`].
     pub fn finish(self, min_count: u64, threads: usize, stop: &Stop) -> Result<(Arena, Rare)> {
         let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut runs = self.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Shared { limits, runs, .. } = self.shared;
+        let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (mut arena, mut rare) = (Arena::default(), Dropping::default());
         let mut all = None;
         if runs.count == 0 {
@@ -317,7 +235,7 @@ impl Counter {
             all = Some(table);
         } else {
             for table in tables {
-                runs.push(Run::write(&Arena::of(&table), &self.limits.folder)?, stop)?;
+                runs.push(Run::write(&Arena::of(&table), &limits.folder)?, stop)?;
             }
         }
         let mut keep = |piece: &[u8], tally: Tally| {
@@ -357,8 +275,4 @@ fn together(mut tables: Vec<Table>, threads: usize, stop: &Stop) -> Result<Table
 
 fn usable(threads: usize, bytes: usize) -> usize {
     if bytes < ALONE { 1 } else { threads }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

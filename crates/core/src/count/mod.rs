@@ -5,6 +5,8 @@
 pub mod arena;
 pub mod counter;
 pub mod jsonl;
+pub mod left_out;
+pub mod shared;
 pub mod spill;
 pub mod tally;
 pub mod tallying;
@@ -16,7 +18,9 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::count::arena::Arena;
-use crate::count::counter::{Counter, Dropping, LeftOut, Limits, Rare, Totals};
+use crate::count::counter::{Counter, Totals};
+use crate::count::left_out::{Dropping, LeftOut, Rare};
+use crate::count::shared::Limits;
 pub use crate::count::tally::Tally;
 use crate::count::tally::{Table, too_many};
 use crate::error::{Error, Result};

@@ -4,7 +4,8 @@
 //! found where they are expected, and their count goes up by one. What is not is added the slow way.
 
 use crate::bounds::Bounds;
-use crate::count::counter::{Counter, LeftOut};
+use crate::count::left_out::LeftOut;
+use crate::count::shared::Shared;
 use crate::count::tally::{Table, Tally};
 use crate::error::Result;
 use crate::split::Text;
@@ -59,13 +60,13 @@ impl Work {
     /// Counts the pieces of a document, or of a part of one, that stands at `place`.
     ///
     /// # Errors
-    /// Those of [`Counter::add`].
-    pub fn document(&mut self, counter: &Counter, text: Text<'_>, place: (u64, u64), stop: &Stop) -> Result<()> {
+    /// Those of [`crate::count::counter::Counter::add`].
+    pub fn document(&mut self, shared: &Shared, text: Text<'_>, place: (u64, u64), stop: &Stop) -> Result<()> {
         let window = Window::new(text.as_bytes());
         let mut ends = std::mem::take(&mut self.ends);
-        let mut counting = Counting { counter, work: self, window, stop, place, at: 0 };
+        let mut counting = Counting { shared, work: self, window, stop, place, at: 0 };
         let bounds = Bounds::new(text.as_bytes().len(), stop);
-        let split = counting.counter.splitter().ends(text, &bounds, &mut ends, |ends| {
+        let split = counting.shared.splitter.ends(text, &bounds, &mut ends, |ends| {
             stop.check()?;
             counting.take(ends)
         });
@@ -79,7 +80,7 @@ impl Work {
 
 /// The pieces of one text on their way into a table.
 struct Counting<'c, 't> {
-    counter: &'c Counter,
+    shared: &'c Shared,
     work: &'c mut Work,
     window: Window<'t>,
     stop: &'c Stop,
@@ -168,13 +169,13 @@ impl Counting<'_, '_> {
 
     /// Counts the piece of `len` bytes that starts at `start`.
     fn add(&mut self, start: usize, len: usize) -> Result<()> {
-        if self.counter.limits().longest.is_some_and(|longest| len > longest) {
+        if self.shared.limits.longest.is_some_and(|longest| len > longest) {
             self.work.long.pieces += 1;
             self.work.long.bytes += len as u64;
             return Ok(());
         }
         if self.work.table.memory_with(len) > self.work.room && self.work.table.unique() > 0 {
-            self.counter.spill(&mut self.work.table, self.stop)?;
+            self.shared.spill(&mut self.work.table, self.stop)?;
         }
         let first = (self.place.0, self.place.1 + start as u64);
         self.work.table.add(&self.window, start, len, Tally { count: 1, first })

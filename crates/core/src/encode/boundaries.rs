@@ -8,7 +8,7 @@
 //! No cut lies in an occurrence of an added token's content. Where more text may follow, an occurrence may have begun
 //! that ends there: no cut lies behind the place where one may begin.
 
-use crate::encode::Encoder;
+use crate::encode::encoder::Encoder;
 use crate::split::text_cuts::{Cuts, WINDOW};
 use crate::vocab::Unit;
 
@@ -81,7 +81,8 @@ impl<'e> Settled<'e> {
     {
         let inner = text.iter().skip(from).take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
         let start = from + inner;
-        let known = if self.is_raw() && start < text.len() { self.encoder.vocab().crossings() } else { None };
+        let known =
+            if self.is_raw() && start < text.len() { self.encoder.piece_encoder().merger().safe_cuts() } else { None };
         known.into_iter().flat_map(move |crossings| crossings.cuts(text, start, text.len()))
     }
 }
@@ -97,7 +98,8 @@ fn ends_character(text: &[u8], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::tests::{Draw, bytes_vocab};
+    use crate::drawn::{Draw, bytes_vocab};
+    use crate::kinds::PieceEncoder;
     use crate::split::pattern::PATTERNS;
     use crate::split::special::{AddedToken, AddedTokens, Allow, Flags};
     use crate::split::{Splitter, Text};
@@ -110,7 +112,11 @@ mod tests {
             |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
         let added = [token("<|end|>", 900, true), token("<|en", 901, false), token("a b", 902, true)];
         let added = AddedTokens::new(added.to_vec()).unwrap();
-        Encoder::new(Arc::new(bytes_vocab(&tokens)), added, Splitter::new(regexes).unwrap())
+        Encoder::new(
+            Arc::new(PieceEncoder::plain(Arc::new(bytes_vocab(&tokens)))),
+            added,
+            Splitter::new(regexes).unwrap(),
+        )
     }
 
     fn ids(encoder: &Encoder, text: &[u8], allow: &Allow) -> Vec<u32> {

@@ -265,7 +265,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::encode::Encoder;
+    use crate::encode::encoder::Encoder;
     use crate::encode::long_text::tests::{drawn, encoder};
     use crate::split::pattern::PATTERNS;
     use crate::split::special::Allow;

@@ -6,15 +6,15 @@
 //! because every part before it was taken, and is finished.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use crate::encode::Encoder;
+use crate::encode::encoder::Encoder;
 use crate::encode::pieces::Session;
 use crate::error::{Error, Result};
 use crate::split::Text;
 use crate::split::special::Allow;
 use crate::split::text_cuts::Cuts;
-use crate::threads::parallel::{Stop, map};
+use crate::threads::parallel::{Stop, locked, map};
 
 /// The least bytes of a part, unless it is the last: much longer than what is lost where a part begins, and short enough
 /// that the last ones even out.
@@ -110,7 +110,7 @@ pub fn spread<P>(
     let feed = Mutex::new(Feed { next, taken: 0, ended: false });
     let gathered = Mutex::new(Gathered::default());
     let take = || -> Option<(usize, Result<P>)> {
-        let mut feed = lock(&feed);
+        let mut feed = locked(&feed);
         if feed.ended {
             return None;
         }
@@ -123,10 +123,10 @@ pub fn spread<P>(
         let mut room = Ragged::default();
         while let Some((number, part)) = take() {
             match part.and_then(|part| work(part, session, &mut room)) {
-                Ok(()) => room = lock(&gathered).put(number, room),
+                Ok(()) => room = locked(&gathered).put(number, room),
                 Err(error) => {
-                    lock(&feed).ended = true;
-                    return lock(&gathered).fail(number, error);
+                    locked(&feed).ended = true;
+                    return locked(&gathered).fail(number, error);
                 }
             }
         }
@@ -141,10 +141,6 @@ pub fn spread<P>(
     })?;
     let gathered = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     gathered.failed.map_or(Ok(gathered.done), |(_, error)| Err(error))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The ids of one text, on several threads if it can be cut.
@@ -204,7 +200,8 @@ pub(crate) mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::merge::tests::bytes_vocab;
+    use crate::drawn::bytes_vocab;
+    use crate::kinds::PieceEncoder;
     use crate::split::Splitter;
     use crate::split::pattern::PATTERNS;
     use crate::split::special::{AddedToken, AddedTokens, Flags};
@@ -215,7 +212,11 @@ pub(crate) mod tests {
             |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
         let added = vec![token("<|end|>", 900, true), token("a b", 901, false), token("b 7", 902, true)];
         let vocab = bytes_vocab(&["ab", "abab", " a", "日本", "\n\n", "77", "  "]);
-        Encoder::new(Arc::new(vocab), AddedTokens::new(added).unwrap(), Splitter::new(regexes).unwrap())
+        Encoder::new(
+            Arc::new(PieceEncoder::plain(Arc::new(vocab))),
+            AddedTokens::new(added).unwrap(),
+            Splitter::new(regexes).unwrap(),
+        )
     }
 
     /// A drawn text of `words` words, in which all kinds of cuts and of things that must not be cut are near each other.

@@ -1,18 +1,17 @@
-//! Pieces to ids, with a memory: what [`crate::merge::merge`] gives, faster.
+//! Pieces to ids, with a memory: what [`PieceEncoder::encode`] gives, faster.
 //!
 //! A piece that was met before is one look into the memory. A new one is cut where no merge can cross, and each stretch
 //! between two cuts, which is likely to have been met before, is looked up or merged. Long pieces are cut at once: they
 //! hardly ever come again, and their stretches do.
 
 use crate::Result;
+use crate::kinds::{PieceEncoder, Scratch};
 use crate::merge::memory::{Memory, Name, View};
 use crate::merge::short::merge_stretch;
-use crate::merge::{Scratch, merge_repeating, merge_symbols};
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::Worth;
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, STRETCH, Window};
-use crate::vocab::{Unit, Vocab};
 
 /// What one call at a time works with, and the next one takes over.
 #[derive(Debug, Default)]
@@ -121,7 +120,7 @@ impl<'t> Window<'t> {
 
 /// Pieces on their way to ids: each waits a little, so that its slot is there when it is looked at.
 pub struct Pieces<'e, 't> {
-    vocab: &'e Vocab,
+    encoder: &'e PieceEncoder,
     session: &'e mut Session,
     stop: &'e Stop,
     window: Window<'t>,
@@ -133,20 +132,20 @@ pub struct Pieces<'e, 't> {
 impl<'e, 't> Pieces<'e, 't> {
     /// The pieces of one text, which is split elsewhere.
     pub fn new(
-        vocab: &'e Vocab,
+        encoder: &'e PieceEncoder,
         session: &'e mut Session,
         stop: &'e Stop,
         text: &'t [u8],
         out: &'e mut Vec<u32>,
     ) -> Self {
         session.waiting.count = 0;
-        Self { vocab, session, stop, window: Window::new(text), out, at: 0 }
+        Self { encoder, session, stop, window: Window::new(text), out, at: 0 }
     }
 
     /// Takes the pieces that end at `ends`; their ids are appended in time.
     ///
     /// # Errors
-    /// Those of [`crate::merge::merge`], of one of these pieces or one before.
+    /// Those of [`PieceEncoder::encode`], of one of these pieces or one before.
     pub fn take(&mut self, mut ends: &[usize]) -> Result<()> {
         loop {
             ends = &ends[self.take_short(ends)..];
@@ -162,8 +161,8 @@ impl<'e, 't> Pieces<'e, 't> {
         }
     }
 
-    /// How many ids were appended, which are taken away again.
-    pub fn count(&mut self) -> u64 {
+    /// Takes the ids away that were appended, and says how many.
+    pub fn drop_ids(&mut self) -> u64 {
         let count = self.out.len() as u64;
         self.out.clear();
         count
@@ -196,15 +195,15 @@ impl<'e, 't> Pieces<'e, 't> {
 
     /// A long piece, which is as many parts as it has stretches.
     fn cut(&mut self, start: usize, end: usize) -> Result<()> {
-        if self.vocab.unit() != Unit::Byte {
+        if self.encoder.merger().byte_pairs().is_none() {
             return self.wait(start, end, 0);
         }
         if end - start >= REPEATING && self.repeating(start, end)? {
             return Ok(());
         }
-        let Some(crossings) = self.vocab.crossings() else { return self.wait(start, end, 0) };
+        let Some(safe_cuts) = self.encoder.merger().safe_cuts() else { return self.wait(start, end, 0) };
         let mut at = start;
-        for cut in crossings.cuts(self.window.text, start, end) {
+        for cut in safe_cuts.cuts(self.window.text, start, end) {
             self.wait(at, cut, STRETCH)?;
             at = cut;
         }
@@ -215,11 +214,11 @@ impl<'e, 't> Pieces<'e, 't> {
     fn repeating(&mut self, start: usize, end: usize) -> Result<bool> {
         self.drain()?;
         let piece = &self.window.text[start..end];
-        let is_token = self.vocab.whole_piece() && self.vocab.id(piece).is_some();
-        let scratch = &mut self.session.scratch;
-        let repeats = !is_token && merge_repeating(self.vocab, piece, self.stop, scratch)?;
+        let is_token = self.encoder.looks_up() && self.encoder.vocab().id(piece).is_some();
+        let scratch = &mut self.session.scratch.merge;
+        let repeats = !is_token && self.encoder.merger().merge_repeating(piece, self.stop, scratch)?;
         if repeats {
-            self.out.extend_from_slice(&scratch.ids);
+            self.out.extend_from_slice(&scratch.symbols.ids);
         }
         Ok(repeats)
     }
@@ -286,7 +285,7 @@ impl<'e, 't> Pieces<'e, 't> {
             return Ok(());
         }
         if is_piece
-            && self.vocab.looks_up()
+            && self.encoder.looks_up()
             && let Some(id) = self.token(start, end)
         {
             self.out.push(id);
@@ -299,7 +298,7 @@ impl<'e, 't> Pieces<'e, 't> {
             return Ok(());
         }
         let before = self.out.len();
-        if is_piece && self.vocab.unit() == Unit::Byte {
+        if is_piece && self.encoder.merger().byte_pairs().is_some() {
             self.stretches(start, end)?;
         } else {
             self.merge(start, end)?;
@@ -310,18 +309,18 @@ impl<'e, 't> Pieces<'e, 't> {
 
     /// The id of the token with these bytes.
     fn token(&self, start: usize, end: usize) -> Option<u32> {
-        let bytes = &self.window.text[start..end];
+        let (vocab, bytes) = (self.encoder.vocab(), &self.window.text[start..end]);
         if end - start > LONGEST {
-            return self.vocab.id(bytes);
+            return vocab.id(bytes);
         }
-        self.vocab.found(self.vocab.expect(&self.window, start, end - start)?, bytes).map(|token| token.id)
+        vocab.found(vocab.expect(&self.window, start, end - start)?, bytes).map(|token| token.id)
     }
 
     /// Appends the ids of a new piece, stretch by stretch.
     fn stretches(&mut self, start: usize, end: usize) -> Result<()> {
-        let Some(crossings) = self.vocab.crossings() else { return self.merge(start, end) };
+        let Some(safe_cuts) = self.encoder.merger().safe_cuts() else { return self.merge(start, end) };
         let mut at = start;
-        for cut in crossings.cuts(self.window.text, start, end) {
+        for cut in safe_cuts.cuts(self.window.text, start, end) {
             self.stretch(at, cut)?;
             at = cut;
         }
@@ -341,14 +340,14 @@ impl<'e, 't> Pieces<'e, 't> {
 
     /// Appends the ids that merging gives for a stretch.
     fn merge(&mut self, start: usize, end: usize) -> Result<()> {
-        if end - start <= LONGEST && self.vocab.unit() == Unit::Byte {
-            merge_stretch(self.vocab, &self.window, start, end - start, self.out);
+        if end - start <= LONGEST
+            && let Some(pairs) = self.encoder.merger().byte_pairs()
+        {
+            merge_stretch(self.encoder.vocab(), pairs, &self.window, start..end, self.out);
             return Ok(());
         }
-        let scratch = &mut self.session.scratch;
         let stretch = &self.window.text[start..end];
-        merge_symbols(self.vocab, stretch, self.stop, scratch).map_err(|error| error.shifted(start))?;
-        self.out.extend_from_slice(&scratch.ids);
-        Ok(())
+        let done = self.encoder.encode_stretch(stretch, self.stop, &mut self.session.scratch, self.out);
+        done.map_err(|error| error.shifted(start))
     }
 }

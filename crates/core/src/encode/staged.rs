@@ -6,86 +6,19 @@
 use memchr::memmem;
 
 use crate::bounds::Bounds;
-use crate::encode::Encoder;
-use crate::encode::pieces::{Pieces, Session};
-use crate::encode::sampled::{Draws, Sampling, sample_piece};
-use crate::encode::spans::Spans;
-use crate::error::{Error, Result, shortened};
-use crate::kinds::hf_characters::Symbols;
-use crate::merge::{merge, merge_with_ends, sample_started};
+use crate::encode::call::Call;
+use crate::encode::encoder::Encoder;
+use crate::encode::pieces::Pieces;
+use crate::error::{Error, Result};
+use crate::merge::draws::Draws;
 use crate::split::scan::Ends;
-use crate::split::special::{AddedToken, Allow, Segment};
+use crate::split::spans::Spans;
+use crate::split::special::Segment;
 use crate::split::{Text, utf8_parts};
 use crate::steps::bytes::byte_of;
-use crate::steps::splitters::Prepend;
-use crate::steps::{Joined, Line, Normalizer, Origin, Placed, Splitter, normalize, split};
+use crate::steps::{Joined, Line, Origin, Splitter, normalize, split};
 use crate::threads::parallel::Stop;
 use crate::vocab::Unit;
-
-/// What is done to a text beside cutting and merging.
-#[derive(Debug, Default)]
-pub struct Stages {
-    /// What is done to a text first.
-    pub normalizers: Vec<Placed<Normalizer>>,
-    /// What cuts it, if some step rewrites it or leaves a part out; otherwise the encoder's own splitter does.
-    pub splitters: Vec<Placed<Splitter>>,
-    /// What pieces of characters are made of; None where each character must have a token.
-    pub symbols: Option<Symbols>,
-}
-
-impl Stages {
-    /// Whether there is nothing to do.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.normalizers.is_empty() && self.splitters.is_empty() && self.symbols.is_none()
-    }
-
-    /// The added tokens as they show when they are decoded: those that are found in the normalized text show as they stand
-    /// there.
-    ///
-    /// # Errors
-    /// Those of [`Self::normalize_added`].
-    pub fn shown(&self, added: &[AddedToken]) -> Result<Vec<AddedToken>> {
-        let (mut shown, stop) = (added.to_vec(), Stop::default());
-        let bounds = self.bounds_of(added, &stop);
-        for token in shown.iter_mut().filter(|token| token.flags.normalized) {
-            let mut line = Line::new(&token.content);
-            self.normalize_added(&mut line, &bounds)?;
-            if !line.text().is_empty() {
-                token.content = line.text().to_owned();
-            }
-        }
-        Ok(shown)
-    }
-
-    /// Whether a step asks for origins.
-    fn ask_for_origins(&self) -> bool {
-        self.splitters.iter().any(|splitter| matches!(**splitter, Splitter::Metaspace(_, Prepend::First)))
-    }
-
-    /// The bounds of the contents of added tokens, which are one text.
-    #[must_use]
-    pub fn bounds_of<'s>(&self, added: &[AddedToken], stop: &'s Stop) -> Bounds<'s> {
-        Bounds::new(added.iter().map(|token| token.content.len()).sum(), stop)
-    }
-
-    /// Normalizes the content of an added token.
-    ///
-    /// # Errors
-    /// [`Error::Model`] for one that cannot be normalized within the bounds.
-    pub fn normalize_added(&self, line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
-        let content = shortened(line.text()).into_owned();
-        normalize(&self.normalizers, line, bounds).map_err(|error| {
-            Error::model(format!("the added token {content:?} cannot be normalized: {}", error.unplaced()), None)
-        })
-    }
-
-    /// Whether it searches with a regex, which takes longer than the text lets expect.
-    #[must_use]
-    pub fn searches(&self) -> bool {
-        self.normalizers.iter().any(|step| step.searches()) || self.splitters.iter().any(|step| step.searches())
-    }
-}
 
 /// The line of a text that starts at `start` of its source, with origins if they are asked for.
 fn line_of(text: Text<'_>, start: usize, tracked: bool) -> Line<'_> {
@@ -175,51 +108,12 @@ impl Encoder {
     }
 }
 
-/// What one call works with.
-pub(crate) struct Call<'e> {
-    encoder: &'e Encoder,
-    allow: &'e Allow,
-    bounds: &'e Bounds<'e>,
-    stop: &'e Stop,
-    session: &'e mut Session,
-    out: &'e mut Vec<u32>,
-    /// Where ids come from, if it is asked for.
-    spans: Option<&'e mut Spans>,
-    /// Where the ids of symbols end, if it is asked for, until that is said.
-    ends: Vec<usize>,
-    /// How encodings are drawn, if they are.
-    drawn: Option<(Sampling, &'e mut Draws)>,
-}
-
-impl<'e> Call<'e> {
-    /// Nothing so far; `spans` where it is asked for where ids come from.
-    pub fn new(
-        encoder: &'e Encoder,
-        (allow, bounds): (&'e Allow, &'e Bounds<'e>),
-        session: &'e mut Session,
-        out: &'e mut Vec<u32>,
-        spans: Option<&'e mut Spans>,
-    ) -> Self {
-        Self { encoder, allow, bounds, stop: bounds.stop(), session, out, spans, ends: Vec::new(), drawn: None }
-    }
-
-    /// The same, where encodings are drawn.
-    pub fn drawing(mut self, sampling: Sampling, draws: &'e mut Draws) -> Self {
-        self.drawn = Some((sampling, draws));
-        self
-    }
-
-    /// Whether every piece is encoded on its own.
-    fn is_by_piece(&self) -> bool {
-        let hidden = self.spans.is_some() && self.encoder.vocab().hides_widths();
-        self.encoder.stages().symbols.is_some() || hidden || self.drawn.is_some()
-    }
-
+impl Call<'_> {
     /// Appends the ids of a text without added tokens that are found in it as it is; it starts at `start` of its source.
     ///
     /// # Errors
     /// Those of [`Encoder::encode`]; their offsets are those of the source.
-    pub fn text(&mut self, text: Text<'_>, start: usize) -> Result<()> {
+    pub(super) fn staged(&mut self, text: Text<'_>, start: usize) -> Result<()> {
         let Text::Bytes(bytes) = text else { return self.part(text, start) };
         if self.encoder.vocab().unit() != Unit::Byte {
             let text = std::str::from_utf8(bytes).map_or(text, Text::Str);
@@ -246,7 +140,7 @@ impl<'e> Call<'e> {
     fn part(&mut self, text: Text<'_>, start: usize) -> Result<()> {
         let tracked = self.spans.is_some() || self.encoder.stages().ask_for_origins();
         let (first, before) = (self.out.len(), self.bounds.left());
-        let draws = self.drawn.as_ref().map(|(_, draws)| Draws::clone(draws));
+        let draws = self.drawing.as_ref().map(|drawing| Draws::clone(drawing.draws));
         let result = self.rewritten(text, start, tracked);
         if tracked {
             return result;
@@ -262,8 +156,8 @@ impl<'e> Call<'e> {
         }
         self.out.truncate(first);
         self.bounds.reset(before);
-        if let (Some((_, drawn)), Some(draws)) = (&mut self.drawn, draws) {
-            **drawn = draws;
+        if let (Some(drawing), Some(draws)) = (&mut self.drawing, draws) {
+            *drawing.draws = draws;
         }
         self.rewritten(text, start, true).and(result)
     }
@@ -320,16 +214,7 @@ impl<'e> Call<'e> {
             return Ok(());
         }
         let text = line.text();
-        let done = if self.is_by_piece() {
-            let mut at = 0;
-            encoder.splitter().split(text, self.bounds, |piece| {
-                self.piece(piece, at)?;
-                at += piece.len();
-                Ok(())
-            })
-        } else {
-            encoder.encode_part(Text::Str(text), self.bounds, self.session, self.out)
-        };
+        let done = if self.is_by_piece() { self.each_piece(Text::Str(text)) } else { self.ids_of(Text::Str(text)) };
         done.map_err(|error| placed_by(error, line.origins()))?;
         self.placed(first, line.origins());
         Ok(())
@@ -338,7 +223,7 @@ impl<'e> Call<'e> {
     /// Says where the ids from `first` on come from, if it is asked for.
     fn placed(&mut self, first: usize, origins: Option<&[Origin]>) {
         if let (Some(spans), Some(origins)) = (&mut self.spans, origins) {
-            if self.encoder.stages().symbols.is_some() || self.encoder.vocab().hides_widths() {
+            if self.encoder.stages().symbols.is_some() || self.encoder.piece_encoder().hides_widths() {
                 place(spans, self.ends.drain(..), origins);
                 return;
             }
@@ -353,8 +238,8 @@ impl<'e> Call<'e> {
 
     /// Appends the ids of pieces that stand one after another.
     fn pieces(&mut self, text: &[u8], ends: &[usize]) -> Result<()> {
-        if !self.is_by_piece() && !self.encoder.is_slow() {
-            let mut pieces = Pieces::new(self.encoder.vocab(), self.session, self.stop, text, self.out);
+        if !self.is_by_piece() && !self.slow {
+            let mut pieces = Pieces::new(self.encoder.piece_encoder(), self.session, self.stop, text, self.out);
             pieces.take(ends)?;
             return pieces.finish();
         }
@@ -362,39 +247,6 @@ impl<'e> Call<'e> {
         for &end in ends {
             self.piece(&text[start..end], start)?;
             start = end;
-        }
-        Ok(())
-    }
-
-    /// Appends the ids of a piece that starts at `start`.
-    fn piece(&mut self, piece: &[u8], start: usize) -> Result<()> {
-        self.ids_of(piece, start).map_err(|error| error.shifted(start))
-    }
-
-    fn ids_of(&mut self, piece: &[u8], start: usize) -> Result<()> {
-        let (vocab, scratch) = (self.encoder.vocab(), &mut self.session.scratch);
-        let Some(symbols) = &self.encoder.stages().symbols else {
-            if let Some((sampling, draws)) = &mut self.drawn {
-                return sample_piece(vocab, piece, (sampling, draws), self.stop, (scratch, self.out));
-            }
-            if self.spans.is_none() || !vocab.hides_widths() {
-                return merge(vocab, piece, self.stop, scratch, self.out);
-            }
-            let first = self.ends.len();
-            merge_with_ends(vocab, piece, self.stop, (scratch, self.out), &mut self.ends)?;
-            self.ends[first..].iter_mut().for_each(|end| *end += start);
-            return Ok(());
-        };
-        let Ok(piece) = std::str::from_utf8(piece) else {
-            return Err(Error::NotInVocabulary { content: piece.to_vec(), offset: 0 });
-        };
-        if let Some((sampling, draws)) = &mut self.drawn {
-            symbols.start(vocab, piece, scratch)?;
-            return sample_started(vocab, piece.as_bytes(), (sampling.dropout, draws), self.stop, (scratch, self.out));
-        }
-        symbols.encode(vocab, piece, self.stop, scratch, self.out)?;
-        if self.spans.is_some() {
-            self.ends.extend(scratch.starts[1..].iter().map(|&end| start + end as usize));
         }
         Ok(())
     }

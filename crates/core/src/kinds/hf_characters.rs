@@ -3,13 +3,14 @@
 //! then the pairs of the list merge, the unknown id and bytes among them.
 
 use crate::error::{Error, Result};
-use crate::merge::{Scratch, merge_started};
+use crate::merge::rule::Symbols;
+use crate::merge::{Merger, Scratch};
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 
 /// What a piece is made of, beside characters with tokens.
 #[derive(Debug, Clone)]
-pub struct Symbols {
+pub struct HfCharacters {
     /// What a token starts with that continues a piece.
     pub prefix: String,
     /// What a token ends with that ends a piece.
@@ -25,42 +26,45 @@ pub struct Symbols {
 /// Unknown characters that wait: their id, and how many bytes they have.
 type Waiting = Option<(u32, usize)>;
 
-impl Symbols {
-    /// Appends the ids of `piece` to `out`; where they start and the last one ends is left in `scratch.starts`.
+impl HfCharacters {
+    /// Appends the ids of `piece` to `out`; where they start and the last one ends is left in `scratch.symbols.starts`.
     ///
     /// # Errors
     /// [`Error::NotInVocabulary`] for a character without a token where there is no unknown id; [`Error::Interrupted`].
     pub fn encode(
         &self,
-        vocab: &Vocab,
+        merger: &Merger,
         piece: &str,
         stop: &Stop,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
+        let vocab = merger.vocab();
         if vocab.whole_piece()
             && let Some(id) = vocab.id(piece.as_bytes())
         {
             out.push(id);
-            scratch.starts.clear();
-            scratch.starts.extend([0, piece.len() as u32]);
+            scratch.symbols.starts.clear();
+            scratch.symbols.starts.extend([0, piece.len() as u32]);
             return Ok(());
         }
-        self.start(vocab, piece, scratch)?;
-        merge_started(vocab, piece.as_bytes(), stop, scratch)?;
-        out.extend_from_slice(&scratch.ids);
+        self.start(vocab, piece, &mut scratch.symbols)?;
+        merger.merge_symbols(piece.as_bytes(), stop, scratch)?;
+        out.extend_from_slice(&scratch.symbols.ids);
         Ok(())
     }
 
-    /// Puts the symbols of a piece before the first merge into `scratch`.
-    pub(crate) fn start(&self, vocab: &Vocab, piece: &str, scratch: &mut Scratch) -> Result<()> {
-        scratch.ids.clear();
-        scratch.starts.clear();
+    /// Makes `symbols` those of a piece before the first merge.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`], as [`Self::encode`].
+    pub fn start(&self, vocab: &Vocab, piece: &str, symbols: &mut Symbols) -> Result<()> {
+        symbols.clear();
         let mut place = 0;
         // Bytes that marks have count as well, so that the end may come early.
         let mut push = |id, size: usize| {
-            scratch.ids.push(id);
-            scratch.starts.push(place.min(piece.len()) as u32);
+            symbols.ids.push(id);
+            symbols.starts.push(place.min(piece.len()) as u32);
             place += size;
         };
         let mut unknown: Waiting = None;
@@ -98,7 +102,7 @@ impl Symbols {
         if let Some((unknown, size)) = unknown {
             push(unknown, size);
         }
-        scratch.starts.push(piece.len() as u32);
+        symbols.starts.push(piece.len() as u32);
         Ok(())
     }
 
@@ -115,10 +119,12 @@ fn missing(symbol: &str, offset: usize) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::vocab::{MergeRule, Tables, Unit};
 
-    fn vocab(tokens: &[&str], merges: &[[u32; 3]], prefix: &[u8]) -> Vocab {
+    fn vocab(tokens: &[&str], merges: &[[u32; 3]], prefix: &[u8]) -> Arc<Vocab> {
         let blob = tokens.concat().into_bytes();
         let ends = tokens.iter().scan(0, |end, token| {
             *end += token.len() as u32;
@@ -126,21 +132,22 @@ mod tests {
         });
         let (ends, ids): (Vec<u32>, Vec<u32>) = ends.zip(0..).unzip();
         let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges };
-        Vocab::with_prefix(Unit::Char, MergeRule::Pair, false, tables, prefix).unwrap()
+        Arc::new(Vocab::with_prefix(Unit::Char, MergeRule::Pair, false, tables, prefix).unwrap())
     }
 
-    fn encoded(symbols: &Symbols, vocab: &Vocab, piece: &str) -> Result<Vec<u32>> {
+    fn encoded(symbols: &HfCharacters, vocab: &Arc<Vocab>, piece: &str) -> Result<Vec<u32>> {
         placed(symbols, vocab, piece).map(|(ids, _)| ids)
     }
 
-    fn placed(symbols: &Symbols, vocab: &Vocab, piece: &str) -> Result<(Vec<u32>, Vec<u32>)> {
+    fn placed(symbols: &HfCharacters, vocab: &Arc<Vocab>, piece: &str) -> Result<(Vec<u32>, Vec<u32>)> {
         let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
-        symbols.encode(vocab, piece, &Stop::default(), &mut scratch, &mut ids)?;
-        Ok((ids, scratch.starts))
+        let merger = Merger::new(Arc::clone(vocab), None);
+        symbols.encode(&merger, piece, &Stop::default(), &mut scratch, &mut ids)?;
+        Ok((ids, scratch.symbols.starts))
     }
 
-    fn symbols(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> Symbols {
-        Symbols { prefix: String::new(), suffix: String::new(), unknown, fuse_unknown, byte_fallback }
+    fn symbols(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> HfCharacters {
+        HfCharacters { prefix: String::new(), suffix: String::new(), unknown, fuse_unknown, byte_fallback }
     }
 
     #[test]
@@ -168,7 +175,7 @@ mod tests {
     fn marks_at_both_ends() {
         let tokens = ["a", "##b", "##c</w>", "a</w>", "ab", "abc</w>", "##bc</w>"];
         let vocab = vocab(&tokens, &[[0, 1, 4], [4, 2, 5]], b"##");
-        let marks = Symbols { prefix: "##".into(), suffix: "</w>".into(), ..symbols(None, false, false) };
+        let marks = HfCharacters { prefix: "##".into(), suffix: "</w>".into(), ..symbols(None, false, false) };
         assert_eq!(encoded(&marks, &vocab, "abc").unwrap(), [5]);
         assert_eq!(encoded(&marks, &vocab, "a").unwrap(), [3]);
     }

@@ -10,10 +10,10 @@
 
 use std::ops::Range;
 
-use crate::encode::sampled::Draws;
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::merge::Missing;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::merge::draws::Draws;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::trie::{ROOT, Trie};

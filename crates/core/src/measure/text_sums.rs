@@ -9,6 +9,7 @@
 //! line* begins with spaces or tabs and goes on with something else.
 
 use crate::decode::Decoder;
+use crate::kinds::PieceEncoder;
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::split::scan::class::{CASELESS, Classes, LETTER, classes};
 use crate::split::special::AddedTokens;
@@ -158,8 +159,8 @@ impl<'d> Tally<'d> {
     /// Nothing counted yet; `decoder` knows the tokens. `spelling` is the vocabulary of an encoder that puts the bytes of a
     /// text into its ids as they are ([`crate::encode::Encoder::spelling`]): then they are not compared again.
     #[must_use]
-    pub fn new(decoder: &'d Decoder, spelling: Option<&'d Vocab>) -> Self {
-        let spelling = spelling.and_then(|vocab| Some((vocab, vocab.widths()?)));
+    pub fn new(decoder: &'d Decoder, spelling: Option<&'d PieceEncoder>) -> Self {
+        let spelling = spelling.and_then(|pieces| Some((&**pieces.vocab(), pieces.widths()?)));
         let ids: Vec<u32> = decoder.tokens().map(|(id, _)| id).collect();
         let (high, low) = (ById::new(ids.iter().copied()), ById::new(ids.iter().copied()));
         Self { counts: Counts::new(0), high, low, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
@@ -462,8 +463,10 @@ fn others(rest: &[u8], mut firsts: u64, classes: &Classes) -> (u128, u128) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::merge::tests::bytes_vocab;
+    use crate::drawn::bytes_vocab;
     use crate::split::pattern::PATTERNS;
     use crate::split::special::{AddedToken, Flags};
 
@@ -529,8 +532,8 @@ mod tests {
         .split('|')
         .collect();
         let tokens = ["Wo", "rd", "2024", "12", "34", "本", "    ", " a", "한", "\n ", "  ", "zz", "\u{93F}\u{928}"];
-        let vocab = bytes_vocab(&tokens);
-        let decoder = Decoder::new(&vocab, &[]);
+        let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&tokens)));
+        let decoder = Decoder::new(vocab.vocab(), &[]);
         let mut state = 5u64;
         let mut draw = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -545,7 +548,7 @@ mod tests {
                 let fits = |token: &&&str| text.as_bytes()[at..].starts_with(token.as_bytes());
                 let long = if draw(3) == 0 { None } else { tokens.iter().find(fits) };
                 let token = long.map_or(&text.as_bytes()[at..=at], |token| token.as_bytes());
-                ids.push(vocab.id(token).unwrap());
+                ids.push(vocab.vocab().id(token).unwrap());
                 at += token.len();
                 ends.push(at);
             }
@@ -570,10 +573,10 @@ mod tests {
     fn parts_add_up_to_the_whole() {
         let row = PATTERNS.iter().find(|row| row.name == "cl100k").unwrap();
         let (cuts, added) = (Cuts::of(row.regexes), AddedTokens::new(Vec::new()).unwrap());
-        let vocab = bytes_vocab(&[]);
-        let decoder = Decoder::new(&vocab, &[]);
+        let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
+        let decoder = Decoder::new(vocab.vocab(), &[]);
         let text = "One 123 zwei\n    drei é日本\n\n\tvier  fünf".repeat(40);
-        let ids: Vec<u32> = text.bytes().map(|byte| vocab.byte_id(byte)).collect();
+        let ids: Vec<u32> = text.bytes().map(u32::from).collect();
         let mut whole = Tally::new(&decoder, None);
         whole.add(Text::Str(&text), &ids, None, true);
         let whole = whole.done();
@@ -592,9 +595,9 @@ mod tests {
 
     #[test]
     fn tokens_that_the_vocabulary_does_not_know_are_compared() {
-        let vocab = bytes_vocab(&["ab"]);
+        let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&["ab"])));
         let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: Flags::default() };
-        let decoder = Decoder::new(&vocab, &[added]);
+        let decoder = Decoder::new(vocab.vocab(), &[added]);
         let mut tally = Tally::new(&decoder, Some(&vocab));
         tally.add(Text::Bytes(b"ab<s>b"), &[256, 300, 98], None, true);
         assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (0, 0));
@@ -604,8 +607,8 @@ mod tests {
 
     #[test]
     fn ids_are_counted_beyond_the_small_table() {
-        let vocab = bytes_vocab(&[]);
-        let decoder = Decoder::new(&vocab, &[]);
+        let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
+        let decoder = Decoder::new(vocab.vocab(), &[]);
         let mut tally = Tally::new(&decoder, Some(&vocab));
         let (text, more) = (vec![b'a'; 150_000], vec![b'a'; 50_001]);
         for text in [text, more] {
@@ -617,8 +620,8 @@ mod tests {
 
     #[test]
     fn a_text_that_its_tokens_do_not_spell_is_only_counted() {
-        let vocab = bytes_vocab(&[]);
-        let decoder = Decoder::new(&vocab, &[]);
+        let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
+        let decoder = Decoder::new(vocab.vocab(), &[]);
         let mut spelling = Tally::new(&decoder, Some(&vocab));
         spelling.add(Text::Bytes(b"a b"), &[97, 98], None, true);
         assert_eq!((spelling.counts.totals.changed, spelling.counts.totals.unplaced), (1, 1));

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
 use crate::merge::prefixes::{NONE, Prefixes};
-use crate::merge::valid_pairs::{Joints, Making, Symbol};
+use crate::merge::valid_pairs::{Making, SizedToken, ValidPairs};
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
@@ -35,19 +35,19 @@ const BYTES_BEFORE: usize = 1 << 16;
 
 /// The tables of a vocabulary, made when they are needed first.
 #[derive(Debug, Default)]
-pub struct Forward {
-    joints: Once<Joints>,
+pub struct Backtracking {
+    joints: Once<ValidPairs>,
     prefixes: Once<Option<Prefixes>>,
     bytes_before: AtomicUsize,
 }
 
 /// Room for the places that lead nowhere, kept from stretch to stretch.
 #[derive(Debug, Default)]
-pub struct Row {
+pub struct DeadPlaces {
     dead: Vec<u64>,
 }
 
-impl Row {
+impl DeadPlaces {
     /// The memory of the places.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -55,17 +55,17 @@ impl Row {
     }
 }
 
-impl Forward {
+impl Backtracking {
     /// The memory of the tables that were made.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let prefixes = self.prefixes.made().and_then(Option::as_ref);
-        self.joints.made().map_or(0, Joints::bytes) + prefixes.map_or(0, Prefixes::bytes)
+        self.joints.made().map_or(0, ValidPairs::bytes) + prefixes.map_or(0, Prefixes::bytes)
     }
 
     /// What the joints are known of.
-    pub fn joints(&self, vocab: &Vocab) -> Option<&Joints> {
-        self.joints.get(|| Joints::new(vocab))
+    pub fn joints(&self, vocab: &Vocab) -> Option<&ValidPairs> {
+        self.joints.get(|| ValidPairs::new(vocab))
     }
 
     /// Whether `bytes` more bytes make it worth while to have the tables.
@@ -79,7 +79,14 @@ impl Forward {
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
-    pub fn merge(&self, vocab: &Vocab, text: &[u8], stop: &Stop, row: &mut Row, ids: &mut Vec<u32>) -> Result<bool> {
+    pub fn merge(
+        &self,
+        vocab: &Vocab,
+        text: &[u8],
+        stop: &Stop,
+        row: &mut DeadPlaces,
+        ids: &mut Vec<u32>,
+    ) -> Result<bool> {
         let (Some(joints), Some(Some(prefixes))) = (self.joints(vocab), self.prefixes.get(|| Prefixes::new(vocab)))
         else {
             return Ok(false);
@@ -93,7 +100,7 @@ impl Forward {
 
 struct Search<'s> {
     vocab: &'s Vocab,
-    joints: &'s Joints,
+    joints: &'s ValidPairs,
     prefixes: &'s Prefixes,
     text: &'s [u8],
     /// A bit for each place.
@@ -146,13 +153,13 @@ impl Search<'_> {
             Making::Unordered => return None,
         }
         let Some(&last) = self.ids.last() else { return Some(true) };
-        let symbol = |id| Symbol { id, len: self.prefixes.len(id) as u32 };
+        let symbol = |id| SizedToken { id, len: self.prefixes.len(id) as u32 };
         Some(self.joints.holds(self.vocab, [symbol(last), symbol(next)], |pair| self.rank(at, pair)))
     }
 
     /// The rank of the merge of two neighbours that meet at `at`.
     #[inline]
-    fn rank(&self, at: usize, [left, right]: [Symbol; 2]) -> Option<u32> {
+    fn rank(&self, at: usize, [left, right]: [SizedToken; 2]) -> Option<u32> {
         let joined = &self.text[at - left.len as usize..at + right.len as usize];
         if self.vocab.merge_rule() == MergeRule::Bytes {
             return self.prefixes.find(joined).map(|id| self.vocab.rank(id));
@@ -163,29 +170,37 @@ impl Search<'_> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::merge::tests::{Draw, bytes_vocab};
-    use crate::merge::{Scratch, merge_slowly, merge_symbols};
+    use crate::drawn::{Draw, bytes_vocab};
+    use crate::merge::{Merger, Scratch};
     use crate::table::parse_tiktoken;
     use crate::vocab::{Tables, Unit};
 
     /// The ids by merge after merge.
-    pub(crate) fn slowly(vocab: &Vocab, text: &[u8]) -> Vec<u32> {
+    pub(crate) fn slowly(vocab: &Arc<Vocab>, text: &[u8]) -> Vec<u32> {
         let mut scratch = Scratch::default();
-        merge_slowly(vocab, text, &Stop::default(), &mut scratch).unwrap();
-        scratch.ids
+        Merger::new(Arc::clone(vocab), None).merge_slowly(text, &Stop::default(), &mut scratch).unwrap();
+        scratch.symbols.ids
     }
 
     /// The ids by token after token, if they can be had.
-    fn forward(vocab: &Vocab, text: &[u8]) -> Option<Vec<u32>> {
-        let (mut row, mut ids) = (Row::default(), vec![7]);
-        let could = vocab.forward().merge(vocab, text, &Stop::default(), &mut row, &mut ids).unwrap();
+    fn forward(vocab: &Arc<Vocab>, text: &[u8]) -> Option<Vec<u32>> {
+        let (mut row, mut ids) = (DeadPlaces::default(), vec![7]);
+        let could = Backtracking::default().merge(vocab, text, &Stop::default(), &mut row, &mut ids).unwrap();
         could.then_some(ids)
     }
 
     /// A vocabulary of `letters` and of `count` tokens that are two drawn ones each. Where `in_order`, each is made of
     /// earlier ones; otherwise they are shuffled, so that many merges rank below those of their parts.
-    pub(crate) fn drawn(draw: &mut Draw, letters: &[&str], count: usize, rule: MergeRule, in_order: bool) -> Vocab {
+    pub(crate) fn drawn(
+        draw: &mut Draw,
+        letters: &[&str],
+        count: usize,
+        rule: MergeRule,
+        in_order: bool,
+    ) -> Arc<Vocab> {
         let unit = if letters.iter().any(|letter| letter.len() > 1) { Unit::Char } else { Unit::Byte };
         let first: Vec<Vec<u8>> = letters.iter().map(|letter| letter.as_bytes().to_vec()).collect();
         let mut tokens = if unit == Unit::Byte { (0..=255u8).map(|byte| vec![byte]).collect() } else { first.clone() };
@@ -212,7 +227,7 @@ pub(crate) mod tests {
         vocab(unit, rule, &tokens, &merges)
     }
 
-    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> Vocab {
+    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> Arc<Vocab> {
         let blob = tokens.concat();
         let ends: Vec<u32> = tokens
             .iter()
@@ -227,7 +242,7 @@ pub(crate) mod tests {
         let listed: Vec<[u32; 3]> =
             merges.iter().map(|[left, right]| [id(left), id(right), id(&[&left[..], right].concat())]).collect();
         let merges = if rule == MergeRule::Pair { &listed[..] } else { &[] };
-        Vocab::new(unit, rule, false, Tables { blob: &blob, ends: &ends, ids: &ids, merges }).unwrap()
+        Arc::new(Vocab::new(unit, rule, false, Tables { blob: &blob, ends: &ends, ids: &ids, merges }).unwrap())
     }
 
     #[test]
@@ -256,16 +271,18 @@ pub(crate) mod tests {
 
     #[test]
     fn a_token_whose_merges_fall_in_rank_is_left_to_the_others() {
-        let vocab = bytes_vocab(&["aba", "ab"]);
+        let vocab = Arc::new(bytes_vocab(&["aba", "ab"]));
         assert_eq!(forward(&vocab, b"xaba"), None);
         let mut scratch = Scratch::default();
-        merge_symbols(&vocab, &b"abaabx".repeat(1 << 14), &Stop::default(), &mut scratch).unwrap();
-        assert_eq!(scratch.ids, [256, 257, 120].repeat(1 << 14));
+        Merger::new(Arc::clone(&vocab), None)
+            .merge(&b"abaabx".repeat(1 << 14), &Stop::default(), &mut scratch)
+            .unwrap();
+        assert_eq!(scratch.symbols.ids, [256, 257, 120].repeat(1 << 14));
     }
 
     #[test]
     fn a_token_that_merging_does_not_reach_is_not_used() {
-        let vocab = bytes_vocab(&["bc", "abcd"]);
+        let vocab = Arc::new(bytes_vocab(&["bc", "abcd"]));
         assert_eq!(forward(&vocab, b"abcdbcabcd").unwrap(), [97, 256, 100, 256, 97, 256, 100]);
     }
 
@@ -275,22 +292,24 @@ pub(crate) mod tests {
         let vocab = drawn(&mut draw, &["a", "日"], 4, MergeRule::Pair, true);
         let text = "a日".repeat(20_000) + "本";
         assert_eq!(forward(&vocab, text.as_bytes()), None);
-        let error = merge_symbols(&vocab, text.as_bytes(), &Stop::default(), &mut Scratch::default()).unwrap_err();
+        let error = Merger::new(Arc::clone(&vocab), None)
+            .merge(text.as_bytes(), &Stop::default(), &mut Scratch::default())
+            .unwrap_err();
         assert_eq!(error, crate::Error::NotInVocabulary { content: "本".into(), offset: 80_000 });
     }
 
     #[test]
     fn it_stops_when_asked() {
-        let vocab = bytes_vocab(&["ab"]);
+        let vocab = Arc::new(bytes_vocab(&["ab"]));
         let stop = Stop::default();
         stop.raise();
-        let stopped = |text: &[u8]| merge_symbols(&vocab, text, &stop, &mut Scratch::default());
+        let stopped = |text: &[u8]| Merger::new(Arc::clone(&vocab), None).merge(text, &stop, &mut Scratch::default());
         assert_eq!(stopped(&b"ab".repeat(1 << 17)), Err(crate::Error::Interrupted));
         assert_eq!(stopped(&[&b"ab".repeat(1 << 17)[..], b"x"].concat()), Err(crate::Error::Interrupted));
     }
 
     /// A published vocabulary, if it is there.
-    fn published(name: &str) -> Option<Vocab> {
+    fn published(name: &str) -> Option<Arc<Vocab>> {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
         let folder = std::env::var("TOKSMITH_TEST_DATA").unwrap_or_else(|_| beside.into());
         let Ok(data) = std::fs::read(format!("{folder}/vocab/{name}.tiktoken")) else {
@@ -299,7 +318,7 @@ pub(crate) mod tests {
         };
         let tokens = parse_tiktoken(&data).unwrap();
         let tables = Tables { blob: &tokens.blob, ends: &tokens.ends, ids: &tokens.ids, merges: &[] };
-        Some(Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables).unwrap())
+        Some(Arc::new(Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables).unwrap()))
     }
 
     #[test]
@@ -312,8 +331,8 @@ pub(crate) mod tests {
             let check = |text: &[u8]| {
                 let slow = slowly(&vocab, text);
                 let mut scratch = Scratch::default();
-                merge_symbols(&vocab, text, &Stop::default(), &mut scratch).unwrap();
-                assert_eq!(scratch.ids, slow, "{}", text.escape_ascii());
+                Merger::new(Arc::clone(&vocab), None).merge(text, &Stop::default(), &mut scratch).unwrap();
+                assert_eq!(scratch.symbols.ids, slow, "{}", text.escape_ascii());
                 assert_eq!(forward(&vocab, text).unwrap_or_else(|| slow.clone()), slow, "{}", text.escape_ascii());
             };
             for unit in UNITS {

@@ -7,9 +7,9 @@
 //! happens; then its tokens are read off from its end.
 
 use crate::error::Result;
-use crate::merge::backtracking::Forward;
+use crate::merge::backtracking::Backtracking;
 use crate::merge::prefixes::NONE;
-use crate::merge::valid_pairs::{Joints, Making, Symbol};
+use crate::merge::valid_pairs::{Making, SizedToken, ValidPairs};
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 
@@ -27,11 +27,11 @@ const MOST_STARTS: usize = 1 << 14;
 const TOKENS_PER_LOOK: usize = 1 << 16;
 
 /// Stands where a start has no tokens.
-const NOTHING: Symbol = Symbol { id: NONE, len: 0 };
+const NOTHING: SizedToken = SizedToken { id: NONE, len: 0 };
 
 /// The last tokens of the starts of a stretch; from `from` on, every `every` bytes the same.
-struct Ends {
-    by_length: Vec<Symbol>,
+struct LastTokens {
+    by_length: Vec<SizedToken>,
     from: usize,
     every: usize,
 }
@@ -40,14 +40,14 @@ struct Ends {
 ///
 /// # Errors
 /// [`crate::Error::Interrupted`].
-pub fn merge(vocab: &Vocab, forward: &Forward, text: &[u8], stop: &Stop, ids: &mut Vec<u32>) -> Result<bool> {
+pub fn merge(vocab: &Vocab, forward: &Backtracking, text: &[u8], stop: &Stop, ids: &mut Vec<u32>) -> Result<bool> {
     if text.len() < LEAST {
         return Ok(false);
     }
     let Some(period) = (1..=LONGEST_PERIOD).find(|&period| text[period..] == text[..text.len() - period]) else {
         return Ok(false);
     };
-    let Some(ends) = forward.joints(vocab).and_then(|joints| Ends::new(vocab, joints, text, period)) else {
+    let Some(ends) = forward.joints(vocab).and_then(|joints| LastTokens::new(vocab, joints, text, period)) else {
         return Ok(false);
     };
     ids.clear();
@@ -56,7 +56,7 @@ pub fn merge(vocab: &Vocab, forward: &Forward, text: &[u8], stop: &Stop, ids: &m
         if ids.len().is_multiple_of(TOKENS_PER_LOOK) {
             stop.check()?;
         }
-        let Symbol { id, len } = ends.last(at);
+        let SizedToken { id, len } = ends.last(at);
         if id == NONE {
             return Ok(false);
         }
@@ -67,9 +67,9 @@ pub fn merge(vocab: &Vocab, forward: &Forward, text: &[u8], stop: &Stop, ids: &m
     Ok(true)
 }
 
-impl Ends {
+impl LastTokens {
     /// Those of `text`; `None` where they do not repeat soon or cannot be found this way.
-    fn new(vocab: &Vocab, joints: &Joints, text: &[u8], period: usize) -> Option<Self> {
+    fn new(vocab: &Vocab, joints: &ValidPairs, text: &[u8], period: usize) -> Option<Self> {
         let longest = vocab.tokens().map(|(token, _)| token.len()).max().filter(|&longest| longest <= LONGEST_TOKEN)?;
         let tokens = tokens(vocab, joints, &text[..longest + period], period)?;
         let mut ends = vec![NOTHING];
@@ -98,20 +98,20 @@ impl Ends {
     }
 
     /// The last token of the first `at` bytes.
-    fn last(&self, at: usize) -> Symbol {
+    fn last(&self, at: usize) -> SizedToken {
         let same = if at < self.by_length.len() { at } else { self.from + (at - self.from) % self.every };
         self.by_length[same]
     }
 }
 
 /// By place modulo the period: the made tokens that end there. `text` is one longest token and a period long.
-fn tokens(vocab: &Vocab, joints: &Joints, text: &[u8], period: usize) -> Option<Vec<Vec<Symbol>>> {
+fn tokens(vocab: &Vocab, joints: &ValidPairs, text: &[u8], period: usize) -> Option<Vec<Vec<SizedToken>>> {
     let mut tokens = vec![Vec::new(); period];
     for at in text.len() - period..text.len() {
         for len in (1..=text.len() - period).rev() {
             let Some(id) = vocab.id(&text[at - len..at]) else { continue };
             match joints.making(vocab, id) {
-                Making::Ordered => tokens[at % period].push(Symbol { id, len: len as u32 }),
+                Making::Ordered => tokens[at % period].push(SizedToken { id, len: len as u32 }),
                 Making::Never => {}
                 Making::Unordered => return None,
             }
@@ -123,13 +123,13 @@ fn tokens(vocab: &Vocab, joints: &Joints, text: &[u8], period: usize) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
     use crate::merge::backtracking::tests::{drawn, slowly};
-    use crate::merge::tests::Draw;
     use crate::vocab::MergeRule;
 
     fn repeating(vocab: &Vocab, text: &[u8]) -> Option<Vec<u32>> {
         let mut ids = Vec::new();
-        merge(vocab, vocab.forward(), text, &Stop::default(), &mut ids).unwrap().then_some(ids)
+        merge(vocab, &Backtracking::default(), text, &Stop::default(), &mut ids).unwrap().then_some(ids)
     }
 
     #[test]

@@ -12,21 +12,21 @@ const BITS: usize = 1 << 20;
 
 /// What can be crossed, for one vocabulary.
 #[derive(Debug)]
-pub struct Crossings {
+pub struct SafeCuts {
     /// The pairs of bytes that stand in some token.
-    pairs: Pairs,
+    pairs: BytePairBits,
     /// The contexts of three bytes on both sides that a token gives to a place inside it, where a character that is not
     /// ASCII ends. Elsewhere contexts hardly ever allow a cut, and asking them would cost more than it gives.
     whole: Contexts,
     /// The pairs of bytes around such places of tokens that have fewer bytes on one side.
-    near_ends: Pairs,
+    near_ends: BytePairBits,
     /// The contexts of these.
     cut_off: Contexts,
     /// The lengths, left and right, that these have, in the order in which they are asked for.
     lengths: Vec<(usize, usize)>,
 }
 
-impl Crossings {
+impl SafeCuts {
     /// The memory of the tables.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -37,9 +37,9 @@ impl Crossings {
     #[must_use]
     pub fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut crossings = Self {
-            pairs: Pairs::default(),
+            pairs: BytePairBits::default(),
             whole: Contexts::default(),
-            near_ends: Pairs::default(),
+            near_ends: BytePairBits::default(),
             cut_off: Contexts::default(),
             lengths: Vec::new(),
         };
@@ -116,17 +116,17 @@ impl Crossings {
     }
 }
 
-/// Pairs of bytes: by the first, a bit for every second.
+/// BytePairBits of bytes: by the first, a bit for every second.
 #[derive(Debug)]
-struct Pairs(Box<[[u64; 4]; 256]>);
+struct BytePairBits(Box<[[u64; 4]; 256]>);
 
-impl Default for Pairs {
+impl Default for BytePairBits {
     fn default() -> Self {
         Self(Box::new([[0; 4]; 256]))
     }
 }
 
-impl Pairs {
+impl BytePairBits {
     fn add(&mut self, left: u8, right: u8) {
         self.0[usize::from(left)][usize::from(right >> 6)] |= 1 << (right & 63);
     }
@@ -186,14 +186,14 @@ fn width(first: u8) -> usize {
 mod tests {
     use super::*;
 
-    fn cuts(crossings: &Crossings, text: &[u8]) -> Vec<usize> {
+    fn cuts(crossings: &SafeCuts, text: &[u8]) -> Vec<usize> {
         crossings.cuts(text, 0, text.len()).collect()
     }
 
     #[test]
     fn no_cut_is_inside_any_token_of_the_text() {
         let tokens: Vec<&[u8]> = vec![b"ab", "日本".as_bytes(), "本語".as_bytes(), b"\xAC\xE8", b"bc"];
-        let crossings = Crossings::new(tokens.iter().copied());
+        let crossings = SafeCuts::new(tokens.iter().copied());
         assert_eq!(cuts(&crossings, b"abcxab"), [3, 4]);
         let text = "日本語日語".as_bytes();
         let cuts = cuts(&crossings, text);

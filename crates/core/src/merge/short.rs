@@ -1,7 +1,9 @@
-//! Merging a short stretch of bytes without touching the heap: the twin of the rescan in [`crate::merge`].
+//! Merging a short stretch of bytes without touching the heap: the twin of [`crate::merge::rule::rescan`].
 //!
 //! Pairs wait beside their positions in one word each, the rank in the higher bits, so that the smallest word is the
 //! lowest rank and the leftmost of equals.
+
+use std::ops::Range;
 
 use crate::vocab::index::Sought;
 use crate::vocab::key::{LONGEST, Window};
@@ -10,8 +12,54 @@ use crate::vocab::{Merge, MergeRule, Vocab};
 const ROOM: usize = LONGEST + 1;
 const NEVER: u32 = u32::MAX;
 
+/// The ids of single bytes, and the merges of two.
+#[derive(Debug)]
+pub struct BytePairs {
+    ids: Box<[u32; 256]>,
+    /// By first and second byte.
+    merges: Box<[Merge]>,
+}
+
+impl BytePairs {
+    /// Those of a vocabulary whose unit is bytes.
+    #[must_use]
+    pub fn new(vocab: &Vocab) -> Self {
+        let mut ids = Box::new([NEVER; 256]);
+        for byte in 0..=u8::MAX {
+            ids[usize::from(byte)] = vocab.id(&[byte]).unwrap_or(NEVER);
+        }
+        let mut merges: Box<[Merge]> = vec![Merge { rank: NEVER, id: NEVER }; 1 << 16].into();
+        for (pair, merge) in (0u16..=u16::MAX).zip(&mut merges) {
+            let [first, second] = pair.to_be_bytes();
+            let (left, right) = (ids[usize::from(first)], ids[usize::from(second)]);
+            *merge = vocab.merge(left, right, &[first, second]).unwrap_or(*merge);
+        }
+        Self { ids, merges }
+    }
+
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.ids) + size_of_val(&*self.merges)
+    }
+
+    /// The id of a single byte.
+    #[inline]
+    #[must_use]
+    pub fn id(&self, byte: u8) -> u32 {
+        self.ids[usize::from(byte)]
+    }
+
+    /// The merge of two bytes; its rank is `u32::MAX` if they do not merge.
+    #[inline]
+    #[must_use]
+    pub fn merge(&self, first: u8, second: u8) -> Merge {
+        self.merges[usize::from(first) << 8 | usize::from(second)]
+    }
+}
+
 /// Symbols by the position of their first byte.
-struct Symbols {
+struct Stretch {
     start: usize,
     len: usize,
     ids: [u32; ROOM],
@@ -25,10 +73,10 @@ struct Symbols {
     made: [u32; ROOM],
 }
 
-/// Appends the ids that merging gives for `len` bytes (1 to [`LONGEST`]) of the window's text. Only for vocabularies of
-/// bytes.
-pub fn merge_stretch(vocab: &Vocab, window: &Window<'_>, start: usize, len: usize, out: &mut Vec<u32>) {
-    let mut symbols = Symbols::new(vocab, window, start, len);
+/// Appends the ids that merging gives for 1 to [`LONGEST`] bytes of the window's text.
+pub fn merge_stretch(vocab: &Vocab, pairs: &BytePairs, window: &Window<'_>, stretch: Range<usize>, out: &mut Vec<u32>) {
+    let len = stretch.len();
+    let mut symbols = Stretch::new(pairs, window, stretch);
     while let Some(at) = symbols.lowest() {
         symbols.merge(at);
         // Both look-ups are on their way before the first is waited for.
@@ -46,18 +94,19 @@ pub fn merge_stretch(vocab: &Vocab, window: &Window<'_>, start: usize, len: usiz
     }
 }
 
-impl Symbols {
-    fn new(vocab: &Vocab, window: &Window<'_>, start: usize, len: usize) -> Self {
+impl Stretch {
+    fn new(pairs: &BytePairs, window: &Window<'_>, stretch: Range<usize>) -> Self {
+        let (start, len) = (stretch.start, stretch.len());
         let (ids, ends, before) = ([0; ROOM], [0; ROOM], [0; ROOM]);
         let mut symbols = Self { start, len, ids, ends, before, waiting: [NEVER; ROOM], made: [0; ROOM] };
-        let bytes = &window.text[start..start + len];
+        let bytes = &window.text[stretch];
         for (at, &byte) in bytes.iter().enumerate() {
-            symbols.ids[at] = vocab.byte_id(byte);
+            symbols.ids[at] = pairs.id(byte);
             symbols.ends[at] = at as u8 + 1;
             symbols.before[at] = (at as u8).wrapping_sub(1);
         }
         for (at, pair) in bytes.windows(2).enumerate() {
-            let merge = vocab.byte_pair(pair[0], pair[1]);
+            let merge = pairs.merge(pair[0], pair[1]);
             if merge.rank != NEVER {
                 symbols.wait(at, merge);
             }

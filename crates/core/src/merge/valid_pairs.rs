@@ -13,7 +13,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::merge::{Last, last};
+use crate::merge::last_merge::{LastMerge, last_merge};
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
@@ -30,7 +30,7 @@ pub enum Making {
 
 /// A token on one side of a joint: its id and its length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Symbol {
+pub struct SizedToken {
     /// The token.
     pub id: u32,
     /// Its bytes.
@@ -40,9 +40,9 @@ pub struct Symbol {
 /// One of the two symbols that a token is made of by its last merge: id, length and, of the merge, rank + 1 as time. A
 /// symbol that is there before the first merge has time 0.
 #[derive(Debug, Clone, Copy)]
-struct Part(u64);
+struct Half(u64);
 
-impl Part {
+impl Half {
     const TIME: u32 = 24;
     const LEN: u32 = 51;
     const LONGEST: usize = 1 << 9;
@@ -55,8 +55,8 @@ impl Part {
     }
 
     #[inline]
-    fn symbol(self) -> Symbol {
-        Symbol { id: self.0 as u32 & 0xFF_FFFF, len: (self.0 >> Self::LEN) as u32 & (Self::LONGEST as u32 - 1) }
+    fn symbol(self) -> SizedToken {
+        SizedToken { id: self.0 as u32 & 0xFF_FFFF, len: (self.0 >> Self::LEN) as u32 & (Self::LONGEST as u32 - 1) }
     }
 
     #[inline]
@@ -79,14 +79,14 @@ const ANSWERS: usize = 1 << 12;
 
 /// See the module. What was found out of a token is kept for the next time.
 #[derive(Debug)]
-pub struct Joints {
+pub struct ValidPairs {
     /// By id: the left and the right part of the token; 0 for not known yet.
     parts: ById<[AtomicU64; 2]>,
     /// Both ids, and whether that is a joint, in one word.
     answers: Box<[AtomicU64]>,
 }
 
-impl Joints {
+impl ValidPairs {
     /// Those of a vocabulary. Nothing is looked at before it is needed.
     #[must_use]
     pub fn new(vocab: &Vocab) -> Self {
@@ -109,21 +109,21 @@ impl Joints {
     }
 
     #[inline]
-    fn part(&self, vocab: &Vocab, id: u32, side: usize) -> Part {
+    fn part(&self, vocab: &Vocab, id: u32, side: usize) -> Half {
         let part = self.parts.get(id).map_or(0, |parts| parts[side].load(Ordering::Relaxed));
-        if part == 0 { self.find_parts(vocab, id)[side] } else { Part(part) }
+        if part == 0 { self.find_parts(vocab, id)[side] } else { Half(part) }
     }
 
     #[cold]
-    fn find_parts(&self, vocab: &Vocab, id: u32) -> [Part; 2] {
+    fn find_parts(&self, vocab: &Vocab, id: u32) -> [Half; 2] {
         let token = vocab.token(id).unwrap_or_default();
-        let parts = match last(vocab, token) {
-            _ if token.len() >= Part::LONGEST => [Part(Part::UNORDERED); 2],
-            (Last::Base, _) => [Part(Part::BASE); 2],
-            (Last::Never, _) => [Part(Part::NEVER); 2],
-            (Last::Merge { .. }, false) => [Part(Part::UNORDERED); 2],
-            (Last::Merge { left, right, rank }, true) => {
-                [left, right].map(|part| Part::new(part, vocab.token(part).unwrap_or_default().len(), rank))
+        let parts = match last_merge(vocab, token) {
+            _ if token.len() >= Half::LONGEST => [Half(Half::UNORDERED); 2],
+            (LastMerge::Base, _) => [Half(Half::BASE); 2],
+            (LastMerge::Never, _) => [Half(Half::NEVER); 2],
+            (LastMerge::Of { .. }, false) => [Half(Half::UNORDERED); 2],
+            (LastMerge::Of { left, right, rank }, true) => {
+                [left, right].map(|part| Half::new(part, vocab.token(part).unwrap_or_default().len(), rank))
             }
         };
         for (kept, part) in self.parts.get(id).into_iter().flatten().zip(parts) {
@@ -136,7 +136,7 @@ impl Joints {
     /// which it is told the ids, and how many bytes they are long.
     #[inline]
     #[must_use]
-    pub fn holds(&self, vocab: &Vocab, pair: [Symbol; 2], rank: impl Fn([Symbol; 2]) -> Option<u32>) -> bool {
+    pub fn holds(&self, vocab: &Vocab, pair: [SizedToken; 2], rank: impl Fn([SizedToken; 2]) -> Option<u32>) -> bool {
         let both = u64::from(pair[0].id) << 32 | u64::from(pair[1].id) << 8;
         let answer = &self.answers[(both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52) as usize];
         let kept = answer.load(Ordering::Relaxed);
@@ -148,7 +148,7 @@ impl Joints {
         holds
     }
 
-    fn walk(&self, vocab: &Vocab, mut pair: [Symbol; 2], rank: impl Fn([Symbol; 2]) -> Option<u32>) -> bool {
+    fn walk(&self, vocab: &Vocab, mut pair: [SizedToken; 2], rank: impl Fn([SizedToken; 2]) -> Option<u32>) -> bool {
         let (mut left, mut right) = (self.part(vocab, pair[0].id, 1), self.part(vocab, pair[1].id, 0));
         let mut end = u32::MAX;
         loop {

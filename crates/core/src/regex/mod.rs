@@ -13,6 +13,17 @@ use fancy_regex::{Input, Regex, RegexBuilder};
 use crate::bounds::{Bounds, Spent};
 use crate::error::{Error, Result, shortened};
 
+/// A stretch that a search found, or one between two finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Where it starts.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Whether it was searched for.
+    pub is_match: bool,
+}
+
 /// The longest regex, in bytes.
 pub const LONGEST_PATTERN: usize = 1 << 14;
 /// How often the engine may step back in one search, whether it looks at the text or not.

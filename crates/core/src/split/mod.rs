@@ -7,6 +7,7 @@
 pub mod beginnings;
 pub mod pattern;
 pub mod scan;
+pub mod spans;
 pub mod special;
 pub mod text_cuts;
 

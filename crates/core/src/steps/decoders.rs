@@ -3,11 +3,11 @@
 use super::Placed;
 use super::bytes::byte_of;
 use super::find::Finder;
-use super::line::Found;
 use super::normalizers::replaced_len;
 use super::options::Options;
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
+use crate::regex::Found;
 use crate::threads::parallel::Stop;
 
 /// One decoder.

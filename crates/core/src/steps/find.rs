@@ -2,9 +2,9 @@
 
 use unicode_categories::UnicodeCategories;
 
-use super::line::Found;
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
+use crate::regex::Found;
 use crate::regex::onig::matches::each_match;
 use crate::regex::onig::translate;
 use crate::regex::{Search, check_length, refused};

@@ -6,19 +6,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::regex::Found;
+
 /// Where a byte comes from: the start and the end of what it was made of.
 pub type Origin = (usize, usize);
-
-/// A stretch that a search found, or one between two finds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    /// Where it starts.
-    pub start: usize,
-    /// Where it ends.
-    pub end: usize,
-    /// Whether it was searched for.
-    pub is_match: bool,
-}
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! [`crate::split`]. Where a step does, [`Line`] carries the text and, if they are asked for, the origins of its bytes.
 
 pub mod bytes;
+pub mod charsmap;
 pub mod decoders;
 pub mod find;
 pub mod line;

@@ -12,11 +12,12 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::Placed;
 use super::bytes::byte_characters;
 use super::find::Finder;
-use super::line::{Found, Line};
+use super::line::Line;
 use super::options::Options;
 use crate::bounds::Bounds;
 use crate::error::Result;
-use crate::kinds::sentencepiece::charsmap::Charsmap;
+use crate::regex::Found;
+use crate::steps::charsmap::Charsmap;
 
 /// What a character becomes: calls its second argument with each.
 pub type PerChar = fn(char, &mut dyn FnMut(char));

@@ -4,6 +4,7 @@
 //! comes back is that of the first item that has one, so that neither depends on the number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 
@@ -80,6 +81,11 @@ pub fn map<T: Send>(count: usize, threads: usize, work: impl Fn(&mut Items<'_, T
     });
     done.sort_unstable_by_key(|(item, _)| *item);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What a mutex guards, also after a panic of another thread.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::Options;
-use crate::merge::{Scratch, merge_symbols};
+use crate::merge::{Merger, Scratch};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
@@ -59,7 +59,7 @@ impl Rules {
             lengths,
             tokens,
             base: options.base.clone(),
-            parts: options.base.as_deref().map(parts_of_unreachable).unwrap_or_default(),
+            parts: options.base.as_ref().map(parts_of_unreachable).unwrap_or_default(),
         }
     }
 
@@ -128,15 +128,15 @@ fn shape_of(bytes: &[u8]) -> Shape {
 
 /// What tokens begin and end with that merging never makes, but would make where the joined bytes of any two neighbours
 /// decide, once such a beginning or end were a token.
-fn parts_of_unreachable(vocab: &Vocab) -> HashSet<Vec<u8>> {
+fn parts_of_unreachable(vocab: &Arc<Vocab>) -> HashSet<Vec<u8>> {
     let mut parts = HashSet::new();
     if vocab.merge_rule() == MergeRule::Pair {
         return parts;
     }
-    let mut scratch = Scratch::default();
+    let (merger, mut scratch) = (Merger::new(Arc::clone(vocab), None), Scratch::default());
     for (token, id) in vocab.tokens() {
-        let merged = merge_symbols(vocab, token, &Stop::default(), &mut scratch);
-        if merged.is_err() || scratch.ids != [id] {
+        let merged = merger.merge(token, &Stop::default(), &mut scratch);
+        if merged.is_err() || scratch.symbols.ids != [id] {
             parts.extend((1..token.len()).flat_map(|at| [token[..at].to_vec(), token[at..].to_vec()]));
         }
     }

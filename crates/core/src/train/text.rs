@@ -8,7 +8,7 @@ use super::Options;
 use crate::count::PieceCounts;
 use crate::count::arena::Arena;
 use crate::error::{Error, Result};
-use crate::merge::{Scratch, merge};
+use crate::kinds::{PieceEncoder, Scratch};
 use crate::simd::prefetch;
 use crate::threads::parallel::Stop;
 use crate::train::rules::NO_ID;
@@ -53,13 +53,13 @@ impl Text {
         let room = places.next_multiple_of(BLOCK);
         let mut text = Self { cells: Vec::with_capacity(room), weights: Weights::new(pieces, room), symbols: 0 };
         text.cells.push(SEPARATOR);
-        let mut base = options.base.as_deref().map(|vocab| (vocab, Scratch::default(), Vec::new()));
+        let mut base = options.base.clone().map(|vocab| (PieceEncoder::plain(vocab), Scratch::default(), Vec::new()));
         for (piece, tally) in pieces.iter() {
-            let symbols = if let Some((vocab, scratch, ids)) = &mut base {
+            let symbols = if let Some((pieces, scratch, ids)) = &mut base {
                 ids.clear();
-                merge(vocab, piece, &Stop::default(), scratch, ids)?;
+                pieces.encode(piece, &Stop::default(), scratch, ids)?;
                 for &id in &*ids {
-                    text.lay(id, vocab.token(id).map_or(1, <[u8]>::len));
+                    text.lay(id, pieces.vocab().token(id).map_or(1, <[u8]>::len));
                 }
                 ids.len()
             } else {

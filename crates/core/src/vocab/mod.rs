@@ -14,14 +14,9 @@ pub mod widths;
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
-use crate::kinds::cover::Cover;
-use crate::merge::backtracking::Forward;
-use crate::merge::safe_cuts::Crossings;
-use crate::threads::once::Once;
 use crate::vocab::by_id::ById;
 use crate::vocab::index::{Index, PLACE_BITS, Sought};
 use crate::vocab::key::{SHORT, Window};
-use crate::vocab::widths::Widths;
 
 /// The largest id + 1 that a vocabulary may hold, so that an id fits beside other things in one word.
 pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
@@ -88,16 +83,8 @@ pub struct Vocab {
     places: ById<u32>,
     /// Places, found by bytes.
     index: Index,
-    byte_ids: Box<[u32; 256]>,
-    /// By first and second byte: their merge. Only for [`Unit::Byte`].
-    byte_pairs: Box<[Merge]>,
-    crossings: Once<Crossings>,
     pairs: HashMap<(u32, u32), Merge>,
     merges: Box<[[u32; 3]]>,
-    forward: Forward,
-    widths: Once<Widths>,
-    cover: Option<Cover>,
-    unknown: Option<u32>,
 }
 
 const HOLE: u32 = u32::MAX;
@@ -142,95 +129,28 @@ impl Vocab {
             // Checks the tables, so that the others may rely on them.
             places: places_by_id(tables)?,
             index: index(tables)?,
-            byte_ids: Box::new([0; 256]),
-            byte_pairs: Box::default(),
-            crossings: Once::default(),
             pairs: HashMap::default(),
             merges: tables.merges.into(),
-            forward: Forward::default(),
-            widths: Once::default(),
-            cover: None,
-            unknown: None,
         };
         if unit == Unit::Byte {
-            vocab.fill_byte_ids()?;
+            vocab.check_bytes()?;
         }
         vocab.fill_pairs(prefix)?;
-        if unit == Unit::Byte {
-            vocab.fill_byte_pairs();
-        }
         Ok(vocab)
     }
 
-    /// The memory of the tables that the vocabulary was made with, and of those made since.
+    /// The memory of the tables.
     #[must_use]
-    pub fn table_bytes(&self) -> (usize, usize) {
+    pub fn bytes(&self) -> usize {
         let by_place = size_of_val(&*self.ends) + size_of_val(&*self.ids) + size_of_val(&*self.merges);
-        let by_pair = size_of_val(&*self.byte_pairs) + self.pairs.allocation_size();
-        let cover = self.cover.as_ref().map_or(0, Cover::bytes);
-        let made = self.blob.len() + by_place + self.places.bytes() + self.index.bytes() + by_pair + cover;
-        let crossings = self.crossings.made().map_or(0, Crossings::bytes);
-        (made, crossings + self.widths.made().map_or(0, Widths::bytes) + self.forward.bytes())
+        self.blob.len() + by_place + self.places.bytes() + self.index.bytes() + self.pairs.allocation_size()
     }
 
-    /// The same vocabulary, whose pieces are covered by tokens; only for [`Unit::Piece`].
-    #[must_use]
-    pub fn with_cover(self, cover: Cover) -> Self {
-        Self { cover: Some(cover), ..self }
-    }
-
-    /// The same vocabulary, where characters without a token have this id; only for [`Unit::Char`].
-    #[must_use]
-    pub fn with_unknown(self, unknown: u32) -> Self {
-        Self { unknown: Some(unknown), ..self }
-    }
-
-    /// How tokens cover a piece, if not by merging or as a whole.
-    #[inline]
-    #[must_use]
-    pub fn cover(&self) -> Option<&Cover> {
-        self.cover.as_ref()
-    }
-
-    /// The id of characters without a token.
-    #[must_use]
-    pub fn unknown(&self) -> Option<u32> {
-        self.unknown
-    }
-
-    /// Whether ids alone do not say how much of a piece each stands for.
-    #[must_use]
-    pub fn hides_widths(&self) -> bool {
-        self.cover.is_some() || self.unknown.is_some()
-    }
-
-    /// Whether a piece that is a token is that token, whatever else would become of it.
-    #[inline]
-    #[must_use]
-    pub fn looks_up(&self) -> bool {
-        self.whole_piece || (self.unit == Unit::Piece && self.cover.as_ref().is_none_or(Cover::looks_up))
-    }
-
-    fn fill_byte_ids(&mut self) -> Result<()> {
-        for byte in 0..=255u8 {
-            let Some(id) = self.id(&[byte]) else {
-                return Err(Error::model(format!("the byte 0x{byte:02X} is no token; all 256 must be"), None));
-            };
-            self.byte_ids[usize::from(byte)] = id;
-        }
-        Ok(())
-    }
-
-    fn fill_byte_pairs(&mut self) {
-        let never = Merge { rank: u32::MAX, id: u32::MAX };
-        self.byte_pairs = vec![never; 1 << 16].into();
-        for first in 0..=255u8 {
-            for second in 0..=255u8 {
-                if let Some(merge) = self.merge(self.byte_id(first), self.byte_id(second), &[first, second]) {
-                    self.byte_pairs[usize::from(first) << 8 | usize::from(second)] = merge;
-                }
-            }
-        }
+    fn check_bytes(&self) -> Result<()> {
+        let missing = (0..=u8::MAX).find(|&byte| self.id(&[byte]).is_none());
+        missing.map_or(Ok(()), |byte| {
+            Err(Error::model(format!("the byte 0x{byte:02X} is no token; all 256 must be"), None))
+        })
     }
 
     fn fill_pairs(&mut self, prefix: &[u8]) -> Result<()> {
@@ -311,13 +231,6 @@ impl Vocab {
         self.token(id).map_or(0, <[u8]>::len)
     }
 
-    /// The widths of all, for looking up many; None in the moment in which another thread makes them.
-    #[inline]
-    #[must_use]
-    pub fn widths(&self) -> Option<&Widths> {
-        self.widths.get(|| Widths::new(self))
-    }
-
     /// The place of the token with this id, which is the rank of its merge under [`MergeRule::Bytes`].
     #[inline]
     #[must_use]
@@ -367,34 +280,6 @@ impl Vocab {
     pub fn found(&self, sought: Sought, bytes: &[u8]) -> Option<Merge> {
         let place = self.index.find(sought, bytes, |place| token_at(&self.blob, &self.ends, place))?;
         Some(Merge { rank: place, id: self.id_at(place) })
-    }
-
-    /// The id of a single byte. Only for [`Unit::Byte`].
-    #[inline]
-    #[must_use]
-    pub fn byte_id(&self, byte: u8) -> u32 {
-        self.byte_ids[usize::from(byte)]
-    }
-
-    /// The merge of two bytes; its rank is `u32::MAX` if they do not merge. Only for [`Unit::Byte`].
-    #[inline]
-    #[must_use]
-    pub fn byte_pair(&self, first: u8, second: u8) -> Merge {
-        self.byte_pairs[usize::from(first) << 8 | usize::from(second)]
-    }
-
-    /// What merging long stretches needs.
-    #[inline]
-    #[must_use]
-    pub fn forward(&self) -> &Forward {
-        &self.forward
-    }
-
-    /// Where pieces may be cut without changing an id; None in the moment in which another thread finds it out.
-    #[inline]
-    #[must_use]
-    pub fn crossings(&self) -> Option<&Crossings> {
-        self.crossings.get(|| Crossings::new(self.tokens().map(|(token, _)| token)))
     }
 
     #[inline]

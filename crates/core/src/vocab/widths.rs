@@ -44,7 +44,7 @@ impl Widths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::tests::bytes_vocab;
+    use crate::drawn::bytes_vocab;
 
     #[test]
     fn widths_are_those_of_the_tokens() {

@@ -6,21 +6,18 @@
 //! tokens alike, which makes both shorter.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::ops::Range;
 
-use crate::encode::sampled::{self, Draws, merge_dropping};
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::index::CharIndex;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::merge::heap::{Dropout, Heap, Until};
+use crate::merge::rule::{Symbols, fits};
 use crate::threads::parallel::Stop;
 use crate::vocab::{Merge, Vocab};
 
 /// The longest stretch that is merged without touching the heap, in bytes.
 pub const FEW: usize = 31;
-
-/// How many merges of a long stretch happen between two looks at the stop flag.
-const MERGES_PER_LOOK: usize = 1 << 16;
 
 /// The id of a character without a token while it is merged. No token has it.
 const MISSING: u32 = u32::MAX;
@@ -52,23 +49,15 @@ pub struct CharTokens {
 /// Buffers that are kept from stretch to stretch.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    long: Vec<Symbol>,
-    heap: BinaryHeap<Reverse<(u32, usize, usize)>>,
-}
-
-/// A symbol of a long stretch, by the position of its first byte; of no length where none starts.
-#[derive(Debug, Clone, Copy, Default)]
-struct Symbol {
-    id: u32,
-    before: usize,
-    end: usize,
+    symbols: Symbols,
+    heap: Heap,
 }
 
 impl Scratch {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.long.capacity() * size_of::<Symbol>() + self.heap.capacity() * size_of::<Reverse<(u32, usize, usize)>>()
+        self.symbols.bytes() + self.heap.bytes()
     }
 }
 
@@ -164,7 +153,7 @@ impl CharTokens {
     /// # Errors
     /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
     pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
-        if text.len() <= FEW { self.merge_few(text, out) } else { self.merge_many(text, stop, scratch, out) }
+        if text.len() <= FEW { self.merge_few(text, out) } else { self.merge_many(text, None, stop, scratch, out) }
     }
 
     fn merge_few(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
@@ -181,71 +170,37 @@ impl CharTokens {
         Ok(())
     }
 
-    /// Pairs wait in a heap by rank and position. An entry whose left symbol is gone, or which does not end where its
-    /// right symbol does by now, is out of date and passed over.
-    fn merge_many(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
-        let Scratch { long: symbols, heap } = scratch;
+    fn merge_many(
+        &self,
+        text: &[u8],
+        dropout: Option<Dropout<'_>>,
+        stop: &Stop,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        fits(text.len())?;
+        let Scratch { symbols, heap } = scratch;
         symbols.clear();
-        symbols.resize(text.len(), Symbol::default());
-        heap.clear();
-        let look = |symbols: &[Symbol], at: usize| {
-            let right = symbols[at].end;
-            let end = symbols.get(right)?.end;
-            self.pair(&text[at..end]).map(|merge| Reverse((merge.rank, at, end)))
-        };
-        let mut before = usize::MAX;
-        for (at, char) in characters(text) {
-            symbols[at] = Symbol { id: self.character(char), before, end: at + char.len() };
-            before = at;
+        for (start, char) in characters(text) {
+            symbols.ids.push(self.character(char));
+            symbols.starts.push(start as u32);
         }
-        heap.extend(characters(text).filter_map(|(at, _)| look(symbols, at)));
-        let mut merges_until_look = MERGES_PER_LOOK;
-        while let Some(Reverse((_, at, end))) = heap.pop() {
-            let right = symbols[at].end;
-            if right == 0 || symbols.get(right).is_none_or(|right| right.end != end) {
-                continue;
-            }
-            symbols[at].id = self.pair(&text[at..end]).map_or(MISSING, |merge| merge.id);
-            symbols[at].end = end;
-            symbols[right].end = 0;
-            if let Some(after) = symbols.get_mut(end) {
-                after.before = at;
-            }
-            let before = symbols[at].before;
-            heap.extend((before != usize::MAX).then(|| look(symbols, before)).flatten());
-            heap.extend(look(symbols, at));
-            merges_until_look -= 1;
-            if merges_until_look == 0 {
-                stop.check()?;
-                merges_until_look = MERGES_PER_LOOK;
-            }
-        }
-        let mut at = 0;
-        while at < text.len() {
-            let Symbol { id, end, .. } = symbols[at];
-            self.push(id, &text[at..end], out).map_err(|error| error.shifted(at))?;
-            at = end;
+        symbols.starts.push(text.len() as u32);
+        let look = |_: [u32; 2], range: Range<usize>| self.pair(&text[range]);
+        heap.merge(symbols, look, Until { least: 1, stop }, dropout)?;
+        for (&id, ends) in symbols.ids.iter().zip(symbols.starts.windows(2)) {
+            let (start, end) = (ends[0] as usize, ends[1] as usize);
+            self.push(id, &text[start..end], out).map_err(|error| error.shifted(start))?;
         }
         Ok(())
     }
 
-    /// The same with merges that are passed over: see [`merge_dropping`].
+    /// The same with merges that are passed over.
     ///
     /// # Errors
     /// Those of [`Self::merge`].
-    pub fn sample(&self, text: &[u8], dropout: f64, draws: &mut Draws, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
-        let start = |(start, char): (usize, &[u8])| sampled::Symbol {
-            id: self.character(char),
-            start,
-            end: start + char.len(),
-        };
-        let mut symbols: Vec<_> = characters(text).map(start).collect();
-        let look = |left: sampled::Symbol, right: sampled::Symbol| self.pair(&text[left.start..right.end]);
-        merge_dropping(&mut symbols, look, dropout, draws, stop)?;
-        symbols.into_iter().try_for_each(|symbol| {
-            let pushed = self.push(symbol.id, &text[symbol.start..symbol.end], out);
-            pushed.map_err(|error| error.shifted(symbol.start))
-        })
+    pub fn sample(&self, text: &[u8], dropout: Dropout<'_>, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
+        self.merge_many(text, Some(dropout), stop, &mut Scratch::default(), out)
     }
 
     /// The id that stands for characters without a token, one for several in a row.

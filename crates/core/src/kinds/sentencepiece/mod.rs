@@ -4,7 +4,6 @@
 //! The slow way does so step by step. The other cuts the text where nothing can merge across ([`crate::kinds::sentencepiece::safe_cuts`]) and
 //! remembers the ids of each segment ([`crate::kinds::sentencepiece::segments`]); a text that only needs its spaces escaped is not copied.
 
-pub mod charsmap;
 pub mod decoded;
 pub mod index;
 pub mod merge;
@@ -13,18 +12,21 @@ pub(crate) mod offsets;
 pub(crate) mod origins;
 pub mod safe_cuts;
 pub mod segments;
+pub(crate) mod widths;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
 
 use crate::bounds::Bounds;
-use crate::encode::sampled::{Draws, Sampling};
 use crate::error::{Error, Result};
+use crate::kinds::Sampling;
 use crate::kinds::sentencepiece::merge::{CharTokens, FEW, Missing, Scratch};
 use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
-use crate::kinds::sentencepiece::offsets::Widths;
 use crate::kinds::sentencepiece::safe_cuts::Cuts;
 use crate::kinds::sentencepiece::segments::{LongSegments, Slots, key};
+use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Rules, Unigram};
+use crate::merge::draws::Draws;
+use crate::merge::heap::Dropout;
 use crate::split::Text;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::{Kept, Worth};
@@ -66,7 +68,7 @@ pub struct Chars {
     pub(crate) normalizer: Normalizer,
     pub(crate) frozen: Option<AhoCorasick>,
     frozen_ids: Vec<u32>,
-    pub(crate) widths: Widths,
+    pub(crate) widths: CharWidths,
     sessions: Kept<Session>,
 }
 
@@ -128,7 +130,7 @@ impl Chars {
             (_, Some(id)) => Missing::Unknown(id),
             _ => Missing::Error,
         };
-        let widths = Widths::new(vocab, &frozen, (&bytes, unknown), escape);
+        let widths = CharWidths::new(vocab, &frozen, (&bytes, unknown), escape);
         let unigram = if unigram {
             let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
             let missing = missing.clone();
@@ -189,7 +191,8 @@ impl Chars {
                 done.map_err(|error| self.unwritten(error, &whole))
             }
             None => self.parts(&self.normalized(text, bounds)?, out, |part, out| {
-                self.tokens.sample(&self.tokens.written(part), sampling.dropout, draws, bounds.stop(), out)
+                let dropout = Dropout { share: sampling.dropout, draws };
+                self.tokens.sample(&self.tokens.written(part), dropout, bounds.stop(), out)
             }),
         };
         if let Some(unknown) = self.tokens.unknown() {

@@ -9,8 +9,8 @@ use aho_corasick::{AhoCorasick, Anchored, Input};
 
 use crate::bounds::Bounds;
 use crate::error::Result;
-use crate::kinds::sentencepiece::charsmap::Charsmap;
 use crate::split::Text;
+use crate::steps::charsmap::Charsmap;
 
 /// What stands for a space in a token.
 pub const BLOCK: &[u8] = "▁".as_bytes();

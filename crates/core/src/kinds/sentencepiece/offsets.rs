@@ -7,73 +7,14 @@ use memchr::memchr_iter;
 use memchr::memmem::find;
 
 use crate::bounds::Bounds;
-use crate::encode::spans::{Count, Spans};
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::normalize::{BLOCK, Dummy};
 use crate::kinds::sentencepiece::origins::Origins;
+use crate::kinds::sentencepiece::widths::UNKNOWN;
 use crate::kinds::sentencepiece::{Chars, join_unknown};
 use crate::split::Text;
+use crate::split::spans::{Count, Spans};
 use crate::threads::parallel::Stop;
-use crate::vocab::Vocab;
-use crate::vocab::by_id::ById;
-
-/// How much of a text the ids stand for.
-#[derive(Debug)]
-pub(crate) struct Widths {
-    /// By id: the bytes of its token, where `▁` is written like this, and where it is a space; none for an id without a
-    /// token, and [`UNKNOWN`] for that of any one character.
-    escaped: ById<u32>,
-    spaced: ById<u32>,
-    /// Whether an id says how much of a text it stands for, and a space has an id.
-    plain: bool,
-}
-
-/// The width of the unknown id: that of the character.
-const UNKNOWN: u32 = u32::MAX;
-
-impl Widths {
-    /// The memory of the tables.
-    pub(crate) fn bytes(&self) -> usize {
-        self.escaped.bytes() + self.spaced.bytes()
-    }
-
-    /// The widths of the tokens of a vocabulary, given the ids of bytes and of what is unknown.
-    pub(crate) fn new(
-        vocab: &Vocab,
-        frozen: &[(String, u32)],
-        (bytes, unknown): (&[u32], Option<u32>),
-        escape: bool,
-    ) -> Self {
-        let ids = vocab.ids().chain(frozen.iter().map(|(_, id)| *id)).chain(bytes.iter().copied()).chain(unknown);
-        let mut widths = Self { escaped: ById::new(ids.clone()), spaced: ById::new(ids), plain: true };
-        let frozen_tokens = frozen.iter().map(|(content, id)| (content.as_bytes(), *id));
-        for (token, id) in frozen_tokens.chain(vocab.tokens()) {
-            let blocks = if escape { token.windows(BLOCK.len()).filter(|&part| part == BLOCK).count() } else { 0 };
-            widths.set(id, token.len(), token.len() - (BLOCK.len() - 1) * blocks);
-        }
-        for &id in bytes {
-            widths.set(id, 1, 1);
-        }
-        if let Some(id) = unknown.filter(|_| bytes.is_empty()) {
-            widths.set(id, UNKNOWN as usize, UNKNOWN as usize);
-        }
-        let same = |(content, id): &(String, u32)| {
-            let token = vocab.token(*id).is_some_and(|token| token == content.as_bytes());
-            token && !bytes.contains(id) && unknown != Some(*id)
-        };
-        let has_space = !escape || bytes.is_empty() || vocab.id(BLOCK).is_some();
-        widths.plain = has_space && frozen.iter().all(same);
-        widths
-    }
-
-    fn set(&mut self, id: u32, escaped: usize, spaced: usize) {
-        for (table, width) in [(&mut self.escaped, escaped), (&mut self.spaced, spaced)] {
-            if let Some(own) = table.get_mut(id) {
-                *own = width as u32;
-            }
-        }
-    }
-}
 
 /// The end of what starts at `at` and is as wide as a table says.
 #[inline]

@@ -8,9 +8,9 @@ mod published;
 use super::translate;
 use crate::bounds::Bounds;
 use crate::error::Result;
+use crate::regex::Found;
 use crate::regex::Search;
 use crate::steps::find::{Finder, onig};
-use crate::steps::line::Found;
 use crate::threads::parallel::Stop;
 
 /// What a search finds in a text of its own.

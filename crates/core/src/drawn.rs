@@ -1,0 +1,32 @@
+//! What tests draw: small vocabularies, and numbers that look random and are the same each time.
+
+use crate::vocab::{MergeRule, Tables, Unit, Vocab};
+
+/// The 256 bytes and `tokens` after them, ids in order.
+pub(crate) fn bytes_vocab(tokens: &[&str]) -> Vocab {
+    vocab_of(tokens, false)
+}
+
+/// The same, with or without the whole-piece lookup.
+pub(crate) fn vocab_of(tokens: &[&str], whole_piece: bool) -> Vocab {
+    let mut blob: Vec<u8> = (0..=255).collect();
+    let mut ends: Vec<u32> = (1..=256).collect();
+    for token in tokens {
+        blob.extend_from_slice(token.as_bytes());
+        ends.push(blob.len() as u32);
+    }
+    let ids: Vec<u32> = (0..ends.len() as u32).collect();
+    let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
+    Vocab::new(Unit::Byte, MergeRule::Bytes, whole_piece, tables).unwrap()
+}
+
+/// Numbers that look random and are the same each time.
+pub(crate) struct Draw(pub u64);
+
+impl Draw {
+    /// The next one, below `limit`.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+}

@@ -1,0 +1,40 @@
+//! The best encodings of a text by a unigram model, piece after piece.
+
+use crate::bounds::Bounds;
+use crate::encode::encoder::Encoder;
+use crate::encode::staged::placed_by;
+use crate::error::Result;
+use crate::split::Text;
+use crate::steps::Line;
+use crate::threads::parallel::Stop;
+
+impl Encoder {
+    /// The best encodings of a text without added tokens, the best first, with their sums of scores, at most `most`; none
+    /// for tokens without scores.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn best_ways(&self, text: Text<'_>, most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
+        if let Some(chars) = self.chars() {
+            return chars.best_ways(text, most, &Bounds::new(text.as_bytes().len(), stop));
+        }
+        let Some(unigram) = self.piece_encoder().unigram() else { return Ok(Vec::new()) };
+        let mut ways = vec![(Vec::new(), 0.0)];
+        let invalid = matches!(text, Text::Bytes(bytes) if std::str::from_utf8(bytes).is_err());
+        let replaced = invalid.then(|| Line::replaced(text.as_bytes(), 0, true));
+        let origins = replaced.as_ref().and_then(Line::origins);
+        let text = replaced.as_ref().map_or(text, |line| Text::Str(line.text()));
+        for (number, piece) in self.pieces(text, stop)?.iter().enumerate() {
+            let next = unigram.best_ways(piece, most, stop);
+            let next = next.map_err(|error| placed_by(self.of_piece(&error, text, (number, stop)), origins))?;
+            let both = |(ids, sum): &(Vec<u32>, f64)| {
+                let joined = |(more, own): &(Vec<u32>, f64)| ([&ids[..], more].concat(), sum + own);
+                next.iter().map(joined).collect::<Vec<_>>()
+            };
+            ways = ways.iter().flat_map(both).collect();
+            ways.sort_by(|left, right| right.1.total_cmp(&left.1));
+            ways.truncate(most);
+        }
+        Ok(ways)
+    }
+}

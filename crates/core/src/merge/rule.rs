@@ -1,0 +1,147 @@
+//! The rule: merge one pair at a time, always the lowest rank and the leftmost of equals, until no pair merges.
+//!
+//! This file is the whole of byte-pair encoding. [`Symbols::start`] gives the symbols of a piece before the first merge,
+//! and [`rescan`] merges them: it looks at all pairs after each merge. Everything else in this folder does the same faster.
+
+use crate::error::{Error, Result};
+use crate::vocab::{Merge, Unit, Vocab};
+
+/// More symbols than this are merged faster with a heap.
+pub(crate) const RESCAN_LIMIT: usize = 64;
+
+/// Larger pieces are refused, because positions have 32 bits here.
+const MOST_BYTES: usize = u32::MAX as usize - 1;
+
+/// What a piece consists of so far.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// The id of each symbol.
+    pub ids: Vec<u32>,
+    /// Where each symbol starts in the piece, and at last where the piece ends.
+    pub starts: Vec<u32>,
+}
+
+impl Symbols {
+    /// The memory of both.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        (self.ids.capacity() + self.starts.capacity()) * size_of::<u32>()
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.starts.clear();
+    }
+
+    /// Becomes the symbols of `piece` before the first merge; characters without a token have the id `unknown`.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] for a character without a token where there is no such id; [`Error::Option`] for a piece
+    /// of 4 GiB.
+    pub fn start(&mut self, vocab: &Vocab, unknown: Option<u32>, piece: &[u8]) -> Result<()> {
+        fits(piece.len())?;
+        self.clear();
+        let missing = |content: &[u8], offset| Error::NotInVocabulary { content: content.to_vec(), offset };
+        match vocab.unit() {
+            Unit::Byte => {
+                self.ids.extend(piece.iter().filter_map(|byte| vocab.id(std::slice::from_ref(byte))));
+                self.starts.extend(0..piece.len() as u32);
+            }
+            Unit::Piece => return Err(missing(piece, 0)),
+            Unit::Char => {
+                let mut offset = 0;
+                for chunk in piece.utf8_chunks() {
+                    for char in chunk.valid().split_inclusive(|_| true) {
+                        let id = vocab.id(char.as_bytes()).or(unknown);
+                        self.ids.push(id.ok_or_else(|| missing(char.as_bytes(), offset))?);
+                        self.starts.push(offset as u32);
+                        offset += char.len();
+                    }
+                    if !chunk.invalid().is_empty() {
+                        return Err(missing(chunk.invalid(), offset));
+                    }
+                }
+            }
+        }
+        self.starts.push(piece.len() as u32);
+        Ok(())
+    }
+}
+
+/// Refuses a piece of too many bytes.
+pub(crate) fn fits(bytes: usize) -> Result<()> {
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    let value = format!("a text with {bytes} bytes in one piece");
+    let allowed = format!("pieces of at most {MOST_BYTES} bytes; cut the text, or use a split pattern");
+    Err(Error::Option { argument: "text", value, allowed })
+}
+
+/// Merges symbols in place until no pair merges or `least` symbols are left. `pairs` is a buffer.
+///
+/// Returns the highest rank that merged (0 for none), or `None` if the ranks did not come in order.
+pub fn rescan(
+    vocab: &Vocab,
+    piece: &[u8],
+    symbols: &mut Symbols,
+    pairs: &mut Vec<Option<Merge>>,
+    least: usize,
+) -> Option<u32> {
+    let Symbols { ids, starts } = symbols;
+    let look = |ids: &[u32], starts: &[u32], at: usize| {
+        let joined = &piece[starts[at] as usize..starts[at + 2] as usize];
+        vocab.merge(ids[at], ids[at + 1], joined)
+    };
+    pairs.clear();
+    pairs.extend((1..ids.len()).map(|right| look(ids, starts, right - 1)));
+    let mut highest = Some(0);
+    while ids.len() > least {
+        // `min_by_key` gives the first of equals, which is the leftmost.
+        let found = pairs.iter().enumerate().filter_map(|(at, pair)| pair.map(|merge| (at, merge)));
+        let Some((at, best)) = found.min_by_key(|(_, merge)| merge.rank) else { break };
+        highest = highest.filter(|&highest| highest <= best.rank).map(|_| best.rank);
+        ids[at] = best.id;
+        ids.remove(at + 1);
+        starts.remove(at + 1);
+        pairs.remove(at);
+        if at > 0 {
+            pairs[at - 1] = look(ids, starts, at - 1);
+        }
+        if at < pairs.len() {
+            pairs[at] = look(ids, starts, at);
+        }
+    }
+    highest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawn::bytes_vocab;
+
+    fn merged(vocab: &Vocab, piece: &[u8]) -> Vec<u32> {
+        let mut symbols = Symbols::default();
+        symbols.start(vocab, None, piece).unwrap();
+        rescan(vocab, piece, &mut symbols, &mut Vec::new(), 1);
+        symbols.ids
+    }
+
+    #[test]
+    fn the_lowest_rank_merges_first_and_the_leftmost_of_equals() {
+        // `ab` merges on the left before it merges on the right, because `aba`, which is then possible, ranks lower.
+        assert_eq!(merged(&bytes_vocab(&["aba", "ab"]), b"abab"), [256, 98]);
+        assert_eq!(merged(&bytes_vocab(&["ba", "ab"]), b"abab"), [97, 256, 98]);
+        assert_eq!(merged(&bytes_vocab(&["aa"]), b"aaa"), [256, 97]);
+    }
+
+    #[test]
+    fn pieces_beyond_32_bits_are_refused() {
+        assert_eq!(fits((1 << 32) - 2), Ok(()));
+        for bytes in [(1 << 32) - 1, 1 << 32, 1 << 40] {
+            let Err(Error::Option { argument: "text", value, .. }) = fits(bytes) else { panic!("{bytes} bytes fit") };
+            assert!(value.contains(&bytes.to_string()));
+        }
+    }
+}
