@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 import toksmith
-from toksmith import EncodedCorpus, FormatError, _encodings, _formats
+from toksmith import EncodedCorpus, FormatError, _encodings, _formats, explain
 
 CORPUS = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(300)]
 
@@ -271,6 +271,22 @@ def saving(name: str, suffix: str) -> Command:
     )
 
 
+def drawing(suffix: str) -> Command:
+    """A result as a page or a picture."""
+    tok = toksmith.train("low", 257)
+    results = {"old": explain.pieces(tok, "low"), "new": explain.pieces(tok, "lower " * 9)}
+
+    def run(folder: Path, version: str) -> None:
+        save = results[version].save_html if suffix == ".html" else results[version].save_svg
+        save(folder / f"view{suffix}")
+
+    def read(folder: Path) -> object:
+        path = folder / f"view{suffix}"
+        return path.read_text(encoding="utf-8") if path.exists() else None
+
+    return Command(run, read, (FormatError,))
+
+
 def counting(suffix: str) -> Command:
     """Counts of pieces."""
     counts = {"old": toksmith.count_pieces("low lower"), "new": toksmith.count_pieces(["sad", "sadder"] * 700)}
@@ -326,6 +342,8 @@ COMMANDS: dict[str, Callable[[], Command]] = {
     "save gpt2 beside": lambda: saving("gpt2", "-vocab.json"),
     "counts .tsv": lambda: counting(".tsv"),
     "counts .parquet": lambda: counting(".parquet"),
+    "page": lambda: drawing(".html"),
+    "picture": lambda: drawing(".svg"),
     "download": downloading,
     "checkpoint": checkpointing,
 }

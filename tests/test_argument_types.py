@@ -334,7 +334,7 @@ def said(error: BaseException) -> str:
         return f"no message: {problem!r}" + " " * MOST_SAID
 
 
-def problem(call: Call, name: str, value: Any) -> str | None:
+def problem(call: Call, name: str, value: Any, allowed: tuple[type[Exception], ...] = ()) -> str | None:
     """What is wrong with what a call raises for an argument; None if it raises nothing, or what it should."""
     function, arguments = call
     try:
@@ -346,8 +346,10 @@ def problem(call: Call, name: str, value: Any) -> str | None:
     except TypeError as error:
         named = re.search(rf"\b{name}\b", str(error)) is not None
         return None if named else f"TypeError without the argument's name: {error}"
+    except allowed:
+        return None
     except BaseException as error:  # noqa: BLE001 - any is the fault that is looked for
-        return f"{type(error).__name__}: {str(error)[:200]}"
+        return f"{type(error).__name__}: {said(error)[:200]}"
     return None
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from faults import Faults
 from shown_results import check_page
 from test_cli import process, refused, run
 
@@ -54,7 +55,19 @@ def test_pages_and_pictures(tok: toksmith.Tokenizer, saved: str, tmp_path: Path)
         assert picture.read_text(encoding="utf-8").startswith("<svg")
         page.unlink()
         picture.unlink()
-    refused(run("show", "-t", saved, "--text", "x", "--html", tmp_path / "no" / "out.html"), "No such file")
+    refused(run("show", "-t", saved, "--text", "x", "--html", tmp_path / "no" / "out.html"), "there is no folder")
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(saved: str, tmp_path: Path) -> None:
+    for option in ("--html", "--svg"):
+        path = tmp_path / "out"
+        path.write_text("old", encoding="utf-8")
+        with Faults(tmp_path, 3, "full") as faults:
+            result = run("show", "-t", saved, "--text", "slow", option, path)
+        assert faults.fired
+        refused(result, "No space left on device")
+        assert path.read_text(encoding="utf-8") == "old"
+        assert [found.name for found in tmp_path.iterdir()] == ["out"]
 
 
 def test_compare(saved: str, tok: toksmith.Tokenizer, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_worst_finding_decides() -> None:
     assert (doctor(made_of()).severity, doctor(made_of()).failed) == ("pass", False)
     lost = doctor(made_of(b"abc"))  # no two of its bytes merge
     assert (lost.severity, lost.failed, lost["merges"].severity) == ("fail", True, "fail")
-    with pytest.raises(KeyError):
+    with pytest.raises(toksmith.UnknownName, match="no check named"):
         lost["no such check"]
     with pytest.raises(TypeError, match="expected a Tokenizer, not str"):
         doctor("gpt2")  # type: ignore[arg-type]

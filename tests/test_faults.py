@@ -180,6 +180,33 @@ def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monke
         assert (tmp_path / "one.pending").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="lacks locks of this kind")
+def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep has found the file before its writer has locked it, and removes it as soon as it can."""
+    real, swept = _together.lock, []
+
+    def raced(file: int, *, wait: bool) -> bool:
+        if swept:
+            return real(file, wait=wait)
+        (name,) = map(str, tmp_path.iterdir())
+        swept.append((name, os.open(name, os.O_RDWR)))
+        assert real(swept[0][1], wait=False)
+        if wait:
+            remove()
+        return real(file, wait=wait)
+
+    def remove() -> None:
+        os.unlink(swept[0][0])
+        os.close(swept[0][1])
+
+    monkeypatch.setattr(_together, "lock", raced)
+    name, file = _together.created(str(tmp_path / "file"))
+    if os.path.lexists(swept[0][0]):
+        remove()
+    assert os.path.lexists(name)
+    file.close()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="lacks signals for one process")
 def test_kills_at_drawn_moments(tmp_path: Path) -> None:
     """A process that writes again and again is killed: the reader always finds one run's files."""

@@ -20,7 +20,9 @@ from ._errors import InvalidOption, ToksmithError
 
 __all__ = [
     "WrongDocument",
+    "all_or_texts",
     "checked",
+    "checked_fields",
     "checked_late",
     "flag",
     "items",
@@ -198,6 +200,26 @@ def several(value: Any, name: str) -> Any:
     return value
 
 
+def plain_bytes(value: Any, name: str) -> bytes:
+    """Bytes."""
+    return value if isinstance(value, bytes) else refuse(name, "bytes", value)
+
+
+def sequences(value: Any, name: str) -> tuple[tuple[int, ...], ...]:
+    """Several sequences of numbers."""
+    return tuple(whole_numbers(item, name) for item in items(value, name, "a list of lists of int"))
+
+
+def all_or_texts(value: Any, name: str) -> str | tuple[str, ...]:
+    """Texts, or the text that stands for some of them."""
+    return value if isinstance(value, str) else texts(value, name)
+
+
+def index(value: Any, name: str) -> int | slice:
+    """A place, or several."""
+    return value if isinstance(value, slice) else whole_number(value, name)
+
+
 def call_or_flag(value: Any, name: str) -> Any:
     """A callable, or a bool."""
     return value if callable(value) or isinstance(value, bool) else refuse(name, "a callable or a bool", value)
@@ -210,10 +232,14 @@ CHECKS: Mapping[str, Check] = {
     "bool": flag,
     "str": text,
     "By": text,
+    "Kind": text,
+    "MergeRule": text,
     "Text": text_or_bytes,
     "Some": text_or_bytes,
     "str | bytes": text_or_bytes,
     "bytes | str": text_or_bytes,
+    "bytes": plain_bytes,
+    "int | slice": index,
     "str | os.PathLike[str]": path,
     "Iterable[str]": texts,
     "Collection[str]": text_or_texts,
@@ -221,10 +247,21 @@ CHECKS: Mapping[str, Check] = {
     "str | Sequence[str]": text_or_texts,
     "PatternArgument": pattern,
     "Sequence[int]": whole_numbers,
+    "list[int]": whole_numbers,
+    "Pair": whole_numbers,
+    "Sequence[Sequence[int]]": sequences,
+    "list[str]": texts,
     "Mapping[str, int]": ids_by_content,
     "Mapping[str, Any]": mapping,
+    "Mapping[str, str]": mapping,
+    "dict[str, int]": mapping,
+    "dict[bytes, int]": mapping,
+    "dict[Pair, int]": mapping,
     "Mapping[str, Parallel]": mapping,
     "Special": special,
+    "All | AbstractSet[str]": all_or_texts,
+    "All | Collection[str]": all_or_texts,
+    "str | Collection[str]": all_or_texts,
     "Corpus": corpus,
     "Iterable[int]": several,
     "Iterable[Text]": several,
@@ -309,18 +346,29 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def checked_late(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, whose arguments are looked at when it fails: for those that short calls are made of."""
+def checked_late(
+    function: Callable[P, R], passed: tuple[type[Exception], ...] = (ToksmithError, UnicodeError)
+) -> Callable[P, R]:
+    """The function, whose arguments are looked at when it fails: for those that short calls are made of.
+
+    Errors of the classes in `passed` say enough by themselves.
+    """
     arguments = Arguments(function)
 
     @functools.wraps(function)
     def run(*placed: P.args, **named: P.kwargs) -> R:
         try:
             return function(*placed, **named)
-        except ToksmithError:
+        except passed:
             raise
         except Exception:
             arguments.taken(placed, named)
             raise
 
     return run
+
+
+def checked_fields(made: type[R]) -> type[R]:
+    """The dataclass, whose fields are looked at when it cannot be made of them."""
+    made.__init__ = checked_late(made.__init__, (ToksmithError,))  # type: ignore[method-assign]
+    return made

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arguments import items
+from ._arguments import checked_fields, checked_late, flag, items, whole_number
 from ._errors import ModelError
 
 __all__ = [
@@ -81,6 +81,7 @@ class TokenTable(Sequence[bytes]):
     def __getitem__(self, index: int) -> bytes: ...
     @overload
     def __getitem__(self, index: slice) -> list[bytes]: ...
+    @checked_late
     def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
@@ -105,7 +106,7 @@ def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
         ModelError: A number does not fit `dtype`.
         TypeError: They are no numbers, or no integers where `dtype` holds integers.
     """
-    array = np.asarray(values)  # a plain array, whatever class the values have
+    array = plain_array(values, name)
     if array.dtype != dtype:
         array = array.copy()  # what is checked is what is kept
         check_numbers(array, np.dtype(dtype), name)
@@ -113,6 +114,18 @@ def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
     elif array.flags.c_contiguous and is_constant(array):
         return array
     return np.frombuffer(Memory(array.tobytes()), dtype).reshape(array.shape)
+
+
+def plain_array(values: object, name: str) -> NDArray[Any]:
+    """The values as a plain array, whatever class they have.
+
+    Raises:
+        TypeError: numpy makes no array of them.
+    """
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError, MemoryError):
+        raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}") from None
 
 
 class Memory(bytes):
@@ -168,6 +181,7 @@ class Step:
     kind: str
     options: tuple[tuple[str, Any], ...] = ()
 
+    @checked_late
     def __getitem__(self, name: str) -> Any:
         try:
             return dict(self.options)[name]
@@ -187,6 +201,7 @@ def is_regex_split(step: Step) -> bool:
     return step.kind == "regex" and options == dict(regex_split(options.get("pattern", "")).options)
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
     """What training did: order-independent facts only, the same for any machine, thread count or sharding.
@@ -232,6 +247,7 @@ RARE_FIELDS: Mapping[str, Any] = {
 }
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class Model:
     """One tokenizer as a value. See ARCHITECTURE.md, "What a Model holds".
@@ -279,14 +295,20 @@ class Model:
     def __post_init__(self) -> None:
         set_field = object.__setattr__
         set_field(self, "ids", frozen(self.ids, np.uint32, "ids"))
-        set_field(self, "merges", frozen(np.reshape(self.merges, (-1, 3)), np.uint32, "merges"))
+        if self.ids.ndim != 1:
+            raise ModelError(f"ids has {self.ids.ndim} dimensions; expected one id for each token")
+        set_field(self, "whole_piece", flag(self.whole_piece, "whole_piece"))
+        merges = plain_array(self.merges, "merges")
+        if merges.size % 3:
+            raise ModelError(f"merges holds {merges.size} numbers; expected three for each merge")
+        set_field(self, "merges", frozen(merges.reshape(-1, 3), np.uint32, "merges"))
         if self.scores is not None:
-            scores = np.asarray(self.scores)
+            scores = plain_array(self.scores, "scores")
             exact = scores.dtype == np.float64
             set_field(self, "scores", frozen(scores, np.float64 if exact else np.float32, "scores"))
         # Lists and objects among the options of steps are the caller's as well.
         for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
-            set_field(self, name, copy.deepcopy(tuple(getattr(self, name))))
+            set_field(self, name, copy.deepcopy(self._listed(name)))
         set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
         table = self.tokens
         cover = self.cover()
@@ -305,9 +327,21 @@ class Model:
         set_field(self, "vocab", vocab)
         self._check_added_tokens()
 
+    def _listed(self, name: str) -> tuple[Step | AddedToken, ...]:
+        """The steps or added tokens of a field."""
+        kind = AddedToken if name == "added_tokens" else Step
+        listed = items(getattr(self, name), name, f"a tuple of {kind.__name__}")
+        for item in listed:
+            if not isinstance(item, kind):
+                raise TypeError(f"{name}: expected a tuple of {kind.__name__}, not of {type(item).__name__}")
+        return listed
+
     def _check_added_tokens(self) -> None:
         contents: set[str] = set()
         for added in self.added_tokens:
+            if not isinstance(added.content, str):
+                raise TypeError(f"added_tokens: expected a content of str, not {type(added.content).__name__}")
+            whole_number(added.id, "added_tokens: an id")
             if not added.content:
                 raise ModelError("an added token has no content", added.id)
             if added.content in contents:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ._arguments import checked_late
 from ._errors import InvalidOption
 
 __all__ = ["Chunk", "Encoding", "Fit", "Healing", "Ragged", "RaggedEncoding", "Retold", "StreamDecoder"]
@@ -29,6 +30,7 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.ends)
 
+    @checked_late
     def __getitem__(self, index: int) -> NDArray[np.uint32]:
         place = range(len(self))[index]
         start = int(self.ends[place - 1]) if place else 0
@@ -88,6 +90,7 @@ class RaggedEncoding:
     def __len__(self) -> int:
         return len(self.text_ends)
 
+    @checked_late
     def __getitem__(self, index: int) -> Encoding:
         place = range(len(self))[index]
         own = slice(int(self.text_ends[place - 1]) if place else 0, int(self.text_ends[place]))

@@ -161,10 +161,10 @@ def created(target: str) -> tuple[str, BinaryIO]:
         name = f"{target}.{secrets.token_hex(8)}.tmp"
         file = open(name, "xb")  # noqa: SIM115 - it is closed by whoever asked for it
         try:
-            lock(file.fileno(), wait=False)
+            lock(file.fileno(), wait=True)  # for `sweep` of another process, which may be about to remove it
             if os.fstat(file.fileno()).st_nlink:
                 return name, file
-            file.close()  # `sweep` of another process came between
+            file.close()  # it was removed
         except BaseException:
             drop(name, file)
             raise

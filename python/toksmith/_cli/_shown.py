@@ -22,9 +22,9 @@ Svg = Annotated[Path | None, typer.Option(help="Write a picture, and print its n
 
 def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: Path | None = None) -> None:
     """Show one result in the way that was asked for; both files are written where both are named."""
-    for path, made in ((html, result.to_html), (svg, result.to_svg)):
+    for path, save in ((html, result.save_html), (svg, result.save_svg)):
         if path is not None:
-            path.write_text(made(), encoding="utf-8")
+            save(path)
             print_lines(os.fspath(path))
     if as_json:
         print_json(result.to_json())

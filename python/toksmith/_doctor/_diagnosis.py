@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .. import _render
+from .._arguments import checked
+from .._errors import UnknownName
 
 __all__ = ["Diagnosis", "Finding", "Severity", "Witness"]
 
@@ -89,12 +91,17 @@ class Diagnosis(_render.Shown):
         """Whether a check failed: the command line then exits with 3."""
         return self.severity == "fail"
 
+    @checked
     def __getitem__(self, check: str) -> Finding:
-        """The finding of a check."""
+        """The finding of a check.
+
+        Raises:
+            UnknownName: There is no such check.
+        """
         for each in self.findings:
             if each.check == check:
                 return each
-        raise KeyError(check)
+        raise UnknownName("check", check, [each.check for each in self.findings])
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data; at most twelve witnesses of each finding."""

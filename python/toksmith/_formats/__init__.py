@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
+from .._arguments import checked_late
 from .._errors import CannotRepresent, FormatError, UnknownName, close_names
 from .._files import Room, make_folder, read_file, shown
 from .._model import Model
@@ -89,6 +90,7 @@ class Format:
     start_bytes: int | None = None
     most_bytes: int = MOST_BYTES
 
+    @checked_late
     def fits(self, path: str) -> bool:
         """Whether the name of this file means the format."""
         name = os.path.basename(path).lower()

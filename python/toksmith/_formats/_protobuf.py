@@ -41,7 +41,7 @@ MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
 # How a field is written: a number, so many bytes, or a length and bytes.
 VARINT, BYTES = 0, 2
 SIZES = {1: 8, 5: 4}
-FIELD_LIMIT = 3 << 17
+FIELD_LIMIT = 5 << 18  # above four times the pieces of the largest published model, Gemma 3 with 262,144
 PACKAGE = "toksmith.sentencepiece"
 
 

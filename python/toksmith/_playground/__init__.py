@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Playground", "play"]
 
 PORTS_TRIED = 50
+EXPECTED = "a Tokenizer or what toksmith.load takes, several by name or several in order"
 Source = Any  # a Tokenizer, or what `toksmith.load` takes
 
 
@@ -117,6 +118,7 @@ def play(
             raise
         raise ImportError(f"the playground needs {error.name}: pip install 'toksmith[play]'") from error
 
+    check_types(host, port, texts)
     session = Session(*loaded(toks), toksmith.metrics.LANGUAGES if texts is None else texts)
     bound = listening(host, port)
     own_host, own_port = bound.getsockname()[:2]
@@ -137,6 +139,21 @@ def play(
     return Playground(uvicorn.Server(config), bound, session)
 
 
+def check_types(host: object, port: object, texts: object) -> None:
+    """Refuses what is of a wrong type by the name of its argument."""
+    if not isinstance(host, str):
+        raise TypeError(f"host: expected str, not {type(host).__name__}")
+    if not isinstance(port, int):
+        raise TypeError(f"port: expected an int, not {type(port).__name__}")
+    if texts is None:
+        return
+    if not isinstance(texts, Mapping):
+        raise TypeError(f"texts: expected a mapping (a dict), not {type(texts).__name__}")
+    for item in (item for pair in texts.items() for item in pair):
+        if not isinstance(item, str):
+            raise TypeError(f"texts: expected texts by name, not {type(item).__name__}")
+
+
 def loaded(toks: Source | Mapping[str, Source] | Sequence[Source]) -> tuple[dict[str, Any], dict[str, str]]:
     """The tokenizers by name, and what could not be loaded with the reason."""
     found: dict[str, toksmith.Tokenizer] = {}
@@ -145,6 +162,8 @@ def loaded(toks: Source | Mapping[str, Source] | Sequence[Source]) -> tuple[dict
     for name, source in named(toks):
         try:
             found[name] = source if isinstance(source, toksmith.Tokenizer) else toksmith.load(source)
+        except TypeError:
+            raise TypeError(f"toks: expected {EXPECTED}, not {type(source).__name__}") from None
         except (toksmith.ToksmithError, OSError) as error:
             failed[name] = str(error)
             first = first or error
@@ -158,13 +177,29 @@ def named(toks: Source | Mapping[str, Source] | Sequence[Source]) -> Iterator[tu
     if isinstance(toks, Mapping):
         yield from toks.items()
         return
-    sources = [toks] if isinstance(toks, (toksmith.Tokenizer, str, os.PathLike)) else list(toks)
+    if isinstance(toks, (toksmith.Tokenizer, str, os.PathLike)):
+        sources = [toks]
+    else:
+        try:
+            several = iter(toks)
+        except TypeError:
+            raise TypeError(f"toks: expected {EXPECTED}, not {type(toks).__name__}") from None
+        sources = [source for source in several]  # noqa: C416 - so no length is asked for that may be a lie
     seen: set[str] = set()
     for place, source in enumerate(sources, 1):
-        name = f"tokenizer {place}" if isinstance(source, toksmith.Tokenizer) else Path(source).name or str(source)
+        name = f"tokenizer {place}" if isinstance(source, toksmith.Tokenizer) else file_name(source)
         name = f"{name} ({place})" if name in seen else name
         seen.add(name)
         yield name, source
+
+
+def file_name(source: object) -> str:
+    """The last part of a path."""
+    try:
+        plain = os.fspath(source)  # type: ignore[call-overload]
+    except TypeError:
+        raise TypeError(f"toks: expected {EXPECTED}, not {type(source).__name__}") from None
+    return Path(os.fsdecode(plain)).name or os.fsdecode(plain)
 
 
 def listening(host: str, port: int) -> socket.socket:

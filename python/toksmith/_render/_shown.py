@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from abc import ABC, abstractmethod
 from typing import Any
 
 from rich.console import Console, Group
 
+from .._arguments import checked
+from .._together import write_file
 from ._blocks import View
 from ._html import document, fragment
 from ._svg import picture
@@ -66,6 +69,20 @@ class Shown(ABC):
         """The result as an SVG picture of its terminal view, in colour; a long one stops and says so."""
         view = self.view()
         return picture(view.title, renderables(view, items=SVG_ITEMS), width=WIDTH)
+
+    @checked
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Writes `to_html()` into a file, which holds its old content until it holds all of the new.
+
+        Raises:
+            FormatError: The file cannot be written. Nothing has changed.
+        """
+        write_file(path, self.to_html().encode())
+
+    @checked
+    def save_svg(self, path: str | os.PathLike[str]) -> None:
+        """Writes `to_svg()` into a file; see `save_html`."""
+        write_file(path, self.to_svg().encode())
 
     def to_json(self) -> str:
         """`to_dict()` as JSON text."""

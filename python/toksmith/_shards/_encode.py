@@ -58,6 +58,7 @@ class EncodedCorpus:
     ids: int
 
     @staticmethod
+    @checked
     def at(path: str | os.PathLike[str]) -> EncodedCorpus:
         """What `encode_corpus` wrote to this path, by the manifest beside it.
 
@@ -65,6 +66,8 @@ class EncodedCorpus:
             FormatError: There is no manifest, or it is not one of these files.
         """
         path = Path(path)
+        if not path.name:
+            raise InvalidOption("path", os.fspath(path), "the name of a file")
         facts = read_manifest(path)
         ids, ends = facts["ids"], facts["ends"]
         return EncodedCorpus(path, ends_path(path), ids["dtype"], ends["count"], ids["count"])

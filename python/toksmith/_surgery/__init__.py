@@ -57,6 +57,7 @@ class IdMap:
     old_to_new: Mapping[int, int]
     sources: Mapping[int, tuple[int, ...]]
 
+    @checked
     def __getitem__(self, old: int) -> int | None:
         """The new id of an old one; None if its token was removed."""
         return self.old_to_new.get(old)

@@ -12,12 +12,13 @@ import itertools
 import os
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 import numpy as np
 
 from .. import _formats
+from .._arguments import checked_late, items
 from .._encodings import published
 from .._formats import FORMATS
 from .._model import AddedToken, Model, TokenTable
@@ -38,11 +39,13 @@ __all__ = [
 ]
 
 Pair = tuple[int, int]
+Allowed = str | Collection[str]
 
 GPT2_SPLIT_PATTERN = patterns()["gpt2_original"].regexes[0]
 GPT4_SPLIT_PATTERN = patterns()["cl100k_minbpe"].regexes[0]
 
 
+@checked_late
 def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
     """How often each pair of neighbours stands in a list, added to `counts` if it is given.
 
@@ -55,14 +58,14 @@ def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pai
     return counts
 
 
+@checked_late
 def merge(ids: list[int], pair: Pair, idx: int) -> list[int]:
     """The list with a new id for each occurrence of a pair, from the left.
 
     >>> merge([1, 2, 3, 1, 2], (1, 2), 4)
     [4, 3, 4]
     """
-    merged: list[int] = []
-    at = 0
+    ids, merged, at = list(items(ids, "ids", "a list of int")), [], 0
     while at < len(ids):
         found = (*ids[at : at + 2],) == pair
         merged.append(idx if found else ids[at])
@@ -70,11 +73,13 @@ def merge(ids: list[int], pair: Pair, idx: int) -> list[int]:
     return merged
 
 
+@checked_late
 def replace_control_characters(s: str) -> str:
     """The text with characters of Unicode's categories C as their escapes."""
     return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in s)
 
 
+@checked_late
 def render_token(t: bytes) -> str:
     """A token as people may see it."""
     return replace_control_characters(t.decode("utf-8", errors="replace"))
@@ -112,16 +117,18 @@ class Tokenizer:
         """The ids of a text."""
         raise NotImplementedError
 
-    def decode(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; bytes that are no UTF-8 become U+FFFD."""
         raise NotImplementedError
 
+    @checked_late
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
         """Writes `file_prefix.model`, which can be loaded, and `file_prefix.vocab` for people."""
         model, vocab = cast("tuple[bytes, bytes]", FORMATS["minbpe"].save(self._model()))
         prefix = os.fspath(file_prefix)
         write_files([(prefix + ".model", model), (prefix + ".vocab", vocab)])
 
+    @checked_late
     def load(self, model_file: str | os.PathLike[str]) -> None:
         """Becomes what a `.model` file holds.
 
@@ -195,15 +202,18 @@ class BasicTokenizer(Tokenizer):
     ([258, 100, 258, 97, 99], 'aaabd')
     """
 
+    @checked_late
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
         """See `Tokenizer.train`."""
         self._learn(text, vocab_size, verbose)
 
+    @checked_late
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
         return self._run().encode(text, special="text", errors="strict")
 
-    def decode(self, ids: Iterable[int]) -> str:
+    @checked_late
+    def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; KeyError for one that there is not."""
         return b"".join(self.vocab[id] for id in ids).decode("utf-8", errors="replace")
 
@@ -220,30 +230,36 @@ class RegexTokenizer(Tokenizer):
     [97, 300]
     """
 
+    @checked_late
     def __init__(self, pattern: str | None = None) -> None:
         super().__init__()
         self.pattern = GPT4_SPLIT_PATTERN if pattern is None else pattern
         self.inverse_special_tokens: dict[int, str] = {}
 
+    @checked_late
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
         """See `Tokenizer.train`; no merge crosses a piece."""
         self._learn(text, vocab_size, verbose)
 
+    @checked_late
     def load(self, model_file: str | os.PathLike[str]) -> None:
         """See `Tokenizer.load`; the file's pattern is the tokenizer's from now on."""
         super().load(model_file)
         self.inverse_special_tokens = {id: content for content, id in self.special_tokens.items()}
 
+    @checked_late
     def register_special_tokens(self, special_tokens: Mapping[str, int]) -> None:
         """Makes these the special tokens: ids by content."""
         self.special_tokens = dict(special_tokens)
         self.inverse_special_tokens = {id: content for content, id in special_tokens.items()}
 
+    @checked_late
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which nothing is special."""
         return self._run().encode(text, special="text", errors="strict")
 
-    def encode(self, text: str, allowed_special: str | Collection[str] = "none_raise") -> list[int]:
+    @checked_late
+    def encode(self, text: str, allowed_special: Allowed = "none_raise") -> list[int]:
         """The ids of a text.
 
         Args:
@@ -263,7 +279,8 @@ class RegexTokenizer(Tokenizer):
         elif isinstance(allowed_special, (set, frozenset)):
             special = {content: id for content, id in self.special_tokens.items() if content in allowed_special}
         else:
-            raise ValueError(f"allowed_special={allowed_special!r} is none of 'all', 'none', 'none_raise' and a set")
+            given = repr(allowed_special) if isinstance(allowed_special, str) else type(allowed_special).__name__
+            raise ValueError(f"allowed_special: expected 'all', 'none', 'none_raise' or a set, not {given}")
         if not special:
             return self.encode_ordinary(text)
         ids: list[int] = []
@@ -271,7 +288,8 @@ class RegexTokenizer(Tokenizer):
             ids += [special[part]] if part in special else self.encode_ordinary(part)
         return ids
 
-    def decode(self, ids: Iterable[int]) -> str:
+    @checked_late
+    def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; ValueError for one that there is not."""
         parts = []
         for id in ids:
@@ -313,15 +331,18 @@ class GPT4Tokenizer(RegexTokenizer):
         """Not to be had: it is loaded."""
         raise NotImplementedError("GPT4Tokenizer cannot be loaded.")
 
+    @checked_late
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which nothing is special."""
         return self._own.encode(text, special="text", errors="strict")
 
-    def decode(self, ids: Iterable[int]) -> str:
+    @checked_late
+    def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; KeyError for one that there is not, special tokens among them."""
         shuffled = b"".join(self.vocab[id] for id in ids)
         return bytes(self.inverse_byte_shuffle[byte] for byte in shuffled).decode("utf-8", errors="replace")
 
+    @checked_late
     def save_vocab(self, vocab_file: str | os.PathLike[str]) -> None:
         """Writes what people may want to see of the tokens."""
         pairs = {id: pair for pair, id in self.merges.items()}

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from .._arguments import whole_number
+from .._arguments import all_or_texts, checked_late, items, whole_number
 from .._encodings import encodings, published
 from .._errors import InvalidOption
 from .._model import AddedToken, Model, TokenTable, regex_split
@@ -49,6 +49,7 @@ class Encoding:
     [115, 257, 258]
     """
 
+    @checked_late
     def __init__(
         self,
         name: str,
@@ -89,6 +90,7 @@ class Encoding:
         self.max_token_value = tok.vocab_size - 1
 
     @classmethod
+    @checked_late
     def of(cls, name: str, tok: Tokenizer) -> Encoding:
         """The encoding that a tokenizer of ranks, with one regex, is: tokens merge by their bytes, whole pieces are found.
 
@@ -118,10 +120,12 @@ class Encoding:
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
+    @checked_late
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens mean nothing."""
         return self._core_bpe.encode_ordinary(repaired(text))
 
+    @checked_late
     def encode(
         self,
         text: str,
@@ -145,7 +149,7 @@ class Encoding:
     ) -> AbstractSet[str]:
         """The allowed special tokens, after a look for the disallowed ones."""
         if not isinstance(text, str):
-            raise TypeError(f"expected a str, not {type(text).__name__}")
+            raise TypeError(f"text: expected str, not {type(text).__name__}")
         allowed = (
             self.special_tokens_set
             if isinstance(allowed_special, str) and allowed_special == "all"
@@ -155,13 +159,14 @@ class Encoding:
         if isinstance(refused, str) and refused == "all":
             refused = self.special_tokens_set - set(allowed)
         if refused:
-            found = searcher(frozenset(refused)).search(text)
+            found = searcher(frozenset(all_or_texts(refused, "disallowed_special"))).search(text)
             if found:
                 refuse(found[0])
         if not isinstance(allowed, AbstractSet):
             raise TypeError(f"allowed_special must be a set, not {type(allowed).__name__}")
         return allowed
 
+    @checked_late
     def encode_to_numpy(
         self,
         text: str,
@@ -175,11 +180,18 @@ class Encoding:
         ids.flags.writeable = False
         return ids
 
+    @checked_late
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """The ids of each text; see `encode_ordinary`."""
         engine = self._core_bpe.engine(frozenset())
-        return engine.encode_batch([repaired(each) for each in text], "text", "strict", thread_count(num_threads))
+        return engine.encode_batch(
+            [repaired(each) for each in items(text, "text", "a list of str")],
+            "text",
+            "strict",
+            thread_count(num_threads),
+        )
 
+    @checked_late
     def encode_batch(
         self,
         text: list[str],
@@ -189,13 +201,14 @@ class Encoding:
         disallowed_special: All | Collection[str] = "all",
     ) -> list[list[int]]:
         """The ids of each text; see `encode`."""
-        texts = list(text)
+        texts = items(text, "text", "a list of str")
         allowed: AbstractSet[str] = frozenset()
         for each in texts:
             allowed = self._checked(each, allowed_special, disallowed_special)
         engine = self._core_bpe.engine(allowed)
         return engine.encode_batch([repaired(each) for each in texts], "allow", "strict", thread_count(num_threads))
 
+    @checked_late
     def encode_with_unstable(
         self,
         text: str,
@@ -210,6 +223,7 @@ class Encoding:
         allowed = self._checked(text, allowed_special, disallowed_special)
         return self._core_bpe.encode_with_unstable(text, allowed)
 
+    @checked_late
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of one token, special tokens included.
 
@@ -218,6 +232,7 @@ class Encoding:
         """
         return self._core_bpe.encode_single_token(as_bytes(text_or_bytes))
 
+    @checked_late
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The bytes of ids.
 
@@ -227,18 +242,22 @@ class Encoding:
         """
         return self._core_bpe.decode_bytes(tokens)
 
+    @checked_late
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """The text of ids; `errors` as in `bytes.decode`."""
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
+    @checked_late
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included."""
         return self._core_bpe.decode_single_token_bytes(token)
 
+    @checked_late
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each id."""
         return [self.decode_single_token_bytes(token) for token in tokens]
 
+    @checked_late
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text of ids, and for each the first character that holds bytes of it.
 
@@ -254,12 +273,14 @@ class Encoding:
             chars += sum(byte & 0xC0 != 0x80 for byte in part)
         return b"".join(parts).decode("utf-8", errors="strict"), offsets
 
+    @checked_late
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """The text of each sequence of ids."""
         return self._many(lambda tokens: self.decode(tokens, errors), batch, num_threads)
 
+    @checked_late
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
         """The bytes of each sequence of ids."""
         return self._many(self.decode_bytes, batch, num_threads)
@@ -336,7 +357,7 @@ def as_bytes(text_or_bytes: str | bytes) -> bytes:
 def repaired(text: str) -> str:
     """The text with pairs of surrogates as the characters that they encode, and U+FFFD for lone ones."""
     if not isinstance(text, str):
-        raise TypeError(f"expected a str, not {type(text).__name__}")
+        raise TypeError(f"text: expected str, not {type(text).__name__}")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -385,6 +406,7 @@ def list_encoding_names() -> list[str]:
     return encodings()
 
 
+@checked_late
 def encoding_name_for_model(model_name: str) -> str:
     """The name of the encoding that a model uses.
 
@@ -405,6 +427,7 @@ def encoding_name_for_model(model_name: str) -> str:
     )
 
 
+@checked_late
 def encoding_for_model(model_name: str) -> Encoding:
     """The encoding that a model uses; see `encoding_name_for_model`."""
     return get_encoding(encoding_name_for_model(model_name))

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from .. import _formats
-from .._errors import InvalidOption, UnknownId
+from .._arguments import checked_late, items
+from .._errors import InvalidOption, UnknownId, UnknownName
 from .._files import make_folder
 from .._formats import FORMATS
 from .._model import AddedToken, Model
@@ -38,6 +39,7 @@ VOCAB_FILE = "tokenizer.toksmith"
 NOWHERE = (0, 0)
 
 
+@checked_late
 def export(
     tok: Tokenizer,
     folder: str | os.PathLike[str],
@@ -109,6 +111,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
     vocab_files_names: Mapping[str, str] = {"vocab_file": VOCAB_FILE}
     slow_tokenizer_class = None
 
+    @checked_late
     def __init__(
         self, tokenizer: Tokenizer | None = None, vocab_file: str | os.PathLike[str] | None = None, **kwargs: Any
     ) -> None:
@@ -176,6 +179,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         self._update_total_vocab_size()
         return free - before
 
+    @checked_late
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
@@ -194,6 +198,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
             raise UnknownId(index, None, self.tokenizer.vocab_size)
         return self._tokens_by_id[index]
 
+    @checked_late
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """The text of tokens."""
         return self.tokenizer.decode([self._ids_by_token[token] for token in tokens])
@@ -213,18 +218,27 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         )
         return str(self.clean_up_tokenization(text)) if clean else text
 
+    def _framed(self, token_ids_0: list[int], token_ids_1: list[int] | None) -> tuple[list[int], list[int], list[bool]]:
+        """What stands around these ids and the ids; the type of each; whether it was put there."""
+        one = list(items(token_ids_0, "token_ids_0", "a list of int"))
+        two = None if token_ids_1 is None else list(items(token_ids_1, "token_ids_1", "a list of int"))
+        return self._template.apply(one, two)
+
+    @checked_late
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
         """The ids with what stands around them."""
-        return self._template.apply(token_ids_0, token_ids_1)[0]
+        return self._framed(token_ids_0, token_ids_1)[0]
 
+    @checked_late
     def create_token_type_ids_from_sequences(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
         """The type of each of these."""
-        return self._template.apply(token_ids_0, token_ids_1)[1]
+        return self._framed(token_ids_0, token_ids_1)[1]
 
+    @checked_late
     def get_special_tokens_mask(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None, already_has_special_tokens: bool = False
     ) -> list[int]:
@@ -232,9 +246,12 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         if already_has_special_tokens:
             special = set(self.all_special_ids)
             return [int(id in special) for id in token_ids_0]
-        return [int(put) for put in self._template.apply(token_ids_0, token_ids_1)[2]]
+        return [int(put) for put in self._framed(token_ids_0, token_ids_1)[2]]
 
-    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
+    @checked_late
+    def save_vocabulary(
+        self, save_directory: str | os.PathLike[str], filename_prefix: str | None = None
+    ) -> tuple[str, ...]:
         """Writes the native file."""
         path = os.path.join(save_directory, f"{filename_prefix}-{VOCAB_FILE}" if filename_prefix else VOCAB_FILE)
         self.tokenizer.save(path, format="native")
@@ -331,7 +348,14 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
             return [entry for word in text for entry in self._entries(word, offsets, split_special_tokens)]
         if offsets:
             raise ValueError("return_offsets_mapping needs texts, or words with is_split_into_words=True")
-        return [(each if isinstance(each, int) else self.convert_tokens_to_ids(each), NOWHERE) for each in text]
+        return [(each if isinstance(each, int) else self._id_of(each), NOWHERE) for each in text]
+
+    def _id_of(self, token: Any) -> int:
+        """The id of a token."""
+        found: int | None = self.convert_tokens_to_ids(token)
+        if found is None:
+            raise UnknownName("token", token)
+        return found
 
     def _pad(self, encoded_inputs: Any, max_length: int | None = None, **options: Any) -> Any:
         """The inputs with padding; of offsets too."""

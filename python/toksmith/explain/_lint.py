@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import regex
 
 from .. import _render
-from .._arguments import checked
+from .._arguments import checked, texts
 from .._errors import UnknownName
 from .._render import Block, Cell, Line, Table, View
 from .._tokenizer import Text, Tokenizer
@@ -79,6 +79,7 @@ class Lint(_render.Shown):
         Raises:
             UnknownName: No row of `LINTS` has this name.
         """
+        names = texts(names, "names")
         rows = {row.name: row for row in LINTS}
         text = self.text
         for name in names or [finding.name for finding in self.findings]:

@@ -17,7 +17,7 @@ from .. import _render
 from .._arguments import checked, texts_or_bytes
 from .._arguments import text as text_argument
 from .._corpus import documents
-from .._errors import InvalidOption
+from .._errors import InvalidOption, UnknownName
 from .._tokenizer import Text, Tokenizer
 
 __all__ = ["Language", "Parity", "parity"]
@@ -59,9 +59,17 @@ class Parity(_render.Shown):
     gini_per_byte: float | None
     warnings: tuple[str, ...]
 
+    @checked
     def __getitem__(self, name: str) -> float | None:
-        """The premium of a language."""
-        return next(each.premium for each in self.languages if each.name == name)
+        """The premium of a language.
+
+        Raises:
+            UnknownName: It was not compared.
+        """
+        for each in self.languages:
+            if each.name == name:
+                return each.premium
+        raise UnknownName("language", name, [each.name for each in self.languages])
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._corpus import Corpus
+from .._errors import UnknownName, close_names
 from .._tokenizer import Special, Tokenizer
 from ._rows import METRICS, Metric, Parts
 from ._sample import Sample, counted
@@ -36,8 +37,15 @@ class Report(_render.Shown, Mapping[str, float | None]):
         numerator, denominator = self.parts(name)
         return numerator / denominator if denominator else None
 
+    @checked
     def parts(self, name: str) -> Parts:
-        """The numerator and the denominator of a metric."""
+        """The numerator and the denominator of a metric.
+
+        Raises:
+            UnknownName: There is no such metric.
+        """
+        if name not in self._parts:
+            raise UnknownName("metric", name, close_names(name, METRICS))
         return self._parts[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -46,6 +54,7 @@ class Report(_render.Shown, Mapping[str, float | None]):
     def __len__(self) -> int:
         return len(METRICS)
 
+    @checked
     def __add__(self, other: Report) -> Report:
         return Report(self.sample + other.sample)
 

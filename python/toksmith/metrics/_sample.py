@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._arguments import checked
 from .._corpus import Corpus, documents
 from .._errors import InvalidOption
+from .._model import check_numbers, plain_array
 from .._threads import thread_count
 from .._tokenizer import Special, Tokenizer
 
@@ -61,7 +63,10 @@ class Tokens:
 
     def places(self, ids: NDArray[np.unsignedinteger] | list[int]) -> NDArray[np.intp]:
         """Where the values of these ids, each of which a token has, are in the arrays."""
-        return np.searchsorted(self.ids, np.asarray(ids, np.uint32))
+        array = plain_array(ids, "ids")
+        if array.dtype != np.uint32:
+            check_numbers(array, np.dtype(np.uint32), "ids")
+        return np.searchsorted(self.ids, array.astype(np.uint32, copy=False))
 
 
 VOCABULARIES: WeakKeyDictionary[Tokenizer, Tokens] = WeakKeyDictionary()
@@ -120,6 +125,7 @@ class Sample:
     emitted: NDArray[np.uint64]
     vocabulary: Tokens
 
+    @checked
     def __add__(self, other: Sample) -> Sample:
         if self.tokenizer != other.tokenizer:
             allowed = "counts of one tokenizer; these have different fingerprints, so that their ids differ"
