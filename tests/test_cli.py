@@ -219,9 +219,9 @@ def test_train_on_a_field(tmp_path: Path) -> None:
 def test_train_refuses_with_one_line(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.toksmith"
     refused(run("train", "-o", out, "--merges", "5", stdin=b""), "empty")
-    refused(run("train", text, "-o", out, "--vocab-size", "10"), "vocab_size=10")
+    refused(run("train", text, "-o", out, "--vocab-size", "10"), "--vocab-size=10")
     refused(run("train", text, "-o", out, "--pattern", "gpt22", "--merges", "5"), "did you mean 'gpt2'")
-    refused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "ties='none'")
+    refused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "--ties='none'")
     refused(run("train", tmp_path / "missing.txt", "-o", out, "--merges", "5"), "missing.txt")
     refused(run("train", text, "-o", tmp_path, "--merges", "5"), f"{tmp_path}: Is a directory")
     refused(run("train", text, "-o", tmp_path / "no" / "x.toksmith", "--merges", "5"), "No such file or directory")

@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
     ("errors", "paths", "progress", "render", "sample", "_core"),
     ("arguments", "files", "model", "results", "special", "stream", "text_files", "threads", "together"),
-    ("boundaries", "fit", "patterns", "formats", "corpus", "memory", "post", "steps"),
+    ("boundaries", "fit", "patterns", "formats", "corpus", "memory", "post", "steps", "training_kinds"),
     ("tokenizer", "encodings", "counts"),
     ("training", "sweep", "surgery", "load"),
     ("convert", "explain", "metrics", "doctor", "compat", "shards"),

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _formats
 from ._arguments import checked
@@ -215,7 +215,8 @@ def compared(
         if expected.ids.tobytes() != found.ids.tobytes() or expected.ends.tobytes() != found.ends.tobytes():
             for number, (text, one, two) in enumerate(zip(batch, expected, found, strict=True), count):
                 if one.tolist() != two.tolist():
-                    return number + 1, difference_of(number, text, (tok, one.tolist()), (other, two.tolist()))
+                    sides = Encoded(tok, one.tolist()), Encoded(other, two.tolist())
+                    return number + 1, difference_of(number, text, *sides)
         count += len(batch)
     return count, None
 
@@ -224,7 +225,7 @@ def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> Differe
     """What differs where special tokens are found as such."""
     text = " ".join([f"a{content}" for content in tok.special_tokens])
     one, two = tok.encode(text, special="allow"), other.encode(text, special="allow")
-    return None if one == two else difference_of(number, text, (tok, one), (other, two))
+    return None if one == two else difference_of(number, text, Encoded(tok, one), Encoded(other, two))
 
 
 def batches(corpus: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
@@ -277,7 +278,7 @@ class PeerCheck:
                 self.failed(error)
                 return
             if found != ids.tolist():
-                self.difference = difference_of(number, text, (self.tok, ids.tolist()), (self.tok, found))
+                self.difference = difference_of(number, text, Encoded(self.tok, ids.tolist()), Encoded(self.tok, found))
                 return
 
     def result(self, documents: int) -> PeerRun:
@@ -295,20 +296,22 @@ def as_text(text: str | bytes) -> str | None:
         return None
 
 
-def difference_of(
-    number: int, text: str | bytes, one: tuple[Tokenizer, list[int]], two: tuple[Tokenizer, list[int]]
-) -> Difference:
-    """The first place where two lists of ids differ, with what is around it."""
-    (tok, expected), (other, found) = one, two
+class Encoded(NamedTuple):
+    """The ids that a tokenizer gives for a text."""
+
+    tok: Tokenizer
+    ids: list[int]
+
+
+def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) -> Difference:
+    """The first place where two lists of ids differ, with the tokens around it."""
+    expected, found = one.ids, two.ids
     least = min(len(expected), len(found))
     place = next((at for at in range(least) if expected[at] != found[at]), least)
     start = max(0, place - AROUND)
-    rows = [
-        tuple((id, token_of(each, id)) for id in ids[start : place + AROUND])
-        for each, ids in ((tok, expected), (other, found))
-    ]
+    rows = [tuple((id, token_of(side.tok, id)) for id in side.ids[start : place + AROUND]) for side in (one, two)]
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-    before = sum(len(token_of(tok, id)) for id in expected[:start])
+    before = sum(len(token_of(one.tok, id)) for id in expected[:start])
     excerpt = data[before : before + 80].decode("utf-8", "replace")
     return Difference(number, place, excerpt, rows[0], rows[1])
 

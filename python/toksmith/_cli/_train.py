@@ -25,6 +25,7 @@ from ._sweep import print_sweep, sweep_sizes
 __all__ = ["train"]
 
 
+@options.say_kinds
 def train(
     files: Files = None,
     *,
@@ -135,6 +136,8 @@ def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith
     """The tokenizer that training gives, saved as `output`; what Ctrl-C or a full disk cut short is saved beside it."""
     try:
         tok = toksmith.train(corpus, **asked)
+    except toksmith.InvalidOption as error:
+        raise options.in_flags(error) from error
     except (toksmith.TrainingInterrupted, toksmith.CheckpointError) as stopped:
         if stopped.tokenizer is None:
             raise

@@ -1,16 +1,22 @@
-"""The options of the commands that count and train, each in the words of its help."""
+"""The options of the commands that count and train: their help, the kinds of `train` that take them, and their errors."""
 
 from __future__ import annotations
 
+import copy
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args, get_type_hints
 
 import typer
 
-__all__ = ["CHOSEN", "bytes_of"]
+import toksmith
+
+__all__ = ["CHOSEN", "bytes_of", "in_flags", "say_kinds"]
 
 COUNTING = "Counting"
 CHARACTERS = "Models of characters, and of words with marks"
+KINDS = toksmith.training_kinds().values()
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 # What is counted.
@@ -35,7 +41,9 @@ MinPieceCount = Annotated[
 # What is learned from it.
 VocabSize = Annotated[int | None, typer.Option(help="Stop at this size, special tokens included.")]
 MostMerges = Annotated[int | None, typer.Option(help="Stop after so many merges. Neither: until no pair repeats.")]
-Kind = Annotated[str | None, typer.Option(help="bpe, unigram, wordpiece, chars or words.")]
+Kind = Annotated[
+    str | None, typer.Option(help=f"{', '.join(dict.fromkeys(dict(row.arguments)['kind'] for row in KINDS))}.")
+]
 Unit = Annotated[str | None, typer.Option(help="What merging starts from: byte or char.")]
 Alphabet = Annotated[str | None, typer.Option(help="For --unit char: ascii. For bytes: gpt2, their order there.")]
 Special = Annotated[list[str] | None, typer.Option(help="A special token; may be given again.")]
@@ -109,3 +117,40 @@ def bytes_of(text: str) -> int:
     if not (digits.isascii() and digits.isdigit()):
         raise typer.BadParameter(f"{text!r} is no size such as 512M or 4G", param_hint="--max-memory")
     return int(digits) * unit
+
+
+FLAGS = {name: f"--{option.replace('_', '-')}" for option, name in CHOSEN.items()}
+FLAGS |= {"pattern": "--pattern", "base": "--base", "max_memory": "--max-memory"}
+
+
+def say_kinds(function: Callable[..., None]) -> Callable[..., None]:
+    """The command `train`, whose help names the kinds that take an option, where not all of them do."""
+    for name, annotation in get_type_hints(function, include_extras=True).items():
+        takers = [row for row in KINDS if CHOSEN.get(name, name) in row.options]
+        if 0 < len(takers) < len(KINDS):
+            value, info = get_args(annotation)
+            told = copy.copy(info)
+            told.help = f"{info.help} For {names_of(takers)}."
+            function.__annotations__[name] = Annotated[value, told]
+    return function
+
+
+def names_of(rows: Iterable[toksmith.TrainingKind]) -> str:
+    """The names of kinds; "bpe" for all kinds of it."""
+    names = [row.name for row in rows]
+    of_bpe = [row.name for row in KINDS if row.name.startswith("bpe ")]
+    if {*of_bpe} <= {*names}:
+        names = ["bpe", *(name for name in names if name not in of_bpe)]
+    return ", ".join(names)
+
+
+def in_flags(error: toksmith.InvalidOption) -> toksmith.InvalidOption:
+    """The error of `toksmith.train` with flags in place of arguments."""
+    allowed = error.allowed
+    for row in KINDS:
+        flags = " ".join(f"{FLAGS[name]} {value}" for name, value in row.arguments)
+        allowed = allowed.replace(str(row), flags)
+    for name, flag in FLAGS.items():
+        if "_" in name:  # the others are ordinary words
+            allowed = re.sub(rf"\b{name}\b", flag, allowed)
+    return toksmith.InvalidOption(FLAGS.get(error.argument, error.argument), error.value, allowed)

@@ -318,7 +318,7 @@ class PieceCounts:
         blob, columns = self._core.columns()
         facts = (self.documents, tuple(self.long), self._core.rare)
         kept = columns if self.has_positions else [*columns[:2], columns[2][:0], columns[3][:0]]
-        return unpickled, (blob, kept, facts, self._patterns, (self._spans, self._skipped))
+        return unpickled, (Pickled(blob, kept, facts, self._patterns, self._spans, self._skipped),)
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -384,8 +384,18 @@ def joined(spans: list[Span]) -> tuple[Span, ...] | None:
     return tuple(found)
 
 
-def unpickled(
-    blob: bytes, columns: list[Any], facts: Any, patterns: tuple[str, ...], others: tuple[tuple[Span, ...], int]
-) -> PieceCounts:
-    """What was pickled."""
-    return PieceCounts(_core.PieceCounts.kept(patterns, blob, columns, facts), patterns, *others)
+class Pickled(NamedTuple):
+    """What a pickle of `PieceCounts` holds: the pieces in one blob, the core's columns and facts, and the fields."""
+
+    blob: bytes
+    columns: list[Any]
+    facts: Any
+    patterns: tuple[str, ...]
+    spans: tuple[Span, ...]
+    skipped: int
+
+
+def unpickled(kept: Pickled) -> PieceCounts:
+    """The counts that a pickle holds."""
+    core = _core.PieceCounts.kept(kept.patterns, kept.blob, kept.columns, kept.facts)
+    return PieceCounts(core, kept.patterns, kept.spans, kept.skipped)

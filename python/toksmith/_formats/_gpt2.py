@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,8 +113,16 @@ def checked_vocab(part: Part) -> dict[str, int]:
     return value
 
 
-def parsed_merges(part: Part) -> tuple[list[tuple[int, str, str]], tuple[Step, ...] | None]:
-    """Line number and both parts of each merge; and the splitters, if the file says them."""
+class MergeLine(NamedTuple):
+    """A merge as its file writes it: the number of the line, and both tokens."""
+
+    number: int
+    left: str
+    right: str
+
+
+def parsed_merges(part: Part) -> tuple[list[MergeLine], tuple[Step, ...] | None]:
+    """The merges, and the splitters if the file names them."""
     lines = text_lines(part)
     while lines and not lines[-1].strip():
         lines.pop()
@@ -123,7 +131,7 @@ def parsed_merges(part: Part) -> tuple[list[tuple[int, str, str]], tuple[Step, .
     if lines and lines[0].startswith("#version"):
         steps = own_splitters(lines.pop(0), part.path)
         first = 2
-    merges: list[tuple[int, str, str]] = []
+    merges: list[MergeLine] = []
     seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines, first):
         left, space, right = line.partition(" ")
@@ -131,7 +139,7 @@ def parsed_merges(part: Part) -> tuple[list[tuple[int, str, str]], tuple[Step, .
             raise FormatError(part.path, number, f"expected two tokens with a space between, not {line[:40]!r}")
         if (other := seen.setdefault((left, right), number)) != number:
             raise FormatError(part.path, number, f"the merge {line[:40]!r} stands in line {other} as well")
-        merges.append((number, left, right))
+        merges.append(MergeLine(number, left, right))
     return merges, steps
 
 
@@ -157,9 +165,7 @@ def steps_of(own: tuple[Step, ...] | None, pattern: PatternArgument, path: str) 
     return splitters("gpt2_original" if pattern is UNSET else pattern)
 
 
-def merge_of(
-    merge: tuple[int, str, str], ids: Mapping[str, int], tokens: Mapping[str, bytes], path: str
-) -> tuple[int, int, int]:
+def merge_of(merge: MergeLine, ids: Mapping[str, int], tokens: Mapping[str, bytes], path: str) -> tuple[int, int, int]:
     """The ids of a merge: left, right, result."""
     number, left, right = merge
     both = left + right

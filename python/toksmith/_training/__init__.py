@@ -9,12 +9,13 @@ training on characters, from the text to the model, `_marked.py` on characters w
 from __future__ import annotations
 
 import hashlib
+import inspect
 import logging
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 
 from .. import _core
@@ -27,28 +28,18 @@ from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
+from .._training_kinds import chosen_kind, refuse_untaken
 from ._characters import CharacterOptions, train_characters
 from ._checkpoint import Checkpoint
-from ._learn import DIGITS, SUPERWORDS, Merge, first_uncertified, learn, seed_merges
+from ._learn import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
 from ._marked import MarkedOptions, train_marked
 from ._models import listed, merged
-from ._options import NO_LIMIT, Options, Outcome, check, said_stop
+from ._options import NO_LIMIT, Options, Outcome, Run, check, said_stop
 
 __all__ = ["train"]
 
 LOG = logging.getLogger("toksmith")
 CHARACTERS = r"(?s:.)"
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a training reads, with what, and whom it tells."""
-
-    corpus: Corpus | PieceCounts
-    limits: Limits
-    threads: int
-    reporter: Reporter
-    checkpoint: str | os.PathLike[str] | None
 
 
 @checked
@@ -156,70 +147,38 @@ def train(
         if isinstance(asked[name], str):
             raise TypeError(f"{name} must be a list of contents, not one str")
         asked[name] = tuple(asked[name])
+    chosen = chosen_kind(asked)
+    refuse_untaken(chosen, asked, DEFAULTS)
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
     run = Run(corpus, limits, thread_count(threads), Reporter(progress), checkpoint)
-    if kind == "wordpiece" or end_of_word_suffix:
-        return of_marked(run, asked)
-    if kind == "unigram" or (kind == "bpe" and unit == "char" and alphabet is None):
-        return of_characters(run, asked)
-    return of_pieces(run, asked)
+    return MAKERS[chosen.name](run, asked)
 
 
-# What only models of characters have, and what they have not, with the values that ask for nothing.
-FOR_CHARACTERS = {"character_coverage": 0.9995, "byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
-FOR_WORDS = {"lowercase": True}
-FOR_READING = {"max_memory": None, "spill_to": None, "errors": "stop"}
-FOR_LIMITS = {"min_piece_count": 1, "max_piece_bytes": None, **FOR_READING}
-FOR_PIECES = {
-    "alphabet": None,
-    "digits": "none",
-    "whole_characters": False,
-    "seed_tokens": (),
-    "superwords": 0,
-    "base": None,
-    "checkpoint": None,
-}
-
-
-def refuse_given(asked: Mapping[str, Any], usual: Mapping[str, Any], why: str) -> None:
-    """Raises InvalidOption for an argument that is not as usual."""
-    for name, value in usual.items():
-        if asked[name] != value:
-            raise InvalidOption(name, asked[name], f"not given: {why}")
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
 
 
 def of_characters(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a model of characters."""
-    refuse_given(asked, FOR_PIECES, "the model is one of characters")
-    refuse_given(asked, FOR_READING, "models of characters are counted in memory, from documents that can all be read")
     if asked["pattern"] not in (UNSET, None):
-        allowed = "not given, for words that begin at spaces, or None for the unsplit stream"
+        allowed = "no pattern, so that words begin at spaces, or None, so that texts are not split"
         raise InvalidOption("pattern", asked["pattern"], allowed)
-    refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
     given = {field.name: asked[field.name] for field in fields(CharacterOptions) if field.name in asked}
     given |= {"words": asked["pattern"] is UNSET, "unknown_token": asked["unknown_token"] or "<unk>"}
     options = CharacterOptions(**given)
     options.check()
-    return finished(run, lambda: train_characters(run.corpus, options, run.limits, run.threads, run.reporter))
+    return finished(run, lambda: train_characters(run, options))
 
 
 def of_marked(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a model of words whose characters carry marks."""
-    if asked["kind"] not in ("bpe", "wordpiece") or (asked["kind"] == "wordpiece" and asked["end_of_word_suffix"]):
-        raise InvalidOption("end_of_word_suffix", asked["end_of_word_suffix"], "given for kind='bpe' only")
-    unlike = {"byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
-    refuse_given(asked, FOR_PIECES | unlike, "the model is one of words in characters")
-    if asked["kind"] == "bpe":
-        refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
     words = () if asked["pattern"] is UNSET else splitters(asked["pattern"])
     given = {field.name: asked[field.name] for field in fields(MarkedOptions) if field.name in asked}
     usual = "[UNK]" if asked["kind"] == "wordpiece" else "<unk>"
     given |= {"words": True, "unknown_token": asked["unknown_token"] or usual, "splitters": words}
     options = MarkedOptions(**given)
     options.check()
-    refuse_given(asked, FOR_LIMITS, "there are no limits on counting for this kind")
-    return finished(run, lambda: train_marked(run.corpus, options, run.reporter))
+    return finished(run, lambda: train_marked(run, options))
 
 
 def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
@@ -238,18 +197,29 @@ def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
 
 def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a model of the pieces that a pattern makes."""
-    refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
-    refuse_given(asked, FOR_CHARACTERS, "only models of characters have it (unit='char' without alphabet, 'unigram')")
     base, coarse = asked["base"], tuple(step["pattern"] for step in splitters(asked["superword_pattern"]))
     seeds = tuple(
         text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in asked["seed_tokens"]
     )
     given = {field.name: asked[field.name] for field in fields(Options) if field.name in asked}
     given |= {"base": None if base is None else base.model, "seed_tokens": seeds, "superword_pattern": coarse}
-    options = Options(**given, checkpointed=run.checkpoint is not None)
+    options = Options(**given)
     check(options)
+    if options.kind == "chars" and asked["pattern"] not in (UNSET, None):
+        raise InvalidOption("pattern", asked["pattern"], "no pattern, or None: kind='chars' does not split texts")
     steps = () if options.kind == "chars" else steps_of(run.corpus, asked["pattern"], options)
     return finished(run, lambda: train_pieces(run, options, steps))
+
+
+MAKERS: Mapping[str, Callable[[Run, Mapping[str, Any]], Tokenizer]] = {
+    "bpe of bytes": of_pieces,
+    "bpe of characters": of_characters,
+    "bpe with word ends": of_marked,
+    "unigram": of_characters,
+    "wordpiece": of_marked,
+    "chars": of_pieces,
+    "words": of_pieces,
+}  # by the name of the row in `_training_kinds.py`
 
 
 def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:
@@ -336,9 +306,10 @@ def built(
     if options.kind != "bpe":
         return listed(counts, options, steps), ("", None), None
     try:
-        checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if options.checkpointed else {})
+        checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if run.checkpoint is not None else {})
         seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
-        words, doubt = phase((1, seeds, max(options.limit - options.superwords, 0)), counts, options, run, checkpoint)
+        first = Phase(1, seeds, max(options.limit - options.superwords, 0))
+        words, doubt = run_phase(first, counts, options, run, checkpoint)
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "merging") from None
     found, interrupted = words, "merging" if words.stopped == "interrupted" else ""
@@ -347,7 +318,7 @@ def built(
             coarse = options.steps(splitters(options.superword_pattern))
             lines = count(run, patterns_of(coarse), options)
             given = [(left, right, id) for left, right, id in words.merges.tolist()]
-            all_found, later = phase((2, given, options.limit), lines, options, run, checkpoint)
+            all_found, later = run_phase(Phase(2, given, options.limit), lines, options, run, checkpoint)
             doubt = later if doubt is None else doubt
             interrupted = "merging" if all_found.stopped == "interrupted" else ""
             if len(all_found.merges) >= len(given):
@@ -360,19 +331,17 @@ def built(
         return merged(counts, options, steps, found), ("merging", checkpoint.problem), doubt
 
 
-def phase(
-    plan: tuple[int, list[Merge], int], counts: PieceCounts, options: Options, run: Run, checkpoint: Checkpoint
+def run_phase(
+    phase: Phase, counts: PieceCounts, options: Options, run: Run, checkpoint: Checkpoint
 ) -> tuple[_core.Merges, int | None]:
-    """One phase of merging: its number, the merges that come first, and how many there may be with those; and the first
-    merge that is uncertified.
-    """
-    total = None if plan[2] == NO_LIMIT else plan[2]
+    """The merges of one phase, and the first of them that is uncertified."""
+    total = None if phase.most == NO_LIMIT else phase.most
 
     def report(done: int) -> None:
         run.reporter.report("merging", done, total)
 
     try:
-        learned = learn(counts._core, options.start, options.rules, plan, (checkpoint, report))
+        learned = learn(counts._core, options.start, options.rules, phase, checkpoint=checkpoint, report=report)
     except NotInVocabulary as problem:
         said = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
         raise CorpusError(None, None, said) from None
@@ -380,8 +349,8 @@ def phase(
     if learned.stopped in ("no_pairs", "min_count") and total is not None:
         said = said_stop(learned.stopped, options)
         LOG.warning("training stopped after %d of %d merges: %s", len(learned.counts), total, said)
-    saved = checkpoint.leads(plan[0])
-    return learned, first_uncertified(learned, len(plan[1]), saved, counts._core.rare[2])
+    saved = checkpoint.leads(phase.number)
+    return learned, first_uncertified(learned, len(phase.given), saved, counts._core.rare[2])
 
 
 def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:

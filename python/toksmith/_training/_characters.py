@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._corpus import Corpus, documents
-from .._counts import Limits, PieceCounts
+from .._corpus import documents
+from .._counts import PieceCounts
 from .._errors import CorpusError, InvalidOption, TrainingInterrupted
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._progress import Reporter
 from .._special import check_special_tokens
 from ._checkpoint import Checkpoint
-from ._learn import Merge, Rules, Start, learn
-from ._options import Outcome, said_stop
+from ._learn import Merge, MergeRules, Phase, Start, learn
+from ._options import Outcome, Run, said_stop
 
 __all__ = ["CharacterOptions", "joined_characters", "train_characters"]
 
@@ -89,8 +89,6 @@ class CharacterOptions:
         need(self.merges is None or 0 <= self.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
         if self.kind == "unigram":
             need(self.vocab_size is not None, "vocab_size", "a number of tokens, where kind='unigram'")
-            for name, plain in (("merges", None), ("ties", "lowest_ids"), ("min_count", 1), ("max_token_bytes", None)):
-                need(getattr(self, name) == plain, name, "not given: kind='unigram' does not merge")
         elif self.vocab_size is None and self.merges is None:
             need(self.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
         spaced = [symbol for symbol in self.user_symbols if {" ", BLOCK} & {*symbol}]
@@ -101,20 +99,18 @@ class CharacterOptions:
         check_special_tokens((self.unknown_token, *self.user_symbols, *self.special_tokens))
 
 
-def train_characters(
-    corpus: Corpus | PieceCounts, options: CharacterOptions, limits: Limits, threads: int, reporter: Reporter
-) -> Outcome:
+def train_characters(run: Run, options: CharacterOptions) -> Outcome:
     """What a corpus teaches."""
-    counts = counted(corpus, options, limits, threads, reporter)
-    counted_s = reporter.elapsed_s
+    counts = counted(run, options)
+    counted_s = run.reporter.elapsed_s
     characters = [(char, count) for char, count in counts.characters() if char != BOUNDARY]
     alphabet = covering(characters, options.character_coverage)
     most = options.learned(len(alphabet))
     words = counts.within(alphabet)
     if options.kind == "unigram":
-        model = unigram_of(counts, words, alphabet, options, (threads, reporter))
+        model = unigram_of(counts, words, alphabet, options, run)
         return Outcome(model, counts.unique, counted_s)
-    tokens, learned = merged_characters(words, alphabet, options, most, reporter)
+    tokens, learned = merged_characters(words, alphabet, options, most, run.reporter)
     scores = -np.arange(len(tokens), dtype=np.float64)
     # Characters are made by no merge, so that their scores decide nothing; they come first, and merges keep their order.
     first = len(alphabet)
@@ -129,10 +125,9 @@ def train_characters(
     return Outcome(model_of(tokens, scores, options, record), counts.unique, counted_s, interrupted)
 
 
-def counted(
-    corpus: Corpus | PieceCounts, options: CharacterOptions, limits: Limits, threads: int, reporter: Reporter
-) -> _core.PieceCounts:
+def counted(run: Run, options: CharacterOptions) -> _core.PieceCounts:
     """The words of the corpus with their counts."""
+    corpus, limits, threads = run.corpus, run.limits, run.threads
     if isinstance(corpus, PieceCounts):
         raise InvalidOption("corpus", corpus, "documents: words of characters are counted in another way")
     counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
@@ -142,7 +137,7 @@ def counted(
             batch.append(tidied(document, options))
             if len(batch) == BATCH_DOCUMENTS:
                 counter.add(batch, threads)
-                reporter.report("counting", counter.bytes, None)
+                run.reporter.report("counting", counter.bytes, None)
                 batch = []
         counter.add(batch, threads)
     except KeyboardInterrupt:
@@ -217,9 +212,10 @@ def learned_after(
     def report(done: int) -> None:
         reporter.report("merging", max(done - len(given), 0), total)
 
-    rules = Rules(options.ties, options.min_count, options.max_token_bytes, False)
-    plan = (1, given, len(given) + most)
-    return learn(words, Start(tuple(range(256)), 256), rules, plan, (Checkpoint(None, {}), report))
+    rules = MergeRules(options.ties, options.min_count, options.max_token_bytes, False)
+    phase = Phase(1, given, len(given) + most)
+    start = Start(tuple(range(256)), 256)
+    return learn(words, start, rules, phase, checkpoint=Checkpoint(None, {}), report=report)
 
 
 def unigram_of(
@@ -227,10 +223,9 @@ def unigram_of(
     words: _core.PieceCounts,
     alphabet: list[str],
     options: CharacterOptions,
-    told: tuple[int, Reporter],
+    run: Run,
 ) -> Model:
     """The unigram model of these words."""
-    threads, reporter = told
     assert options.vocab_size is not None
     wanted = {
         "size": options.vocab_size - options.extra,
@@ -238,11 +233,11 @@ def unigram_of(
         "longest": LONGEST,
         "shrink": 0.85,
         "rounds": 2,
-        "threads": threads,
+        "threads": run.threads,
     }
     try:
         tokens, scores = _core.train_unigram(
-            words, alphabet, wanted, lambda left: reporter.report("pruning", left, None)
+            words, alphabet, wanted, lambda left: run.reporter.report("pruning", left, None)
         )
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "pruning") from None

@@ -20,7 +20,8 @@ __all__ = [
     "DIGITS",
     "SUPERWORDS",
     "Merge",
-    "Rules",
+    "MergeRules",
+    "Phase",
     "Start",
     "first_uncertified",
     "gpt2_order",
@@ -75,8 +76,8 @@ def gpt2_order() -> list[int]:
 
 
 @dataclass(frozen=True)
-class Rules:
-    """How the loop chooses."""
+class MergeRules:
+    """Which pairs may merge, and which of equal ones does."""
 
     ties: str
     min_count: int
@@ -84,29 +85,37 @@ class Rules:
     whole_characters: bool
 
 
+@dataclass(frozen=True)
+class Phase:
+    """One phase of a training: its number, the merges that come first, and the most merges with those."""
+
+    number: int
+    given: Sequence[Merge]
+    most: int
+
+
 def learn(
     counts: _core.PieceCounts,
     start: Start,
-    rules: Rules,
-    plan: tuple[int, Sequence[Merge], int],
-    told: tuple[Checkpoint, Callable[[int], object]],
+    rules: MergeRules,
+    phase: Phase,
+    *,
+    checkpoint: Checkpoint,
+    report: Callable[[int], object],
 ) -> _core.Merges:
     """The merges that the counts teach.
 
     Args:
-        plan: The number of the phase, the merges that come first, and how many there may be with those.
-        told: The checkpoint; and who gets how many there are, now and then.
+        report: Is called with the number of merges so far, now and then.
     """
-    phase, given, most = plan
-    checkpoint, report = told
-    saved = checkpoint.learned(phase)
-    first = (saved if len(saved) > len(given) else [*given])[:most]
+    saved = checkpoint.learned(phase.number)
+    first = (saved if len(saved) > len(phase.given) else [*phase.given])[: phase.most]
     done = 0
 
     def progress(part: _core.Merges) -> None:
         nonlocal done
         done += len(part.counts)
-        checkpoint.add(phase, part)
+        checkpoint.add(phase.number, part)
         if checkpoint.problem is not None:
             raise KeyboardInterrupt  # the core then gives what was learned so far
         report(done)
@@ -116,13 +125,13 @@ def learn(
         "base": start.base,
         "given": first,
         "next_id": start.first_id + len(first),
-        "limit": most - len(first),
+        "limit": phase.most - len(first),
         **vars(rules),
     }
     learned = _core.train(counts, options, progress)
     if learned.stopped != "interrupted":
         # Ctrl-C may have come while lines were written: what follows them would leave a gap.
-        checkpoint.add(phase, learned, done)
+        checkpoint.add(phase.number, learned, done)
     return learned
 
 

@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .._corpus import Corpus, documents
+from .._corpus import documents
 from .._counts import PieceCounts
 from .._errors import CorpusError, InvalidOption, TrainingInterrupted
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
-from .._progress import Reporter
 from .._tokenizer import Tokenizer
 from ._characters import CharacterOptions, covering, facts, joined_characters, learned_after
 from ._learn import Merge
-from ._options import Outcome, said_stop
+from ._options import Outcome, Run, said_stop
 
 __all__ = ["MarkedOptions", "train_marked"]
 
@@ -62,17 +61,17 @@ class MarkedOptions(CharacterOptions):
         return {"splitters": words, "decoders": (step("word_end", suffix=self.end_of_word_suffix),)}
 
 
-def train_marked(corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter) -> Outcome:
+def train_marked(run: Run, options: MarkedOptions) -> Outcome:
     """What a corpus teaches."""
-    words, documents_, size = counted(corpus, options, reporter)
-    counted_s = reporter.elapsed_s
+    words, documents_, size = counted(run, options)
+    counted_s = run.reporter.elapsed_s
     counts = PieceCounts.of(dict(sorted(words.items())), pattern=None)._core
     characters = counts.characters()
     alphabet = covering(characters, options.character_coverage)
     parts = in_alphabet(words, alphabet, options)
     given, symbols = marked_characters(alphabet, parts, options)
     most = options.learned(len({*alphabet, *symbols.values()}))
-    learned = learned_after(given, PieceCounts.of(parts, pattern=None)._core, options, most, reporter)
+    learned = learned_after(given, PieceCounts.of(parts, pattern=None)._core, options, most, run.reporter)
     record = TrainingRecord(
         **{**facts(counts, options), "documents": documents_, "bytes": size},
         symbols=sum(count for _, count in characters),
@@ -84,12 +83,10 @@ def train_marked(corpus: Corpus | PieceCounts, options: MarkedOptions, reporter:
     return Outcome(model, len(words), counted_s, "merging" if learned.stopped == "interrupted" else "")
 
 
-def counted(
-    corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter
-) -> tuple[Counter[bytes], int, int]:
+def counted(run: Run, options: MarkedOptions) -> tuple[Counter[bytes], int, int]:
     """The words of the corpus with their counts; how many documents there are, and their bytes."""
-    if isinstance(corpus, PieceCounts):
-        raise InvalidOption("corpus", corpus, "documents: words are counted after they are normalized")
+    if isinstance(run.corpus, PieceCounts):
+        raise InvalidOption("corpus", run.corpus, "documents: words are counted after they are normalized")
     steps = {field: value for field, value in options.steps().items() if field != "decoders"}
     splitter = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **steps))
     # Words end at white space: many documents may be one text. A pattern of one's own may look at their ends.
@@ -98,17 +95,17 @@ def counted(
     number = size = 0
     batch: list[str] = []
     try:
-        for document in documents(corpus):
+        for document in documents(run.corpus):
             batch.append(document.decode("utf-8", "replace") if isinstance(document, bytes) else document)
             number, size = number + 1, size + len(document)
             if len(batch) == most:
                 words.update(splitter._engine.split("\n".join(batch)))
                 batch = []
-                reporter.report("counting", size, None)
+                run.reporter.report("counting", size, None)
         words.update(splitter._engine.split("\n".join(batch)))
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "counting") from None
-    reporter.report("counting", size, size)
+    run.reporter.report("counting", size, size)
     if not words:
         raise CorpusError(None, None, f"the corpus is empty: no word in any of its documents ({number})")
     return words, number, size

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from .._corpus import Corpus
+from .._counts import Limits, PieceCounts
 from .._errors import CheckpointError, InvalidOption
 from .._model import Model, Step
 from .._patterns import splitters
+from .._progress import Reporter
 from .._special import check_special_tokens
-from ._learn import DIGITS, SUPERWORDS, Rules, Start
+from ._learn import DIGITS, SUPERWORDS, MergeRules, Start
 
-__all__ = ["NO_LIMIT", "Options", "Outcome", "check", "said_stop"]
+__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "said_stop"]
 
 NO_LIMIT = 1 << 23
-BPE_ONLY = {
-    "merges": None,
-    "alphabet": None,
-    "base": None,
-    "seed_tokens": (),
-    "digits": "none",
-    "whole_characters": False,
-    "superwords": 0,
-    "checkpointed": False,
-}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training reads, within which limits, on how many threads, and where it reports and saves progress."""
+
+    corpus: Corpus | PieceCounts
+    limits: Limits
+    threads: int
+    reporter: Reporter
+    checkpoint: str | os.PathLike[str] | None
 
 
 class Outcome(NamedTuple):
@@ -50,7 +55,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `train` that decide its result, and whether there is a checkpoint."""
+    """The arguments of `train` that decide its result."""
 
     vocab_size: int | None
     merges: int | None
@@ -67,7 +72,6 @@ class Options:
     superwords: int = 0
     superword_pattern: tuple[str, ...] = (SUPERWORDS,)
     base: Model | None = field(default=None, repr=False)
-    checkpointed: bool = False
     unknown_token: str | None = None
 
     @property
@@ -83,9 +87,9 @@ class Options:
         return Start.of(self.unit, self.alphabet)
 
     @property
-    def rules(self) -> Rules:
-        """How the loop chooses."""
-        return Rules(self.ties, self.min_count, self.max_token_bytes, self.whole_characters)
+    def rules(self) -> MergeRules:
+        """Which pairs may merge, and which of equal ones does."""
+        return MergeRules(self.ties, self.min_count, self.max_token_bytes, self.whole_characters)
 
     @property
     def limit(self) -> int:
@@ -100,7 +104,7 @@ class Options:
 
     def recorded(self) -> dict[str, Any]:
         """The options as JSON values. Those that came later than the first record are there if they say anything."""
-        values = {name: value for name, value in vars(self).items() if name not in ("base", "checkpointed")}
+        values = {name: value for name, value in vars(self).items() if name != "base"}
         plain = asdict(Options(None, None, "", "", None, "", 1, None, ()))
         later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
         for name in later:
@@ -124,8 +128,6 @@ def check(options: Options) -> None:
         if not holds:
             raise InvalidOption(argument, getattr(options, argument), allowed)
 
-    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'unigram', 'wordpiece', 'chars' or 'words'")
-    need(options.unit in ("byte", "char"), "unit", "'byte' or 'char'")
     need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
     need(1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
     longest = options.max_token_bytes
@@ -135,14 +137,9 @@ def check(options: Options) -> None:
     need(options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
     check_special_tokens(options.special)
     if options.kind != "bpe":
-        for name, plain in BPE_ONLY.items():
-            said = "checkpoint" if name == "checkpointed" else name
-            if getattr(options, name) != plain:
-                raise InvalidOption(said, getattr(options, name), f"not given: kind={options.kind!r} does not merge")
         known = options.kind == "words" or options.unknown_token is not None
         need(options.min_count == 1 or known, "min_count", "1 without an unknown_token for the characters left out")
         return
-    need(options.unknown_token is None, "unknown_token", "None: byte-pair encoding of bytes knows every text")
     check_ends(options)
     if options.base is not None:
         check_base(options.base)
