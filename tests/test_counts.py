@@ -218,7 +218,7 @@ def test_a_document_in_two_shards_keeps_its_places() -> None:
 
 
 def _core_sum(parts: list[PieceCounts]) -> list[Any]:
-    return list(toksmith._core.PieceCounts.sum([part._core for part in parts], True).columns()[1])
+    return list(toksmith._core.CountedPieces.sum([part._core for part in parts], True).columns()[1])
 
 
 def test_shards_without_their_places_cannot_tell_who_was_first() -> None:

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import FORMATS, Part
+from toksmith._formats import FORMATS, FileContent
 from toksmith._formats._byte_characters import spelt, unspelt
 
 ROW = FORMATS["gpt2"]
 
 
 def loaded(saved: tuple[bytes, ...], **arguments: Any) -> Model:
-    parts = [Part(name, data) for name, data in zip(ROW.files[0], saved, strict=True)]
+    parts = [FileContent(name, data) for name, data in zip(ROW.files[0], saved, strict=True)]
     return ROW.load(parts, "folder", **{"pattern": toksmith._formats.UNSET, "special_tokens": None, **arguments})
 
 

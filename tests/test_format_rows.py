@@ -18,7 +18,7 @@ from hard_texts import HARD_TEXTS
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import FORMATS, UNSET, Part
+from toksmith._formats import FORMATS, UNSET, FileContent
 
 HOSTILE = Path(__file__).parent / "hostile"
 TEXT = "low lower lowest slow it's 12 newer, hello world"
@@ -68,7 +68,7 @@ MODELS: dict[str, Callable[[], Model]] = {
 def loaded(name: str, data: Any, path: str = "file", **arguments: Any) -> Model:
     given = {"pattern": UNSET, "special_tokens": None, **arguments}
     row = FORMATS[name]
-    return row.load([Part(path, part) for part in data] if row.files else data, path, **given)
+    return row.load([FileContent(path, part) for part in data] if row.files else data, path, **given)
 
 
 def saved(name: str, model: Model) -> Any:
@@ -265,7 +265,7 @@ def test_disguises_are_refused_by_every_loader(name: str, tmp_path: Path, monkey
     row = FORMATS[name]
     given = {"pattern": None if "pattern" in row.arguments else UNSET, "special_tokens": None}
     for said, data in disguises().items():
-        content = [Part("hostile", data)] * row.reads if row.files else data
+        content = [FileContent("hostile", data)] * row.reads if row.files else data
         with pytest.raises(FormatError) as caught:
             row.load(content, "hostile", **given)
         assert len(str(caught.value)) < 600, said

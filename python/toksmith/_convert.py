@@ -25,7 +25,7 @@ from ._patterns import UNSET, PatternArgument
 from ._sample import SAMPLE
 from ._tokenizer import Tokenizer
 
-__all__ = ["ConversionReport", "Difference", "PeerRun", "convert"]
+__all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
 
 BATCH_CHARS = 1 << 20
 AROUND = 4  # ids that are shown before and after the first that differs
@@ -33,7 +33,7 @@ Ids = Sequence[int]
 
 
 @dataclass(frozen=True)
-class Difference:
+class IdDifference:
     """The first place where two tokenizers differ.
 
     Attributes:
@@ -69,7 +69,7 @@ class PeerRun:
 
     library: str | None
     documents: int = 0
-    difference: Difference | None = None
+    difference: IdDifference | None = None
     problem: str | None = None
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class ConversionReport:
     to_format: str
     lost: tuple[str, ...]
     documents: int
-    difference: Difference | None
+    difference: IdDifference | None
     peer: PeerRun
 
     @property
@@ -205,7 +205,7 @@ def arguments_of(model: Model, row: Format) -> dict[str, Any]:
 
 def compared(
     tok: Tokenizer, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck
-) -> tuple[int, Difference | None]:
+) -> tuple[int, IdDifference | None]:
     """How many documents were encoded with both, and the first difference, which ends it."""
     count = 0
     for batch in batches(corpus):
@@ -221,7 +221,7 @@ def compared(
     return count, None
 
 
-def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> Difference | None:
+def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> IdDifference | None:
     """What differs where special tokens are found as such."""
     text = " ".join([f"a{content}" for content in tok.special_tokens])
     one, two = tok.encode(text, special="allow"), other.encode(text, special="allow")
@@ -249,7 +249,7 @@ class PeerCheck:
         self.tok = tok
         self.library: str | None = None
         self.problem: str | None = None
-        self.difference: Difference | None = None
+        self.difference: IdDifference | None = None
         self.encode: Callable[[str], Ids] | None = None
         try:
             self.library, self.encode = _formats.opened_by_peer(row.name, paths, tok.model)
@@ -303,7 +303,7 @@ class Encoded(NamedTuple):
     ids: list[int]
 
 
-def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) -> Difference:
+def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) -> IdDifference:
     """The first place where two lists of ids differ, with the tokens around it."""
     expected, found = one.ids, two.ids
     least = min(len(expected), len(found))
@@ -313,7 +313,7 @@ def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) ->
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
     before = sum(len(token_of(one.tok, id)) for id in expected[:start])
     excerpt = data[before : before + 80].decode("utf-8", "replace")
-    return Difference(number, place, excerpt, rows[0], rows[1])
+    return IdDifference(number, place, excerpt, rows[0], rows[1])
 
 
 def token_of(tok: Tokenizer, id: int) -> bytes:

@@ -185,7 +185,7 @@ class PieceCounts:
     __slots__ = ("_core", "_patterns", "_skipped", "_spans")
 
     def __init__(
-        self, core: _core.PieceCounts, patterns: tuple[str, ...], spans: tuple[Span, ...], skipped: int = 0
+        self, core: _core.CountedPieces, patterns: tuple[str, ...], spans: tuple[Span, ...], skipped: int = 0
     ) -> None:
         self._core, self._patterns, self._spans, self._skipped = core, patterns, spans, skipped
 
@@ -215,7 +215,7 @@ class PieceCounts:
         columns = [ends, numbers, np.zeros(len(pairs), np.uint64), places]
         patterns = tuple(step["pattern"] for step in splitters(pattern))
         blob = b"".join(piece for piece, _ in pairs)
-        core = _core.PieceCounts.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
+        core = _core.CountedPieces.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
         return PieceCounts(core, patterns, ((Position(0, 0), Position(1, 0)),))
 
     @staticmethod
@@ -238,7 +238,7 @@ class PieceCounts:
                     "counts", part.patterns, f"counts of one pattern; the first has {parts[0].patterns}"
                 )
         spans = joined([span for part in parts for span in part._spans])
-        core = _core.PieceCounts.sum([part._core for part in parts], spans is not None)
+        core = _core.CountedPieces.sum([part._core for part in parts], spans is not None)
         return PieceCounts(core, parts[0].patterns, spans or (), sum(part.skipped for part in parts))
 
     def __add__(self, other: PieceCounts) -> PieceCounts:
@@ -397,5 +397,5 @@ class Pickled(NamedTuple):
 
 def unpickled(kept: Pickled) -> PieceCounts:
     """The counts that a pickle holds."""
-    core = _core.PieceCounts.kept(kept.patterns, kept.blob, kept.columns, kept.facts)
+    core = _core.CountedPieces.kept(kept.patterns, kept.blob, kept.columns, kept.facts)
     return PieceCounts(core, kept.patterns, kept.spans, kept.skipped)

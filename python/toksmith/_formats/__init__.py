@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
+from .._atomic_files import current, settle, write_files
 from .._errors import CannotRepresent, FormatError, UnknownName, close_names
 from .._files import Room, make_folder, read_file, shown
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
-from .._together import current, settle, write_files
 from . import (
     _gguf,
     _gpt2,
@@ -32,7 +32,7 @@ from . import (
 )
 from ._arguments import check_losses, refuse_arguments
 from ._byte_characters import spelt
-from ._parts import Part, places
+from ._file_sets import FileContent, places
 from ._peers import NotComparable
 from ._peers import opened as opened_by_peer
 from ._tiktoken import ranks
@@ -151,7 +151,7 @@ def read(
     data = content_of(current(path, waiting), known)
     name = shown(path)
     known = known or sniffed(data, name)
-    content: bytes | list[Part] = data
+    content: bytes | list[FileContent] = data
     if known.files:
         content = read_together(path, data, known, waiting)
     try:
@@ -202,18 +202,20 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
 
 
-def read_together(path: str | os.PathLike[str], data: bytes, known: Format, waiting: Mapping[str, str]) -> list[Part]:
+def read_together(
+    path: str | os.PathLike[str], data: bytes, known: Format, waiting: Mapping[str, str]
+) -> list[FileContent]:
     """The files of the tokenizer that the file of this path is one of."""
     found = places(path, known.files)
     if known.reads == 1:
-        return [Part(shown(path), data)]
+        return [FileContent(shown(path), data)]
     if found is None:
         sets = " or ".join(" and ".join(names) for names in known.files)
         raise FormatError(
             shown(path), None, f"is one file of several, and which are the others its name must say: {sets}"
         )
     return [
-        Part(
+        FileContent(
             shown(place),
             data if os.path.abspath(place) == os.path.abspath(path) else content_of(current(place, waiting), known),
         )

@@ -24,7 +24,7 @@ from ._byte_characters import spelt, unspelt
 from ._gguf_pieces import character_entries, characters
 from ._gguf_values import MAGIC, values
 from ._json import dump_json, parse_json
-from ._recovered import pair_merges
+from ._recovered_merges import pair_merges
 
 __all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
 

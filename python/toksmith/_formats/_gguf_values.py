@@ -34,7 +34,7 @@ def values(data: bytes, path: str) -> dict[str, Any]:
     Raises:
         FormatError: It is no GGUF file, of a version that is not known, or cut off, or a length goes beyond its end.
     """
-    reader = Reader(data, path)
+    reader = ValueReader(data, path)
     if data[:4] != MAGIC:
         reader.fail(f"expected {MAGIC.decode()!r} at its start")
     version, _, count = struct.unpack_from("<IQQ", reader.take(24), 4)
@@ -52,7 +52,7 @@ def values(data: bytes, path: str) -> dict[str, Any]:
     return found
 
 
-class Reader:
+class ValueReader:
     """A place in the file, which moves on."""
 
     def __init__(self, data: bytes, path: str) -> None:

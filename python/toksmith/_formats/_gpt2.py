@@ -22,9 +22,9 @@ from .._model import AddedToken, Model, Step, TokenTable, regex_split
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
+from ._file_sets import FileContent, text_lines
 from ._json import parse_json
-from ._parts import Part, text_lines
-from ._recovered import pair_merges
+from ._recovered_merges import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -56,7 +56,7 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(
-    data: Sequence[Part], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
+    data: Sequence[FileContent], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
 ) -> Model:
     """The model of the vocabulary, the merges, the pattern and the special tokens that are in neither."""
     vocab, lines = data
@@ -90,7 +90,7 @@ def load(
     return model
 
 
-def checked_vocab(part: Part) -> dict[str, int]:
+def checked_vocab(part: FileContent) -> dict[str, int]:
     """The ids by text; each has one of its own, and every byte has one."""
     try:
         value = parse_json(part.data)
@@ -121,7 +121,7 @@ class MergeLine(NamedTuple):
     right: str
 
 
-def parsed_merges(part: Part) -> tuple[list[MergeLine], tuple[Step, ...] | None]:
+def parsed_merges(part: FileContent) -> tuple[list[MergeLine], tuple[Step, ...] | None]:
     """The merges, and the splitters if the file names them."""
     lines = text_lines(part)
     while lines and not lines[-1].strip():

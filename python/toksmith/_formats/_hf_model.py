@@ -1,4 +1,4 @@
-"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags; `_hf_covered.py` has the others.
+"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags; `_hf_other_models.py` has the others.
 
 HF writes bytes as characters (GPT-2's alphabet) and merges characters. Where a model is plain byte-level encoding it is
 read as one of bytes, which is what it means; every other is one of characters, whatever stands for them.
@@ -17,14 +17,14 @@ from .._errors import CannotRepresent, InvalidOption
 from .._model import AddedToken, Model, Step, TokenTable
 from ._byte_characters import unspelt
 from ._hf_steps import step
-from ._json_parts import Part
+from ._json_objects import JsonObject
 
 __all__ = ["dump_bpe", "of_characters", "read_bpe", "read_vocab", "whole_pieces"]
 
 ID_LIMIT = 1 << 24
 
 
-def read_vocab(part: Part) -> dict[str, int]:
+def read_vocab(part: JsonObject) -> dict[str, int]:
     """The ids by token."""
     vocab: dict[str, int] = part.take("vocab", dict)
     taken: dict[int, str] = {}
@@ -38,7 +38,7 @@ def read_vocab(part: Part) -> dict[str, int]:
     return vocab
 
 
-def read_merges(part: Part) -> list[tuple[str, str]]:
+def read_merges(part: JsonObject) -> list[tuple[str, str]]:
     """The pairs in order of rank, in the old spelling (`"a b"`) or the new one (`["a", "b"]`)."""
     merges = []
     for at, merge in enumerate(part.take("merges", list)):
@@ -52,7 +52,7 @@ def read_merges(part: Part) -> list[tuple[str, str]]:
     return merges
 
 
-def merge_table(part: Part, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
+def merge_table(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
     """The merges by ids. A pair that comes again counts where it comes last."""
     merges = read_merges(part)
     last = {pair: rank for rank, pair in enumerate(merges)}
@@ -72,7 +72,7 @@ def merge_table(part: Part, vocab: Mapping[str, int], prefix: str) -> NDArray[np
     return np.array(rows, np.uint32).reshape(-1, 3)
 
 
-def read_bpe(part: Part, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
+def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
     """The model of a `BPE` part with the steps and added tokens that were read around it."""
     if part.left.get("dropout"):
         part.fail(f"is {part.left['dropout']!r}: merges would be left out at random, which is not supported", "dropout")

@@ -18,7 +18,7 @@ from .._model import Model, TokenTable
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import added_tokens, refuse_losses
 from ._json import parse_json
-from ._recovered import pair_merges
+from ._recovered_merges import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 

@@ -16,8 +16,8 @@ from .._errors import CannotRepresent, FormatError, ModelError
 from .._model import AddedToken, Model, TokenTable, regex_split
 from .._patterns import PatternArgument
 from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
-from ._parts import Part, text_lines
-from ._recovered import pair_merges
+from ._file_sets import FileContent, text_lines
+from ._recovered_merges import pair_merges
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -39,7 +39,7 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(
-    data: Sequence[Part], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
+    data: Sequence[FileContent], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
 ) -> Model:
     """The model that the file holds."""
     refuse_arguments("a minbpe model", pattern, special_tokens)
@@ -80,7 +80,7 @@ def load(
 
 def lines_of(data: bytes, path: str) -> list[str]:
     """The lines of the file."""
-    lines = text_lines(Part(path, data))
+    lines = text_lines(FileContent(path, data))
     if lines[-1] == "":
         lines.pop()
     return lines

@@ -88,7 +88,7 @@ def json_line(name: str, value: Mapping[str, Any]) -> bytes:
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
     """The model that the file holds."""
     refuse_arguments("a native file", pattern, special_tokens)
-    reader = Reader(data, path)
+    reader = SectionReader(data, path)
     reader.version()
     fields = checked_header(reader, reader.json("model"))
     tokens, ids = reader.tokens()
@@ -111,7 +111,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         raise FormatError(path, line, str(error)) from error
 
 
-class Reader:
+class SectionReader:
     """Walks over the sections of a file; errors carry the line."""
 
     def __init__(self, data: bytes, path: str) -> None:
@@ -271,7 +271,7 @@ ADDED_TOKEN = {
 }  # fmt: skip
 
 
-def checked_header(reader: Reader, header: dict[str, Any]) -> dict[str, Any]:
+def checked_header(reader: SectionReader, header: dict[str, Any]) -> dict[str, Any]:
     """The header as arguments of `Model`; every value has its type."""
     rare = {name: header.pop(name) for name in RARE_FIELDS if name in header}
     reader.names("model", header, (*CHOICES, *STEPS, "added_tokens", "unknown_id"))
@@ -294,7 +294,7 @@ def checked_header(reader: Reader, header: dict[str, Any]) -> dict[str, Any]:
     return {**header, **rare, **steps, "added_tokens": added}
 
 
-def checked_step(reader: Reader, name: str, item: dict[str, Any]) -> Step:
+def checked_step(reader: SectionReader, name: str, item: dict[str, Any]) -> Step:
     """The step of a JSON object."""
     kind = item.get("kind")
     reader.check(f"model.{name}.kind", kind, isinstance(kind, str), "a text")
@@ -302,7 +302,7 @@ def checked_step(reader: Reader, name: str, item: dict[str, Any]) -> Step:
     return Step(str(kind), tuple(options))
 
 
-def checked_added_token(reader: Reader, item: dict[str, Any]) -> AddedToken:
+def checked_added_token(reader: SectionReader, item: dict[str, Any]) -> AddedToken:
     """The added token of a JSON object."""
     reader.names("model.added_tokens", item, ADDED_TOKEN)
     for name, kind in ADDED_TOKEN.items():

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from .._model import Model
-from ._onig import NotTranslatable, to_onig
+from ._oniguruma import NotTranslatable, to_onig
 
 __all__ = ["PEERS", "NotComparable", "Peer", "opened"]
 

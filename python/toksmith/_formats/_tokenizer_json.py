@@ -17,12 +17,12 @@ from .._model import AddedToken, Model, Step
 from .._patterns import PatternArgument
 from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
-from ._hf_covered import DUMPS, READS, ids_of
 from ._hf_model import dump_bpe, read_bpe, whole_pieces
+from ._hf_other_models import DUMPS, READS, ids_of
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_steps import TABLES, dump_steps, read_steps, step
 from ._json import SURROGATE, check_texts, finite, refuse_constant, refuse_crowds, unique_names
-from ._json_parts import Part
+from ._json_objects import JsonObject
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -69,7 +69,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 
 def read(value: Any, path: str) -> Model:
     """The model that a JSON value says."""
-    top = Part(value, path, "")
+    top = JsonObject(value, path, "")
     if (version := top.text("version", "1.0")) != "1.0":
         top.fail(f"is {version!r}; 1.0 is known", "version")
     steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
@@ -111,7 +111,7 @@ def parsed(data: bytes, path: str) -> Any:
     return value
 
 
-def steps_of(top: Part, name: str) -> tuple[Step, ...]:
+def steps_of(top: JsonObject, name: str) -> tuple[Step, ...]:
     """The steps of a part that may be null."""
     if top.left.get(name) is None:
         top.left.pop(name, None)
@@ -119,7 +119,7 @@ def steps_of(top: Part, name: str) -> tuple[Step, ...]:
     return tuple(read_steps(top.part(name), TABLES[name]))
 
 
-def post_of(top: Part) -> tuple[Step, ...]:
+def post_of(top: JsonObject) -> tuple[Step, ...]:
     """What is done to ids: truncation, post-processors and padding."""
     names = ("truncation", "post_processor", "padding")
     given = {name: top.part(name) for name in names if top.left.get(name) is not None}
@@ -130,7 +130,7 @@ def post_of(top: Part) -> tuple[Step, ...]:
     return (*first, *(read_post(given["post_processor"]) if "post_processor" in given else ()), *last)
 
 
-def added_tokens(top: Part, vocab: object) -> tuple[AddedToken, ...]:
+def added_tokens(top: JsonObject, vocab: object) -> tuple[AddedToken, ...]:
     """The added tokens with the ids that HF gives them: of a content that is listed twice, the flags come last."""
     known = ids_of(vocab)
     found: dict[str, AddedToken] = {}

@@ -16,7 +16,7 @@ from .._errors import CannotRepresent, FormatError
 from .._model import AddedToken, Model, Step, TokenTable
 from .._patterns import UNSET, PatternArgument
 from ._arguments import refuse_arguments, refuse_losses
-from ._json_parts import shown
+from ._json_objects import shown
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 

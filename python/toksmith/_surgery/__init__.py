@@ -22,9 +22,9 @@ from .._progress import Reporter
 from .._special import check_special_tokens
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
-from ._forest import Forest
-from ._grow import Words, counted, refuse_other_kinds
-from ._use import used
+from ._extend import Words, counted, refuse_other_kinds
+from ._id_counts import used
+from ._removal_order import Forest
 
 __all__ = ["IdMap", "Model", "Reporter", "Step", "add_special", "extend", "prune"]
 

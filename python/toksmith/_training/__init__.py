@@ -1,9 +1,9 @@
 """train: a corpus to a tokenizer. Documents are counted as pieces, the core turns counts into merges, and both become
 a model with a record of what happened.
 
-Here are the phases of a training; `_options.py` holds what may be asked for, `_learn.py` the call of the loop,
-`_checkpoint.py` what a run leaves for the next one, `_models.py` what becomes of the merges. `_characters.py` is
-training on characters, from the text to the model, `_marked.py` on characters with marks.
+Here are the phases of a training; `_options.py` holds what may be asked for, `_merge_loop.py` the call of the loop,
+`_checkpoint.py` what a run leaves for the next one, `_build_model.py` what becomes of the merges. `_characters.py` is
+training on characters, from the text to the model, `_word_marks.py` on characters with marks.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .._progress import Progress, Reporter
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from .._training_kinds import chosen_kind, refuse_untaken
+from ._build_model import listed, merged
 from ._characters import CharacterOptions, train_characters
 from ._checkpoint import Checkpoint
-from ._learn import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
-from ._marked import MarkedOptions, train_marked
-from ._models import listed, merged
+from ._merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
 from ._options import NO_LIMIT, Options, Outcome, Run, check, said_stop
+from ._word_marks import MarkedOptions, train_marked
 
 __all__ = ["train"]
 
@@ -333,7 +333,7 @@ def built(
 
 def run_phase(
     phase: Phase, counts: PieceCounts, options: Options, run: Run, checkpoint: Checkpoint
-) -> tuple[_core.Merges, int | None]:
+) -> tuple[_core.LearnedMerges, int | None]:
     """The merges of one phase, and the first of them that is uncertified."""
     total = None if phase.most == NO_LIMIT else phase.most
 

@@ -23,7 +23,7 @@ from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._progress import Reporter
 from .._special import check_special_tokens
 from ._checkpoint import Checkpoint
-from ._learn import Merge, MergeRules, Phase, Start, learn
+from ._merge_loop import Merge, MergeRules, Phase, Start, learn
 from ._options import Outcome, Run, said_stop
 
 __all__ = ["CharacterOptions", "joined_characters", "train_characters"]
@@ -125,7 +125,7 @@ def train_characters(run: Run, options: CharacterOptions) -> Outcome:
     return Outcome(model_of(tokens, scores, options, record), counts.unique, counted_s, interrupted)
 
 
-def counted(run: Run, options: CharacterOptions) -> _core.PieceCounts:
+def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
     """The words of the corpus with their counts."""
     corpus, limits, threads = run.corpus, run.limits, run.threads
     if isinstance(corpus, PieceCounts):
@@ -192,8 +192,8 @@ def joined_characters(alphabet: Sequence[str]) -> tuple[list[Merge], dict[str, i
 
 
 def merged_characters(
-    words: _core.PieceCounts, alphabet: list[str], options: CharacterOptions, most: int, reporter: Reporter
-) -> tuple[list[bytes], _core.Merges]:
+    words: _core.CountedPieces, alphabet: list[str], options: CharacterOptions, most: int, reporter: Reporter
+) -> tuple[list[bytes], _core.LearnedMerges]:
     """The characters and the tokens that merges make of them, with the merges."""
     given, symbols = joined_characters(alphabet)
     learned = learned_after(given, words, options, most, reporter)
@@ -204,8 +204,8 @@ def merged_characters(
 
 
 def learned_after(
-    given: Sequence[Merge], words: _core.PieceCounts, options: CharacterOptions, most: int, reporter: Reporter
-) -> _core.Merges:
+    given: Sequence[Merge], words: _core.CountedPieces, options: CharacterOptions, most: int, reporter: Reporter
+) -> _core.LearnedMerges:
     """At most so many merges, with those before them that make the characters."""
     total = None if most == NO_LIMIT else most
 
@@ -219,8 +219,8 @@ def learned_after(
 
 
 def unigram_of(
-    counts: _core.PieceCounts,
-    words: _core.PieceCounts,
+    counts: _core.CountedPieces,
+    words: _core.CountedPieces,
     alphabet: list[str],
     options: CharacterOptions,
     run: Run,
@@ -252,7 +252,7 @@ def unigram_of(
     return model_of(tokens, scores, options, record)
 
 
-def facts(counts: _core.PieceCounts, options: CharacterOptions) -> dict[str, Any]:
+def facts(counts: _core.CountedPieces, options: CharacterOptions) -> dict[str, Any]:
     """What the record says of the corpus and the options."""
     values = {name: value for name, value in vars(options).items() if name != "splitters"}
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

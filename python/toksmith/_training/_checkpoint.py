@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from .._atomic_files import write_file
 from .._errors import CheckpointError, FormatError, InvalidOption
 from .._files import Room, read_file, shown
-from .._together import write_file
 
 __all__ = ["Checkpoint"]
 
@@ -62,7 +62,7 @@ class Checkpoint:
         """By how much the counts of these merges were above all others."""
         return [line[4] for line in self._lines.get(phase, [])]
 
-    def add(self, phase: int, merges: _core.Merges, done: int = 0) -> None:
+    def add(self, phase: int, merges: _core.LearnedMerges, done: int = 0) -> None:
         """Appends the next merges of a phase, without the first `done`; those that the file holds already must have the same
         counts. If they cannot be written, `problem` says why, and nothing is written any more.
 

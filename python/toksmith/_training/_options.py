@@ -15,7 +15,7 @@ from .._model import Model, Step
 from .._patterns import splitters
 from .._progress import Reporter
 from .._special import check_special_tokens
-from ._learn import DIGITS, SUPERWORDS, MergeRules, Start
+from ._merge_loop import DIGITS, SUPERWORDS, MergeRules, Start
 
 __all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "said_stop"]
 

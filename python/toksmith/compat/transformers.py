@@ -15,12 +15,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from .. import _formats
+from .._atomic_files import write_files
 from .._errors import InvalidOption, UnknownId
 from .._files import make_folder
 from .._formats import FORMATS
 from .._model import AddedToken, Model
 from .._post import PLAIN, template_of
-from .._together import write_files
 from .._tokenizer import Tokenizer
 
 try:

@@ -6,14 +6,14 @@ from typing import Any, NoReturn
 
 from .._errors import FormatError
 
-__all__ = ["Part", "shown"]
+__all__ = ["JsonObject", "shown"]
 
 NEEDED: Any = object()
 FIELD_LIMIT = 1 << 12
 NAMES = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "an object"}
 
 
-class Part:
+class JsonObject:
     """An object of a JSON file, whose fields are taken one after another.
 
     Args of the constructor: `path` the file; `place` where the object is in it (`decoder.decoders[1]`).
@@ -71,14 +71,14 @@ class Part:
             self.fail(f"must be one of {', '.join(choices)}, not {shown(value)}", name)
         return choices[value]
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> JsonObject:
         """An object."""
-        return Part(self.take(name, dict), self.path, f"{self.place}.{name}" if self.place else name)
+        return JsonObject(self.take(name, dict), self.path, f"{self.place}.{name}" if self.place else name)
 
-    def parts(self, name: str) -> list[Part]:
+    def parts(self, name: str) -> list[JsonObject]:
         """A list of objects."""
         place = f"{self.place}.{name}" if self.place else name
-        return [Part(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
+        return [JsonObject(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
 
     def finish(self) -> None:
         """Refuses the fields that nobody took."""

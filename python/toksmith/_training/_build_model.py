@@ -18,7 +18,7 @@ __all__ = ["listed", "merged"]
 ROWS_AT_A_TIME = 4096  # Python's numbers of all of them take many times the memory of the array
 
 
-def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.Merges) -> Model:
+def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.LearnedMerges) -> Model:
     """The model of byte-pair encoding."""
     base = options.base
     tokens = options.start.symbols() if base is None else [*base.tokens]

@@ -11,7 +11,7 @@ import numpy as np
 from .._errors import CannotRepresent
 from .._model import AddedToken, Model, Step
 from ._hf_model import of_characters, read_vocab
-from ._json_parts import Part
+from ._json_objects import JsonObject
 
 __all__ = ["DUMPS", "READS", "ids_of"]
 
@@ -27,7 +27,7 @@ def ids_of(vocab: object) -> Mapping[str, int]:
     return vocab if isinstance(vocab, dict) else {}
 
 
-def read_wordpiece(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
+def read_wordpiece(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
     """The model of a `WordPiece` part; without its unknown token, what cannot be covered is refused, as there."""
     prefix, unknown = part.text("continuing_subword_prefix", "##"), part.text("unk_token", NO_UNKNOWN)
     longest = part.number("max_input_chars_per_word", 100)
@@ -36,14 +36,14 @@ def read_wordpiece(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> M
     return of_characters(vocab, steps, kind="wordpiece", added_tokens=added, **fields)
 
 
-def read_words(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
+def read_words(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
     """The model of a `WordLevel` part."""
     unknown = part.text("unk_token", NO_UNKNOWN)
     vocab = read_vocab(part)
     return of_characters(vocab, steps, kind="words", added_tokens=added, unknown_id=vocab.get(unknown))
 
 
-def read_unigram(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
+def read_unigram(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
     """The model of a `Unigram` part: a list of tokens with scores, whose places are ids."""
     unknown, fallback = part.number("unk_id", None), part.flag("byte_fallback", False)
     rows = part.take("vocab", list)
@@ -68,7 +68,7 @@ def read_unigram(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Mod
     return of_characters(vocab, steps, kind="unigram", added_tokens=added, **fields)
 
 
-def as_score(part: Part, score: float, id: int) -> float:
+def as_score(part: JsonObject, score: float, id: int) -> float:
     """A score that is finite."""
     try:
         number = float(score)

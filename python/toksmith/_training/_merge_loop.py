@@ -95,14 +95,14 @@ class Phase:
 
 
 def learn(
-    counts: _core.PieceCounts,
+    counts: _core.CountedPieces,
     start: Start,
     rules: MergeRules,
     phase: Phase,
     *,
     checkpoint: Checkpoint,
     report: Callable[[int], object],
-) -> _core.Merges:
+) -> _core.LearnedMerges:
     """The merges that the counts teach.
 
     Args:
@@ -112,7 +112,7 @@ def learn(
     first = (saved if len(saved) > len(phase.given) else [*phase.given])[: phase.most]
     done = 0
 
-    def progress(part: _core.Merges) -> None:
+    def progress(part: _core.LearnedMerges) -> None:
         nonlocal done
         done += len(part.counts)
         checkpoint.add(phase.number, part)
@@ -135,7 +135,7 @@ def learn(
     return learned
 
 
-def first_uncertified(learned: _core.Merges, given: int, saved: Sequence[int], rare: int) -> int | None:
+def first_uncertified(learned: _core.LearnedMerges, given: int, saved: Sequence[int], rare: int) -> int | None:
     """The place of the first merge that may not be what all counts teach, or at which they may teach one more, if any.
 
     What was left out could have added at most `rare` to the count of a pair, so that a merge with a larger lead is the one

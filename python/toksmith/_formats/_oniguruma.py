@@ -45,7 +45,7 @@ def to_onig(pattern: str) -> str:
     """
     if len(pattern) > LONGEST:
         raise NotTranslatable(f"a regex has at most {LONGEST} characters, not {len(pattern)}")
-    reader = Reader(pattern)
+    reader = RegexTranslator(pattern)
     empty = reader.alternatives(0)
     if reader.at < len(pattern):
         reader.refuse("an unmatched ')'")
@@ -56,7 +56,7 @@ def to_onig(pattern: str) -> str:
     return "".join(reader.out)
 
 
-class Reader:
+class RegexTranslator:
     """Reads a regex by recursive descent and writes the translation; each rule tells whether it can match nothing."""
 
     def __init__(self, pattern: str) -> None:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from .._errors import FormatError
 
-__all__ = ["Part", "places", "text_lines"]
+__all__ = ["FileContent", "places", "text_lines"]
 
 LINE_LIMIT = 3 << 17
 
 
-class Part(NamedTuple):
+class FileContent(NamedTuple):
     """One file of several: where it is, and its bytes."""
 
     path: str
@@ -36,7 +36,7 @@ def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[
     return None
 
 
-def text_lines(part: Part) -> list[str]:
+def text_lines(part: FileContent) -> list[str]:
     """The lines of a file in UTF-8, without their ends.
 
     Raises:

@@ -17,8 +17,8 @@ from .._errors import ModelError
 from .._model import Model, TokenTable, is_regex_split
 from .._progress import Reporter
 from .._tokenizer import Tokenizer
-from ._forest import BYTE_TOKENS
-from ._use import batches
+from ._id_counts import batches
+from ._removal_order import BYTE_TOKENS
 
 __all__ = ["Words", "counted", "refuse_other_kinds"]
 

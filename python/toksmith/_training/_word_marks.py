@@ -20,7 +20,7 @@ from .._errors import CorpusError, InvalidOption, TrainingInterrupted
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._tokenizer import Tokenizer
 from ._characters import CharacterOptions, covering, facts, joined_characters, learned_after
-from ._learn import Merge
+from ._merge_loop import Merge
 from ._options import Outcome, Run, said_stop
 
 __all__ = ["MarkedOptions", "train_marked"]
