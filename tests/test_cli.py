@@ -246,7 +246,7 @@ def test_an_interrupted_training_is_saved_beside(
 
     result = run("train", text, "--show-merges", "--merges", "500")
     assert result.exit_code == 130
-    assert "the 20 merges learned so far are lost, as -o was not given" in result.stderr
+    assert "the 20 merges learned so far are lost, because -o was not given" in result.stderr
 
 
 def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(

@@ -288,8 +288,8 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--append", END], 2, "for -o"),
-        (["--dtype", "uint16"], 2, "for -o"),
+        (["--append", END], 2, "requires -o"),
+        (["--dtype", "uint16"], 2, "requires -o"),
         (["-o", "ids.npy", "--append", "<|ende|>"], 1, "there is no special token named '<|ende|>'"),
         (["-o", "ids.npy", "--dtype", "int8"], 1, "'auto', 'uint16' or 'uint32'"),
         (["-o", "ids.txt"], 1, "ends in .npy"),

@@ -143,7 +143,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
         assert isinstance(caught.value.__cause__, OSError) or path == "folder"
     with pytest.raises(FormatError, match="NUL"):
         read(Path("a\0b.toksmith"))
-    with pytest.raises(FormatError, match="it is a folder"):
+    with pytest.raises(FormatError, match="the folder holds no file"):
         read(str(tmp_path / "folder"))
 
 

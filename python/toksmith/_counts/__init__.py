@@ -19,7 +19,7 @@ from .. import _core
 from .._arguments import checked, items, whole_number
 from .._corpus import Corpus
 from .._corpus._blocks import Skipped, blocks
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
@@ -312,7 +312,9 @@ class PieceCounts:
         return self._core.unique
 
     def __repr__(self) -> str:
-        return f"<PieceCounts of {self.documents} documents, {self.bytes} bytes, {len(self)} distinct pieces>"
+        return (
+            f"<PieceCounts of {number_of(self.documents, 'document')}, {self.bytes} bytes, {len(self)} distinct pieces>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         blob, columns = self._core.columns()

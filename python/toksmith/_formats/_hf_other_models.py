@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import CannotRepresent
+from .._errors import CannotRepresent, number_of
 from .._model import AddedToken, Model, Step
 from ._hf_model import of_characters, read_vocab
 from ._json_objects import JsonObject
@@ -53,17 +53,17 @@ def read_unigram(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) 
         if type(row) is not list or len(row) != 2 or type(row[0]) is not str or type(row[1]) not in (int, float):
             part.fail("must be a token and its score", f"vocab[{id}]")
         if not row[0]:
-            part.fail("holds a token without a character", f"vocab[{id}]")
+            part.fail("contains an empty token", f"vocab[{id}]")
         if vocab.setdefault(row[0], id) != id:
-            part.fail(f"{row[0]!r} has the place {vocab[row[0]]} already", f"vocab[{id}]")
+            part.fail(f"{row[0]!r} is already at place {vocab[row[0]]}", f"vocab[{id}]")
         scores.append(as_score(part, row[1], id))
     if not vocab:
-        part.fail("must hold a token", "vocab")
+        part.fail("must contain a token", "vocab")
     if unknown is not None and unknown >= len(vocab):
-        part.fail(f"is {unknown}, and there are {len(vocab)} tokens", "unk_id")
+        part.fail(f"is {unknown}, but the vocabulary has only {number_of(len(vocab), 'token')}", "unk_id")
     every_byte = fallback and all(f"<0x{byte:02X}>" in vocab for byte in range(256))
     if fallback and not every_byte:
-        part.fail("needs the tokens of all bytes, <0x00> to <0xFF>", "byte_fallback")
+        part.fail("requires a token for each byte, <0x00> to <0xFF>", "byte_fallback")
     fields = {"scores": np.array(scores, np.float64), "unknown_id": unknown, "byte_fallback": fallback}
     return of_characters(vocab, steps, kind="unigram", added_tokens=added, **fields)
 
@@ -86,19 +86,19 @@ def unknown_of(model: Model, vocab: Mapping[str, int], format: str) -> str:
     """The unknown token; where there is none, one that is not in the vocabulary."""
     if model.unknown_id is None:
         if NO_UNKNOWN in vocab:
-            problem = f"there must be one, and {NO_UNKNOWN} is in the vocabulary for something else"
+            problem = f"the format requires one, and the vocabulary uses {NO_UNKNOWN} for another token"
             raise CannotRepresent(format, "unknown_id", problem)
         return NO_UNKNOWN
     found = next((token for token, id in vocab.items() if id == model.unknown_id), None)
     if found is None:
-        raise CannotRepresent(format, "unknown_id", f"no token of the vocabulary has the id {model.unknown_id}")
+        raise CannotRepresent(format, "unknown_id", f"no token in the vocabulary has the id {model.unknown_id}")
     return found
 
 
 def dump_wordpiece(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
     """The `WordPiece` part."""
     if model.max_piece_chars is None:
-        raise CannotRepresent(format, "max_piece_chars", "there must be a longest piece there")
+        raise CannotRepresent(format, "max_piece_chars", "the format requires a limit on the length of a piece")
     return {
         "type": "WordPiece",
         "unk_token": unknown_of(model, vocab, format),
@@ -116,10 +116,10 @@ def dump_words(model: Model, vocab: dict[str, int], format: str) -> dict[str, An
 def dump_unigram(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
     """The `Unigram` part, whose ids are places."""
     if model.scores is None or model.scores.dtype != np.float64:
-        raise CannotRepresent(format, "scores", "they have double precision there, and decide by it")
+        raise CannotRepresent(format, "scores", "the format stores scores in double precision, which can change ids")
     scores = dict(zip(model.ids.tolist(), model.scores.tolist(), strict=True))
     if sorted(vocab.values()) != list(range(len(scores))):
-        raise CannotRepresent(format, "ids", "an id is the place of its token, and each has a score")
+        raise CannotRepresent(format, "ids", "the format requires ids without holes and a score for each token")
     return {
         "type": "Unigram",
         "unk_id": model.unknown_id,

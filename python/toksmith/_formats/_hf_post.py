@@ -60,7 +60,7 @@ def read_template(part: JsonObject) -> Step:
         if len(ids) != len(contents) or not all(type(id) is int and id >= 0 for id in ids):
             entry.fail("must have one id for each token", "ids")
         if not all(type(content) is str for content in contents) or entry.text("id") != name:
-            entry.fail("must have texts for tokens, and its own name as id")
+            entry.fail("must have texts as tokens and its own name as id")
         entry.finish()
         tokens[name] = [ids, contents]
     pieces = {name: [read_piece(piece, tokens) for piece in part.parts(name)] for name in ("single", "pair")}
@@ -68,7 +68,7 @@ def read_template(part: JsonObject) -> Step:
 
 
 def read_piece(part: JsonObject, tokens: Mapping[str, object]) -> list[Any]:
-    """A piece of a template: what stands there, whether it is a special token, and its type."""
+    """A piece of a template: its content, whether it is a special token, and its type."""
     special = "SpecialToken" in part.left
     inner = part.part("SpecialToken" if special else "Sequence")
     name, type_id = inner.text("id"), inner.number("type_id")
@@ -115,12 +115,12 @@ def dump_post(steps: Sequence[Step], format: str) -> dict[str, Any]:
             if each.kind in ("truncate", "pad"):
                 name, dump = ("truncation", truncation) if each.kind == "truncate" else ("padding", padding)
                 if parts[name] is not None:
-                    raise CannotRepresent(format, "post", f"there is one {name} there, and no second")
+                    raise CannotRepresent(format, "post", f"the format allows only one {name}")
                 parts[name] = dump(options)
             else:
                 processors.append(processor(each.kind, options))
         except (KeyError, StopIteration, TypeError, ValueError) as error:
-            raise CannotRepresent(format, "post", f"there is no step for {each}") from error
+            raise CannotRepresent(format, "post", f"the format has no equivalent of {each}") from error
     if processors:
         several = {"type": "Sequence", "processors": processors}
         parts["post_processor"] = several if len(processors) > 1 else processors[0]

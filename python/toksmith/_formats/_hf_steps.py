@@ -1,7 +1,7 @@
 """The parts of a `tokenizer.json` that are steps: normalizers, pre-tokenizers and decoders, one row for each type.
 
-A row says which kind of step a type is, and which field is which option; the two can be turned into each other without
-loss. `Sequence` is not a row: steps stand one after another.
+A row maps a type to a kind of step, and its fields to options, without loss in either direction. `Sequence` has no row:
+its steps are listed one after another.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def renamed(kind: str, fields: Mapping[str, tuple[str, str]]) -> StepType:
 
 
 def read_pattern(part: JsonObject) -> tuple[str, str]:
-    """What is searched for, and its dialect: Oniguruma's, unless it is known to mean the same in Rust's."""
+    """The pattern and its dialect: Oniguruma's, unless the regex is known to mean the same in Rust's."""
     inner = part.part("pattern")
     if "String" in inner.left:
         found = inner.text("String"), "literal"
@@ -246,12 +246,12 @@ DECODERS: Mapping[str, StepType] = {
 
 
 class StepTypes(NamedTuple):
-    """The rows of one part of the file.
+    """The types of one part of the file.
 
     Attributes:
         rows: By type.
         field: The field of `Model` that holds the steps.
-        members: What a `Sequence` calls its list.
+        members: The name of the list in a `Sequence`.
     """
 
     rows: Mapping[str, StepType]
@@ -292,7 +292,7 @@ def dump_steps(steps: Sequence[Step], table: StepTypes, format: str) -> dict[str
 
 
 def folded_byte_level(rest: list[Step]) -> dict[str, Any] | None:
-    """The `ByteLevel` that the next steps are together, which are taken; None if they are none."""
+    """Takes the next steps if together they are a `ByteLevel`, and returns it; None otherwise."""
     regex = step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False)
     prefix = rest[0] == step("prefix_space")
     splits = rest[prefix : prefix + 1] == [regex]
@@ -315,5 +315,5 @@ def dump_step(each: Step, table: StepTypes, format: str) -> dict[str, Any]:
             except NotTranslatable as error:
                 raise CannotRepresent(format, table.field, str(error)) from error
             except (KeyError, StopIteration, ValueError) as error:
-                raise CannotRepresent(format, table.field, f"{each} is not what it should be: {error!r}") from error
-    raise CannotRepresent(format, table.field, f"there is no step for {each}")
+                raise CannotRepresent(format, table.field, f"{each} has invalid options: {error!r}") from error
+    raise CannotRepresent(format, table.field, f"the format has no equivalent of {each}")

@@ -1,4 +1,4 @@
-"""Reading a JSON object by its fields: each is taken once, has its type, and what is left over is refused by name."""
+"""Reads a JSON object field by field. Each field is taken once and has a type; unknown fields raise an error that names them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JsonObject:
         if not isinstance(value, dict):
             self.fail(f"must be an object, not {shown(value)}")
         if len(value) > FIELD_LIMIT:
-            self.fail(f"has {len(value)} fields, of which {FIELD_LIMIT} are too many")
+            self.fail(f"has {len(value)} fields; fewer than {FIELD_LIMIT} are allowed")
         self.left: dict[str, Any] = dict(value)
 
     def fail(self, problem: str, field: str = "") -> NoReturn:
@@ -54,7 +54,7 @@ class JsonObject:
         """A whole number that is not negative."""
         value = self.take(name, int, default)
         if value is not None and value < 0:
-            self.fail(f"must not be negative, and is {value}", name)
+            self.fail(f"must not be negative, not {value}", name)
         return value
 
     def char(self, name: str) -> str:
@@ -65,7 +65,7 @@ class JsonObject:
         return str(value)
 
     def choice(self, name: str, choices: Any, default: Any = NEEDED) -> Any:
-        """What one of some texts stands for."""
+        """The value for one of several texts."""
         value = self.text(name, default)
         if value not in choices:
             self.fail(f"must be one of {', '.join(choices)}, not {shown(value)}", name)
@@ -81,9 +81,9 @@ class JsonObject:
         return [JsonObject(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
 
     def finish(self) -> None:
-        """Refuses the fields that nobody took."""
+        """Raises an error for the fields that nobody took."""
         for name in self.left:
-            self.fail("is no field that is known here, so that nothing can be said of what it does", name)
+            self.fail("is an unknown field, so its meaning is unknown", name)
 
 
 def shown(value: object) -> str:

@@ -25,7 +25,7 @@ from ._json import dump_json, parse_json
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "native"
-MOST_BYTES = 1 << 30  # as docs/format.md says
+MOST_BYTES = 1 << 30  # as in docs/format.md
 SUFFIXES = (".toksmith",)
 DOC = "toksmith's own: one readable text file that holds everything"
 
@@ -48,10 +48,10 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     tokens = model.tokens
     longest = int(np.diff(tokens.ends, prepend=np.uint32(0)).max(initial=0))
     if longest > TOKEN_LIMIT:
-        raise CannotRepresent(NAME, "tokens", f"one has {longest} bytes; at most {TOKEN_LIMIT} are allowed")
+        raise CannotRepresent(NAME, "tokens", f"a token has {longest} bytes; at most {TOKEN_LIMIT} are allowed")
     scores = [] if model.scores is None else model.scores.tolist()
     if model.scores is not None and (len(scores) != len(tokens) or not all(map(math.isfinite, scores))):
-        raise CannotRepresent(NAME, "scores", "each token must have one, and it must be finite")
+        raise CannotRepresent(NAME, "scores", "each token needs a finite score")
     parts = [
         f"toksmith {VERSION}\n".encode(),
         json_line("model", model.fields()),
@@ -133,7 +133,7 @@ class SectionReader:
         if end < 0 and len(self.data) - self.at >= LINE_LIMIT:
             self.fail(f"the line is longer than {LINE_LIMIT} bytes")
         if end < 0:
-            self.fail("the file ends here, before its checksum")
+            self.fail("the file ends before its checksum")
         self.at = end + 1
         return self.data[self.start : end]
 
@@ -201,7 +201,7 @@ class SectionReader:
             return None
         count = self.count("scores")
         if count != tokens:
-            self.fail(f"there are {tokens} tokens and {count} scores; each token has one")
+            self.fail(f"there are {tokens} tokens but {count} scores; each token needs one")
         scores = np.empty(tokens, np.float64)
         largest = float(np.finfo(np.dtype(score_type)).max)
         for place in range(tokens):
@@ -227,7 +227,7 @@ class SectionReader:
         return TrainingRecord(counts=table[:, 0].copy(), left=table[:, 1].copy(), **record)
 
     def metadata(self) -> dict[str, str]:
-        """The free texts by name; none where there is no section of them."""
+        """The metadata by name; empty without such a section."""
         if not self.follows("metadata"):
             return {}
         value = self.json("metadata")
@@ -240,19 +240,19 @@ class SectionReader:
         expected = self.section("sha256")
         digest = hashlib.sha256(memoryview(self.data)[: self.start]).hexdigest()
         if expected != digest.encode():
-            self.fail(f"the checksum of the lines above is {digest}, not {expected[:64]!r}: the file was changed")
+            self.fail(f"the file was changed: the checksum of the lines above is {digest}, not {expected[:64]!r}")
         if self.at != len(self.data):
             self.start = self.at
             self.fail("expected the end of the file after the checksum")
 
     def names(self, where: str, value: Mapping[str, Any], expected: Collection[str]) -> None:
-        """Refuses an object whose names are not exactly the expected ones."""
+        """Raises an error unless the object has exactly the expected names."""
         for name in sorted(value.keys() ^ set(expected)):
-            problem = "is missing" if name in expected else f"is no field of version {VERSION}"
+            problem = "is missing" if name in expected else f"is not a field of version {VERSION}"
             self.fail(f"{where}.{name} {problem}")
 
     def check(self, where: str, value: object, holds: bool, expected: str) -> None:
-        """Refuses a value that does not hold."""
+        """Raises an error for an invalid value."""
         if not holds:
             self.fail(f"{where} must be {expected}, not {str(value)[:40]!r}")
 
