@@ -261,12 +261,12 @@ def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
     assert (result.exit_code, result.stdout) == (1, "")
     beside = tmp_path / "out.interrupted.toksmith"
-    said = "kept: the checkpoint cannot be kept: No space left on device; the 20 merges learned so far are saved in"
+    said = "kept: cannot write the checkpoint: No space left on device; the 20 merges learned so far are saved in"
     assert result.stderr == f"toksmith: {said} {beside}\n"
     assert toksmith.load(beside) == tok
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
     assert result.exit_code == 1
-    assert "kept: the checkpoint cannot be kept: No space left on device; nothing was learned yet" in result.stderr
+    assert "kept: cannot write the checkpoint: No space left on device; nothing was learned yet" in result.stderr
 
 
 def interruptible(command: list[str]) -> subprocess.Popen[bytes]:
@@ -388,7 +388,7 @@ def test_decode_json_is_exact(saved: str) -> None:
         ("[1, 2.5]", "2.5 is not an id"),
         ("[true]", "True is not an id"),
         ('[{"x": 1}]', "None is not an id"),
-        ("[1, 2", "no JSON list of ids"),
+        ("[1, 2", "not a JSON list of ids"),
         ("277", "277"),
         ("-1", "-1"),
         ("999999999999999999", "999999999999999999"),

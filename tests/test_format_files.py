@@ -136,7 +136,7 @@ def read(path: Any) -> None:
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    for path, problem in {"none.toksmith": "there is no such file", "folder": "it is a folder"}.items():
+    for path, problem in {"none.toksmith": "there is no such file", "folder": "the folder holds no file"}.items():
         with pytest.raises(FormatError, match=problem) as caught:
             read(tmp_path / path)
         assert caught.value.path == str(tmp_path / path)

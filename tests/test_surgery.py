@@ -195,7 +195,7 @@ def test_what_cannot_be_done_is_said() -> None:
         toksmith.extend(tok, "", 3)
     with pytest.raises(InvalidOption, match="at least 1"):
         toksmith.extend(tok, "low", 0)
-    with pytest.raises(InvalidOption, match="at most 2: the other 257 are"):
+    with pytest.raises(InvalidOption, match="at most 2: the other 257 tokens are"):
         toksmith.prune(tok, 3)
     with pytest.raises(InvalidOption, match="or a corpus that shows"):
         toksmith.prune(tok)
