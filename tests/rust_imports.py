@@ -25,7 +25,7 @@ def leaves(tree: str) -> list[str]:
     """The paths of a `use` tree: `a::{b, c::d}` has `a::b` and `a::c::d`."""
     head, brace, rest = tree.partition("{")
     if not brace:
-        return [tree.split(" as ")[0].strip()]
+        return [tree.split(" as ", maxsplit=1)[0].strip()]
     depth, start, found = 0, 0, []
     body = rest.rsplit("}", 1)[0]
     for at, char in enumerate(f"{body},"):
@@ -84,4 +84,4 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 def folder(name: str) -> str:
     """The folder of the core that a file is in, or the file itself in the root."""
-    return name.split("/")[0] if "/" in name else name.removesuffix(".rs")
+    return name.split("/", maxsplit=1)[0] if "/" in name else name.removesuffix(".rs")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import toksmith
-from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError, _text_files
+from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError, _encode_files
 from toksmith._formats import FORMATS, Format
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="lacks pipes and devices with names")
@@ -26,7 +26,7 @@ CHILD = """
 import json, resource, sys
 from pathlib import Path
 import numpy, toksmith, toksmith.metrics
-from toksmith import _text_files
+from toksmith import _encode_files
 
 def peak_mb():
     for line in open("/proc/self/status"):
@@ -38,7 +38,7 @@ path, calls, limits = json.loads(sys.argv[1])
 most = limits.pop("memory", 3 << 30)
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
 for name, limit in limits.items():
-    setattr(_text_files, name, limit)
+    setattr(_encode_files, name, limit)
 for call in calls:
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")
@@ -228,9 +228,9 @@ def test_a_packed_text_within_the_limit_is_read(
 ) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"low " * 100_000))
-    monkeypatch.setattr(_text_files, "UNPACKED_FREE", 400_000 - _text_files.UNPACKED_PER_BYTE * path.stat().st_size)
+    monkeypatch.setattr(_encode_files, "UNPACKED_FREE", 400_000 - _encode_files.UNPACKED_PER_BYTE * path.stat().st_size)
     assert tok.encode_file(path).ids.tolist() == tok.encode("low " * 100_000)
-    monkeypatch.setattr(_text_files, "UNPACKED_FREE", _text_files.UNPACKED_FREE - 1)
+    monkeypatch.setattr(_encode_files, "UNPACKED_FREE", _encode_files.UNPACKED_FREE - 1)
     with pytest.raises(CorpusError, match=r"a\.txt\.gz: .*unpacks to more than 399999 bytes"):
         tok.encode_file(path)
 
@@ -244,7 +244,7 @@ def test_a_row_of_a_file_has_an_end(tok: Tokenizer, tmp_path: Path, monkeypatch:
     row = json.dumps({"text": "low " * 2_000_000}).encode() + b"\n"
     for before, size, after in ((b"", len(row), row), (row, len(row), b""), (row, len(row) - 1, b"")):
         path.write_bytes(before + row + after)
-        monkeypatch.setattr(_text_files, "ROW_BYTES", size)
+        monkeypatch.setattr(_encode_files, "ROW_BYTES", size)
         for call in calls:
             if size == len(row):
                 call()

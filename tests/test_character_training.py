@@ -186,11 +186,11 @@ def test_what_cannot_be_trained_is_said(kind: str, given: dict[str, Any], argume
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_too_little_room_or_text_is_said(kind: str) -> None:
-    with pytest.raises(InvalidOption, match="at least 13: the alphabet of 12 characters and 1 other tokens"):
+    with pytest.raises(InvalidOption, match="at least 13: the alphabet of 12 characters and 1 other token"):
         trained(kind, WORDS, 10)
     with pytest.raises(CorpusError, match="empty"):
         trained(kind, "")
-    with pytest.raises(InvalidOption, match="only models of characters"):
+    with pytest.raises(InvalidOption, match="only kind='bpe' with unit='char' and kind='unigram' do"):
         toksmith.train(WORDS, 300, byte_fallback=True)
     with pytest.raises(InvalidOption, match="documents"):
         trained(kind, toksmith.count_pieces(WORDS))

@@ -219,9 +219,9 @@ def test_train_on_a_field(tmp_path: Path) -> None:
 def test_train_refuses_with_one_line(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.toksmith"
     refused(run("train", "-o", out, "--merges", "5", stdin=b""), "empty")
-    refused(run("train", text, "-o", out, "--vocab-size", "10"), "vocab_size=10")
+    refused(run("train", text, "-o", out, "--vocab-size", "10"), "--vocab-size=10")
     refused(run("train", text, "-o", out, "--pattern", "gpt22", "--merges", "5"), "did you mean 'gpt2'")
-    refused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "ties='none'")
+    refused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "--ties='none'")
     refused(run("train", tmp_path / "missing.txt", "-o", out, "--merges", "5"), "missing.txt")
     refused(run("train", text, "-o", tmp_path, "--merges", "5"), f"{tmp_path}: Is a directory")
     refused(run("train", text, "-o", tmp_path / "no" / "x.toksmith", "--merges", "5"), "No such file or directory")
@@ -246,7 +246,7 @@ def test_an_interrupted_training_is_saved_beside(
 
     result = run("train", text, "--show-merges", "--merges", "500")
     assert result.exit_code == 130
-    assert "the 20 merges learned so far are lost, as -o was not given" in result.stderr
+    assert "the 20 merges learned so far are lost, because -o was not given" in result.stderr
 
 
 def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
@@ -261,7 +261,7 @@ def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
     assert (result.exit_code, result.stdout) == (1, "")
     beside = tmp_path / "out.interrupted.toksmith"
-    said = "kept: the checkpoint cannot be kept: No space left on device; the 20 merges learned so far are saved in"
+    said = "kept: cannot write the checkpoint: No space left on device; the 20 merges learned so far are saved in"
     assert result.stderr == f"toksmith: {said} {beside}\n"
     assert toksmith.load(beside) == tok
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
@@ -388,7 +388,7 @@ def test_decode_json_is_exact(saved: str) -> None:
         ("[1, 2.5]", "2.5 is not an id"),
         ("[true]", "True is not an id"),
         ('[{"x": 1}]', "None is not an id"),
-        ("[1, 2", "no JSON list of ids"),
+        ("[1, 2", "not a JSON list of ids"),
         ("277", "277"),
         ("-1", "-1"),
         ("999999999999999999", "999999999999999999"),

@@ -82,9 +82,9 @@ def test_compare(saved: str, tok: toksmith.Tokenizer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["explain", "--id", "97", "--lint"], "one of them at a time"),
-        (["explain", "--history"], "is for --id"),
-        (["explain", "--id", "97", "--text", "x"], "takes the place of a text"),
+        (["explain", "--id", "97", "--lint"], "give only one of --id and --lint"),
+        (["explain", "--history"], "requires --id"),
+        (["explain", "--id", "97", "--text", "x"], "cannot be combined with a text"),
         (["explain", "x.txt", "--text", "x"], "not both"),
         (["compare", "--text", "x"], "two or more"),
     ],

@@ -109,7 +109,7 @@ def test_the_command(tok: Tokenizer, tmp_path: Path) -> None:
         return CliRunner().invoke(_cli.app, ["convert", *map(str, arguments)], prog_name="toksmith")
 
     done = run(tmp_path / "a.toksmith", tmp_path / "b.tiktoken", "--verify", tmp_path / "text.txt")
-    assert done.exit_code == 0 and "1 documents, all ids equal" in done.stdout
+    assert done.exit_code == 0 and "1 document, all ids equal" in done.stdout
     done = run(tmp_path / "b.tiktoken", tmp_path / "c", "--to", "gpt2", "--pattern", "cl100k_minbpe", "--json")
     assert done.exit_code == 0 and json.loads(done.stdout)["to_format"] == "gpt2"
     done = run(tmp_path / "b.tiktoken", tmp_path / "c", "--to", "gpt2")

@@ -63,7 +63,7 @@ def documents() -> st.SearchStrategy[list[str | bytes]]:
     return st.one_of(strings, strings, st.lists(st.one_of(small_texts("ab"), broken_bytes()), min_size=1, max_size=3))
 
 
-def core_counts(corpus: Sequence[str | bytes], patterns: Sequence[str], threads: int = 1) -> _core.PieceCounts:
+def core_counts(corpus: Sequence[str | bytes], patterns: Sequence[str], threads: int = 1) -> _core.CountedPieces:
     """The core's piece counts of a corpus."""
     counter = counter_of(patterns)
     counter.add(list(corpus), threads)
@@ -75,13 +75,13 @@ def counter_of(patterns: Sequence[str], memory: int | None = None) -> _core.Coun
     return _core.Counter(list(patterns), (0, 0), memory, tempfile.gettempdir(), None)
 
 
-def learned(merges: _core.Merges) -> list[reference.Merge]:
+def learned(merges: _core.LearnedMerges) -> list[reference.Merge]:
     """The core's training in the form of the reference."""
     steps = zip(merges.merges.tolist(), merges.counts.tolist(), merges.left.tolist(), strict=True)
     return [(left, right, id, count, rest) for (left, right, id), count, rest in steps]
 
 
-def core_train(counts: _core.PieceCounts, merges: int, unit: str = "byte", **options: Any) -> _core.Merges:
+def core_train(counts: _core.CountedPieces, merges: int, unit: str = "byte", **options: Any) -> _core.LearnedMerges:
     """The core's training; options as of the reference."""
     first = reference.ALPHABET[unit]
     alphabet = [byte if byte < first else None for byte in range(256)]

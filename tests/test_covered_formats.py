@@ -100,7 +100,7 @@ def test_vocab_txt(tmp_path: Path) -> None:
     ("data", "problem"),
     [
         (b"[PAD]\nthe\n", "no line .UNK."),
-        (b"[UNK]\nthe\nthe\n", "stands twice"),
+        (b"[UNK]\nthe\nthe\n", "occurs twice"),
         (b"[UNK]\n\nthe\n", "is empty"),
         (b"[UNK]\n\xff\n", "not UTF-8"),
         (b"", "no line .UNK."),
@@ -115,15 +115,15 @@ def test_a_wrong_vocab_txt_is_named(data: bytes, problem: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"vocab": [["a", 1], ["a", 2]]}, "has the place 0 already"),
+        ({"vocab": [["a", 1], ["a", 2]]}, "is already at place 0"),
         ({"vocab": [["a"]]}, "a token and its score"),
-        ({"vocab": [["", 1.0]]}, "without a character"),
+        ({"vocab": [["", 1.0]]}, "empty token"),
         ({"vocab": [["a", True]]}, "a token and its score"),
         ({"vocab": [["a", 10**400]]}, "not finite"),
-        ({"vocab": []}, "must hold a token"),
-        ({"unk_id": 9}, "there are 1 tokens"),
-        ({"byte_fallback": True}, "tokens of all bytes"),
-        ({"other": 1}, "no field"),
+        ({"vocab": []}, "must contain a token"),
+        ({"unk_id": 9}, "only 1 token"),
+        ({"byte_fallback": True}, "a token for each byte"),
+        ({"other": 1}, "unknown field"),
     ],
 )
 def test_a_wrong_unigram_part_is_named(change: dict[str, Any], problem: str, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def made_of(*tokens: bytes, pattern: str | None = None, **fields: Any) -> toksmi
     return toksmith.Tokenizer(toksmith.Model(table, ids, **fields))
 
 
-def kinds(finding: _doctor.Finding) -> dict[str, set[int | None]]:
+def kinds(finding: _doctor.CheckFinding) -> dict[str, set[int | None]]:
     """The ids of a finding's witnesses, by kind."""
     found: dict[str, set[int | None]] = {}
     for witness in finding.witnesses:

@@ -270,7 +270,9 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
     expected = by_hand(tok, [*ROWS, "from stdin"], [tok.special_tokens[END]])
     ids, ends = np.load(out / "ids.npy"), np.load(out / "ids.ends.npy")
     assert (ids.dtype.name, ids.tolist(), ends.tolist()) == ("uint32", *expected)
-    said = f"{len(ids)} ids of 7 documents saved as {out / 'ids.npy'} (uint32), their ends as {out / 'ids.ends.npy'}\n"
+    said = (
+        f"{len(ids)} ids of 7 documents saved as {out / 'ids.npy'} (uint32), document ends as {out / 'ids.ends.npy'}\n"
+    )
     assert done.stdout.decode() == said
     found = json.loads(run(command(tok, tmp_path, "-o", out / "ids.npy", "--json"), stdin=b"low").stdout)
     assert found == {
@@ -288,8 +290,8 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--append", END], 2, "for -o"),
-        (["--dtype", "uint16"], 2, "for -o"),
+        (["--append", END], 2, "requires -o"),
+        (["--dtype", "uint16"], 2, "requires -o"),
         (["-o", "ids.npy", "--append", "<|ende|>"], 1, "there is no special token named '<|ende|>'"),
         (["-o", "ids.npy", "--dtype", "int8"], 1, "'auto', 'uint16' or 'uint32'"),
         (["-o", "ids.txt"], 1, "ends in .npy"),

@@ -17,7 +17,7 @@ from hard_texts import HARD_TEXTS
 from processors import LIMIT_S, interrupt, new_words
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, SpecialTokenInText, Tokenizer, _text_files, reference
+from toksmith import CorpusError, InvalidOption, SpecialTokenInText, Tokenizer, _encode_files, reference
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 PARTS = [REAL_TEXT[at : at + 80] for at in range(0, len(REAL_TEXT), 80)] + [*HARD_TEXTS.values()]
@@ -177,7 +177,7 @@ def test_blocks_of_any_size_are_the_same_text(
     def joined(source: Path | io.BytesIO, limit: int) -> tuple[list[int], list[int]]:
         ids: list[int] = []
         ends: list[int] = []
-        for some, some_ends in _text_files.blocks(
+        for some, some_ends in _encode_files.blocks(
             tok._engine, source, separator=b"\n", special="text", threads=2, limit=limit
         ):
             ends += (some_ends + np.uint64(len(ids))).tolist()
@@ -185,7 +185,7 @@ def test_blocks_of_any_size_are_the_same_text(
         return ids, ends
 
     for size in (100_000, 1_000_000):
-        monkeypatch.setattr(_text_files, "FED_AT_A_TIME", size)
+        monkeypatch.setattr(_encode_files, "FED_AT_A_TIME", size)
         for source in (file, io.BytesIO(large)):
             assert joined(source, size) == (expected.ids.tolist(), expected.ends.tolist())
     with pytest.raises(TypeError, match="binary mode"):
@@ -216,7 +216,7 @@ def test_files_that_cannot_be_read(tok: Tokenizer, tmp_path: Path) -> None:
 def test_a_file_that_shrinks_or_grows_is_an_error(tok: Tokenizer, file: Path, large: bytes) -> None:
     for change in (lambda: os.truncate(file, 1000), lambda: file.write_bytes(large + b"more")):
         file.write_bytes(large)
-        found = _text_files.blocks(tok._engine, file, special="text", threads=2, limit=1)
+        found = _encode_files.blocks(tok._engine, file, special="text", threads=2, limit=1)
         next(found)
         change()
         with pytest.raises(CorpusError, match="changed while it was read"):
@@ -233,7 +233,7 @@ def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> N
         out.writelines(line * (1_000_000 // len(line)) for _ in range(300))
     script = """
         import sys, toksmith
-        from toksmith import _text_files
+        from toksmith import _encode_files
 
         def peak_kib():
             return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -241,7 +241,7 @@ def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> N
         tok = toksmith.load(sys.argv[1])
         tok.encode("warm up")
         before = peak_kib()
-        found = _text_files.blocks(tok._engine, sys.argv[2], special="text", threads=2, limit=1 << 24)
+        found = _encode_files.blocks(tok._engine, sys.argv[2], special="text", threads=2, limit=1 << 24)
         print(sum(len(ids) for ids, _ in found) > 10_000_000, peak_kib() - before)
     """
     command = [sys.executable, "-c", textwrap.dedent(script), str(saved), str(path)]

@@ -18,7 +18,7 @@ import pytest
 from processors import LIMIT_S, interrupt, until
 
 import toksmith
-from toksmith import CheckpointError, EncodedCorpus, FormatError, _formats, _together
+from toksmith import CheckpointError, EncodedCorpus, FormatError, _atomic_files, _formats
 from toksmith._formats import FORMATS
 from toksmith._model import RARE_FIELDS
 
@@ -69,8 +69,8 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
 
         def read(folder: Path) -> object:
             places = _formats.written_files(folder / target.name, row)  # noqa: B023
-            waiting = _together.settle(places)
-            found = tuple(Path(_together.current(place, waiting)) for place in places)
+            waiting = _atomic_files.settle(places)
+            found = tuple(Path(_atomic_files.current(place, waiting)) for place in places)
             return tuple(place.read_bytes() if place.exists() else None for place in found)
 
         command = faults.Command(run, read, (FormatError,))
@@ -114,10 +114,10 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 def test_a_run_leaves_the_files_of_another_that_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with _together.Together([path]) as one:
+    with _atomic_files.AtomicFiles([path]) as one:
         first = one.add(path)
         first.file.write(b"one")
-        _together.write_file(path, b"two")
+        _atomic_files.write_file(path, b"two")
         assert path.read_bytes() == b"two"
         one.place()
     assert path.read_bytes() == b"one"
@@ -164,26 +164,26 @@ def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
 def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader does not take files for waiting that a living writer is about to move."""
     paths = [tmp_path / "one", tmp_path / "two"]
-    real = _together.exclusive
+    real = _atomic_files.exclusive
 
     @contextlib.contextmanager
     def followed(folder: str) -> Iterator[int | None]:
         with real(folder) as held:
             yield held
-        _together.write_note(_together.note_of(paths[0]), news)
+        _atomic_files.write_note(_atomic_files.note_of(paths[0]), news)
 
-    with _together.Together(paths) as writer:
+    with _atomic_files.AtomicFiles(paths) as writer:
         news = [writer.add(path) for path in paths]
-        _together.write_note(_together.note_of(paths[0]), [])
-        monkeypatch.setattr(_together, "exclusive", followed)
-        assert _together.settle(paths) == {}
+        _atomic_files.write_note(_atomic_files.note_of(paths[0]), [])
+        monkeypatch.setattr(_atomic_files, "exclusive", followed)
+        assert _atomic_files.settle(paths) == {}
         assert (tmp_path / "one.pending").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="lacks locks of this kind")
 def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep has found the file before its writer has locked it, and removes it as soon as it can."""
-    real, swept = _together.lock, []
+    real, swept = _atomic_files.lock, []
 
     def raced(file: int, *, wait: bool) -> bool:
         if swept:
@@ -199,8 +199,8 @@ def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch:
         os.unlink(swept[0][0])
         os.close(swept[0][1])
 
-    monkeypatch.setattr(_together, "lock", raced)
-    name, file = _together.created(str(tmp_path / "file"))
+    monkeypatch.setattr(_atomic_files, "lock", raced)
+    name, file = _atomic_files.created(str(tmp_path / "file"))
     if os.path.lexists(swept[0][0]):
         remove()
     assert os.path.lexists(name)
@@ -241,7 +241,7 @@ def test_kills_at_drawn_moments(tmp_path: Path) -> None:
 
 def half_placed(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
     """The new pair over an old one, of which only so many files have their names."""
-    _together.write_files([(folder / "a", b"old a"), (folder / "b", b"old b")])
+    _atomic_files.write_files([(folder / "a", b"old a"), (folder / "b", b"old b")])
     real, done = os.replace, 0
 
     def stop(source: str, target: str) -> None:
@@ -255,14 +255,14 @@ def half_placed(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> No
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", stop)
         with pytest.raises(KeyboardInterrupt):
-            _together.write_files([(folder / "a", b"new a"), (folder / "b", b"new b")])
+            _atomic_files.write_files([(folder / "a", b"new a"), (folder / "b", b"new b")])
     assert (folder / "a.pending").exists()
 
 
 @pytest.mark.parametrize("moved", [0, 1])
 def test_what_is_pending_counts_and_is_settled(moved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half_placed(tmp_path, monkeypatch, moved)
-    assert not _together.settle([tmp_path / "a", tmp_path / "b"])
+    assert not _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new a", "b": b"new b"}
 
 
@@ -273,15 +273,15 @@ def test_what_is_pending_is_read_where_nothing_may_be_moved(tmp_path: Path, monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "replace", refuse)
-    waiting = _together.settle([tmp_path / "a", tmp_path / "b"])
-    found = [Path(_together.current(tmp_path / name, waiting)).read_bytes() for name in "ab"]
+    waiting = _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+    found = [Path(_atomic_files.current(tmp_path / name, waiting)).read_bytes() for name in "ab"]
     assert found == [b"new a", b"new b"]
 
 
 def test_what_somebody_wrote_since_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half_placed(tmp_path, monkeypatch, 0)
     (tmp_path / "b").write_bytes(b"by hand, longer")
-    assert not _together.settle([tmp_path / "a", tmp_path / "b"])
+    assert not _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
     found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert found == {"a": b"new a", "b": b"by hand, longer"}
 
@@ -290,7 +290,7 @@ def test_a_folder_that_was_moved_is_settled(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "here").mkdir()
     half_placed(tmp_path / "here", monkeypatch, 1)
     (tmp_path / "here").rename(tmp_path / "there")
-    assert not _together.settle([tmp_path / "there" / "a", tmp_path / "there" / "b"])
+    assert not _atomic_files.settle([tmp_path / "there" / "a", tmp_path / "there" / "b"])
     found = {path.name: path.read_bytes() for path in (tmp_path / "there").iterdir()}
     assert found == {"a": b"new a", "b": b"new b"}
 
@@ -328,9 +328,9 @@ def test_a_note_from_elsewhere_touches_no_other_file(to: str, source: str, tmp_p
 def test_a_note_that_is_none_is_named(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.pending").write_bytes(data)
     with pytest.raises(FormatError, match=r"a\.pending.*delete it"):
-        _together.settle([tmp_path / "a", tmp_path / "b"])
+        _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
     with pytest.raises(FormatError, match=r"a\.pending.*delete it"):
-        _together.write_files([(tmp_path / "a", b"1"), (tmp_path / "b", b"2")])
+        _atomic_files.write_files([(tmp_path / "a", b"1"), (tmp_path / "b", b"2")])
     assert [path.name for path in tmp_path.iterdir()] == ["a.pending"]
 
 

@@ -136,14 +136,14 @@ def read(path: Any) -> None:
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    for path, problem in {"none.toksmith": "there is no such file", "folder": "it is a folder"}.items():
+    for path, problem in {"none.toksmith": "there is no such file", "folder": "the folder holds no file"}.items():
         with pytest.raises(FormatError, match=problem) as caught:
             read(tmp_path / path)
         assert caught.value.path == str(tmp_path / path)
         assert isinstance(caught.value.__cause__, OSError) or path == "folder"
     with pytest.raises(FormatError, match="NUL"):
         read(Path("a\0b.toksmith"))
-    with pytest.raises(FormatError, match="it is a folder"):
+    with pytest.raises(FormatError, match="the folder holds no file"):
         read(str(tmp_path / "folder"))
 
 

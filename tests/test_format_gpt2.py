@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import FORMATS, Part
+from toksmith._formats import FORMATS, FileContent
 from toksmith._formats._byte_characters import spelt, unspelt
 
 ROW = FORMATS["gpt2"]
 
 
 def loaded(saved: tuple[bytes, ...], **arguments: Any) -> Model:
-    parts = [Part(name, data) for name, data in zip(ROW.files[0], saved, strict=True)]
+    parts = [FileContent(name, data) for name, data in zip(ROW.files[0], saved, strict=True)]
     return ROW.load(parts, "folder", **{"pattern": toksmith._formats.UNSET, "special_tokens": None, **arguments})
 
 
@@ -59,7 +59,9 @@ def test_names_go_together(tok: Tokenizer, tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["my-encoder.json", "my-vocab.bpe"]
     assert toksmith.load(tmp_path / "my-vocab.bpe") == tok
     (tmp_path / "my-vocab.bpe").rename(tmp_path / "other.bpe")
-    with pytest.raises(FormatError, match=r"other\.bpe: is one file of several.*vocab\.json and merges\.txt"):
+    with pytest.raises(
+        FormatError, match=r"other\.bpe: is one of several files; name it like one of: .*vocab\.json and merges\.txt"
+    ):
         toksmith.load(tmp_path / "other.bpe")
     with pytest.raises(FormatError, match=r"my-vocab\.bpe: cannot be read: there is no such file"):
         toksmith.load(tmp_path / "my-encoder.json")
@@ -97,7 +99,7 @@ def test_a_vocabulary_of_another_pattern_is_noticed(tmp_path: Path) -> None:
     assert back.model.splitters == tok.model.splitters  # the first line says it
     texts = [*HARD_TEXTS.values()]
     assert back.encode_batch(texts, special="text") == tok.encode_batch(texts, special="text")
-    with pytest.raises(InvalidOption, match=r"merges\.txt.*says how it splits"):
+    with pytest.raises(InvalidOption, match=r"merges\.txt.*defines its own split pattern"):
         toksmith.load(tmp_path, pattern="gpt2")
     lines = (tmp_path / "merges.txt").read_text(encoding="utf-8").split("\n", 1)[1]
     (tmp_path / "merges.txt").write_text(lines, encoding="utf-8")
@@ -108,7 +110,7 @@ def test_a_vocabulary_of_another_pattern_is_noticed(tmp_path: Path) -> None:
 
 def test_tokens_that_only_whole_pieces_find_are_refused(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "llama3.tiktoken", pattern="llama3")
-    with pytest.raises(CannotRepresent, match="588 tokens are found as whole pieces") as caught:
+    with pytest.raises(CannotRepresent, match="588 tokens can be found only as whole pieces") as caught:
         ROW.save(tok.model)
     assert (caught.value.format, caught.value.field) == ("gpt2", "whole_piece")
 
@@ -151,10 +153,10 @@ def test_files_load_in_tiktoken_with_equal_ranks(vocab_dir: Path, tmp_path: Path
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "added_tokens": ({"added_tokens": (AddedToken("<a>", 300, lstrip=True),)}, "no other flags"),
-    "normalizers": ({"normalizers": (Step("nfc"),)}, "no place"),
+    "added_tokens": ({"added_tokens": (AddedToken("<a>", 300, lstrip=True),)}, "no flags"),
+    "normalizers": ({"normalizers": (Step("nfc"),)}, "no field for it"),
     "splitters": ({"splitters": (Step("digits"),)}, "Rust dialect"),
-    "unknown_id": ({"unknown_id": 3}, "no place"),
+    "unknown_id": ({"unknown_id": 3}, "no field for it"),
 }
 
 
@@ -175,7 +177,7 @@ def test_special_tokens_that_would_be_taken_for_others_are_refused(content: str,
         with pytest.raises(toksmith.ModelError):
             Model(tokens, ids, merges=merges, added_tokens=(AddedToken(content, id),))
         return
-    with pytest.raises(CannotRepresent, match=r"'lo' \(id 300\) would be taken for the token written 'lo'"):
+    with pytest.raises(CannotRepresent, match=r"'lo' \(id 300\) has the same spelling or id as the token 'lo'"):
         ROW.save(Model(tokens, ids, merges=merges, added_tokens=(AddedToken(content, id),)))
     with pytest.raises(CannotRepresent, match="lone surrogate"):
         ROW.save(Model(tokens, ids, merges=merges, added_tokens=(AddedToken("\ud800", 300),)))
@@ -189,7 +191,7 @@ def test_a_pair_model_whose_whole_pieces_are_not_reached_is_refused() -> None:
     merges = np.array([[98, 99, 256], [97, 98, 257], [257, 99, 258]], np.uint32)  # `abc` becomes `a` and `bc`
     fields: dict[str, Any] = {"merges": merges, "splitters": toksmith._patterns.splitters("gpt2_original")}
     model = Model(TokenTable.of(tokens), np.arange(259, dtype=np.uint32), whole_piece=True, **fields)
-    with pytest.raises(CannotRepresent, match=r"1 tokens are found as whole pieces.*b'abc'"):
+    with pytest.raises(CannotRepresent, match=r"1 token can be found only as whole pieces.*b'abc'"):
         ROW.save(model)
     plain = Model(TokenTable.of(tokens), np.arange(259, dtype=np.uint32), **fields)
     assert loaded(saved(plain)) == plain
@@ -201,5 +203,5 @@ def test_special_tokens_of_the_argument(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path, format="gpt2")
     more = toksmith.load(tmp_path, special_tokens={"<|end|>": 262, "<|pad|>": 400})
     assert more.special_tokens == {"<|end|>": 262, "<|pad|>": 400}
-    with pytest.raises(InvalidOption, match="the id that the vocabulary gives it, 262"):
+    with pytest.raises(InvalidOption, match="its id in the vocabulary, 262"):
         toksmith.load(tmp_path, special_tokens={"<|end|>": 400})

@@ -18,7 +18,7 @@ from hard_texts import HARD_TEXTS
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import FORMATS, UNSET, Part
+from toksmith._formats import FORMATS, UNSET, FileContent
 
 HOSTILE = Path(__file__).parent / "hostile"
 TEXT = "low lower lowest slow it's 12 newer, hello world"
@@ -68,7 +68,7 @@ MODELS: dict[str, Callable[[], Model]] = {
 def loaded(name: str, data: Any, path: str = "file", **arguments: Any) -> Model:
     given = {"pattern": UNSET, "special_tokens": None, **arguments}
     row = FORMATS[name]
-    return row.load([Part(path, part) for part in data] if row.files else data, path, **given)
+    return row.load([FileContent(path, part) for part in data] if row.files else data, path, **given)
 
 
 def saved(name: str, model: Model) -> Any:
@@ -91,7 +91,7 @@ def test_load_after_save_is_the_same_model_and_save_after_load_the_same_bytes(na
 
 
 def test_a_name_that_two_formats_have_lists_both(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="the name means 'sentencepiece' and 'minbpe'"):
+    with pytest.raises(FormatError, match="the file name fits 'sentencepiece' and 'minbpe'"):
         Tokenizer(trained()).save(tmp_path / "a.model")
 
 
@@ -150,28 +150,28 @@ def test_minbpes_layout(pattern: str | None, tmp_path: Path) -> None:
 
 SPLIT = {"splitters": toksmith._patterns.splitters(["[0-9]", "gpt2"])}
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "minbpe": ("splitters", SPLIT, "one regex only"),
+    "minbpe": ("splitters", SPLIT, "only one regex"),
     "minbpe, a class of Rust's": ("splitters", {"splitters": toksmith._patterns.splitters(r"[\w&&[^\d]]+")}, "class"),
-    "minbpe, a regex of two lines": ("splitters", {"splitters": toksmith._patterns.splitters("a\nb")}, "one line"),
+    "minbpe, a regex of two lines": ("splitters", {"splitters": toksmith._patterns.splitters("a\nb")}, "single line"),
     "minbpe, a space": ("added_tokens", {"added_tokens": (AddedToken("a b", 264),)}, "one word"),
-    "minbpe, flags": ("added_tokens", {"added_tokens": (AddedToken("a", 264, lstrip=True),)}, "no other flags"),
-    "minbpe, metadata": ("metadata", {"metadata": {"a": "b"}}, "no place"),
+    "minbpe, flags": ("added_tokens", {"added_tokens": (AddedToken("a", 264, lstrip=True),)}, "no flags"),
+    "minbpe, metadata": ("metadata", {"metadata": {"a": "b"}}, "no field for it"),
     "sentencepiece": ("splitters", SPLIT, "splitters"),
-    "sentencepiece, scores": ("scores", {"scores": None}, "merges by them"),
-    "sentencepiece, unknown": ("unknown_id", {"unknown_id": None}, "must be one"),
-    "sentencepiece, no normalizer": ("normalizers", {"normalizers": ()}, "one step"),
+    "sentencepiece, scores": ("scores", {"scores": None}, "requires scores"),
+    "sentencepiece, unknown": ("unknown_id", {"unknown_id": None}, "requires one"),
+    "sentencepiece, no normalizer": ("normalizers", {"normalizers": ()}, "a single SentencePiece step"),
     "sentencepiece, strip": (
-        "decoders", {"decoders": (Step("sentencepiece", (("strip", "once"), ("unknown", "?"))),)}, "follow"
+        "decoders", {"decoders": (Step("sentencepiece", (("strip", "once"), ("unknown", "?"))),)}, "normalizer decides"
     ),
     "sentencepiece, flags": (
         "added_tokens", {"added_tokens": (AddedToken("<unk>", 0), AddedToken("a", 1, rstrip=True))}, "flags"
     ),
-    "sentencepiece, ids": ("ids", {"added_tokens": (AddedToken("<unk>", 0),)}, "missing"),
-    "stoi": ("splitters", SPLIT, "no pattern|Rust"),
-    "stoi, normalizers": ("normalizers", {"normalizers": (Step("nfc"),)}, "no place"),
+    "sentencepiece, ids": ("ids", {"added_tokens": (AddedToken("<unk>", 0),)}, "without holes"),
+    "stoi": ("splitters", SPLIT, "into characters|Rust"),
+    "stoi, normalizers": ("normalizers", {"normalizers": (Step("nfc"),)}, "no field for it"),
     "tekken": ("splitters", SPLIT, "one regex"),
     "tekken, ids": ("added_tokens", {"added_tokens": (AddedToken("<unk>", 0),)}, "ids|first ids"),
-    "tekken, metadata": ("metadata", {"metadata": {"a": "b"}}, "no place"),
+    "tekken, metadata": ("metadata", {"metadata": {"a": "b"}}, "no field for it"),
 }  # fmt: skip
 
 
@@ -265,7 +265,7 @@ def test_disguises_are_refused_by_every_loader(name: str, tmp_path: Path, monkey
     row = FORMATS[name]
     given = {"pattern": None if "pattern" in row.arguments else UNSET, "special_tokens": None}
     for said, data in disguises().items():
-        content = [Part("hostile", data)] * row.reads if row.files else data
+        content = [FileContent("hostile", data)] * row.reads if row.files else data
         with pytest.raises(FormatError) as caught:
             row.load(content, "hostile", **given)
         assert len(str(caught.value)) < 600, said

@@ -201,14 +201,14 @@ def test_content_says_that_it_is_a_sentencepiece_model(vocab_dir: Path) -> None:
         ({"model_type": 77}, {}, "trainer_spec.model_type", "unknown type 77"),
         ({"unk_surface": b"\xff"}, {}, "trainer_spec.unk_surface", "not UTF-8"),
         ({}, {"": (0, 1)}, "piece 4", "is empty"),
-        ({}, {"x": (0, 9)}, "piece 4", "has the type 9"),
+        ({}, {"x": (0, 9)}, "piece 4", "has the unknown type 9"),
         ({}, {"x": (0, 5)}, "piece 4", "unused"),
         ({}, {"x": (float("nan"), 1)}, "piece 4", "not finite"),
-        ({}, {"<0x41>": (0, 6)}, "piece 4", "without byte_fallback"),
-        ({"byte_fallback": True}, {"<0x4>": (0, 6)}, "piece 4", "written <0x00>"),
-        ({"byte_fallback": True}, {"<0x41>": (0, 1)}, "piece 4", "is none"),
-        ({"byte_fallback": True}, {"<0x41>": (0, 6)}, "pieces", "must be 256"),
-        ({}, {"<unk2>": (0, 2)}, "pieces", "2 of them are the unknown piece"),
+        ({}, {"<0x41>": (0, 6)}, "piece 4", "requires byte_fallback"),
+        ({"byte_fallback": True}, {"<0x4>": (0, 6)}, "piece 4", "not one of <0x00>"),
+        ({"byte_fallback": True}, {"<0x41>": (0, 1)}, "piece 4", "another type"),
+        ({"byte_fallback": True}, {"<0x41>": (0, 6)}, "pieces", "expected 256 bytes"),
+        ({}, {"<unk2>": (0, 2)}, "pieces", "expected one unknown piece, not 2"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(
@@ -223,7 +223,7 @@ def test_broken_tables_and_texts_are_refused(tmp_path: Path) -> None:
     for blob in (b"\x01", b"\xff\xff\xff\xff1234", b"\x05\0\0\0123456", b"\0\0\0\0abc"):
         model = simple()
         model.normalizer_spec.precompiled_charsmap = blob
-        with pytest.raises(toksmith.FormatError, match="does not fit"):
+        with pytest.raises(toksmith.FormatError, match="is broken: it claims a trie"):
             loaded(written(model, SIMPLE), tmp_path)
     model = simple()
     model.denormalizer_spec.precompiled_charsmap = b"x"
@@ -235,7 +235,7 @@ def test_broken_tables_and_texts_are_refused(tmp_path: Path) -> None:
         loaded(model.SerializeToString(), tmp_path)
     model = simple()
     model.pieces.add(piece=b"x"), model.pieces.add(piece=b"x")
-    with pytest.raises(toksmith.FormatError, match=r"piece 1.*stands twice"):
+    with pytest.raises(toksmith.FormatError, match=r"piece 1.*occurs twice"):
         loaded(model.SerializeToString(), tmp_path)
 
 

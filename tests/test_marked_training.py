@@ -135,7 +135,7 @@ def test_what_cannot_be_trained_is_said(kind: str, given: dict[str, Any], argume
 
 
 def test_too_little_text_is_said() -> None:
-    with pytest.raises(CorpusError, match="no word"):
+    with pytest.raises(CorpusError, match="without a word"):
         trained("wordpiece", " \n ")
     with pytest.raises(InvalidOption, match="documents"):
         trained("ends", toksmith.count_pieces(WORDS))

@@ -19,7 +19,7 @@ from test_format_rows import scored
 
 import toksmith
 from toksmith import CannotRepresent, Model, Tokenizer, TokenTable, _convert
-from toksmith._formats import FORMATS, UNSET, Part
+from toksmith._formats import FORMATS, UNSET, FileContent
 
 WHOLE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 TOKENS = 1 << 24 if WHOLE else 1500
@@ -100,7 +100,7 @@ def through(model: Model, name: str) -> Model:
     """The model after a file of a format."""
     row = FORMATS[name]
     saved = row.save(model)
-    content: Any = [Part(f"x{at}", part) for at, part in enumerate(saved)][: row.reads] if row.files else saved
+    content: Any = [FileContent(f"x{at}", part) for at, part in enumerate(saved)][: row.reads] if row.files else saved
     given = {"pattern": UNSET, "special_tokens": None, **_convert.arguments_of(model, row)}
     return row.load(content, "x", **given)
 

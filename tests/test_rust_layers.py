@@ -28,7 +28,9 @@ def test_every_folder_imports_from_rows_below_its_own() -> None:
     floors = [[name.removesuffix("/").removesuffix(".rs") for name in names(cells[0])] for cells in rows("The core")]
     floor = {name: -place for place, row in enumerate(floors) for name in row}
     assert len(floor) == sum(map(len, floors)), "the table lists a folder twice"
-    assert set(floor) == {folder(name) for name in imports()}, "the table lists what is not there, or leaves something out"
+    assert set(floor) == {folder(name) for name in imports()}, (
+        "the table lists what is not there, or leaves something out"
+    )
     upward = [
         f"{name} imports {target}"
         for name, targets in imports().items()

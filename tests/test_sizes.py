@@ -20,6 +20,7 @@ impl<'a> Thing<'a> {
 trait Shape {
     fn declared(self: &Self, a: u8);
     fn given(self, f: impl Fn(u8, u8) -> u8) -> u8 { f(1, 2) }
+    fn packed(&self, (a, b): (u8, [u8; 2]), (c, d): Named, (out, (e, f)): (&mut Vec<u8>, (u8, u8))) -> u8 { 1 }
 }
 
 #[cfg(test)]
@@ -47,23 +48,26 @@ class Thing:
 
     @staticmethod
     def bare(a): return a
+
+    def packed(self, a: tuple[int, str], b: tuple[int, ...], c: list[tuple[int, int]], *, d: tuple[int, int]): return a
 '''
 
 
 def test_rust_is_measured() -> None:
     source = read_rust("crates/core/src/x.rs", RUST)
     measured = [(each.name, each.line, each.lines, each.positional, each.test) for each in source.functions]
-    assert measured == [("first", 5, 8, 3, False), ("given", 17, 1, 1, False), ("only_here", 22, 1, 0, True)]
-    # impl, first's 8 lines without the comment, the end; the trait's 4
-    assert source.code == 1 + 7 + 1 + 4
-    assert source.lines == 20
+    assert measured[:3] == [("first", 5, 8, 3, False), ("given", 17, 1, 1, False), ("packed", 18, 1, 5, False)]
+    assert measured[3:] == [("only_here", 23, 1, 0, True)]
+    # impl, first's 8 lines without the comment, the end; the trait's 5
+    assert source.code == 1 + 7 + 1 + 5
+    assert source.lines == 21
 
 
 def test_python_is_measured() -> None:
     source = read_python("python/toksmith/x.py", PYTHON)
     measured = [(each.name, each.line, each.lines, each.positional) for each in source.functions]
-    assert measured == [("method", 8, 4, 3), ("bare", 19, 1, 1)]
-    assert (source.lines, source.documentation, source.code) == (19, 8, 6)
+    assert measured == [("method", 8, 4, 3), ("bare", 19, 1, 1), ("packed", 21, 1, 4)]
+    assert (source.lines, source.documentation, source.code) == (21, 8, 7)
 
 
 @pytest.mark.parametrize("lines, positional, broken", [(60, 5, 0), (61, 5, 1), (60, 6, 1), (61, 6, 2)])

@@ -130,18 +130,18 @@ def test_sizes_beyond_what_was_learned_are_said(files: tuple[Path, Path]) -> Non
     result = run("train", seen, "--sweep", "100,300,90000", "--held-out", unseen, "--json", "--quiet")
     most = len(toksmith.train(SEEN, 90_000))
     assert [row["vocab_size"] for row in json.loads(result.stdout)] == [256, 300, most]
-    assert "256 tokens, those without any merge, stand for all sizes below" in result.stderr
-    assert f"{most:,} tokens, where training ended, stand for all sizes above" in result.stderr
+    assert "smaller sizes are raised to 256 tokens, the size without merges" in result.stderr
+    assert f"larger sizes are lowered to {most:,} tokens, where training ended" in result.stderr
 
 
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["--sweep", "300,many", "--held-out", "UNSEEN"], "no list of sizes"),
-        (["--sweep", "300"], "say with --held-out"),
-        (["--held-out", "UNSEEN", "-o", "x.toksmith", "--merges", "3"], "is for --sweep"),
-        (["--sweep", "300", "--held-out", "SEEN"], "is trained on"),
-        (["--sweep", "300", "--held-out", "UNSEEN", "--merges", "3"], "takes the place"),
+        (["--sweep", "300,many", "--held-out", "UNSEEN"], "not a list of sizes"),
+        (["--sweep", "300"], "requires --held-out"),
+        (["--held-out", "UNSEEN", "-o", "x.toksmith", "--merges", "3"], "requires --sweep"),
+        (["--sweep", "300", "--held-out", "SEEN"], "is a training text"),
+        (["--sweep", "300", "--held-out", "UNSEEN", "--merges", "3"], "cannot be combined with --sweep"),
     ],
 )
 def test_the_command_refuses_before_it_trains(arguments: list[str], said: str, files: tuple[Path, Path]) -> None:

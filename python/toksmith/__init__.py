@@ -105,6 +105,10 @@ else:
         ),
         "_tokenizer": ("Tokenizer",),
         "_training": ("train",),
+        "_training_kinds": (
+            "TrainingKind",
+            "training_kinds",
+        ),
         "metrics": ("parity",),
     }
     _MODULES = ("explain", "metrics")

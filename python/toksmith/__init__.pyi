@@ -35,6 +35,8 @@ from ._surgery import IdMap, add_special, extend, prune
 from ._sweep import SweepRow, rewind, sweep
 from ._tokenizer import Tokenizer
 from ._training import train
+from ._training_kinds import TrainingKind as TrainingKind
+from ._training_kinds import training_kinds as training_kinds
 from .metrics import parity
 
 __version__: str
@@ -77,6 +79,7 @@ __all__ = [
     "Tokenizer",
     "ToksmithError",
     "TrainingInterrupted",
+    "TrainingKind",
     "TrainingRecord",
     "UnknownId",
     "UnknownName",
@@ -99,4 +102,5 @@ __all__ = [
     "rewind",
     "sweep",
     "train",
+    "training_kinds",
 ]

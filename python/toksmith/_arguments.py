@@ -271,7 +271,7 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-class Row(NamedTuple):
+class ArgumentRule(NamedTuple):
     """One argument of a function: what it may be beside its default."""
 
     name: str
@@ -295,7 +295,7 @@ class Row(NamedTuple):
         )
 
 
-def row_of(parameter: inspect.Parameter) -> Row:
+def row_of(parameter: inspect.Parameter) -> ArgumentRule:
     """The row of an argument, from its annotation."""
     said = str(parameter.annotation)
     plain = said.removesuffix(" | None")
@@ -308,7 +308,7 @@ def row_of(parameter: inspect.Parameter) -> Row:
         named = [part for part in parts if part.isidentifier() and part[0].isupper() and part not in (*CHECKS, "Any")]
         check = CHECKS.get(" | ".join(part for part in parts if part not in named))
         classes = tuple(named) if check or len(named) == len(parts) else ()
-    return Row(parameter.name, parameter.default, said != plain, classes, check)
+    return ArgumentRule(parameter.name, parameter.default, said != plain, classes, check)
 
 
 class Arguments:

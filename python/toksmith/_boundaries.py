@@ -73,7 +73,7 @@ def in_characters(unit: str) -> bool:
     return unit == "char"
 
 
-class Parts:
+class PartEncoder:
     """The ids of parts of texts, with one choice of what special tokens are.
 
     A part begins at `base` of the caller's text, which errors are about.
@@ -166,7 +166,7 @@ def like(text: object, data: bytes) -> Any:
     return data if isinstance(text, bytes) else data.decode()
 
 
-def truncated(parts: Parts, text: Some, max_tokens: int, side: str) -> Some:
+def truncated(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Some:
     """See `Tokenizer.truncate`."""
     checked_count("max_tokens", max_tokens, 0)
     if side not in ("left", "right"):
@@ -174,7 +174,7 @@ def truncated(parts: Parts, text: Some, max_tokens: int, side: str) -> Some:
     return parts.first(text, 0, max_tokens) if side == "right" else parts.last(text, max_tokens)
 
 
-def chunks(parts: Parts, text: Some, max_tokens: int, overlap: int) -> list[Chunk]:
+def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> list[Chunk]:
     """See `Tokenizer.chunk`."""
     checked_count("max_tokens", max_tokens, 1)
     checked_count("overlap", overlap, 0)
@@ -195,7 +195,7 @@ def chunks(parts: Parts, text: Some, max_tokens: int, overlap: int) -> list[Chun
     return found
 
 
-def too_small(parts: Parts, text: Some, start: int, max_tokens: int) -> InvalidOption:
+def too_small(parts: PartEncoder, text: Some, start: int, max_tokens: int) -> InvalidOption:
     """The error of a character, or what else cannot be cut, that takes more ids than a chunk may have."""
     known = parts.enough(text, start, max_tokens)
     first = next((place for place in parts.places(known, start) if place), len(known))
@@ -322,7 +322,7 @@ class Continuations:
         self._made = {}
 
 
-def healed(parts: Parts, continuations: Continuations, text: str | bytes) -> Healing:
+def healed(parts: PartEncoder, continuations: Continuations, text: str | bytes) -> Healing:
     """See `Tokenizer.heal`."""
     data = as_utf8(text)
     cut = _core.find_cut(parts.engine, data, 0, last=True) or 0

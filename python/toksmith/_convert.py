@@ -1,7 +1,7 @@
-"""convert: one file to another format, and the proof that the ids stay what they were.
+"""convert: writes a tokenizer in another format and verifies that the ids stay the same.
 
-What is written is loaded again, and both tokenizers encode a corpus; where the library that the format comes from is
-installed, it encodes the corpus too.
+The new file is loaded again, and both tokenizers encode a corpus. If the library that the format comes from is installed,
+it encodes the corpus too.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _formats
 from ._arguments import checked
 from ._corpus import Corpus, documents
+from ._errors import number_of
 from ._files import shown
 from ._formats import Format
 from ._load import load
@@ -25,7 +26,7 @@ from ._patterns import UNSET, PatternArgument
 from ._sample import SAMPLE
 from ._tokenizer import Tokenizer
 
-__all__ = ["ConversionReport", "Difference", "PeerRun", "convert"]
+__all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
 
 BATCH_CHARS = 1 << 20
 AROUND = 4  # ids that are shown before and after the first that differs
@@ -33,15 +34,15 @@ Ids = Sequence[int]
 
 
 @dataclass(frozen=True)
-class Difference:
+class IdDifference:
     """The first place where two tokenizers differ.
 
     Attributes:
         document: The number of the document in the corpus, from 0.
-        place: How many ids are equal before it.
-        text: The text from there on, cut to what is shown.
+        place: The number of equal ids before it.
+        text: The start of the text that follows.
         expected: The tokens of the source around the place, as (id, bytes).
-        found: Those of the other.
+        found: The tokens of the target.
     """
 
     document: int
@@ -58,18 +59,18 @@ class Difference:
 
 @dataclass(frozen=True)
 class PeerRun:
-    """What the library that a format comes from gave.
+    """The result of the format's own library.
 
     Attributes:
-        library: Its name and version; the name alone where it was not run.
-        documents: How many it encoded.
-        difference: The first one, or None.
-        problem: Why it was not run, or failed; None if it was.
+        library: Its name and version; only the name if it was not run.
+        documents: The number of documents that it encoded.
+        difference: The first difference, or None.
+        problem: Why it was not run or failed; None if it succeeded.
     """
 
     library: str | None
     documents: int = 0
-    difference: Difference | None = None
+    difference: IdDifference | None = None
     problem: str | None = None
 
     def __str__(self) -> str:
@@ -77,22 +78,22 @@ class PeerRun:
             return f"{self.library or 'the real library'} was not run: {self.problem}"
         if self.difference is not None:
             return f"{self.library} differs: {self.difference}"
-        return f"{self.library}: {self.documents} documents, all ids equal"
+        return f"{self.library}: {number_of(self.documents, 'document')}, all ids equal"
 
 
 @dataclass(frozen=True)
 class ConversionReport:
-    """What `convert` wrote, and what the proof showed.
+    """What `convert` wrote, and the result of the comparison.
 
     Attributes:
-        source: What was converted, as text.
+        source: The source as text.
         target: The file or folder that was written.
-        from_format: The format's name, None for a published encoding or a tokenizer in memory.
-        to_format: The format's name.
-        lost: The fields that the format has no room for and that were left out.
-        documents: How many documents were encoded with both.
-        difference: The first one, None if all ids are equal.
-        peer: What the format's own library gave.
+        from_format: The format of the source; None for a published encoding or a tokenizer in memory.
+        to_format: The format of the target.
+        lost: The fields that the format cannot store and that were left out.
+        documents: The number of documents that both encoded.
+        difference: The first difference; None if all ids are equal.
+        peer: The result of the format's own library.
     """
 
     source: str
@@ -101,7 +102,7 @@ class ConversionReport:
     to_format: str
     lost: tuple[str, ...]
     documents: int
-    difference: Difference | None
+    difference: IdDifference | None
     peer: PeerRun
 
     @property
@@ -113,7 +114,9 @@ class ConversionReport:
         lines = [f"{self.source} -> {self.target} ({self.to_format})"]
         lines += [f"left out: {', '.join(self.lost)}"] if self.lost else []
         lines.append(
-            f"{self.documents} documents, all ids equal" if self.difference is None else f"differs: {self.difference}"
+            f"{number_of(self.documents, 'document')}, all ids equal"
+            if self.difference is None
+            else f"differs: {self.difference}"
         )
         return "\n".join([*lines, str(self.peer)])
 
@@ -140,24 +143,24 @@ def convert(
 ) -> ConversionReport:
     """Writes a tokenizer in another format, loads it back, and encodes a corpus with both.
 
-    The library that the format comes from is run as well if it is installed (tiktoken, tokenizers, sentencepiece, …).
-    A report with a difference is returned, not raised: look at `equal`. The file has then been written all the same.
+    The format's own library (tiktoken, tokenizers, sentencepiece, …) encodes the corpus too if it is installed. If ids
+    differ, the file is still written and the report's `equal` is False; no error is raised.
 
     Args:
-        source: What `load` takes, or a tokenizer.
-        target: The file, or for formats of several files the folder; its name says the format unless `to_format` does.
-        from_format: The source's format; None to look at its content.
+        source: A value for `load`, or a tokenizer.
+        target: The file, or the folder for formats of several files. Its name decides the format unless `to_format` does.
+        from_format: The format of the source; None to detect it from the content.
         to_format: A name of `toksmith.formats()`.
-        verify: The corpus, as for `train`; None for a built-in sample of texts that tokenizers get wrong.
-        allow_loss: Names of model fields that the format cannot hold and that may be left out.
-        pattern: As for `load`, for sources that do not say how they split.
+        verify: The corpus, as for `train`; None for a built-in sample of difficult texts.
+        allow_loss: Names of model fields that may be left out if the format cannot store them.
+        pattern: As for `load`, for sources without a split pattern.
         special_tokens: As for `load`, for the same sources.
-    Returns: the report; `print` shows it.
+    Returns: A report, which can be printed.
     Raises:
-        CannotRepresent: The format has no room for a field that is not in `allow_loss`.
-        FormatError: The source cannot be read, or the target not be written.
+        CannotRepresent: The format cannot store a field that is not in `allow_loss`.
+        FormatError: The source cannot be read, or the target cannot be written.
         InvalidOption: As `load`.
-    Cost: time grows with the corpus, for each library that runs.
+    Cost: time grows with the corpus and the number of libraries that run.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)
@@ -185,7 +188,7 @@ def opened(
     pattern: PatternArgument,
     special_tokens: Mapping[str, int] | None,
 ) -> tuple[Tokenizer, str, str | None]:
-    """The tokenizer of a source, what it is called, and its format."""
+    """The tokenizer of a source, its name, and its format."""
     if isinstance(source, Tokenizer):
         _formats.refuse_arguments("the tokenizer", pattern, special_tokens, format)
         return source, repr(source), None
@@ -194,7 +197,7 @@ def opened(
 
 
 def arguments_of(model: Model, row: Format) -> dict[str, Any]:
-    """What `load` has to be told of a model for files that do not say it."""
+    """The arguments that `load` needs for files that do not contain them."""
     given: dict[str, Any] = {}
     if "pattern" in row.arguments:
         given["pattern"] = [step["pattern"] for step in model.splitters] or None
@@ -205,8 +208,8 @@ def arguments_of(model: Model, row: Format) -> dict[str, Any]:
 
 def compared(
     tok: Tokenizer, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck
-) -> tuple[int, Difference | None]:
-    """How many documents were encoded with both, and the first difference, which ends it."""
+) -> tuple[int, IdDifference | None]:
+    """The number of documents that both encoded, and the first difference, which ends the comparison."""
     count = 0
     for batch in batches(corpus):
         expected = tok.encode_ragged(batch, special="text")
@@ -215,16 +218,17 @@ def compared(
         if expected.ids.tobytes() != found.ids.tobytes() or expected.ends.tobytes() != found.ends.tobytes():
             for number, (text, one, two) in enumerate(zip(batch, expected, found, strict=True), count):
                 if one.tolist() != two.tolist():
-                    return number + 1, difference_of(number, text, (tok, one.tolist()), (other, two.tolist()))
+                    sides = Encoded(tok, one.tolist()), Encoded(other, two.tolist())
+                    return number + 1, difference_of(number, text, *sides)
         count += len(batch)
     return count, None
 
 
-def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> Difference | None:
-    """What differs where special tokens are found as such."""
+def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> IdDifference | None:
+    """The first difference when special tokens are allowed in the text."""
     text = " ".join([f"a{content}" for content in tok.special_tokens])
     one, two = tok.encode(text, special="allow"), other.encode(text, special="allow")
-    return None if one == two else difference_of(number, text, (tok, one), (other, two))
+    return None if one == two else difference_of(number, text, Encoded(tok, one), Encoded(other, two))
 
 
 def batches(corpus: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
@@ -248,7 +252,7 @@ class PeerCheck:
         self.tok = tok
         self.library: str | None = None
         self.problem: str | None = None
-        self.difference: Difference | None = None
+        self.difference: IdDifference | None = None
         self.encode: Callable[[str], Ids] | None = None
         try:
             self.library, self.encode = _formats.opened_by_peer(row.name, paths, tok.model)
@@ -264,7 +268,7 @@ class PeerCheck:
         self.problem = f"it raised {type(error).__name__}: {error}"
 
     def check(self, texts: Sequence[str | bytes], expected: Sequence[Any], first: int) -> None:
-        """Compares a batch; bytes that are no UTF-8 are left out, for these libraries take texts."""
+        """Compares a batch without documents that are not UTF-8, because these libraries take only texts."""
         if self.encode is None or self.problem is not None or self.difference is not None:
             return
         for number, (text, ids) in enumerate(zip(texts, expected, strict=True), first):
@@ -277,16 +281,16 @@ class PeerCheck:
                 self.failed(error)
                 return
             if found != ids.tolist():
-                self.difference = difference_of(number, text, (self.tok, ids.tolist()), (self.tok, found))
+                self.difference = difference_of(number, text, Encoded(self.tok, ids.tolist()), Encoded(self.tok, found))
                 return
 
     def result(self, documents: int) -> PeerRun:
-        """What is reported."""
+        """The result for the report."""
         return PeerRun(self.library, 0 if self.problem else documents, self.difference, self.problem)
 
 
 def as_text(text: str | bytes) -> str | None:
-    """The text without lone surrogates, as it is encoded here; None for bytes that are no UTF-8."""
+    """The text without lone surrogates, as toksmith encodes it; None for bytes that are not UTF-8."""
     if isinstance(text, str):
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     try:
@@ -295,26 +299,28 @@ def as_text(text: str | bytes) -> str | None:
         return None
 
 
-def difference_of(
-    number: int, text: str | bytes, one: tuple[Tokenizer, list[int]], two: tuple[Tokenizer, list[int]]
-) -> Difference:
-    """The first place where two lists of ids differ, with what is around it."""
-    (tok, expected), (other, found) = one, two
+class Encoded(NamedTuple):
+    """The ids that a tokenizer gives for a text."""
+
+    tok: Tokenizer
+    ids: list[int]
+
+
+def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) -> IdDifference:
+    """The first place where two lists of ids differ, with the tokens around it."""
+    expected, found = one.ids, two.ids
     least = min(len(expected), len(found))
     place = next((at for at in range(least) if expected[at] != found[at]), least)
     start = max(0, place - AROUND)
-    rows = [
-        tuple((id, token_of(each, id)) for id in ids[start : place + AROUND])
-        for each, ids in ((tok, expected), (other, found))
-    ]
+    rows = [tuple((id, token_of(side.tok, id)) for id in side.ids[start : place + AROUND]) for side in (one, two)]
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-    before = sum(len(token_of(tok, id)) for id in expected[:start])
+    before = sum(len(token_of(one.tok, id)) for id in expected[:start])
     excerpt = data[before : before + 80].decode("utf-8", "replace")
-    return Difference(number, place, excerpt, rows[0], rows[1])
+    return IdDifference(number, place, excerpt, rows[0], rows[1])
 
 
 def token_of(tok: Tokenizer, id: int) -> bytes:
-    """The bytes of an id, or what says that there are none."""
+    """The bytes of an id, or a placeholder for an id without a token."""
     try:
         return tok.token_bytes(id)
     except ValueError:
@@ -322,7 +328,7 @@ def token_of(tok: Tokenizer, id: int) -> bytes:
 
 
 def seen(token: bytes) -> str:
-    """A token for people."""
+    """A token in readable form."""
     return repr(token.decode("utf-8", "backslashreplace"))
 
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _formats
+from ._atomic_files import write_file
 from ._errors import DownloadError, FormatError
 from ._files import read_file
 from ._model import AddedToken, Model
 from ._patterns import splitters
-from ._together import write_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -1,4 +1,4 @@
-"""Whole files in, with a bound; and what errors about files say. Files are written by `_together.py`."""
+"""Whole files in, with a bound; and what errors about files say. Files are written by `_atomic_files.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""load: a published name or a file to a tokenizer."""
+"""load: makes a tokenizer from a published name or a file."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def load(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
 ) -> Tokenizer:
-    """The tokenizer of a published encoding or of a file.
+    """Loads a published encoding or a tokenizer file.
 
-    A `str` that is one of `toksmith.encodings()` is that encoding (`./gpt2` or a `pathlib.Path` names a file of that
-    name); everything else is a path. What the file holds decides its format, not its name.
+    A `str` that is one of `toksmith.encodings()` means that encoding; everything else is a path (`./gpt2` or a
+    `pathlib.Path` for a file of the same name). The content of the file decides its format, not its name.
 
     Args:
         source: A published name, or a path.
-        format: A name of `toksmith.formats()`; None to look at the content.
-        pattern: For files that do not say how they split (`.tiktoken`, which needs it, and `merge_dict.json`): a name
+        format: A name of `toksmith.formats()`; None to detect the format from the content.
+        pattern: For files without a split pattern (required for `.tiktoken`, optional for `merge_dict.json`): a name
             of `toksmith.patterns()`, a regex in the Rust dialect, a list applied in order, or None for no split.
-        special_tokens: For the same files: ids by content. None may contain or overlap another.
+        special_tokens: For the same files: ids by content. No content may contain or overlap another.
     Raises:
-        FormatError: The file cannot be read, or does not hold what its format asks for; it names the place.
-        InvalidOption: An argument that the file needs is missing, or one that contradicts it is given.
-        ModelError: The file holds a part that this version can load and save, but not run.
-        UnknownName: There is neither such an encoding nor such a file, or no such format or pattern.
-        DownloadError: The encoding's file is not cached and cannot be downloaded; it says which file to put where.
+        FormatError: The file cannot be read, or is not valid in its format. The message names the place.
+        InvalidOption: An argument that the file requires is missing, or an argument contradicts the file.
+        ModelError: The file contains a feature that this version can load and save but not run. The message names it.
+        UnknownName: There is no encoding or file of this name, or no such format or pattern.
+        DownloadError: The encoding's file is not cached and cannot be downloaded. The message says which file to put where.
     Cost: time and memory grow with the file.
 
     >>> import tempfile, toksmith
@@ -63,5 +63,5 @@ def load(
     except InvalidOption as error:
         if pattern is not UNSET:
             raise
-        # The regex at fault is the file's and not the caller's.
+        # The invalid regex comes from the file, not from the caller.
         raise FormatError(shown(source), None, str(error)) from error

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from . import _boundaries, _core
 from ._arguments import checked, checked_late, flag, items, whole_number
 from ._arguments import text as argument_text
+from ._encode_files import encoded_file
 from ._errors import InvalidOption, NotInVocabulary, UnknownId
-from ._fit import fit_of
 from ._model import Model
+from ._pattern_fit import pattern_fit
 from ._post import PLAIN, template_of
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, Retold, StreamDecoder
 from ._steps import character_options, engine_stages, refuse_what_is_not_executed
 from ._stream import StreamEncoder
-from ._text_files import encoded_file
 from ._threads import thread_count
 
 if TYPE_CHECKING:
@@ -475,8 +475,8 @@ class Tokenizer:
         self._engine.release()
         self._continuations.release()
 
-    def _parts(self, special: Special) -> _boundaries.Parts:
-        return _boundaries.Parts(self._engine, self.model, special)
+    def _parts(self, special: Special) -> _boundaries.PartEncoder:
+        return _boundaries.PartEncoder(self._engine, self.model, special)
 
     @cached_property
     def _continuations(self) -> _boundaries.Continuations:
@@ -526,7 +526,7 @@ class Tokenizer:
 
     @cached_property
     def _fit(self) -> Fit:
-        return fit_of(self._engine, self.model)
+        return pattern_fit(self._engine, self.model)
 
     @cached_property
     def vocab_size(self) -> int:

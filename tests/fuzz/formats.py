@@ -11,7 +11,7 @@ import hashlib
 import toksmith
 from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError
 from toksmith._formats import FORMATS, Format, sniffed
-from toksmith._formats._parts import Part
+from toksmith._formats._file_sets import FileContent
 from toksmith._patterns import UNSET
 
 from .codes import Codes
@@ -50,13 +50,13 @@ def run(data: bytes) -> None:
             check(made[0], made[1], text)
 
 
-def parts(row: Format, content: bytes) -> bytes | list[Part]:
+def parts(row: Format, content: bytes) -> bytes | list[FileContent]:
     """The files of a format, of which there may be several."""
     if not row.files:
         return content
     files = content.split(b"\0\0", row.reads - 1) if row.reads > 1 else [content]
     files += [b""] * (row.reads - len(files))
-    return [Part(f"drawn{place}", file) for place, file in enumerate(files)]
+    return [FileContent(f"drawn{place}", file) for place, file in enumerate(files)]
 
 
 def sealed(content: bytes) -> bytes:
@@ -86,5 +86,7 @@ def check_saved(model: Model) -> None:
 
 def loaded(row: Format, saved: bytes | tuple[bytes, ...]) -> Model:
     """What was saved, loaded."""
-    data = saved if isinstance(saved, bytes) else [Part(f"saved{place}", file) for place, file in enumerate(saved)]
+    data = (
+        saved if isinstance(saved, bytes) else [FileContent(f"saved{place}", file) for place, file in enumerate(saved)]
+    )
     return row.load(data if isinstance(data, bytes) else data[: row.reads], "saved", pattern=UNSET, special_tokens=None)

@@ -1,4 +1,4 @@
-//! `Counter` and `PieceCounts`: documents to piece counts, and what can be done with these.
+//! `Counter` and `CountedPieces`: documents to piece counts, and what can be done with these.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -177,10 +177,10 @@ impl Counter {
         self.get(CoreCounter::next)
     }
 
-    fn finish(&self, py: Python<'_>, min_count: u64, threads: usize) -> PyResult<PieceCounts> {
+    fn finish(&self, py: Python<'_>, min_count: u64, threads: usize) -> PyResult<CountedPieces> {
         let counter = self.lock().take().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
         let splitter = Arc::clone(&self.splitter);
-        call(py, WATCHED, |stop| CoreCounts::of(counter, splitter, min_count, threads, stop)).map(PieceCounts)
+        call(py, WATCHED, |stop| CoreCounts::of(counter, splitter, min_count, threads, stop)).map(CountedPieces)
     }
 }
 
@@ -197,9 +197,9 @@ pub fn row_text<'py>(py: Python<'py>, line: &[u8], field: &str) -> PyResult<Opti
 
 /// The distinct pieces of a corpus with their counts.
 #[pyclass(frozen, module = "toksmith._core")]
-pub struct PieceCounts(CoreCounts);
+pub struct CountedPieces(CoreCounts);
 
-impl PieceCounts {
+impl CountedPieces {
     /// The counts of the core.
     pub fn core(&self) -> &CoreCounts {
         &self.0
@@ -208,7 +208,7 @@ impl PieceCounts {
 
 #[guarded]
 #[pymethods]
-impl PieceCounts {
+impl CountedPieces {
     /// Counts from their columns; the positions are those of all pieces, or empty where none is known. `facts` are the
     /// documents, and what was left out as too long and as too rare.
     #[staticmethod]

@@ -54,6 +54,14 @@ thread_local! {
 
 /// What special tokens become, and whether to stop.
 type Course<'a> = (&'a Allow, &'a Stop);
+
+/// How a call reads its texts: what special tokens become, what replaces bytes that are no UTF-8, on how many threads.
+struct Reading<'a, 'py> {
+    special: &'a Bound<'py, PyAny>,
+    errors: &'a Bound<'py, PyAny>,
+    threads: usize,
+}
+
 type Ragged<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 
 #[guarded]
@@ -106,7 +114,7 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = self.encode_one(text, special, errors, (threads, ROOM.take()))?;
+        let ids = self.encode_one(text, special, errors, threads, ROOM.take())?;
         let list = self.list(text.py(), &ids);
         if ids.capacity() <= MOST_ROOM {
             ROOM.set(ids);
@@ -121,7 +129,7 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(fitting(self.encode_one(text, special, errors, (threads, Vec::new()))?).into_pyarray(text.py()))
+        Ok(fitting(self.encode_one(text, special, errors, threads, Vec::new())?).into_pyarray(text.py()))
     }
 
     fn encode_batch<'py>(
@@ -190,7 +198,7 @@ impl Engine {
                 to.0.push(self.encoder.count(text, allow, stop, session, &mut to.1)?);
                 Ok(())
             };
-        self.each_text(batch, (special, errors, threads), (new, work), |parts| {
+        self.each_text(batch, &Reading { special, errors, threads }, new, work, |parts| {
             counts.extend(parts.into_iter().flat_map(|(counts, _)| counts));
             Ok(())
         })?;
@@ -295,7 +303,8 @@ impl Engine {
         text: &Bound<'_, PyAny>,
         special: &Bound<'_, PyAny>,
         errors: &Bound<'_, PyAny>,
-        (threads, mut ids): (Option<usize>, Vec<u32>),
+        threads: Option<usize>,
+        mut ids: Vec<u32>,
     ) -> PyResult<Vec<u32>> {
         let py = text.py();
         let allow = self.allow(special)?;
@@ -332,7 +341,7 @@ impl Engine {
             to.end();
             Ok(())
         };
-        self.each_text(batch, (special, errors, threads), (new, work), sink)
+        self.each_text(batch, &Reading { special, errors, threads }, new, work, sink)
     }
 
     /// Does `work` for each text of a batch, in jobs of several, each of which adds to what `new` gives for it; `sink`
@@ -340,18 +349,16 @@ impl Engine {
     fn each_text<T: Send>(
         &self,
         batch: &Bound<'_, PyAny>,
-        (special, errors, threads): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, usize),
-        (new, work): (
-            impl Fn(&Load, usize) -> T + Sync,
-            impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
-        ),
+        reading: &Reading<'_, '_>,
+        new: impl Fn(&Load, usize) -> T + Sync,
+        work: impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
         sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
         let py = batch.py();
-        let allow = self.allow(special)?;
-        let texts = texts(batch, Errors::from_name(errors)?)?;
+        let allow = self.allow(reading.special)?;
+        let texts = texts(batch, Errors::from_name(reading.errors)?)?;
         let each = as_texts(&texts)?;
-        let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads, self.encoder.searches());
+        let load = Load::new(each.iter().map(|text| text.as_bytes().len()), reading.threads, self.encoder.searches());
         let run = |jobs: &mut Jobs<'_, T>, stop: &Stop| {
             self.encoder.with_session(|session| {
                 jobs.each(|job| {

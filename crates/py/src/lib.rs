@@ -26,8 +26,8 @@ mod vocab;
 const ALIGNED: usize = 16;
 const _: () = assert!(align_of::<vocab::Vocab>() <= ALIGNED && align_of::<engine::Engine>() <= ALIGNED);
 const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<tally::Tally>() <= ALIGNED);
-const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::PieceCounts>() <= ALIGNED);
-const _: () = assert!(align_of::<training::Merges>() <= ALIGNED);
+const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::CountedPieces>() <= ALIGNED);
+const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED);
 
 /// The compiled core of toksmith.
 #[pymodule(gil_used = true)]
@@ -39,9 +39,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;
     module.add_class::<counting::Counter>()?;
-    module.add_class::<counting::PieceCounts>()?;
+    module.add_class::<counting::CountedPieces>()?;
     module.add_function(wrap_pyfunction!(counting::row_text, module)?)?;
-    module.add_class::<training::Merges>()?;
+    module.add_class::<training::LearnedMerges>()?;
     module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_ragged_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;

@@ -9,18 +9,18 @@ use pyo3::prelude::*;
 use toksmith_core::train::{Merge, NO_ID, Options, Stopped, Ties, Trained};
 use toksmith_guard::guarded;
 
-use crate::counting::PieceCounts;
+use crate::counting::CountedPieces;
 use crate::errors;
 use crate::guard::Arg;
 use crate::vocab::Vocab;
 
 /// What training learned, or the part of it that is new since the last report.
 #[pyclass(frozen, module = "toksmith._core")]
-pub struct Merges(Trained);
+pub struct LearnedMerges(Trained);
 
 #[guarded]
 #[pymethods]
-impl Merges {
+impl LearnedMerges {
     #[getter]
     fn symbols(&self) -> PyResult<u64> {
         Ok(self.0.symbols)
@@ -97,10 +97,10 @@ impl Wanted {
 #[allow(clippy::needless_pass_by_value)]
 pub fn train(
     py: Python<'_>,
-    counts: &PieceCounts,
+    counts: &CountedPieces,
     options: Arg<Wanted>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Merges> {
+) -> PyResult<LearnedMerges> {
     let options = options.0.options()?;
     let mut problem = Ok(());
     let mut reported = 0;
@@ -111,7 +111,7 @@ pub fn train(
                 let Some(progress) = &progress else { return Ok(()) };
                 let part = found.since(reported);
                 reported = found.merges.len();
-                progress.call1(py, (Merges(part),)).map(drop)
+                progress.call1(py, (LearnedMerges(part),)).map(drop)
             });
             if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -119,6 +119,6 @@ pub fn train(
     });
     match problem {
         Err(problem) if !problem.is_instance_of::<PyKeyboardInterrupt>(py) => Err(problem),
-        _ => trained.map(Merges).map_err(|error| errors::to_py(py, error)),
+        _ => trained.map(LearnedMerges).map_err(|error| errors::to_py(py, error)),
     }
 }

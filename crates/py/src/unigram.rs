@@ -10,7 +10,7 @@ use toksmith_core::Error;
 use toksmith_core::train::unigram::{Options, train};
 use toksmith_guard::guarded;
 
-use crate::counting::PieceCounts;
+use crate::counting::CountedPieces;
 use crate::errors;
 use crate::guard::Arg;
 
@@ -34,7 +34,7 @@ type Tokens<'py> = (Vec<Bound<'py, PyBytes>>, Bound<'py, PyArray1<f64>>);
 #[allow(clippy::needless_pass_by_value)]
 pub fn train_unigram<'py>(
     py: Python<'py>,
-    counts: &PieceCounts,
+    counts: &CountedPieces,
     alphabet: Arg<Vec<String>>,
     options: Arg<Wanted>,
     progress: Option<Py<PyAny>>,

@@ -17,7 +17,7 @@ from toksmith import _render
 from ._convert import convert
 from ._counts import count_pieces, merge_counts
 from ._explain import compare, explain
-from ._inside import doctor, measure, parity
+from ._metrics import doctor, measure, parity
 from ._play import play
 from ._printed import PlainGroup, plain_log, print_lines
 from ._run import runnable

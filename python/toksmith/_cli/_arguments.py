@@ -1,6 +1,6 @@
-"""What commands have in common: their options, the tokenizer and the bytes that these name, and JSON out.
+"""What commands share: options, loading tokenizers, reading inputs, and JSON.
 
-Options that were not given are not passed on, so that every default stands in one place, the function called.
+Options that were not given are not passed on, so the called function is the only place of every default.
 """
 
 from __future__ import annotations
@@ -36,14 +36,17 @@ __all__ = [
 ]
 
 STDIN = "-"
-Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Text files; '-' or none: stdin.")]
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Text files; '-' or no file reads stdin.")]
 Name = Annotated[str, typer.Option("--tokenizer", "-t", help="A published name (see 'encodings') or a tokenizer file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-Special = Annotated[str, typer.Option(help="Special tokens in the text: raise, allow, or text (no meaning).")]
-FilePattern = Annotated[
-    list[str] | None, typer.Option("--pattern", help="For .tiktoken files: split pattern or regex.")
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Special = Annotated[
+    str, typer.Option(help="Special tokens in the text: raise an error, allow them, or treat them as text.")
 ]
-FileSpecials = Annotated[list[str] | None, typer.Option("--special-token", help="For .tiktoken files: TOKEN=ID.")]
+FilePattern = Annotated[list[str] | None, typer.Option("--pattern", help="Split pattern or regex for .tiktoken files.")]
+FileSpecials = Annotated[
+    list[str] | None,
+    typer.Option("--special-token", help="Special token for .tiktoken files, as TOKEN=ID; repeatable."),
+]
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -52,7 +55,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
-    """The `pattern` argument that the --pattern options stand for, if any was given."""
+    """The `pattern` argument for the --pattern options, if any was given."""
     if not patterns:
         return {}
     if len(patterns) > 1:
@@ -66,7 +69,7 @@ def loaded(name: str, pattern: Sequence[str] | None, special_tokens: Sequence[st
 
 
 def loaded_options(pattern: Sequence[str] | None, special_tokens: Sequence[str] | None) -> dict[str, Any]:
-    """The arguments of `load` that `--pattern` and `--special-token` stand for."""
+    """The arguments of `load` for `--pattern` and `--special-token`."""
     options = given_pattern(pattern)
     if special_tokens:
         options["special_tokens"] = dict(map(token_and_id, special_tokens))
@@ -96,7 +99,7 @@ def file_bytes(name: str) -> bytes:
     with open(name, "rb") as file:
         endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty() and name != os.devnull
         if endless and not name.startswith(("/dev/std", "/dev/fd/")):
-            raise toksmith.CorpusError(name, None, "it is a device; name a file, or '-' for stdin")
+            raise toksmith.CorpusError(name, None, "is a device; give a file, or '-' for stdin")
         return file.read()
 
 
@@ -107,7 +110,7 @@ def stdin_bytes() -> bytes:
 def stdin_stream() -> BinaryIO:
     """Where the bytes of stdin are read from; on a terminal, someone is told to type."""
     if sys.stdin.isatty():
-        tell("reading from the terminal; an end-of-file (Ctrl-D, on Windows Ctrl-Z and Enter) ends the text")
+        tell("reading from the terminal; press Ctrl-D (on Windows Ctrl-Z and Enter) to end the text")
     return sys.stdin.buffer
 
 

@@ -1,4 +1,4 @@
-"""The command that writes a tokenizer in another format and proves it."""
+"""The command that writes a tokenizer in another format and verifies the ids."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ __all__ = ["convert"]
 
 def convert(
     source: Annotated[str, typer.Argument(help="A tokenizer: a published name, a file or a folder.")],
-    target: Annotated[str, typer.Argument(help="The file to write; its name says the format, unless --to does.")],
+    target: Annotated[str, typer.Argument(help="File to write; its name decides the format unless --to does.")],
     *,
-    from_format: Annotated[str | None, typer.Option("--from", help="The source's format.")] = None,
-    to_format: Annotated[str | None, typer.Option("--to", help="The target's format.")] = None,
-    verify: Annotated[list[Path] | None, typer.Option(help="Texts to prove it on; none: a built-in sample.")] = None,
-    allow_loss: Annotated[list[str] | None, typer.Option(help="A field that may be left out.")] = None,
+    from_format: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
+    to_format: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
+    verify: Annotated[
+        list[Path] | None, typer.Option(help="Texts for the comparison; a built-in sample by default.")
+    ] = None,
+    allow_loss: Annotated[list[str] | None, typer.Option(help="Field that may be left out; repeatable.")] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     as_json: Json = False,
 ) -> None:
     """Write a tokenizer in another format, load it again, and compare the ids of both on texts.
 
-    The format's own library encodes the texts too where it is installed. Exits 1 where ids differ.
+    The format's own library also encodes the texts if it is installed. The exit code is 1 if ids differ.
     """
     options: dict[str, Any] = loaded_options(pattern, special_token)
     options |= given(from_format=from_format, to_format=to_format, verify=verify, allow_loss=allow_loss)

@@ -1,4 +1,4 @@
-"""What `toksmith encode -o` does: a corpus to a file of ids."""
+"""`toksmith encode -o`: encodes a corpus into a file of ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import toksmith
 
 from ._arguments import STDIN, given, stdin_stream
-from ._printed import print_json, print_lines
+from ._printed import number_of, print_json, print_lines
 from ._progress import progress_lines
 
 __all__ = ["write_corpus"]
@@ -38,15 +38,15 @@ def write_corpus(
         names = {"file": os.fspath(written.path), "ends_file": os.fspath(written.ends_path)}
         print_json({**names, "dtype": written.dtype, "documents": written.documents, "ids": written.ids})
     elif not quiet:
-        documents = "1 document" if written.documents == 1 else f"{written.documents:,} documents"
+        documents = number_of(written.documents, "document")
         print_lines(
-            f"{written.ids:,} ids of {documents} saved as {written.path} ({written.dtype}), their ends as {written.ends_path}"
+            f"{number_of(written.ids, 'id')} of {documents} saved as {written.path} ({written.dtype}), document ends as {written.ends_path}"
         )
 
 
 def item(name: str, field: str | None) -> toksmith.Files | BinaryIO:
-    """What a file argument stands for in a corpus."""
+    """A file argument as an item of a corpus."""
     if name == STDIN:
         return stdin_stream()
-    # The shell has opened its globs; what is left is the name itself.
+    # The shell has already expanded globs, so the name is literal.
     return toksmith.files(glob.escape(name), **given(field=field))

@@ -14,13 +14,13 @@ import toksmith
 from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
 from ._corpus import item
-from ._printed import print_json, print_lines
+from ._printed import number_of, print_json, print_lines
 from ._progress import progress_lines
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="Where to save the counts: .parquet, or .tsv.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no closing line.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="File for the counts: .parquet or .tsv.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
 
 
 def count_pieces(
@@ -29,7 +29,7 @@ def count_pieces(
     output: Output,
     pattern: options.Pattern = None,
     field: options.Field = None,
-    start: Annotated[str | None, typer.Option(help="Of a shard: DOCUMENT or DOCUMENT:BYTE, where it begins.")] = None,
+    start: Annotated[str | None, typer.Option(help="Where this shard begins: DOCUMENT or DOCUMENT:BYTE.")] = None,
     min_count: options.MinPieceCount = None,
     max_piece_bytes: options.MaxPieceBytes = None,
     max_memory: options.MaxMemory = None,
@@ -75,10 +75,14 @@ def saved(counts: toksmith.PieceCounts, output: Path, *, as_json: bool, quiet: b
         facts |= {"pieces": len(counts), "digest": counts.digest, "end": list(counts.end), "skipped": counts.skipped}
         print_json(facts | {"long": counts.long._asdict(), "rare": counts.rare._asdict()})
     elif not quiet:
-        said = f"{len(counts):,} distinct pieces of {counts.documents:,} documents, {counts.bytes:,} bytes"
+        said = f"{number_of(len(counts), 'distinct piece')} from {number_of(counts.documents, 'document')}, {counts.bytes:,} bytes"
         for why, left in (("too long", counts.long), ("too rare", counts.rare)):
-            said += f"; {left.pieces:,} pieces of {left.bytes:,} bytes were {why}" if left.pieces else ""
-        said += f"; {counts.skipped:,} files or rows could not be read" if counts.skipped else ""
+            said += (
+                f"; left out as {why}: {number_of(left.pieces, 'piece')} with {left.bytes:,} bytes"
+                if left.pieces
+                else ""
+            )
+        said += f"; unreadable files and rows: {counts.skipped:,}" if counts.skipped else ""
         print_lines(f"{said}; saved as {output}")
 
 

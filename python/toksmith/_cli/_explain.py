@@ -15,14 +15,14 @@ from ._shown import Html, Svg, print_shown
 
 __all__ = ["compare", "explain", "text_bytes"]
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A text file; '-' or none: stdin.")]
-GivenText = Annotated[str | None, typer.Option("--text", help="The text itself, instead of a file.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="Text file; '-' or no file reads stdin.")]
+GivenText = Annotated[str | None, typer.Option("--text", help="Text to use instead of a file.")]
 
 
 def text_bytes(file: str, text: str | None) -> bytes:
     """The text that a command is asked about."""
     if text is not None and file != STDIN:
-        raise typer.BadParameter("give a file or the text itself, not both", param_hint="--text")
+        raise typer.BadParameter("give a file or a text, not both", param_hint="--text")
     return next(inputs([file]))[1] if text is None else os.fsencode(text)
 
 
@@ -32,10 +32,14 @@ def explain(
     tokenizer: Name,
     text: GivenText = None,
     merges: Annotated[bool, typer.Option("--merges", help="Merge the text step by step, as one piece.")] = False,
-    id: Annotated[int | None, typer.Option("--id", help="One token: what it is made of, and what of it.")] = None,
-    history: Annotated[bool, typer.Option("--history", help="With --id: its life in training.")] = False,
-    context: Annotated[int | None, typer.Option(help="How much of the text fits into so many tokens.")] = None,
-    lint: Annotated[bool, typer.Option("--lint", help="What in the text costs tokens without being seen.")] = False,
+    id: Annotated[
+        int | None, typer.Option("--id", help="Show one token: its parts, and the tokens merged from it.")
+    ] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="With --id: the history of the token in training.")
+    ] = False,
+    context: Annotated[int | None, typer.Option(help="Show how much of the text fits into this many tokens.")] = None,
+    lint: Annotated[bool, typer.Option("--lint", help="Find invisible text that costs tokens.")] = False,
     special: Special = "text",
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
@@ -47,11 +51,11 @@ def explain(
     asked = {"--merges": merges, "--id": id is not None, "--context": context is not None, "--lint": lint}
     chosen = [option for option, was_given in asked.items() if was_given]
     if len(chosen) > 1:
-        raise typer.BadParameter(f"one of them at a time, not {' and '.join(chosen)}", param_hint=chosen[-1])
+        raise typer.BadParameter(f"give only one of {' and '.join(chosen)}", param_hint=chosen[-1])
     if history and id is None:
-        raise typer.BadParameter("is for --id", param_hint="--history")
+        raise typer.BadParameter("requires --id", param_hint="--history")
     if id is not None and (text is not None or file != STDIN):
-        raise typer.BadParameter("takes the place of a text", param_hint="--id")
+        raise typer.BadParameter("cannot be combined with a text", param_hint="--id")
     tok = loaded(tokenizer, pattern, special_token)
     result: Shown
     if id is not None:
@@ -73,7 +77,7 @@ def compare(
     file: File = STDIN,
     *,
     tokenizer: Annotated[
-        list[str], typer.Option("--tokenizer", "-t", help="A published name or a tokenizer file; give two or more.")
+        list[str], typer.Option("--tokenizer", "-t", help="Published name or tokenizer file; give two or more.")
     ],
     text: GivenText = None,
     special: Special = "text",

@@ -20,7 +20,7 @@ PUBLISHED = ["gpt2", "cl100k_base", "o200k_base"]
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="TOKENIZER", help="Published names and tokenizer files; none: gpt2, cl100k_base, o200k_base."
+        metavar="TOKENIZER", help="Published names and tokenizer files; gpt2, cl100k_base and o200k_base by default."
     ),
 ]
 
@@ -28,25 +28,26 @@ Sources = Annotated[
 def play(
     tokenizers: Sources = None,
     *,
-    port: Annotated[int, typer.Option(help="Where to listen, or the next port that is free; 0: any.")] = 8765,
+    port: Annotated[int, typer.Option(help="Port to listen on, or the next free one; 0 takes any free port.")] = 8765,
     texts: Annotated[
-        Path | None, typer.Option(help="For the chart of languages: a folder of .txt files that say the same.")
+        Path | None,
+        typer.Option(help="Folder with the same text in several languages (.txt files), for the chart of languages."),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     as_json: Json = False,
 ) -> None:
-    """Serve a page that shows what tokenizers make of a text, until Ctrl-C; nothing leaves this machine.
+    """Serve a page that shows how tokenizers split a text, until Ctrl-C. Nothing leaves this machine.
 
-    A file that cannot be loaded is named on the page. --pattern and --special-token are for files that need them.
+    The page names files that cannot be loaded. --pattern and --special-token are for files that require them.
     """
     options = loaded_options(pattern, special_token)
     sources = {Path(name).name or name: source(name, options) for name in tokenizers or PUBLISHED}
     languages = None if texts is None else folder_texts(texts)
     with toksmith.play(sources, port=port, **given(texts=languages)) as playground:
         if playground.port != port != 0:
-            tell(f"port {port} is in use; {playground.port} is free")
+            tell(f"port {port} is in use; using {playground.port}")
         for name, reason in playground.failed.items():
             tell(f"{name} is left out: {reason}")
         if as_json:
@@ -66,12 +67,12 @@ def source(name: str, options: dict[str, object]) -> object:
     try:
         return toksmith.load(name, **options)  # type: ignore[arg-type]
     except toksmith.ToksmithError:
-        return name  # a file that says all itself; what else is wrong with it is told of the name
+        return name  # the file needs no options; the playground reports any other error by name
 
 
 def folder_texts(folder: Path) -> dict[str, str]:
     """The texts of a folder by the names of their files, without the last newline."""
     found = {path.stem: path.read_text(encoding="utf-8").removesuffix("\n") for path in sorted(folder.glob("*.txt"))}
     if not found:
-        raise toksmith.CorpusError(str(folder), None, "holds no .txt file; expected one for each language")
+        raise toksmith.CorpusError(str(folder), None, "contains no .txt file; expected one per language")
     return found

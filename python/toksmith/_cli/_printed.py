@@ -1,8 +1,8 @@
-"""What a command prints: words of others, such as the name of a file, never move the cursor or hide what follows.
+"""How commands print: foreign text, such as a file name, can never move the cursor or hide what follows.
 
-The rules: a character that does not print (controls, escapes, marks of direction, separators of lines) is written as an
-escape; JSON says the same with its own escapes. Everything that a command prints passes here, but for drawings, whose
-parts `_render` made plain, and the bytes that `decode` writes.
+Unprintable characters (controls, escapes, direction marks, line separators) are written as escapes, in JSON with its own
+escapes. Everything that a command prints passes here, except drawings, which `_render` makes plain, and the bytes that
+`decode` writes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,18 @@ from typer.core import TyperGroup
 
 from .. import _render
 
-__all__ = ["PlainGroup", "plain_log", "print_json", "print_lines", "tell"]
+__all__ = ["PlainGroup", "number_of", "plain_log", "print_json", "print_lines", "tell"]
 
 
 def print_lines(*lines: str) -> None:
     """Print lines on stdout."""
     for line in lines:
         print(_render.one_line(named(line)), flush=False)
+
+
+def number_of(count: int, noun: str) -> str:
+    """A number of things in words: "1 document", "2 documents"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def named(line: str) -> str:
@@ -41,15 +46,15 @@ def print_json(value: object) -> None:
 
 
 class PlainFormatter(logging.Formatter):
-    """What the library warns of, on one line."""
+    """Formats a warning of the library on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The message alone, as Python writes warnings that nobody asked for."""
+        """The message alone, as Python prints unhandled warnings."""
         return _render.one_line(record.getMessage())
 
 
 def plain_log() -> None:
-    """Let the warnings of the library be printed like everything else."""
+    """Print the warnings of the library like everything else."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(PlainFormatter())
@@ -57,7 +62,7 @@ def plain_log() -> None:
 
 
 class PlainGroup(TyperGroup):
-    """The commands together; what is wrong with how they are called quotes the arguments."""
+    """The group of commands. Usage errors quote arguments, so they are made plain."""
 
     def make_context(self, *given: Any, **named: Any) -> Any:
         """As typer does it."""
@@ -82,5 +87,5 @@ def plain_messages() -> Iterator[None]:
 
 
 def tell(message: str) -> None:
-    """Say something on stderr, on one line."""
+    """Print a message on stderr, on one line."""
     print(_render.one_line(f"toksmith: {message}"), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Progress of a command where there is no terminal to draw a bar on."""
+"""Progress of a command without a terminal to draw a bar on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVERY_S = 60
 
 
 def progress_lines() -> Callable[[toksmith.Progress], None]:
-    """Progress as plain lines on stderr, one a minute: for a log, where a bar would be noise."""
+    """Print progress as plain lines on stderr, one per minute, for logs."""
     said_s = 0.0
 
     def say(now: toksmith.Progress) -> None:

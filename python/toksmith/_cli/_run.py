@@ -1,6 +1,6 @@
-"""How a command runs: what goes wrong inside it becomes one line on stderr and an exit code.
+"""How a command runs: an error becomes one line on stderr and an exit code.
 
-Exit codes: 0; 1 refused; 2 wrong usage (typer's own); 130 stopped by Ctrl-C.
+Exit codes: 0 success; 1 error; 2 wrong usage (typer's own); 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 
 
 def runnable(function: Callable[..., None]) -> Callable[..., None]:
-    """`function` as typer is to call it: with a `--debug` option, and with its errors told."""
+    """`function` for typer: with a `--debug` option, and with its errors printed."""
 
     @functools.wraps(function)
     def run(*, debug: bool, **options: Any) -> None:
@@ -44,15 +44,15 @@ def runnable(function: Callable[..., None]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def told_errors(*, debug: bool) -> Iterator[None]:
-    """Turn what goes wrong inside into one line on stderr and an exit code."""
+    """Turn an error into one line on stderr and an exit code."""
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
-    except BrokenPipeError:  # the reader has what it wanted; nothing may be written to it at exit either
+    except BrokenPipeError:  # the reader has closed the pipe; exit must not write to it either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error is printed
         if debug:
             print(_render.plain(traceback.format_exc()), end="", file=sys.stderr)
         tell(reason(error))
@@ -60,7 +60,7 @@ def told_errors(*, debug: bool) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """What is said of `error`, on one line."""
+    """The message of `error` on one line."""
     if isinstance(error, (toksmith.ToksmithError, ImportError)):  # of an extra that is not installed
         text = str(error)
     elif isinstance(error, OSError) and error.strerror:

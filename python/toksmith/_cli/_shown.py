@@ -16,8 +16,8 @@ from ._printed import print_json, print_lines
 
 __all__ = ["Html", "Svg", "print_drawn", "print_shown"]
 
-Html = Annotated[Path | None, typer.Option(help="Write a page that needs nothing else, and print its name.")]
-Svg = Annotated[Path | None, typer.Option(help="Write a picture, and print its name.")]
+Html = Annotated[Path | None, typer.Option(help="Write a self-contained page and print its name.")]
+Svg = Annotated[Path | None, typer.Option(help="Write an SVG picture and print its name.")]
 
 
 def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: Path | None = None) -> None:

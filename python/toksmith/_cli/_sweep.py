@@ -1,4 +1,4 @@
-"""What `toksmith train --sweep` does: one training, and how well each smaller vocabulary compresses text it has not seen."""
+"""`toksmith train --sweep`: trains once and shows how well each smaller vocabulary compresses unseen text."""
 
 from __future__ import annotations
 
@@ -23,24 +23,28 @@ def sweep_sizes(
     """The sizes that --sweep names, ascending; none where it was not given.
 
     Args:
-        others: The options that --sweep stands in the place of, with what was given for them.
+        others: The options that --sweep replaces, with their values.
     """
     if sweep is None:
         if held_out is not None:
-            raise typer.BadParameter("is for --sweep", param_hint="--held-out")
+            raise typer.BadParameter("requires --sweep", param_hint="--held-out")
         return []
     words = [word.replace("_", "").strip() for word in sweep.split(",")]
     if not all(word.isascii() and word.isdigit() for word in words):
-        raise typer.BadParameter(f"{sweep!r} is no list of sizes such as 8000,16000,32000", param_hint="--sweep")
+        raise typer.BadParameter(f"{sweep!r} is not a list of sizes such as 8000,16000,32000", param_hint="--sweep")
     for option, value in others.items():
         if value is not None:
-            raise typer.BadParameter("takes the place of this option: its largest size is trained", param_hint=option)
+            raise typer.BadParameter(
+                "cannot be combined with --sweep, which trains its largest size", param_hint=option
+            )
     if held_out is None:
-        raise typer.BadParameter("say with --held-out on which text the sizes are compared", param_hint="--sweep")
+        raise typer.BadParameter("requires --held-out, the text to compare the sizes on", param_hint="--sweep")
     if not held_out.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(held_out))
     if any(Path(name).exists() and os.path.samefile(name, held_out) for name in files or []):
-        raise typer.BadParameter(f"{held_out} is trained on; unseen text is another file", param_hint="--held-out")
+        raise typer.BadParameter(
+            f"{held_out} is a training text; give a text that training does not see", param_hint="--held-out"
+        )
     return sorted({int(word) for word in words})
 
 
@@ -48,9 +52,9 @@ def print_sweep(tok: toksmith.Tokenizer, sizes: Sequence[int], held_out: Path, *
     """Print one table and one chart, or one JSON value."""
     least, most = len(tok) - len(tok.model.merges), len(tok)
     if sizes[0] < least:
-        tell(f"{least:,} tokens, those without any merge, stand for all sizes below")
+        tell(f"smaller sizes are raised to {least:,} tokens, the size without merges")
     if sizes[-1] > most:
-        tell(f"{most:,} tokens, where training ended, stand for all sizes above")
+        tell(f"larger sizes are lowered to {most:,} tokens, where training ended")
     rows = toksmith.sweep(tok, [min(max(size, least), most) for size in sizes], held_out)
     if as_json:
         names = ("vocab_size", "ids", "used", "bytes", "documents", "bytes_per_id")

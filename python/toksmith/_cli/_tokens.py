@@ -48,21 +48,23 @@ def encode(
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write ids to this .npy file.")] = None,
-    field: Annotated[str | None, typer.Option(help="With -o: the text in a .jsonl row (default: text).")] = None,
-    append: Annotated[str | None, typer.Option(help="With -o: a special token to end each document.")] = None,
+    field: Annotated[
+        str | None, typer.Option(help="With -o: field of a .jsonl row that contains the text (default: text).")
+    ] = None,
+    append: Annotated[str | None, typer.Option(help="With -o: special token to append to each document.")] = None,
     dtype: Annotated[str | None, typer.Option(help="With -o: auto, uint16 or uint32.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; none: all cores.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Number of threads; all cores by default.")] = None,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="With -o: no progress, no closing line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="With -o: print no progress and no summary.")] = False,
 ) -> None:
-    """Print the ids of each file on one line, or of stdin; or write those of a corpus to a file.
+    """Print the ids of each file (or of stdin) on one line, or write the ids of a corpus to a file.
 
-    With -o a .jsonl file has a document in each row (.gz is opened), any other file and stdin are one. Where the
-    documents end is written beside the ids: numpy.load reads ids.npy and ids.ends.npy.
+    With -o, each row of a .jsonl file (.gz is unpacked) is a document; any other file and stdin are one document. The
+    ends of documents go to a second file: numpy.load reads ids.npy and ids.ends.npy.
     """
     corpus_options = given(field=field, append=append, dtype=dtype)
     if output is None and corpus_options:
-        raise typer.BadParameter("is for -o", param_hint=f"--{next(iter(corpus_options))}")
+        raise typer.BadParameter("requires -o", param_hint=f"--{next(iter(corpus_options))}")
     tok = loaded(tokenizer, pattern, special_token)
     if output is not None:
         options = {"special": special, **given(threads=threads)}
@@ -80,7 +82,7 @@ def encode(
 
 def decode(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A file of ids: numbers, or what 'encode --json' prints.")
+        str, typer.Argument(metavar="FILE", help="File of ids: numbers, or the output of 'encode --json'.")
     ] = STDIN,
     *,
     tokenizer: Name,
@@ -88,7 +90,7 @@ def decode(
     special_token: FileSpecials = None,
     as_json: Json = False,
 ) -> None:
-    """Write the bytes that ids stand for: ids separated by white space or commas, or JSON."""
+    """Decode ids to bytes. Ids are separated by white space or commas, or are JSON."""
     tok = loaded(tokenizer, pattern, special_token)
     [(name, data)] = inputs([file])
     decoded = tok.decode_bytes(parsed_ids(data, name))
@@ -107,7 +109,7 @@ def count(
     special_token: FileSpecials = None,
     as_json: Json = False,
 ) -> None:
-    """Print the number of tokens of each file, and of all together; special tokens count as ordinary text."""
+    """Print the number of tokens of each file and their total. Special tokens count as ordinary text."""
     tok = loaded(tokenizer, pattern, special_token)
     rows: list[dict[str, Any]] = [
         {"file": name, "tokens": tok.count(data), "bytes": len(data)} for name, data in inputs(files)
@@ -121,27 +123,27 @@ def count(
 
 
 def show(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; '-' or none: stdin.")] = STDIN,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Text file; '-' or no file reads stdin.")] = STDIN,
     *,
     tokenizer: Annotated[
-        list[str], typer.Option("--tokenizer", "-t", help="A published name or a tokenizer file; with --html several.")
+        list[str], typer.Option("--tokenizer", "-t", help="Published name or tokenizer file; repeatable with --html.")
     ],
-    text: Annotated[str | None, typer.Option(help="The text itself, instead of a file.")] = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Put the ids under each line.")] = False,
+    text: Annotated[str | None, typer.Option(help="Text to use instead of a file.")] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Print the ids under each line.")] = False,
     special: Special = "text",
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
-    html: Annotated[Path | None, typer.Option(help="Write all views as a page that needs nothing else.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write all views to a self-contained page.")] = None,
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
-    """Draw a text as its tokens, each begun by a tick.
+    """Draw a text as its tokens, with a tick at the start of each.
 
-    --html writes all views of the text (merges, forest, budget, lint, languages, …) on one page, to be handed on. A space is ·, a
-    tab →, a newline ↵. <E2> is a byte of a character that is cut: it is drawn whole where it ends.
+    --html writes all views of the text (merges, forest, budget, lint, languages, …) to one page that can be shared. A space
+    is ·, a tab →, a newline ↵. <E2> is a byte of a split character, which is drawn whole where it ends.
     """
     if len(tokenizer) > 1 and html is None:
-        raise typer.BadParameter("several are for --html; see also 'compare'", param_hint="-t")
+        raise typer.BadParameter("several tokenizers require --html; see also 'compare'", param_hint="-t")
     data = text_bytes(file, text)
     toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
     tok = toks[tokenizer[0]]
@@ -192,7 +194,7 @@ def parsed_ids(data: bytes, name: str) -> list[int]:
         try:
             return list(json_ids(json.loads(text)))
         except (ValueError, RecursionError) as error:
-            raise toksmith.FormatError(name, None, f"no JSON list of ids: {error}") from None
+            raise toksmith.FormatError(name, None, f"not a JSON list of ids: {error}") from None
     ids = []
     for number, line in enumerate(text.splitlines(), 1):
         for word in re.findall(r"[^\s,]+", line):

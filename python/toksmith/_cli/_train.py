@@ -1,4 +1,4 @@
-"""`toksmith train`: text in, a tokenizer file out, each merge printed when asked for."""
+"""`toksmith train`: trains on text, saves a tokenizer file, and prints each merge on request."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from ._sweep import print_sweep, sweep_sizes
 __all__ = ["train"]
 
 
+@options.say_kinds
 def train(
     files: Files = None,
     *,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the tokenizer.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the tokenizer.")] = None,
     vocab_size: options.VocabSize = None,
     merges: options.MostMerges = None,
     kind: options.Kind = None,
@@ -61,19 +62,21 @@ def train(
     checkpoint: options.Checkpoint = None,
     threads: options.Threads = None,
     from_counts: Annotated[
-        list[Path] | None, typer.Option(help="Train on counts (see count-pieces) and no text; may be given again.")
+        list[Path] | None, typer.Option(help="Train on counts (see count-pieces) instead of text; repeatable.")
     ] = None,
-    sweep: Annotated[str | None, typer.Option(help="Compare sizes, such as 8000,16000, by one training.")] = None,
-    held_out: Annotated[Path | None, typer.Option(help="For --sweep: unseen text to compare on.")] = None,
-    show_merges: Annotated[bool, typer.Option("--show-merges", help="Print each merge and what it left.")] = False,
+    sweep: Annotated[str | None, typer.Option(help="Compare sizes, such as 8000,16000, with one training.")] = None,
+    held_out: Annotated[Path | None, typer.Option(help="Unseen text for --sweep.")] = None,
+    show_merges: Annotated[
+        bool, typer.Option("--show-merges", help="Print each merge and the number of ids after it.")
+    ] = False,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no closing line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False,
 ) -> None:
-    """Train a tokenizer on text files (each one document; .jsonl: one for each row), or on stdin."""
+    """Train a tokenizer on text files or on stdin. Each file is a document; in .jsonl files each row is one."""
     asked = dict(locals())
     sizes = sweep_sizes(sweep, held_out, files, {"--vocab-size": vocab_size, "--merges": merges, "--kind": kind})
     if output is None and not (show_merges or as_json or sizes):
-        raise typer.BadParameter("say where to save the tokenizer, or ask for --show-merges or --json", param_hint="-o")
+        raise typer.BadParameter("give a file where to save the tokenizer, or --show-merges or --json", param_hint="-o")
     check_target(output)
     tok = trained(corpus_of(files, from_counts, field), output, arguments(asked, sizes))
     if held_out is not None:
@@ -85,7 +88,7 @@ def train(
 
 
 def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
-    """The arguments of `toksmith.train` that the options stand for."""
+    """The arguments of `toksmith.train` for these options."""
     found = given(**{name: asked[option] for option, name in options.CHOSEN.items()})
     if sizes:
         found["vocab_size"] = sizes[-1]
@@ -101,7 +104,7 @@ def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
 
 
 def say(tok: toksmith.Tokenizer, output: Path | None, *, show_merges: bool, quiet: bool) -> None:
-    """Print the merges if they are asked for, and the summary unless nothing is."""
+    """Print the merges on request, and the summary unless --quiet is given."""
     if show_merges:
         print_lines(*_render.merge_lines(merge_views(tok)))
     if not quiet:
@@ -109,7 +112,7 @@ def say(tok: toksmith.Tokenizer, output: Path | None, *, show_merges: bool, quie
 
 
 def check_target(output: Path | None) -> None:
-    """Refuse, before any work, a file that cannot be written because of its name or of where it is."""
+    """Raise an error, before any work, for a file whose name or folder makes it unwritable."""
     if output is None:
         return
     if output.is_dir():
@@ -119,33 +122,37 @@ def check_target(output: Path | None) -> None:
     formats = toksmith.formats().values()
     if not any(row.fits(str(output)) for row in formats):
         names = ", ".join(suffix for row in formats for suffix in row.suffixes)
-        raise toksmith.FormatError(str(output), None, f"the name does not say the format; expected one of {names}")
+        raise toksmith.FormatError(
+            str(output), None, f"the file name does not show the format; expected one of {names}"
+        )
 
 
 def corpus_of(files: Sequence[str] | None, from_counts: Sequence[Path] | None, field: str | None) -> Any:
-    """What is trained on: files, or the counts of files."""
+    """The corpus: files, or the counts of files."""
     if not from_counts:
         return [stdin_bytes() if name == STDIN else item(name, field) for name in files or [STDIN]]
     if files:
-        raise typer.BadParameter("the counts are what is trained on; name no text files", param_hint="--from-counts")
+        raise typer.BadParameter("trains on counts; give no text files", param_hint="--from-counts")
     return loaded_counts(from_counts)
 
 
 def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
-    """The tokenizer that training gives, saved as `output`; what Ctrl-C or a full disk cut short is saved beside it."""
+    """Train and save as `output`. After Ctrl-C or on a full disk, save the tokenizer so far beside it."""
     try:
         tok = toksmith.train(corpus, **asked)
+    except toksmith.InvalidOption as error:
+        raise options.in_flags(error) from error
     except (toksmith.TrainingInterrupted, toksmith.CheckpointError) as stopped:
         if stopped.tokenizer is None:
             raise
-        where = "lost, as -o was not given"
+        where = "lost, because -o was not given"
         if output is not None:
             beside = output.with_name(f"{output.stem}.interrupted.toksmith")  # the format that can hold any tokenizer
             stopped.tokenizer.save(beside)
             where = f"saved in {beside}"
         learned = len(stopped.tokenizer.model.merges)
         if isinstance(stopped, toksmith.CheckpointError):
-            why, code = f"{stopped.path}: the checkpoint cannot be kept: {stopped.problem}", 1
+            why, code = f"{stopped.path}: cannot write the checkpoint: {stopped.problem}", 1
         else:
             why, code = f"interrupted while {stopped.phase}", 130
         tell(f"{why}; the {learned:,} merges learned so far are {where}")

@@ -17,8 +17,8 @@ from typing import BinaryIO, cast
 
 from .. import _core
 from .._arguments import WrongDocument, path_text, text
+from .._encode_files import PACKED, lines, opened, readable
 from .._errors import CorpusError, InvalidOption
-from .._text_files import PACKED, lines, opened, readable
 from ._parquet import columns
 
 __all__ = [

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._encode_files import PACKED, opened, readable, refuse_long_row
 from .._errors import CorpusError
-from .._text_files import PACKED, opened, readable, refuse_long_row
 from . import Corpus, File, WholeFile, kind_of, sources
 from ._parquet import columns
 
@@ -73,7 +73,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Rows:
+class JsonRows:
     """Whole lines of a `.jsonl` file, which come after those that were counted before."""
 
     of: Lines
@@ -90,7 +90,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Column:
+class ParquetRows:
     """Rows of a Parquet file: their texts as one, where each ends, and how many rows have none."""
 
     path: Path
@@ -128,7 +128,7 @@ class Problem:
         skipped.says(self.problem)
 
 
-Block = Texts | Rows | Column | Stretch | Problem
+Block = Texts | JsonRows | ParquetRows | Stretch | Problem
 
 
 def blocks(corpus: Corpus, threads: int, *, skip: bool) -> Iterator[Block]:
@@ -225,15 +225,15 @@ def in_lines(file: File, skip: bool) -> Iterator[Block]:
             size = len(data) - end + (0 if end else size)
             held.append(memoryview(data)[: end or None])
             if end:
-                yield Rows(lines, b"".join(held))
+                yield JsonRows(lines, b"".join(held))
                 held = [memoryview(data[end:])]
-    yield Rows(lines, b"".join(held))
+    yield JsonRows(lines, b"".join(held))
 
 
 def in_columns(file: File, skip: bool) -> Iterator[Block]:
     """The rows of a Parquet file."""
     for _, blob, ends, missing in columns(file.path, file.field, skip=skip):
-        yield Column(file.path, blob, ends, missing)
+        yield ParquetRows(file.path, blob, ends, missing)
 
 
 KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {".jsonl": in_lines, ".parquet": in_columns}

@@ -19,7 +19,7 @@ from .. import _core
 from .._arguments import checked, items, whole_number
 from .._corpus import Corpus
 from .._corpus._blocks import Skipped, blocks
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
@@ -185,7 +185,7 @@ class PieceCounts:
     __slots__ = ("_core", "_patterns", "_skipped", "_spans")
 
     def __init__(
-        self, core: _core.PieceCounts, patterns: tuple[str, ...], spans: tuple[Span, ...], skipped: int = 0
+        self, core: _core.CountedPieces, patterns: tuple[str, ...], spans: tuple[Span, ...], skipped: int = 0
     ) -> None:
         self._core, self._patterns, self._spans, self._skipped = core, patterns, spans, skipped
 
@@ -215,7 +215,7 @@ class PieceCounts:
         columns = [ends, numbers, np.zeros(len(pairs), np.uint64), places]
         patterns = tuple(step["pattern"] for step in splitters(pattern))
         blob = b"".join(piece for piece, _ in pairs)
-        core = _core.PieceCounts.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
+        core = _core.CountedPieces.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
         return PieceCounts(core, patterns, ((Position(0, 0), Position(1, 0)),))
 
     @staticmethod
@@ -238,7 +238,7 @@ class PieceCounts:
                     "counts", part.patterns, f"counts of one pattern; the first has {parts[0].patterns}"
                 )
         spans = joined([span for part in parts for span in part._spans])
-        core = _core.PieceCounts.sum([part._core for part in parts], spans is not None)
+        core = _core.CountedPieces.sum([part._core for part in parts], spans is not None)
         return PieceCounts(core, parts[0].patterns, spans or (), sum(part.skipped for part in parts))
 
     def __add__(self, other: PieceCounts) -> PieceCounts:
@@ -312,13 +312,15 @@ class PieceCounts:
         return self._core.unique
 
     def __repr__(self) -> str:
-        return f"<PieceCounts of {self.documents} documents, {self.bytes} bytes, {len(self)} distinct pieces>"
+        return (
+            f"<PieceCounts of {number_of(self.documents, 'document')}, {self.bytes} bytes, {len(self)} distinct pieces>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         blob, columns = self._core.columns()
         facts = (self.documents, tuple(self.long), self._core.rare)
         kept = columns if self.has_positions else [*columns[:2], columns[2][:0], columns[3][:0]]
-        return unpickled, (blob, kept, facts, self._patterns, (self._spans, self._skipped))
+        return unpickled, (Pickled(blob, kept, facts, self._patterns, self._spans, self._skipped),)
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -384,8 +386,18 @@ def joined(spans: list[Span]) -> tuple[Span, ...] | None:
     return tuple(found)
 
 
-def unpickled(
-    blob: bytes, columns: list[Any], facts: Any, patterns: tuple[str, ...], others: tuple[tuple[Span, ...], int]
-) -> PieceCounts:
-    """What was pickled."""
-    return PieceCounts(_core.PieceCounts.kept(patterns, blob, columns, facts), patterns, *others)
+class Pickled(NamedTuple):
+    """What a pickle of `PieceCounts` holds: the pieces in one blob, the core's columns and facts, and the fields."""
+
+    blob: bytes
+    columns: list[Any]
+    facts: Any
+    patterns: tuple[str, ...]
+    spans: tuple[Span, ...]
+    skipped: int
+
+
+def unpickled(kept: Pickled) -> PieceCounts:
+    """The counts that a pickle holds."""
+    core = _core.CountedPieces.kept(kept.patterns, kept.blob, kept.columns, kept.facts)
+    return PieceCounts(core, kept.patterns, kept.spans, kept.skipped)

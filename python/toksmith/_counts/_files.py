@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._atomic_files import write_file
 from .._corpus._parquet import flat, pyarrow
 from .._errors import CorpusError, FormatError, InvalidOption
 from .._files import Room, read_file, shown
 from .._paths import regular
-from .._together import write_file
 
 __all__ = ["Facts", "read_counts", "write_counts"]
 
@@ -81,7 +81,7 @@ def suffix(path: str) -> str:
     raise FormatError(path, None, f"the name does not say the format; expected one of {', '.join(SUFFIXES)}")
 
 
-def write_counts(core: _core.PieceCounts, facts: Facts, path: str | os.PathLike[str]) -> None:
+def write_counts(core: _core.CountedPieces, facts: Facts, path: str | os.PathLike[str]) -> None:
     """Writes counts to a file; see `PieceCounts.save`."""
     if suffix(shown(path)) == ".tsv":
         write_file(path, HEAD + facts.dump() + b"\n" + core.lines())
@@ -99,7 +99,7 @@ def write_counts(core: _core.PieceCounts, facts: Facts, path: str | os.PathLike[
     write_file(path, out.getvalue())
 
 
-def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
+def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
     """The counts of a file; see `PieceCounts.load`."""
     name = shown(path)
     read = parquet if suffix(name) == ".parquet" else lines
@@ -115,7 +115,7 @@ def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) 
         raise FormatError(name, None, f"cannot be read: {getattr(problem, 'strerror', None) or problem}") from problem
 
 
-def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
+def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
     """The counts of a file of lines."""
     data = read_file(path, lambda ends: Room(MOST_BYTES, "counts"))
     if data.startswith(HEAD):
@@ -123,14 +123,14 @@ def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core
         facts = parsed(head[len(HEAD) :], name)
         if patterns is not None:
             raise InvalidOption("pattern", list(patterns), f"no value: {name} tells its own")
-        return _core.PieceCounts.of_lines(facts.patterns, data, 2, facts.core()), facts
+        return _core.CountedPieces.of_lines(facts.patterns, data, 2, facts.core()), facts
     if patterns is None:
         raise InvalidOption("pattern", None, f"the pattern that the pieces of {name} were split by: it does not tell")
     facts = Facts(patterns)
-    return _core.PieceCounts.of_lines(patterns, data, 1, facts.core()), facts
+    return _core.CountedPieces.of_lines(patterns, data, 1, facts.core()), facts
 
 
-def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.PieceCounts, Facts]:
+def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
     """The counts of a Parquet file."""
     arrow = library(name)
     regular(path)
@@ -155,7 +155,7 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
     blob, ends = flat(pieces)
     none = np.empty(0, np.uint64)
     columns = [np.ascontiguousarray(column) for column in [ends, *kept, none, none][:4]]
-    return _core.PieceCounts.kept(facts.patterns, blob, columns, facts.core()), facts
+    return _core.CountedPieces.kept(facts.patterns, blob, columns, facts.core()), facts
 
 
 def library(path: str) -> Any:

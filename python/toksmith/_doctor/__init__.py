@@ -15,18 +15,18 @@ from .._arguments import checked
 from .._corpus import Corpus
 from .._tokenizer import Tokenizer
 from ._context import never_emitted, pattern, special_tokens, text_forms
-from ._diagnosis import Diagnosis, Finding, Severity, Witness
+from ._diagnosis import CheckFinding, Diagnosis, Severity, Witness
 from ._subject import Subject
 from ._tokens import cut_characters, duplicates, merges, missing_bytes, unreachable
 from ._trained import under_trained
 
-__all__ = ["CHECKS", "Check", "Diagnosis", "Finding", "Severity", "Witness", "doctor"]
+__all__ = ["CHECKS", "Check", "CheckFinding", "Diagnosis", "Severity", "Witness", "doctor"]
 
 
 class Check(NamedTuple):
     """One row: the function, whose name is the check's, and what it asks."""
 
-    function: Callable[[Subject], Finding]
+    function: Callable[[Subject], CheckFinding]
     asks: str
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from .._fit import misfits
+from .._pattern_fit import misfits
 from .._patterns import patterns
 from ..explain import lint
-from ._diagnosis import Finding, Witness
+from ._diagnosis import CheckFinding, Witness
 from ._subject import Subject
 
 __all__ = ["never_emitted", "pattern", "special_tokens", "text_forms"]
@@ -17,11 +17,11 @@ __all__ = ["never_emitted", "pattern", "special_tokens", "text_forms"]
 MUCH_BETTER, FEW, FEW_OF_ALL = 4, 3, 1000
 
 
-def pattern(subject: Subject) -> Finding:
+def pattern(subject: Subject) -> CheckFinding:
     """Whether the split pattern is the one that the vocabulary was made with."""
     model = subject.tok.model
     if model.kind != "bpe" or model.unit != "byte" or model.normalizers or not subject.texts.texts:
-        return Finding("pattern", "not applicable", "only vocabularies of byte-level BPE tell their pattern")
+        return CheckFinding("pattern", "not applicable", "only vocabularies of byte-level BPE tell their pattern")
     own = int(subject.misfits.sum())
     regexes = tuple(step["pattern"] for step in model.splitters if step.kind == "regex")
     rows = patterns().values()
@@ -29,7 +29,7 @@ def pattern(subject: Subject) -> Finding:
     counts: dict[str, int | float | str | None] = {f"misfits of the pattern ({name})": own}
     if not own:
         says = f"every token that is text encodes to itself under the pattern ({name})"
-        return Finding("pattern", "pass", says, counts)
+        return CheckFinding("pattern", "pass", says, counts)
     others = {row.name: fitted(subject, row.regexes) for row in rows if row.regexes != regexes}
     counts |= {f"misfits of {other}": count for other, count in others.items()}
     best, least = min(others.items(), key=lambda item: item[1])
@@ -40,8 +40,10 @@ def pattern(subject: Subject) -> Finding:
         first = np.flatnonzero(subject.misfits).tolist()
         ids, texts = subject.texts.ids, subject.texts.texts
         found = [Witness(int(ids[place]), texts[place].encode(), "misfit") for place in first]
-        return Finding("pattern", "fail", says, counts, found, advice)
-    return Finding("pattern", "pass", f"no known pattern fits better than this one ({name}, {own:,} misfits)", counts)
+        return CheckFinding("pattern", "fail", says, counts, found, advice)
+    return CheckFinding(
+        "pattern", "pass", f"no known pattern fits better than this one ({name}, {own:,} misfits)", counts
+    )
 
 
 def fitted(subject: Subject, regexes: tuple[str, ...]) -> int:
@@ -50,12 +52,12 @@ def fitted(subject: Subject, regexes: tuple[str, ...]) -> int:
     return int(misfits(engine, subject.texts).sum())
 
 
-def special_tokens(subject: Subject) -> Finding:
+def special_tokens(subject: Subject) -> CheckFinding:
     """Special tokens whose id ordinary text can give, so that a user's text can speak for the program."""
     added = subject.tok.model.added_tokens
     special = [token for token in added if token.special]
     if not added:
-        return Finding("special_tokens", "not applicable", "there are no special tokens")
+        return CheckFinding("special_tokens", "not applicable", "there are no special tokens")
     tok = subject.tok
     spelt = [token for token in special if tok.encode(token.content, special="text") == [token.id]]
     plain = [token for token in added if not token.special]
@@ -68,19 +70,19 @@ def special_tokens(subject: Subject) -> Finding:
     found += [Witness(token.id, token.content.encode(), "always found", token.content) for token in plain]
     if spelt:
         says = f"{len(spelt):,} special tokens have the ids of ordinary tokens: text that is not trusted can give them"
-        return Finding("special_tokens", "fail", says, counts, found, "Give them contents that no merge makes.")
+        return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge makes.")
     says = f"with special='text', none of the {len(special):,} special tokens comes from text that spells it"
     advice = "" if not special else "Text that is not trusted goes through special='text' or 'raise', never 'allow'."
-    return Finding("special_tokens", "pass", says, counts, found, advice)
+    return CheckFinding("special_tokens", "pass", says, counts, found, advice)
 
 
-def never_emitted(subject: Subject) -> Finding:
+def never_emitted(subject: Subject) -> CheckFinding:
     """Tokens that the corpus never gave, and among them scaffolds: those that other tokens are merged from."""
     sample = subject.sample
     if sample is None:
-        return Finding("never_emitted", "not applicable", "no corpus was given")
+        return CheckFinding("never_emitted", "not applicable", "no corpus was given")
     if not sample.tokens:
-        return Finding("never_emitted", "not applicable", "the corpus has no text")
+        return CheckFinding("never_emitted", "not applicable", "the corpus has no text")
     facts = subject.facts
     own = ~facts.special
     inner = np.zeros(len(own), np.bool_)
@@ -99,16 +101,16 @@ def never_emitted(subject: Subject) -> Finding:
     found += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
     says = f"{counts['never emitted']:,} of {counts['tokens']:,} tokens do not occur in {sample.bytes:,} bytes"
     advice = "A token for a language that the corpus lacks is not dead: look with text of every language first."
-    return Finding("never_emitted", "pass", says, counts, found, advice)
+    return CheckFinding("never_emitted", "pass", says, counts, found, advice)
 
 
-def text_forms(subject: Subject) -> Finding:
+def text_forms(subject: Subject) -> CheckFinding:
     """Unicode forms and hidden characters in the corpus, and how many tokens they cost."""
     if subject.sample is None:
-        return Finding("text_forms", "not applicable", "no corpus was given")
+        return CheckFinding("text_forms", "not applicable", "no corpus was given")
     linted = [lint(subject.tok, document) for document in subject.head]
     if not any(each.text for each in linted):
-        return Finding("text_forms", "not applicable", "the corpus has no text")
+        return CheckFinding("text_forms", "not applicable", "the corpus has no text")
     counts: dict[str, int] = {"characters looked at": sum(len(each.text) for each in linted)}
     counts["tokens"] = sum(each.tokens for each in linted)
     witnesses: dict[str, Witness] = {}
@@ -123,10 +125,10 @@ def text_forms(subject: Subject) -> Finding:
         for form, tokens in each.forms.items():
             counts[f"tokens more in {form}"] = counts.get(f"tokens more in {form}", 0) + tokens - each.tokens
     if not witnesses:
-        return Finding("text_forms", "pass", "nothing in the text is hidden or looks like something else", counts)
+        return CheckFinding("text_forms", "pass", "nothing in the text is hidden or looks like something else", counts)
     says = f"found in {counts['characters looked at']:,} characters: {', '.join(witnesses)}"
     advice = "Each can be meant; toksmith.explain.lint repairs what is not."
-    return Finding("text_forms", "warn", says, counts, [*witnesses.values()], advice)
+    return CheckFinding("text_forms", "warn", says, counts, [*witnesses.values()], advice)
 
 
 def as_bytes(text: str) -> bytes:

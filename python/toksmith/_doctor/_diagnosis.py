@@ -10,7 +10,7 @@ from .. import _render
 from .._arguments import checked
 from .._errors import UnknownName
 
-__all__ = ["Diagnosis", "Finding", "Severity", "Witness"]
+__all__ = ["CheckFinding", "Diagnosis", "Severity", "Witness"]
 
 Severity = Literal["pass", "warn", "fail", "not applicable"]
 ORDER: Mapping[str, int] = {"fail": 0, "warn": 1, "pass": 2, "not applicable": 3}
@@ -44,7 +44,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """What one check found.
 
     Attributes:
@@ -79,7 +79,7 @@ class Diagnosis(_render.Shown):
     """
 
     tokenizer: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
 
     @property
     def severity(self) -> Severity:
@@ -92,7 +92,7 @@ class Diagnosis(_render.Shown):
         return self.severity == "fail"
 
     @checked
-    def __getitem__(self, check: str) -> Finding:
+    def __getitem__(self, check: str) -> CheckFinding:
         """The finding of a check.
 
         Raises:
@@ -124,7 +124,7 @@ class Diagnosis(_render.Shown):
         return f"<Diagnosis {self.severity}, {len(self.findings)} findings, {self.tokenizer[:12]}>"
 
 
-def _details(finding: Finding) -> Iterator[_render.Block]:
+def _details(finding: CheckFinding) -> Iterator[_render.Block]:
     """The counts, the advice and the first witnesses of a finding."""
     if finding.counts and finding.severity != "not applicable":
         said = [[name, _figure(count)] for name, count in finding.counts.items()]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._corpus import Corpus, documents
-from .._fit import TokenTexts, misfits, token_texts
+from .._pattern_fit import TokenTexts, misfits, token_texts
 from .._tokenizer import Text, Tokenizer
 from ..metrics import Sample, measure
 from ..metrics._sample import Tokens, tokens_of

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._threads import thread_count
-from ._diagnosis import Finding, Witness
+from ._diagnosis import CheckFinding, Witness
 from ._subject import Subject
 
 __all__ = ["cut_characters", "duplicates", "merges", "missing_bytes", "unreachable"]
@@ -24,7 +24,7 @@ BATCH = 1 << 16
 MANY, NEAREST = 1000, 12
 
 
-def cut_characters(subject: Subject) -> Finding:
+def cut_characters(subject: Subject) -> CheckFinding:
     """Tokens that are not valid UTF-8 alone: where they cut a character, and whether any text can hold them."""
     facts = subject.facts
     own = ~facts.special
@@ -45,16 +45,18 @@ def cut_characters(subject: Subject) -> Finding:
     total, dead = counts["several bytes, not valid UTF-8 alone"], counts["in no UTF-8"]
     says = f"{total:,} tokens of several bytes are not valid UTF-8 alone"
     if dead:
-        return Finding("cut_characters", "warn", f"{says}, and {dead:,} of them are in no UTF-8 at all", counts, found)
-    return Finding("cut_characters", "pass", f"{says}; every one is a part of some valid UTF-8", counts, found)
+        return CheckFinding(
+            "cut_characters", "warn", f"{says}, and {dead:,} of them are in no UTF-8 at all", counts, found
+        )
+    return CheckFinding("cut_characters", "pass", f"{says}; every one is a part of some valid UTF-8", counts, found)
 
 
-def unreachable(subject: Subject) -> Finding:
+def unreachable(subject: Subject) -> CheckFinding:
     """Tokens that are text and do not encode to themselves: in some context, in none that was tried, or provably never."""
     texts = subject.texts
     total = len(texts.texts)
     if not total:
-        return Finding("unreachable", "not applicable", "no ordinary token is whole characters")
+        return CheckFinding("unreachable", "not applicable", "no ordinary token is whole characters")
     places = np.flatnonzero(subject.misfits)
     dead = proven_dead(subject, places)
     seen = contexts(subject, places[~dead])
@@ -72,8 +74,8 @@ def unreachable(subject: Subject) -> Finding:
     lost = len(places) - len(seen)
     said = f"{total - len(places):,} of {total:,} tokens encode to themselves, {len(seen):,} only in a context"
     if not lost:
-        return Finding("unreachable", "pass", said, counts, found)
-    return Finding("unreachable", "warn", f"{said}; nothing is known to give {lost:,}", counts, found)
+        return CheckFinding("unreachable", "pass", said, counts, found)
+    return CheckFinding("unreachable", "warn", f"{said}; nothing is known to give {lost:,}", counts, found)
 
 
 def one(subject: Subject, place: int) -> tuple[int, bytes]:
@@ -128,37 +130,39 @@ def gives(subject: Subject, places: NDArray[np.intp], left: str, right: str) -> 
     return given
 
 
-def merges(subject: Subject) -> Finding:
+def merges(subject: Subject) -> CheckFinding:
     """Tokens that merging does not make of their own bytes: only the whole-piece lookup gives them, or nothing does."""
     model = subject.tok.model
     if model.kind != "bpe":
-        return Finding("merges", "not applicable", f"a tokenizer of kind {model.kind!r} has no merges")
+        return CheckFinding("merges", "not applicable", f"a tokenizer of kind {model.kind!r} has no merges")
     listed = np.isin(subject.facts.ids, model.ids)
     ids = subject.facts.ids[listed & ~subject.facts.special & ~subject.merged]
     counts = {"tokens": len(model.ids), "not by merges alone": len(ids)}
     found = subject.witnesses(ids, "whole-piece lookup" if model.whole_piece else "never")
     if not len(ids):
-        return Finding("merges", "pass", "merging makes every token", counts)
+        return CheckFinding("merges", "pass", "merging makes every token", counts)
     if model.whole_piece:
         says = f"{len(ids):,} tokens come from the whole-piece lookup only"
         advice = "A program that merges by rank without looking pieces up whole gives other ids for these tokens."
-        return Finding("merges", "warn", says, counts, found, advice)
-    return Finding("merges", "fail", f"{len(ids):,} tokens are made by no merge and are never given", counts, found)
+        return CheckFinding("merges", "warn", says, counts, found, advice)
+    return CheckFinding(
+        "merges", "fail", f"{len(ids):,} tokens are made by no merge and are never given", counts, found
+    )
 
 
-def missing_bytes(subject: Subject) -> Finding:
+def missing_bytes(subject: Subject) -> CheckFinding:
     """Bytes that no token stands for, so that some text cannot be encoded."""
     model = subject.tok.model
     if model.unit == "char" and not model.byte_fallback:
         says = "a tokenizer of characters without byte fallback has no tokens for bytes"
-        return Finding("missing_bytes", "not applicable", says)
+        return CheckFinding("missing_bytes", "not applicable", says)
     names = [f"<0x{byte:02X}>".encode() if model.unit == "char" else bytes([byte]) for byte in range(256)]
     absent = [byte for byte, name in enumerate(names) if model.vocab.id(name) is None]
     found = [Witness(None, bytes([byte]), "missing") for byte in absent]
     if absent:
         says = f"{len(absent)} bytes have no token, so that text with them is lost or refused"
-        return Finding("missing_bytes", "fail", says, {"missing": len(absent)}, found)
-    return Finding("missing_bytes", "pass", "all 256 bytes have a token", {"missing": 0})
+        return CheckFinding("missing_bytes", "fail", says, {"missing": len(absent)}, found)
+    return CheckFinding("missing_bytes", "pass", "all 256 bytes have a token", {"missing": 0})
 
 
 FORMS: dict[str, Callable[[str], str]] = {
@@ -169,11 +173,11 @@ FORMS: dict[str, Callable[[str], str]] = {
 }
 
 
-def duplicates(subject: Subject) -> Finding:
+def duplicates(subject: Subject) -> CheckFinding:
     """Tokens that are the same text but for white space around them, for case, or for the Unicode form."""
     texts = subject.texts.texts
     if not texts:
-        return Finding("duplicates", "not applicable", "no ordinary token is whole characters")
+        return CheckFinding("duplicates", "not applicable", "no ordinary token is whole characters")
     counts: dict[str, int | float | str | None] = {"whole characters": len(texts)}
     found: list[Witness] = []
     for name, form in FORMS.items():
@@ -185,7 +189,7 @@ def duplicates(subject: Subject) -> Finding:
     counts["distinct after strip and case, cut characters shown as U+FFFD"] = all_forms
     distinct = counts["distinct after strip and case"]
     says = f"{len(texts):,} tokens are {distinct:,} texts without the white space around them and in one case"
-    return Finding("duplicates", "pass", says, counts, found)
+    return CheckFinding("duplicates", "pass", says, counts, found)
 
 
 def largest(

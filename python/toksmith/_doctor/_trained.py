@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._diagnosis import Finding, Witness
+from ._diagnosis import CheckFinding, Witness
 from ._embeddings import Matrix
 from ._subject import Subject
 
@@ -31,13 +31,13 @@ class Indicator(NamedTuple):
     figures: NDArray[np.float64]
 
 
-def under_trained(subject: Subject) -> Finding:
+def under_trained(subject: Subject) -> CheckFinding:
     """Tokens whose embeddings look as if the model had hardly ever seen them."""
     if not subject.matrices:
-        return Finding("under_trained", "not applicable", "no embeddings were given")
+        return CheckFinding("under_trained", "not applicable", "no embeddings were given")
     tested = subject.facts.ids[~subject.facts.special & ~subject.facts.impossible]
     if not len(tested):
-        return Finding("under_trained", "not applicable", "there is no ordinary token")
+        return CheckFinding("under_trained", "not applicable", "there is no ordinary token")
     source, *others = subject.matrices
     judged = others[0] if others else source
     unused = reference_ids(subject, len(judged))
@@ -55,7 +55,7 @@ def under_trained(subject: Subject) -> Finding:
     advice = (
         f"The {SHOWN} lowest of each indicator are listed; ask the model to repeat them before calling them broken."
     )
-    return Finding("under_trained", "warn" if most else "pass", says, counts, found, advice)
+    return CheckFinding("under_trained", "warn" if most else "pass", says, counts, found, advice)
 
 
 def reference_ids(subject: Subject, rows: int) -> NDArray[np.intp]:

@@ -1,8 +1,9 @@
-"""Model to file and back: one row for each format. `convert = save(load())`.
+"""Reads and writes models in files: one row for each format. `convert = save(load())`.
 
-A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `FORMATS`. What a format cannot
-hold is an error with the field's name; what `load()` takes as arguments, and the training record, are no losses. A
-format of several files takes and gives their bytes as a tuple; here they are found, read and written.
+A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `FORMATS`. If a format cannot store
+a field of the model, saving raises an error that names the field. Values that `load()` takes as arguments and the
+training record do not count as losses. A format of several files receives and returns their bytes as a tuple; this file
+finds, reads and writes them.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
 from .._arguments import checked_late
+from .._atomic_files import current, settle, write_files
 from .._errors import CannotRepresent, FormatError, UnknownName, close_names
 from .._files import Room, make_folder, read_file, shown
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
-from .._together import current, settle, write_files
 from . import (
     _gguf,
     _gpt2,
@@ -33,7 +34,7 @@ from . import (
 )
 from ._arguments import check_losses, refuse_arguments
 from ._byte_characters import spelt
-from ._parts import Part, places
+from ._file_sets import FileContent, places
 from ._peers import NotComparable
 from ._peers import opened as opened_by_peer
 from ._tiktoken import ranks
@@ -56,7 +57,7 @@ __all__ = [
 ]
 
 
-# The room of a format whose module names no other.
+# The largest file of a format whose module sets no other limit.
 MOST_BYTES = 1 << 24
 
 
@@ -65,17 +66,17 @@ class Format:
     """One row of the table of formats.
 
     Attributes:
-        name: What `format=` arguments call it.
-        suffixes: Ends of file names that mean it (`.toksmith`), or whole file names (`tokenizer.json`).
-        sniff: Whether the bytes of a file (and its path) look like it.
-        load: The bytes of a file to a model; where there are `files`, the first `reads` of them, each with its path.
-        save: A model to the bytes of a file; where there are `files`, of each of them.
-        doc: What it is, in a line.
-        arguments: What `toksmith.load` may be told because no such file holds it.
-        files: Sets of file names that are one tokenizer together.
-        reads: How many files of a set are read; the others are for people.
-        start_bytes: How much of a file is read at most, where what follows is not the tokenizer's; None for all of it.
-        most_bytes: The largest file that is read, or written: at least four times the largest that is published.
+        name: The value for `format=` arguments.
+        suffixes: Suffixes of its file names (`.toksmith`), or whole file names (`tokenizer.json`).
+        sniff: Tells whether the bytes of a file (with its path) look like the format.
+        load: Makes a model from the bytes of a file, or of the first `reads` of the `files`, each with its path.
+        save: Makes the bytes of a file from a model, or of each of the `files`.
+        doc: A description in one line.
+        arguments: The arguments that `toksmith.load` accepts because the files do not contain them.
+        files: Sets of file names; the files of a set together are one tokenizer.
+        reads: The number of files of a set to read; the others are for people.
+        start_bytes: The most bytes to read, if other data follows the tokenizer; None to read the whole file.
+        most_bytes: The largest file to read or write, at least four times the largest published one.
     """
 
     name: str
@@ -92,7 +93,7 @@ class Format:
 
     @checked_late
     def fits(self, path: str) -> bool:
-        """Whether the name of this file means the format."""
+        """Whether the file name belongs to the format."""
         name = os.path.basename(path).lower()
         return any(name == suffix or (suffix[0] == "." and name.endswith(suffix)) for suffix in self.suffixes)
 
@@ -139,11 +140,11 @@ def read(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
 ) -> Model:
-    """The model of a file, or of the one tokenizer in a folder; what the file holds decides the format unless `format` does.
+    """The model of a file, or of the only tokenizer in a folder. The content decides the format unless `format` does.
 
     Raises:
-        FormatError: The file cannot be read, or holds no known format, or not what its format asks for.
-        InvalidOption: An argument that the format needs is missing, or one that it has no use for is given.
+        FormatError: The file cannot be read, has no known format, or is not valid in its format.
+        InvalidOption: An argument that the format requires is missing, or the format does not take an argument.
         UnknownName: There is no such format.
     """
     known = None if format is None else named(format)
@@ -153,17 +154,17 @@ def read(
     data = content_of(current(path, waiting), known)
     name = shown(path)
     known = known or sniffed(data, name)
-    content: bytes | list[Part] = data
+    content: bytes | list[FileContent] = data
     if known.files:
         content = read_together(path, data, known, waiting)
     try:
         return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
     except MemoryError as error:
-        raise FormatError(name, None, "there is not enough memory for what it holds") from error
+        raise FormatError(name, None, "there is not enough memory for its contents") from error
 
 
 def settled(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Of files that were written together, puts in place what the process that wrote them could not; see `settle`."""
+    """Finishes renaming files that were written together, if their writer was stopped; see `settle`."""
     place = os.fsdecode(path)
     waiting: dict[str, str] = {}
     for names in (TRANSFORMERS, *(names for row in FORMATS.values() for names in row.files)):
@@ -175,7 +176,7 @@ def settled(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def content_of(path: str | os.PathLike[str], known: Format | None = None) -> bytes:
-    """The bytes of a file; of one that starts with a tokenizer and goes on with something large, its start."""
+    """The bytes of a file, or only its start if large data follows the tokenizer."""
 
     def room(ends: bytes) -> Room:
         row = known or sniffed(ends, shown(path))
@@ -185,7 +186,7 @@ def content_of(path: str | os.PathLike[str], known: Format | None = None) -> byt
 
 
 def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
-    """The file of the only tokenizer in a folder: the one whose name is what its format calls such files."""
+    """The file of the only tokenizer in a folder, found by its name."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -199,23 +200,23 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
         return next(iter(found.values()))
     if not found:
         whole = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
-        raise FormatError(shown(folder), None, f"it is a folder, and holds no file that is named {whole}")
+        raise FormatError(shown(folder), None, f"the folder holds no file with one of these names: {whole}")
     listed = " and ".join(f"{shown(os.path.basename(path))} ({name})" for name, path in found.items())
     raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
 
 
-def read_together(path: str | os.PathLike[str], data: bytes, known: Format, waiting: Mapping[str, str]) -> list[Part]:
-    """The files of the tokenizer that the file of this path is one of."""
+def read_together(
+    path: str | os.PathLike[str], data: bytes, known: Format, waiting: Mapping[str, str]
+) -> list[FileContent]:
+    """All files of the tokenizer to which this file belongs."""
     found = places(path, known.files)
     if known.reads == 1:
-        return [Part(shown(path), data)]
+        return [FileContent(shown(path), data)]
     if found is None:
         sets = " or ".join(" and ".join(names) for names in known.files)
-        raise FormatError(
-            shown(path), None, f"is one file of several, and which are the others its name must say: {sets}"
-        )
+        raise FormatError(shown(path), None, f"is one of several files; name it like one of: {sets}")
     return [
-        Part(
+        FileContent(
             shown(place),
             data if os.path.abspath(place) == os.path.abspath(path) else content_of(current(place, waiting), known),
         )
@@ -224,7 +225,7 @@ def read_together(path: str | os.PathLike[str], data: bytes, known: Format, wait
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
-    """The name of the format that the content of a file, or of the one tokenizer in a folder, says; None for no file."""
+    """The format name of a file or of the only tokenizer in a folder, by content; None if the file does not exist."""
     if not os.path.lexists(path):
         return None
     path = in_folder(path, None) if os.path.isdir(path) else path
@@ -232,12 +233,12 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def target_format(path: str | os.PathLike[str], format: str | None) -> Format:
-    """The format that a file is to be written in: the one that is named, else the one that its name means."""
+    """The format to write: `format` if given, otherwise the format of the file name."""
     return by_suffix(shown(path)) if format is None else named(format)
 
 
 def written_files(path: str | os.PathLike[str], known: Format) -> list[str]:
-    """The files that `write` makes for this path."""
+    """The files that `write` creates for this path."""
     if not known.files:
         return [os.fspath(path)]
     if (found := places(path, known.files)) is not None:
@@ -254,7 +255,7 @@ def lost_fields(model: Model, known: Format, allow_loss: Collection[str]) -> tup
 
 
 def refuses(model: Model, known: Format, losses: Collection[str]) -> bool:
-    """Whether the model cannot be saved when only these fields may be lost."""
+    """Whether saving fails if only these fields may be lost."""
     try:
         known.save(model, allow_loss=losses)
     except CannotRepresent:
@@ -265,21 +266,23 @@ def refuses(model: Model, known: Format, losses: Collection[str]) -> bool:
 def write(
     model: Model, path: str | os.PathLike[str], format: str | None = None, allow_loss: Collection[str] = ()
 ) -> None:
-    """Writes a model to a file, whole or not at all; the name of the file decides the format unless `format` does.
+    """Writes a model to a file, completely or not at all. The file name decides the format unless `format` does.
 
-    A format of several files is written into a folder, which may be new, or beside each other where one is named. `read`
-    finds all of the old files or all of the new ones.
+    The files of a format of several files go into the folder `path`, which may be new, or side by side if `path` names one
+    of them. `read` finds either all of the old files or all of the new ones.
 
     Raises:
-        CannotRepresent: The format has no room for a field of the model that is not in `allow_loss`.
-        FormatError: The name means no format, or the file cannot be written.
-        InvalidOption: `allow_loss` names what is no field.
+        CannotRepresent: The format cannot store a field of the model that is not in `allow_loss`.
+        FormatError: The name belongs to no format, or the file cannot be written.
+        InvalidOption: `allow_loss` contains an unknown field.
         UnknownName: There is no such format.
     """
     known = target_format(path, format)
     saved = known.save(model, allow_loss=check_losses(allow_loss))
     if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
-        raise CannotRepresent(known.name, "tokens", f"a file has at most {known.most_bytes} bytes, and this has {size}")
+        raise CannotRepresent(
+            known.name, "tokens", f"a file can have at most {known.most_bytes} bytes, but this one would have {size}"
+        )
     targets = written_files(path, known)
     if len(targets) > 1 and os.path.dirname(targets[0]) == os.fspath(path):
         make_folder(path)
@@ -304,16 +307,18 @@ def sniffed(data: bytes, path: str) -> Format:
         raise FormatError(path, None, f"looks like {names}; choose with format=")
     content = "is empty" if not data else f"starts with {data[:20]!r}"
     known = ", ".join(FORMATS)
-    raise FormatError(path, None, f"{content}, which no known format does; the known ones are {known} (see format=)")
+    raise FormatError(path, None, f"{content}, which matches no known format; choose one with format=: {known}")
 
 
 def by_suffix(path: str) -> Format:
-    """The one format that the name of a file means."""
+    """The only format to which the file name belongs."""
     found = [known for known in FORMATS.values() if known.fits(path)]
     if len(found) == 1:
         return found[0]
     if found:
         names = " and ".join(repr(known.name) for known in found)
-        raise FormatError(path, None, f"the name means {names}; choose with format=")
+        raise FormatError(path, None, f"the file name fits {names}; choose with format=")
     meanings = ", ".join(f"{suffix} ({known.name})" for known in FORMATS.values() for suffix in known.suffixes)
-    raise FormatError(path, None, f"the name does not say the format; use format=, or one of {meanings}")
+    raise FormatError(
+        path, None, f"the file name does not show the format; give format=, or a name that ends in one of {meanings}"
+    )

@@ -1,4 +1,4 @@
-"""What `load()` and `save()` take as arguments because a file does not hold it."""
+"""The arguments of `load()` and `save()` for what a file does not contain."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ ID_LIMIT = 1 << 24
 def refuse_arguments(
     where: str, pattern: PatternArgument, special_tokens: Mapping[str, int] | None, format: str | None = None
 ) -> None:
-    """Raises InvalidOption for an argument that would contradict what `where` itself says."""
+    """Raises InvalidOption for an argument that `where` already defines."""
     if pattern is not UNSET:
-        raise InvalidOption("pattern", pattern, f"no value: {where} says how it splits")
+        raise InvalidOption("pattern", pattern, f"no value: {where} defines its own split pattern")
     if special_tokens is not None:
-        raise InvalidOption("special_tokens", special_tokens, f"no value: {where} says what its special tokens are")
+        raise InvalidOption("special_tokens", special_tokens, f"no value: {where} defines its own special tokens")
     if format is not None:
-        raise InvalidOption("format", format, f"no value: {where} has its own")
+        raise InvalidOption("format", format, f"no value: {where} has a fixed format")
 
 
 def added_tokens(
     special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: NDArray[np.uint32]
 ) -> tuple[AddedToken, ...]:
-    """The added tokens that the argument `special_tokens` asks for beside the tokens of a table.
+    """The added tokens of the argument `special_tokens`, beside the tokens of a table.
 
     Raises:
-        InvalidOption: Contents that cannot stand beside each other, or an id that is taken or out of range.
+        InvalidOption: Two contents overlap, or an id is taken or out of range.
     """
     if not special_tokens:
         return ()
@@ -47,16 +47,16 @@ def added_tokens(
         if not 0 <= id < ID_LIMIT:
             raise InvalidOption("special_tokens", (content, id), f"ids from 0 to {ID_LIMIT - 1}")
         if id in contents:
-            raise InvalidOption("special_tokens", (contents[id], content), f"one content for the id {id}")
+            raise InvalidOption("special_tokens", (contents[id], content), f"only one token with the id {id}")
         contents[id] = content
     for place in np.flatnonzero(np.isin(ids, list(contents))).tolist():
         id, own = int(ids[place]), tokens[place]
         if own != contents[id].encode():
-            raise InvalidOption("special_tokens", (contents[id], id), f"an id that is not taken; {own!r} has this one")
+            raise InvalidOption("special_tokens", (contents[id], id), f"a free id; {own!r} already has this one")
     return tuple(AddedToken(content, id) for content, id in special_tokens.items())
 
 
-# The fields that may be left out with the caller's leave, and when a file without room for them would lose them.
+# The fields that the caller may allow to be lost, and when a file would lose them.
 LOSABLE: dict[str, Callable[[Model], bool]] = {
     "added_tokens": lambda model: any(token != AddedToken(token.content, token.id) for token in model.added_tokens),
     "decoders": lambda model: bool(model.decoders),
@@ -65,7 +65,7 @@ LOSABLE: dict[str, Callable[[Model], bool]] = {
     "post": lambda model: bool(model.post),
     "splitters": lambda model: not all(map(is_regex_split, model.splitters)),
 }
-# Those that decide ids whatever the caller says.
+# The fields that decide ids, which may never be lost.
 NEEDED: dict[str, Callable[[Model], bool]] = {
     "kind": lambda model: model.kind != "bpe",
     "scores": lambda model: model.scores is not None,
@@ -77,9 +77,9 @@ NEEDED: dict[str, Callable[[Model], bool]] = {
     "max_piece_chars": lambda model: model.max_piece_chars is not None,
 }
 REASONS = {
-    "added_tokens": "load(special_tokens=…) gives contents and ids of special tokens, and no other flags",
-    "kind": "it holds byte-pair encodings only",
-    "splitters": "load(pattern=…) gives regexes in the Rust dialect whose matches are pieces, and nothing else",
+    "added_tokens": "load(special_tokens=…) supplies only contents and ids of special tokens, no flags",
+    "kind": "the format supports only byte-pair encodings",
+    "splitters": "load(pattern=…) supplies only regexes in the Rust dialect whose matches are pieces",
 }
 
 
@@ -87,7 +87,7 @@ def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
     """The fields that may be lost, as a set.
 
     Raises:
-        InvalidOption: A name is no field that can be lost.
+        InvalidOption: A name is not a field that can be lost.
     """
     names = frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss)
     for name in sorted(names - LOSABLE.keys()):
@@ -96,13 +96,12 @@ def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
 
 
 def refuse_losses(model: Model, format: str, allow_loss: Collection[str], holds: Collection[str] = ()) -> None:
-    """Raises CannotRepresent for the first field beside the tables that a format for byte-pair encodings would lose.
+    """Raises CannotRepresent for the first field, tables aside, that a format for byte-pair encodings would lose.
 
-    `holds` names the fields that it has room for. The training record is no loss, and neither is what `load()` takes
-    as arguments.
+    `holds` names the fields that the format can store. The training record and the arguments of `load()` do not count.
     """
     for name, would_lose in (NEEDED | LOSABLE).items():
         if name not in allow_loss and name not in holds and would_lose(model):
-            reason = REASONS.get(name, "there is no place for it")
+            reason = REASONS.get(name, "the format has no field for it")
             leave = f"; allow_loss=[{name!r}] leaves it out" if name in LOSABLE else ""
             raise CannotRepresent(format, name, reason + leave)

@@ -1,4 +1,4 @@
-"""GPT-2's alphabet: a character that can be seen for each byte, so that tokens can stand in JSON and between spaces."""
+"""GPT-2's alphabet: a visible character for each byte, so that JSON and space-separated files can hold any token."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ __all__ = ["BYTE_CHARACTERS", "spelt", "unspelt"]
 
 
 def byte_characters() -> list[str]:
-    """The character that stands for each byte: itself where Latin-1 shows one, else the next from U+0100 on."""
+    """The character for each byte: its visible Latin-1 character, otherwise the next one from U+0100."""
     shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
     return [chr(byte if byte in shown else next(others)) for byte in range(256)]
 
 
 BYTE_CHARACTERS = byte_characters()
-# Latin-1 has a character for each byte; one that stands for no byte here becomes one that Latin-1 has not.
+# Latin-1 maps each byte to a character. A character outside the alphabet becomes one outside Latin-1.
 TO_CHARACTERS = dict(enumerate(BYTE_CHARACTERS))
 TO_LATIN = dict.fromkeys(range(256), "\uffff") | {ord(char): chr(byte) for byte, char in enumerate(BYTE_CHARACTERS)}
 
@@ -28,7 +28,7 @@ def spelt(token: bytes) -> str:
 
 
 def unspelt(text: str) -> bytes | None:
-    r"""The token that is spelt like this; None for a text with other characters, or with none.
+    r"""The token with this spelling; None for an empty text or one with other characters.
 
     >>> unspelt("Ġcafé"), unspelt("a b")
     (b' caf\xe9', None)

@@ -1,8 +1,8 @@
-"""GGUF: the tokenizer that stands at the start of llama.cpp's files, in front of the weights; saved with no weights.
+"""GGUF: the tokenizer at the start of llama.cpp's files, before the weights. Saving writes no weights.
 
-Three kinds are known: `gpt2`, byte-level pairs; `llama`, SentencePiece's pairs of characters; `t5`, its unigram models. How a text is split is a
-name there, `pre`; of those that llama.cpp knows, the ones with a regex that is known to the letter are rows of `PRES`, and
-all others need the argument `pattern`. Ids without a token are entries of the type UNUSED with the content `[PADn]`.
+Three kinds are supported: `gpt2`, byte-level pairs; `llama`, SentencePiece's pairs of characters; `t5`, its unigram
+models. A name, `pre`, selects the split pattern. `PRES` has a row for each name whose exact regex is known; all other names
+require the argument `pattern`. Ids without a token are entries of the type UNUSED with the content `[PADn]`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ._byte_characters import spelt, unspelt
 from ._gguf_pieces import character_entries, characters
 from ._gguf_values import MAGIC, values
 from ._json import dump_json, parse_json
-from ._recovered import pair_merges
+from ._recovered_merges import pair_merges
 
 __all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
 
@@ -33,14 +33,14 @@ MOST_BYTES = 1 << 26
 SUFFIXES = (".gguf",)
 DOC = "the tokenizer of a GGUF file (byte-level encodings and SentencePiece's models); saved without weights"
 START_BYTES = MOST_BYTES
-# More places than so many for each token, and for some thousands more, are no vocabulary's.
+# The limit of places per token (plus some thousands): a real vocabulary has fewer holes.
 HOLES = 4
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
 KEYS = "tokenizer.ggml."
 OWN = "toksmith.metadata"
 HOLDS = ("added_tokens", "metadata", "post")
-# What a model says otherwise, and what the other kind of model says.
+# Keys that the fields of a model replace, of either kind of model.
 SAID = (
     *("model", "pre", "tokens", "token_type", "scores", "merges", "add_bos_token", "add_eos_token"),
     *("add_space_prefix", "remove_extra_whitespaces", "precompiled_charsmap"),
@@ -89,7 +89,7 @@ PRES: Mapping[str, Pre] = {
     "starcoder": Pre(DIGITS),
     **dict.fromkeys(("refact", "command-r", "smollm", "codeshell", "exaone"), Pre(DIGITS)),
 }
-# Patterns with the same matches, of which a name stands for one only: one scanner of the core has the matches of both.
+# Pairs of patterns with the same matches, of which only one has a name: the core has one scanner for both.
 SAME = {"gpt2": "gpt2_original", "cl100k_minbpe": "llama3"}
 
 
@@ -121,7 +121,7 @@ class Source:
 
     def __init__(self, found: Mapping[str, Any], path: str) -> None:
         self.found, self.path = found, path
-        self.around: set[str] = set()  # which of "bos" and "eos" stand around texts
+        self.around: set[str] = set()  # which of "bos" and "eos" are put around texts
 
     def fail(self, name: str, problem: str) -> Any:
         """Raises the error of a value."""
@@ -168,7 +168,7 @@ class Source:
         """The contents of all entries."""
         tokens = self.texts("tokens")
         if not 0 < len(tokens) <= ID_LIMIT:
-            self.fail("tokens", f"there are {len(tokens)}; 1 to {ID_LIMIT} are expected")
+            self.fail("tokens", f"expected 1 to {ID_LIMIT} tokens, not {len(tokens)}")
         return tokens
 
 
@@ -185,17 +185,17 @@ def byte_level(source: Source, pattern: PatternArgument) -> Model:
         elif kind != UNUSED or content != hole(id):
             token = unspelt(content)
             if token is None or kind not in (0, NORMAL, UNUSED):
-                problem = f"{content[:40]!r} of the type {kind} is not spelt in the characters of bytes"
+                problem = f"{content[:40]!r} of the type {kind} contains characters that represent no byte"
                 source.fail(f"tokens[{id}]", problem)
             if tokens.setdefault(content, (token, id))[1] != id:  # type: ignore[arg-type]
-                source.fail(f"tokens[{id}]", f"{content[:40]!r} stands twice; token {tokens[content][1]} is the same")
+                source.fail(f"tokens[{id}]", f"{content[:40]!r} occurs twice; token {tokens[content][1]} is the same")
     pre = source.text("pre", None)
     row = PRES.get(pre) if pre is not None else None
     if row is not None:
         refuse_arguments(f"the GGUF file's pre {pre!r}", pattern, None)
     elif pattern is UNSET:
         known = f"the names that are known are {', '.join(PRES)}"
-        raise InvalidOption("pattern", UNSET, f"the split pattern: the file says pre = {pre!r}; {known}")
+        raise InvalidOption("pattern", UNSET, f"the split pattern: the file has pre = {pre!r}; {known}")
     listed = list(tokens.values())
     return Model(
         TokenTable.of([token for token, _ in listed]),
@@ -220,12 +220,12 @@ def merges(source: Source, tokens: Mapping[str, tuple[bytes, int]]) -> Iterator[
 
 
 def hole(id: int) -> str:
-    """What stands where there is no token."""
+    """The content of an entry without a token."""
     return f"[PAD{id}]"
 
 
 def post(source: Source, add_bos: bool, add_eos: bool = False) -> tuple[Step, ...]:
-    """What stands around a text."""
+    """The tokens around a text."""
     contents = source.tokens()
     ends: list[tuple[int, str] | None] = []
     for name, default in (("bos", add_bos), ("eos", add_eos)):
@@ -252,7 +252,7 @@ def template(bos: tuple[int, str] | None, eos: tuple[int, str] | None) -> tuple[
 
 
 def metadata(source: Source, *more_said: str) -> dict[str, str]:
-    """What the file says beside the tokenizer: ids with a meaning, and the template of chats."""
+    """Other content of the file: ids with a meaning, and the chat template."""
     own = source.found.get(OWN, b"{}")
     try:
         kept = parse_json(own)
@@ -296,7 +296,7 @@ def package() -> Any:
     try:
         import gguf
     except ImportError:
-        raise ImportError("to save GGUF files the package gguf is needed; pip install 'toksmith[gguf]'") from None
+        raise ImportError("saving GGUF files requires the package gguf; run pip install 'toksmith[gguf]'") from None
     return gguf
 
 
@@ -323,18 +323,20 @@ def byte_entries(model: Model) -> dict[str, Any]:
     entries: dict[int, tuple[str, int]] = {id: (text, NORMAL) for id, text in by_id.items()}
     for token in model.added_tokens:
         if token != AddedToken(token.content, token.id, special=token.special):
-            raise CannotRepresent(NAME, "added_tokens", f"{token.content!r} has flags, and there is no place for them")
+            raise CannotRepresent(
+                NAME, "added_tokens", f"{token.content!r} has flags, which the format has no field for"
+            )
         if token.id in entries or token.content in contents:
-            problem = f"{token.content!r} (id {token.id}) would be taken for another token, which is written like it"
+            problem = f"{token.content!r} (id {token.id}) has the same spelling as another token"
             raise CannotRepresent(NAME, "added_tokens", problem)
         entries[token.id] = (token.content, CONTROL if token.special else USER_DEFINED)
         contents.add(token.content)
     if model.vocab_size > HOLES * (len(entries) + ID_LIMIT // 256):
-        problem = f"there is a place for each id up to the largest, {model.vocab_size} for {len(entries)} tokens"
+        problem = f"the file needs an entry for each id up to the largest: {model.vocab_size} entries for {len(entries)} tokens"
         raise CannotRepresent(NAME, "ids", problem)
     rows_by_id = [entries.get(id, (hole(id), UNUSED)) for id in range(model.vocab_size)]
     if any(entry[1] == UNUSED and entry[0] in contents for entry in rows_by_id):
-        raise CannotRepresent(NAME, "ids", "a token is written like what stands for an id without one")
+        raise CannotRepresent(NAME, "ids", "a token has the same spelling as the placeholder for an unused id")
     return {
         f"{KEYS}model": "gpt2",
         f"{KEYS}pre": pre,
@@ -349,7 +351,7 @@ def checked(content: str) -> str:
     try:
         content.encode()
     except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot hold a lone surrogate") from error
+        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
     return content
 
 
@@ -368,19 +370,19 @@ def pre_of(model: Model) -> tuple[bool, str]:
     ]
     fitting = [each for each in found if each[0] == model.whole_piece] or [each for each in found if not each[0]]
     if not fitting:
-        shown = ", ".join(map(repr, own)) or "no pattern at all"
-        why = "with the lookup of whole pieces only" if found else "none"
-        problem = f"a text is split by what a name says, and llama.cpp has {why} for {shown[:200]}"
+        shown = ", ".join(map(repr, own)) or "an unsplit text"
+        why = "only with the lookup of whole pieces" if found else "not"
+        problem = f"the format stores the name of a pattern, and llama.cpp knows {shown[:200]} {why} by name"
         raise CannotRepresent(NAME, "splitters", problem)
     return fitting[0]
 
 
 def ends_of(model: Model) -> dict[str, Any]:
-    """What stands around a text, as values."""
+    """The tokens around a text, as values."""
     given: dict[str, Any] = {f"{KEYS}add_bos_token": False, f"{KEYS}add_eos_token": False}
     if not model.post:
         return given
-    problem = "one token before a text and one behind it can be said there, and nothing else"
+    problem = "the format supports only one token before a text and one after it"
     if len(model.post) != 1 or model.post[0].kind != "template":
         raise CannotRepresent(NAME, "post", problem)
     step = model.post[0]
@@ -411,5 +413,5 @@ def metadata_of(model: Model, allow_loss: Collection[str]) -> tuple[dict[str, An
         for name, value in more.items()
     )
     if not fine:
-        raise InvalidOption("metadata", model.metadata["gguf"], "a JSON object, as loading such a file makes it")
+        raise InvalidOption("metadata", model.metadata["gguf"], "a JSON object, as load() creates it from such a file")
     return more, dump_json(rest) if rest else ""

@@ -1,4 +1,4 @@
-"""The kinds `llama` and `t5` of GGUF files: SentencePiece's pieces with scores and types, as `_sentencepiece.py` has them."""
+"""The kinds `llama` and `t5` of GGUF files: SentencePiece's pieces with scores and types, as in `_sentencepiece.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dic
     for id, (content, kind, score) in enumerate(zip(contents, types.tolist(), scores.tolist(), strict=True)):
         problem = problem_of(content, kind, score, fallback) if content else "is empty"
         if not problem and seen.setdefault(content, id) != id:
-            problem = f"stands twice; token {seen[content]} is the same"
+            problem = f"occurs twice; token {seen[content]} is the same"
         if problem:
             source.fail(f"tokens[{id}]", f"{content[:40]!r} {problem}")
         if kind in (NORMAL, BYTE):
@@ -42,7 +42,7 @@ def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dic
             added.append(AddedToken(content, id, special=is_special, normalized=not is_special))
             unknown += [id] if kind == UNKNOWN else []
     if len(unknown) != 1 or (fallback and int(np.count_nonzero(types == BYTE)) != 256):
-        source.fail("token_type", "expected one unknown token, and bytes for all 256 or for none")
+        source.fail("token_type", "expected one unknown token, and tokens for all 256 bytes or for none")
     normalizer, decoder = steps(source)
     return Model(
         TokenTable.of([token for token, _, _ in rows]),
@@ -67,7 +67,7 @@ def steps(source: Any) -> tuple[Step, Step]:
     data = b"" if charsmap is None else charsmap.astype(np.uint8).tobytes()
     size = int.from_bytes(data[:4], "little")
     if data and (len(data) < 4 + size or size % 4 or size == 0):
-        source.fail("precompiled_charsmap", f"is broken: a trie of {size} bytes does not fit in {len(data)}")
+        source.fail("precompiled_charsmap", f"is broken: it claims a trie of {size} bytes but has only {len(data)}")
     dummy = "before" if source.flag("add_space_prefix", True) else "nowhere"
     remove_extra = source.flag("remove_extra_whitespaces", False)
     options = {
@@ -87,14 +87,14 @@ def character_entries(model: Model) -> dict[str, Any]:
     normalizer, decoder = only(model, "normalizers", "gguf"), only(model, "decoders", "gguf")
     if normalizer["dummy"] == "after" or not normalizer["escape"]:
         raise CannotRepresent(
-            "gguf", "normalizers", "spaces are written as ▁ there, and one is put before a text or none"
+            "gguf", "normalizers", "the format writes spaces as ▁ and adds one space or none before a text"
         )
     strip = "each" if normalizer["remove_extra"] else "once" if normalizer["dummy"] == "before" else "nothing"
     if dict(decoder.options) != {"strip": strip, "unknown": UNKNOWN_SURFACE}:
-        raise CannotRepresent("gguf", "decoders", f"what decoding shows follows from the normalizer there: {strip!r}")
+        raise CannotRepresent("gguf", "decoders", f"the normalizer decides how the format decodes: {strip!r}")
     rows = pieces(model, "gguf")
     if model.byte_fallback and sum(kind == BYTE for _, kind, _ in rows) != 256:
-        raise CannotRepresent("gguf", "byte_fallback", "there must be a token for each of the 256 bytes")
+        raise CannotRepresent("gguf", "byte_fallback", "each of the 256 bytes needs a token")
     return {
         f"{KEYS}model": "t5" if model.kind == "unigram" else "llama",
         f"{KEYS}tokens": [content for content, _, _ in rows],

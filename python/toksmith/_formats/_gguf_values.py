@@ -1,7 +1,7 @@
-"""The values that a GGUF file begins with: names and values, one after another, read without trusting any length.
+"""Reads the names and values at the start of a GGUF file without trusting any length.
 
-The `gguf` package's own reader follows every claim (a list of 2^60 numbers is looped over) and makes two arrays of each
-element, so that it is for files that are trusted. Here every length is held to what is left of the file first.
+The reader of the `gguf` package trusts every length (it loops over a list of 2^60 numbers), so it is only for trusted
+files. This reader compares every length with the rest of the file first.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ def values(data: bytes, path: str) -> dict[str, Any]:
     """The values by name: numbers, texts as bytes, lists of texts, and arrays of numbers.
 
     Raises:
-        FormatError: It is no GGUF file, of a version that is not known, or cut off, or a length goes beyond its end.
+        FormatError: It is not a GGUF file, has an unknown version, or ends too early.
     """
-    reader = Reader(data, path)
+    reader = ValueReader(data, path)
     if data[:4] != MAGIC:
         reader.fail(f"expected {MAGIC.decode()!r} at its start")
     version, _, count = struct.unpack_from("<IQQ", reader.take(24), 4)
     if version not in VERSIONS:
-        told = "it is of a big-endian machine" if version & 0xFFFF == 0 else f"version {version} is not known"
-        reader.fail(f"{told}; versions {VERSIONS} with the lowest byte first are")
+        told = "the file is big-endian" if version & 0xFFFF == 0 else f"version {version} is unknown"
+        reader.fail(f"{told}; versions {VERSIONS} in little-endian order are supported")
     if count > KEY_LIMIT:
-        reader.fail(f"it claims {count} values; at most {KEY_LIMIT} are expected")
+        reader.fail(f"it claims {count} values; at most {KEY_LIMIT} are allowed")
     found: dict[str, Any] = {}
     for _ in range(count):
         name = reader.name()
         if name in found:
-            reader.fail(f"the value {name!r} stands twice")
+            reader.fail(f"the value {name!r} occurs twice")
         found[name] = reader.value(int(reader.number("<u4")))
     return found
 
 
-class Reader:
-    """A place in the file, which moves on."""
+class ValueReader:
+    """Reads values one after another, from a place that moves forward."""
 
     def __init__(self, data: bytes, path: str) -> None:
         self.data, self.path, self.at = data, path, 0
@@ -63,10 +63,10 @@ class Reader:
         raise FormatError(self.path, f"byte {self.at}", problem)
 
     def take(self, size: int) -> bytes:
-        """So many bytes."""
+        """The next `size` bytes."""
         end = self.at + size
         if end > len(self.data):
-            self.fail(f"the file ends here, and {size} bytes are expected")
+            self.fail(f"expected {size} more bytes, but the file ends here")
         taken, self.at = self.data[self.at : end], end
         return taken
 
@@ -82,11 +82,11 @@ class Reader:
         """The name of a value."""
         size = self.number("<u8")
         if size > NAME_LIMIT:
-            self.fail(f"a name of {size} bytes; at most {NAME_LIMIT} are expected")
+            self.fail(f"a name has {size} bytes; at most {NAME_LIMIT} are allowed")
         try:
             return self.take(size).decode()
         except UnicodeDecodeError:
-            self.fail("a name that is not UTF-8")
+            self.fail("a name is not UTF-8")
             raise
 
     def value(self, kind: int) -> Any:
@@ -96,19 +96,19 @@ class Reader:
         if kind in NUMBERS:
             return self.number(NUMBERS[kind])
         if kind != ARRAY:
-            return self.fail(f"there is no type {kind}")
+            return self.fail(f"unknown type {kind}")
         kind, count = int(self.number("<u4")), int(self.number("<u8"))
         if kind in NUMBERS:
             return np.frombuffer(self.take(count * np.dtype(NUMBERS[kind]).itemsize), NUMBERS[kind])
         if kind != STRING:
-            return self.fail(f"a list of values of the type {kind}; numbers and texts are expected")
+            return self.fail(f"expected a list of numbers or texts, not of the type {kind}")
         return self.texts(count)
 
     def texts(self, count: int) -> list[bytes]:
         """So many texts."""
         data, at, end = self.data, self.at, len(self.data)
         if count * LENGTH.size > end - at:
-            self.fail(f"a list claims {count} texts, and {end - at} bytes follow")
+            self.fail(f"a list claims {count} texts, but only {end - at} bytes follow")
         found = []
         for _ in range(count):
             start = at + LENGTH.size
@@ -117,6 +117,6 @@ class Reader:
             at = start + LENGTH.unpack_from(data, start - LENGTH.size)[0]
             found.append(data[start:at])
         if at > end or len(found) < count:
-            self.fail(f"the last of {count} texts goes beyond the end of the file")
+            self.fail(f"the last of {count} texts extends past the end of the file")
         self.at = at
         return found

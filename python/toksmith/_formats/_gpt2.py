@@ -1,10 +1,9 @@
 """GPT-2's two files: a JSON object of ids by token, and a text with two tokens in each line that merge.
 
-They are called `encoder.json` and `vocab.bpe` in OpenAI's release, `vocab.json` and `merges.txt` at Hugging Face, and
-either of the two is enough to find the other. Tokens are spelt in GPT-2's alphabet. An entry that no merge makes and that
-is no byte is a special token. How a text is split is in no such file: without the argument `pattern` it is GPT-2's own
-spelling, and a vocabulary with a token that GPT-2's pattern would cut is refused. What is written here says its pattern in
-the first line, which every other reader passes over.
+OpenAI's release calls them `encoder.json` and `vocab.bpe`, Hugging Face `vocab.json` and `merges.txt`. Either file is
+enough to find the other. Tokens use GPT-2's alphabet. An entry that is neither a byte nor the result of a merge is a special
+token. The files contain no split pattern: without the argument `pattern` GPT-2's pattern applies, and a vocabulary with a
+token that it would cut raises an error. Files written here have their pattern in the first line, which other readers skip.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +21,9 @@ from .._model import AddedToken, Model, Step, TokenTable, regex_split
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
+from ._file_sets import FileContent, text_lines
 from ._json import parse_json
-from ._parts import Part, text_lines
-from ._recovered import pair_merges
+from ._recovered_merges import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -37,7 +36,7 @@ DOC = "GPT-2's vocab.json and merges.txt (or encoder.json and vocab.bpe): a fold
 
 VERSION = "#version: 0.2"
 OURS = f"{VERSION} toksmith splits at "
-# Lines of two words, of which the second of a line is no number: those are ranks.
+# Lines of two words. If the second word is a number, the line holds a rank instead.
 MERGES = re.compile(r"(?!(?:toksmith|minbpe) )(\S+ (?![0-9]+\s)\S+\r?\n){2}")
 ENTRY = r'"(?:[^"\\]|\\.)*"\s*:\s*[0-9]+\s*'
 VOCAB = re.compile(rf"\s*\{{\s*{ENTRY}(,|\}}\s*$)")
@@ -56,7 +55,7 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(
-    data: Sequence[Part], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
+    data: Sequence[FileContent], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
 ) -> Model:
     """The model of the vocabulary, the merges, the pattern and the special tokens that are in neither."""
     vocab, lines = data
@@ -90,7 +89,7 @@ def load(
     return model
 
 
-def checked_vocab(part: Part) -> dict[str, int]:
+def checked_vocab(part: FileContent) -> dict[str, int]:
     """The ids by text; each has one of its own, and every byte has one."""
     try:
         value = parse_json(part.data)
@@ -103,18 +102,26 @@ def checked_vocab(part: Part) -> dict[str, int]:
         if type(id) is not int or not 0 <= id < ID_LIMIT:
             raise FormatError(part.path, repr(text[:40]), f"expected an id below {ID_LIMIT}, not {str(id)[:40]}")
         if not text:
-            raise FormatError(part.path, "''", "a token without characters has an id")
+            raise FormatError(part.path, "''", "an empty token has an id")
         if id in texts:
-            raise FormatError(part.path, repr(text[:40]), f"the id {id} is that of {texts[id][:40]!r} as well")
+            raise FormatError(part.path, repr(text[:40]), f"the id {id} also belongs to {texts[id][:40]!r}")
         texts[id] = text
     for byte, char in enumerate(BYTE_CHARACTERS):
         if char not in value:
-            raise FormatError(part.path, None, f"the byte 0x{byte:02X} ({char!r}) is no token; all 256 must be")
+            raise FormatError(part.path, None, f"the byte 0x{byte:02X} ({char!r}) has no token; all 256 bytes need one")
     return value
 
 
-def parsed_merges(part: Part) -> tuple[list[tuple[int, str, str]], tuple[Step, ...] | None]:
-    """Line number and both parts of each merge; and the splitters, if the file says them."""
+class MergeLine(NamedTuple):
+    """A merge as its file writes it: the number of the line, and both tokens."""
+
+    number: int
+    left: str
+    right: str
+
+
+def parsed_merges(part: FileContent) -> tuple[list[MergeLine], tuple[Step, ...] | None]:
+    """The merges, and the splitters if the file names them."""
     lines = text_lines(part)
     while lines and not lines[-1].strip():
         lines.pop()
@@ -123,20 +130,20 @@ def parsed_merges(part: Part) -> tuple[list[tuple[int, str, str]], tuple[Step, .
     if lines and lines[0].startswith("#version"):
         steps = own_splitters(lines.pop(0), part.path)
         first = 2
-    merges: list[tuple[int, str, str]] = []
+    merges: list[MergeLine] = []
     seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines, first):
         left, space, right = line.partition(" ")
         if not (left and space and right) or " " in right:
             raise FormatError(part.path, number, f"expected two tokens with a space between, not {line[:40]!r}")
         if (other := seen.setdefault((left, right), number)) != number:
-            raise FormatError(part.path, number, f"the merge {line[:40]!r} stands in line {other} as well")
-        merges.append((number, left, right))
+            raise FormatError(part.path, number, f"the merge {line[:40]!r} is a repetition of line {other}")
+        merges.append(MergeLine(number, left, right))
     return merges, steps
 
 
 def own_splitters(line: str, path: str) -> tuple[Step, ...] | None:
-    """The splitters that a first line written here says; None for any other first line."""
+    """The splitters in a first line that toksmith wrote; None for any other first line."""
     if not line.startswith(OURS):
         return None
     try:
@@ -149,7 +156,7 @@ def own_splitters(line: str, path: str) -> tuple[Step, ...] | None:
 
 
 def steps_of(own: tuple[Step, ...] | None, pattern: PatternArgument, path: str) -> tuple[Step, ...]:
-    """The splitters: those of the file, else those that the argument asks for, else GPT-2's."""
+    """The splitters of the file, otherwise of the argument, otherwise of GPT-2."""
     if own is not None:
         if pattern is not UNSET and splitters(pattern) != own:
             refuse_arguments(path, pattern, None)
@@ -157,35 +164,33 @@ def steps_of(own: tuple[Step, ...] | None, pattern: PatternArgument, path: str) 
     return splitters("gpt2_original" if pattern is UNSET else pattern)
 
 
-def merge_of(
-    merge: tuple[int, str, str], ids: Mapping[str, int], tokens: Mapping[str, bytes], path: str
-) -> tuple[int, int, int]:
+def merge_of(merge: MergeLine, ids: Mapping[str, int], tokens: Mapping[str, bytes], path: str) -> tuple[int, int, int]:
     """The ids of a merge: left, right, result."""
     number, left, right = merge
     both = left + right
     if left in tokens and right in tokens and both in tokens:
         return ids[left], ids[right], ids[both]
     text = next(text for text in (left, right, both) if text not in tokens)
-    problem = "is not in the vocabulary" if text not in ids else "is neither a byte nor made by a merge"
+    problem = "is not in the vocabulary" if text not in ids else "is neither a byte nor the result of a merge"
     raise FormatError(path, number, f"{text[:40]!r} {problem}")
 
 
 def other_tokens(special_tokens: Mapping[str, int] | None, added: Sequence[AddedToken]) -> dict[str, int]:
-    """The special tokens of the argument that the vocabulary does not have already, with the same ids."""
+    """The special tokens of the argument that are not in the vocabulary. The others must have the same ids."""
     own = {token.content: token.id for token in added}
     for content, id in (special_tokens or {}).items():
         if own.get(content, id) != id:
-            raise InvalidOption("special_tokens", (content, id), f"the id that the vocabulary gives it, {own[content]}")
+            raise InvalidOption("special_tokens", (content, id), f"its id in the vocabulary, {own[content]}")
     return {content: id for content, id in (special_tokens or {}).items() if content not in own}
 
 
 def check_fit(model: Model, path: str) -> None:
-    """Raises InvalidOption for a vocabulary with tokens that GPT-2's pattern would cut: it was trained with another."""
+    """Raises InvalidOption if GPT-2's pattern would cut a token, because the training used another pattern."""
     engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], [])
     for token in model.tokens:
         if len(token) > 1 and is_text(token) and engine.split(token) != [token]:
             allowed = "the split pattern that the merges were trained with: a name of toksmith.patterns(), a regex, or"
-            reason = f"{path} does not say it, and GPT-2's would cut the token {token!r}"
+            reason = f"{path} does not contain it, and GPT-2's pattern would cut the token {token!r}"
             raise InvalidOption("pattern", UNSET, f"{allowed} a list of them; {reason}")
 
 
@@ -202,7 +207,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]
     """The vocabulary and the merges."""
     refuse_losses(model, NAME, allow_loss)
     if model.unit != "byte":
-        raise CannotRepresent(NAME, "unit", "its tokens are made of bytes, not of characters")
+        raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
     merges = pair_merges(model, NAME)
     by_id = dict(zip(model.ids.tolist(), map(spelt, model.tokens), strict=True))
     vocab = {text: id for id, text in by_id.items()} | dict(listed(model, by_id))
@@ -216,18 +221,18 @@ def listed(model: Model, by_id: Mapping[int, str]) -> Iterator[tuple[str, int]]:
     for token in model.added_tokens:
         for key in (token.content, token.id):
             if key in taken:
-                problem = f"{token.content!r} (id {token.id}) would be taken for the token written {taken[key]!r}"
+                problem = f"{token.content!r} (id {token.id}) has the same spelling or id as the token {taken[key]!r}"
                 raise CannotRepresent(NAME, "added_tokens", problem)
             taken[key] = token.content
         try:
             token.content.encode()
         except UnicodeEncodeError as error:
-            raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot hold a lone surrogate") from error
+            raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
         yield token.content, token.id
 
 
 def first_line(model: Model) -> str:
-    """The line that other readers pass over."""
+    """The first line, which other readers skip."""
     if model.splitters == splitters("gpt2_original"):
         return VERSION
     return OURS + json.dumps([step["pattern"] for step in model.splitters])

@@ -1,7 +1,7 @@
-"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags; `_hf_covered.py` has the others.
+"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags; `_hf_other_models.py` has the others.
 
-HF writes bytes as characters (GPT-2's alphabet) and merges characters. Where a model is plain byte-level encoding it is
-read as one of bytes, which is what it means; every other is one of characters, whatever stands for them.
+HF writes bytes as characters (GPT-2's alphabet) and merges characters. A plain byte-level model is read as a model of
+bytes; every other model is read as a model of characters.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .._errors import CannotRepresent, InvalidOption
 from .._model import AddedToken, Model, Step, TokenTable
 from ._byte_characters import unspelt
 from ._hf_steps import step
-from ._json_parts import Part
+from ._json_objects import JsonObject
 
 __all__ = ["dump_bpe", "of_characters", "read_bpe", "read_vocab", "whole_pieces"]
 
 ID_LIMIT = 1 << 24
 
 
-def read_vocab(part: Part) -> dict[str, int]:
+def read_vocab(part: JsonObject) -> dict[str, int]:
     """The ids by token."""
     vocab: dict[str, int] = part.take("vocab", dict)
     taken: dict[int, str] = {}
@@ -32,13 +32,13 @@ def read_vocab(part: Part) -> dict[str, int]:
         if type(id) is not int or not 0 <= id < ID_LIMIT:
             part.fail(f"{token!r} must have an id from 0 to {ID_LIMIT - 1}, not {id!r}", "vocab")
         if taken.setdefault(id, token) != token:
-            part.fail(f"{token!r} and {taken[id]!r} have the id {id}", "vocab")
+            part.fail(f"{token!r} and {taken[id]!r} have the same id, {id}", "vocab")
         if not token:
-            part.fail("holds a token without a character", "vocab")
+            part.fail("contains an empty token", "vocab")
     return vocab
 
 
-def read_merges(part: Part) -> list[tuple[str, str]]:
+def read_merges(part: JsonObject) -> list[tuple[str, str]]:
     """The pairs in order of rank, in the old spelling (`"a b"`) or the new one (`["a", "b"]`)."""
     merges = []
     for at, merge in enumerate(part.take("merges", list)):
@@ -52,8 +52,8 @@ def read_merges(part: Part) -> list[tuple[str, str]]:
     return merges
 
 
-def merge_table(part: Part, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
-    """The merges by ids. A pair that comes again counts where it comes last."""
+def merge_table(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
+    """The merges by ids. Of a repeated pair, the last place counts."""
     merges = read_merges(part)
     last = {pair: rank for rank, pair in enumerate(merges)}
     rows = []
@@ -72,10 +72,10 @@ def merge_table(part: Part, vocab: Mapping[str, int], prefix: str) -> NDArray[np
     return np.array(rows, np.uint32).reshape(-1, 3)
 
 
-def read_bpe(part: Part, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
+def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
     """The model of a `BPE` part with the steps and added tokens that were read around it."""
     if part.left.get("dropout"):
-        part.fail(f"is {part.left['dropout']!r}: merges would be left out at random, which is not supported", "dropout")
+        part.fail(f"is {part.left['dropout']!r}: skipping merges at random is not supported", "dropout")
     part.left.pop("dropout", None)
     prefix, suffix = part.text("continuing_subword_prefix", ""), part.text("end_of_word_suffix", "")
     unknown = part.text("unk_token", None)
@@ -108,7 +108,7 @@ def table_of(tokens: Iterable[tuple[bytes, int]]) -> tuple[TokenTable, NDArray[n
 
 
 def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], fields: dict[str, Any]) -> Model | None:
-    """The model of bytes that characters stand for; None if it is no such model."""
+    """The model of bytes if the characters represent bytes; None for any other model."""
     splitters, writes = steps["splitters"], step("byte_characters")
     if steps["decoders"] != (writes,) or splitters.count(writes) != 1 or writes in steps["normalizers"]:
         return None
@@ -125,7 +125,7 @@ def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], field
             (others if is_added else tokens).append((own, id))
     if len({own for own, _ in tokens if len(own) == 1}) < 256:
         return None
-    # Added tokens are decoded like all others: what is written in the alphabet must not stand for other bytes.
+    # Added tokens are decoded like all others, so their characters must not represent other bytes.
     if any(unspelt(content) not in (None, content.encode("utf-8", "surrogatepass")) for content in contents):
         return None
     if splitters[-1] == writes:
@@ -164,12 +164,12 @@ def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]
     if model.unit == "byte":
         merges = model.vocab.recover_merges()
     elif model.merge_rule != "pair":
-        raise CannotRepresent(format, "merge_rule", "characters merge by a list of pairs there")
+        raise CannotRepresent(format, "merge_rule", "the format merges characters by a list of pairs")
     else:
         merges = model.merges
     unknown = None if model.unknown_id is None else spelt.get(model.unknown_id)
     if unknown is None and model.unknown_id is not None:
-        raise CannotRepresent(format, "unknown_id", f"no token of the vocabulary has the id {model.unknown_id}")
+        raise CannotRepresent(format, "unknown_id", f"no token in the vocabulary has the id {model.unknown_id}")
     return {
         "type": "BPE",
         "dropout": None,

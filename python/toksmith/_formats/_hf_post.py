@@ -8,7 +8,7 @@ from typing import Any
 from .._errors import CannotRepresent
 from .._model import Step
 from ._hf_steps import step
-from ._json_parts import Part
+from ._json_objects import JsonObject
 
 __all__ = ["dump_post", "read_padding", "read_post", "read_truncation"]
 
@@ -17,7 +17,7 @@ SIDES = {"Left": "left", "Right": "right"}
 STRATEGIES = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"}
 
 
-def read_post(part: Part) -> Iterator[Step]:
+def read_post(part: JsonObject) -> Iterator[Step]:
     """The steps of a post-processor."""
     kind = part.text("type")
     if kind == "Sequence":
@@ -42,7 +42,7 @@ def read_post(part: Part) -> Iterator[Step]:
     part.finish()
 
 
-def read_token(part: Part, name: str) -> list[Any]:
+def read_token(part: JsonObject, name: str) -> list[Any]:
     """A token with its id."""
     value: list[Any] = part.take(name, list)
     if len(value) != 2 or type(value[0]) is not str or type(value[1]) is not int or value[1] < 0:
@@ -50,7 +50,7 @@ def read_token(part: Part, name: str) -> list[Any]:
     return value
 
 
-def read_template(part: Part) -> Step:
+def read_template(part: JsonObject) -> Step:
     """`TemplateProcessing`: for each piece `"A"`, `"B"` or ids, and its type."""
     tokens: dict[str, list[Any]] = {}
     special = part.part("special_tokens")
@@ -60,15 +60,15 @@ def read_template(part: Part) -> Step:
         if len(ids) != len(contents) or not all(type(id) is int and id >= 0 for id in ids):
             entry.fail("must have one id for each token", "ids")
         if not all(type(content) is str for content in contents) or entry.text("id") != name:
-            entry.fail("must have texts for tokens, and its own name as id")
+            entry.fail("must have texts as tokens and its own name as id")
         entry.finish()
         tokens[name] = [ids, contents]
     pieces = {name: [read_piece(piece, tokens) for piece in part.parts(name)] for name in ("single", "pair")}
     return step("template", special_tokens=tokens, **pieces)
 
 
-def read_piece(part: Part, tokens: Mapping[str, object]) -> list[Any]:
-    """A piece of a template: what stands there, whether it is a special token, and its type."""
+def read_piece(part: JsonObject, tokens: Mapping[str, object]) -> list[Any]:
+    """A piece of a template: its content, whether it is a special token, and its type."""
     special = "SpecialToken" in part.left
     inner = part.part("SpecialToken" if special else "Sequence")
     name, type_id = inner.text("id"), inner.number("type_id")
@@ -79,7 +79,7 @@ def read_piece(part: Part, tokens: Mapping[str, object]) -> list[Any]:
     return [name, special, type_id]
 
 
-def read_truncation(part: Part) -> Step:
+def read_truncation(part: JsonObject) -> Step:
     """`truncation` as a step."""
     options = {"max_length": part.number("max_length"), "stride": part.number("stride", 0)}
     options |= {"side": part.choice("direction", SIDES, "Right"), "strategy": part.choice("strategy", STRATEGIES)}
@@ -87,7 +87,7 @@ def read_truncation(part: Part) -> Step:
     return step("truncate", **options)
 
 
-def read_padding(part: Part) -> Step:
+def read_padding(part: JsonObject) -> Step:
     """`padding` as a step; `length` is None for the longest text of a batch."""
     strategy = part.left.pop("strategy", None)
     fixed = strategy.get("Fixed") if isinstance(strategy, dict) and len(strategy) == 1 else None
@@ -115,12 +115,12 @@ def dump_post(steps: Sequence[Step], format: str) -> dict[str, Any]:
             if each.kind in ("truncate", "pad"):
                 name, dump = ("truncation", truncation) if each.kind == "truncate" else ("padding", padding)
                 if parts[name] is not None:
-                    raise CannotRepresent(format, "post", f"there is one {name} there, and no second")
+                    raise CannotRepresent(format, "post", f"the format allows only one {name}")
                 parts[name] = dump(options)
             else:
                 processors.append(processor(each.kind, options))
         except (KeyError, StopIteration, TypeError, ValueError) as error:
-            raise CannotRepresent(format, "post", f"there is no step for {each}") from error
+            raise CannotRepresent(format, "post", f"the format has no equivalent of {each}") from error
     if processors:
         several = {"type": "Sequence", "processors": processors}
         parts["post_processor"] = several if len(processors) > 1 else processors[0]

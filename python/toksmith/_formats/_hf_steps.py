@@ -1,7 +1,7 @@
 """The parts of a `tokenizer.json` that are steps: normalizers, pre-tokenizers and decoders, one row for each type.
 
-A row says which kind of step a type is, and which field is which option; the two can be turned into each other without
-loss. `Sequence` is not a row: steps stand one after another.
+A row maps a type to a kind of step, and its fields to options, without loss in either direction. `Sequence` has no row:
+its steps are listed one after another.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from .._errors import CannotRepresent
 from .._model import Step
-from ._json_parts import Part
-from ._onig import NotTranslatable, to_onig
+from ._json_objects import JsonObject
+from ._oniguruma import NotTranslatable, to_onig
 
 __all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "read_steps", "step"]
 
@@ -28,11 +28,11 @@ SCHEMES = {"always": "always", "first": "first", "never": "never"}
 # What `ByteLevel` splits by.
 BYTE_LEVEL_REGEX = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-Load = Callable[[Part], list[Step]]
+Load = Callable[[JsonObject], list[Step]]
 Dump = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
-class Row(NamedTuple):
+class StepType(NamedTuple):
     """One type of a part.
 
     Attributes:
@@ -51,19 +51,19 @@ def step(kind: str, **options: Any) -> Step:
     return Step(kind, tuple(sorted(options.items())))
 
 
-def bare(kind: str) -> Row:
+def bare(kind: str) -> StepType:
     """A type without fields."""
-    return Row((kind,), lambda part: [step(kind)], lambda options: {})
+    return StepType((kind,), lambda part: [step(kind)], lambda options: {})
 
 
-def renamed(kind: str, fields: Mapping[str, tuple[str, str]]) -> Row:
+def renamed(kind: str, fields: Mapping[str, tuple[str, str]]) -> StepType:
     """A type whose fields are options under other names: field to (option, how it is read)."""
     load = lambda part: [step(kind, **{to: getattr(part, how)(name) for name, (to, how) in fields.items()})]
-    return Row((kind,), load, lambda options: {name: options[to] for name, (to, _) in fields.items()})
+    return StepType((kind,), load, lambda options: {name: options[to] for name, (to, _) in fields.items()})
 
 
-def read_pattern(part: Part) -> tuple[str, str]:
-    """What is searched for, and its dialect: Oniguruma's, unless it is known to mean the same in Rust's."""
+def read_pattern(part: JsonObject) -> tuple[str, str]:
+    """The pattern and its dialect: Oniguruma's, unless the regex is known to mean the same in Rust's."""
     inner = part.part("pattern")
     if "String" in inner.left:
         found = inner.text("String"), "literal"
@@ -89,7 +89,7 @@ def dump_pattern(pattern: str, dialect: str) -> dict[str, str]:
     return {"Regex": to_onig(pattern) if dialect == "rust" else pattern}
 
 
-def load_replace(part: Part) -> list[Step]:
+def load_replace(part: JsonObject) -> list[Step]:
     """`Replace`, of a normalizer or decoder: its regexes are always Oniguruma's, whose empty matches count."""
     pattern, dialect = read_pattern(part)
     dialect = "literal" if dialect == "literal" else "onig"
@@ -101,7 +101,7 @@ def dump_replace(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"pattern": dump_pattern(options["pattern"], options["dialect"]), "content": options["content"]}
 
 
-def load_split(part: Part) -> list[Step]:
+def load_split(part: JsonObject) -> list[Step]:
     """`Split`, by a regex or a text."""
     pattern, dialect = read_pattern(part)
     options = {"pattern": pattern, "behavior": part.choice("behavior", BEHAVIORS), "invert": part.flag("invert")}
@@ -119,7 +119,7 @@ def behavior(options: Mapping[str, Any]) -> str:
     return next(name for name, own in BEHAVIORS.items() if own == options["behavior"])
 
 
-def load_byte_level(part: Part) -> list[Step]:
+def load_byte_level(part: JsonObject) -> list[Step]:
     """`ByteLevel` as a pre-tokenizer: up to three steps. Its `trim_offsets` does nothing here."""
     steps = [step("prefix_space")] if part.flag("add_prefix_space") else []
     part.flag("trim_offsets")
@@ -128,13 +128,13 @@ def load_byte_level(part: Part) -> list[Step]:
     return [*steps, step("byte_characters")]
 
 
-def load_metaspace(part: Part) -> list[Step]:
+def load_metaspace(part: JsonObject) -> list[Step]:
     """`Metaspace` as a pre-tokenizer, in its new and its old spelling."""
     scheme = metaspace_scheme(part)
     return [step("metaspace", replacement=part.char("replacement"), prepend=scheme, split=part.flag("split", True))]
 
 
-def metaspace_scheme(part: Part) -> str:
+def metaspace_scheme(part: JsonObject) -> str:
     """Which pieces get the mark."""
     part.text("str_rep", None)
     old = part.flag("add_prefix_space", None)
@@ -152,7 +152,7 @@ def dump_metaspace(options: Mapping[str, Any]) -> dict[str, Any]:
 METASPACE = {"replacement": "replacement", "prepend_scheme": "prepend", "split": "split"}
 
 
-def load_metaspace_decoder(part: Part) -> list[Step]:
+def load_metaspace_decoder(part: JsonObject) -> list[Step]:
     """`Metaspace` as a decoder: whether it splits means nothing here."""
     scheme = metaspace_scheme(part)
     part.flag("split", None)
@@ -165,7 +165,7 @@ def dump_metaspace_decoder(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"replacement": options["replacement"], "prepend_scheme": scheme, "split": True}
 
 
-def load_byte_level_decoder(part: Part) -> list[Step]:
+def load_byte_level_decoder(part: JsonObject) -> list[Step]:
     """`ByteLevel` as a decoder, whose fields mean nothing."""
     for name in ("add_prefix_space", "trim_offsets", "use_regex"):
         part.flag(name, None)
@@ -173,10 +173,10 @@ def load_byte_level_decoder(part: Part) -> list[Step]:
 
 
 BYTE_LEVEL = {"add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-REPLACE = Row(("replace",), load_replace, dump_replace)
+REPLACE = StepType(("replace",), load_replace, dump_replace)
 
-NORMALIZERS: Mapping[str, Row] = {
-    "BertNormalizer": Row(
+NORMALIZERS: Mapping[str, StepType] = {
+    "BertNormalizer": StepType(
         ("bert",),
         lambda part: [
             step(
@@ -202,31 +202,31 @@ NORMALIZERS: Mapping[str, Row] = {
     "Strip": renamed("strip", {"strip_left": ("left", "flag"), "strip_right": ("right", "flag")}),
     "StripAccents": bare("strip_accents"),
 }
-PRE_TOKENIZERS: Mapping[str, Row] = {
+PRE_TOKENIZERS: Mapping[str, StepType] = {
     "BertPreTokenizer": bare("bert"),
-    "ByteLevel": Row(("byte_characters",), load_byte_level, lambda options: dict(BYTE_LEVEL)),
+    "ByteLevel": StepType(("byte_characters",), load_byte_level, lambda options: dict(BYTE_LEVEL)),
     "CharDelimiterSplit": renamed("delimiter", {"delimiter": ("delimiter", "char")}),
     "Digits": renamed("digits", {"individual_digits": ("individual", "flag")}),
-    "FixedLength": Row(
+    "FixedLength": StepType(
         ("fixed_length",),
         lambda part: [step("fixed_length", length=part.number("length", 5))],
         lambda options: {"length": options["length"]},
     ),
-    "Metaspace": Row(("metaspace",), load_metaspace, dump_metaspace),
-    "Punctuation": Row(
+    "Metaspace": StepType(("metaspace",), load_metaspace, dump_metaspace),
+    "Punctuation": StepType(
         ("punctuation",),
         lambda part: [step("punctuation", behavior=part.choice("behavior", BEHAVIORS, "Isolated"))],
         lambda options: {"behavior": behavior(options)},
     ),
-    "Split": Row(("regex", "literal"), load_split, dump_split),
+    "Split": StepType(("regex", "literal"), load_split, dump_split),
     "UnicodeScripts": bare("unicode_scripts"),
     "Whitespace": bare("whitespace"),
     "WhitespaceSplit": bare("whitespace_split"),
 }
-DECODERS: Mapping[str, Row] = {
+DECODERS: Mapping[str, StepType] = {
     "BPEDecoder": renamed("word_end", {"suffix": ("suffix", "text")}),
     "ByteFallback": bare("byte_fallback"),
-    "ByteLevel": Row(("byte_characters",), load_byte_level_decoder, lambda options: dict(BYTE_LEVEL)),
+    "ByteLevel": StepType(("byte_characters",), load_byte_level_decoder, lambda options: dict(BYTE_LEVEL)),
     "CTC": renamed(
         "ctc",
         {
@@ -236,7 +236,7 @@ DECODERS: Mapping[str, Row] = {
         },
     ),
     "Fuse": bare("fuse"),
-    "Metaspace": Row(("metaspace",), load_metaspace_decoder, dump_metaspace_decoder),
+    "Metaspace": StepType(("metaspace",), load_metaspace_decoder, dump_metaspace_decoder),
     "Replace": REPLACE,
     "Strip": renamed(
         "strip", {"content": ("content", "char"), "start": ("start", "number"), "stop": ("stop", "number")}
@@ -245,28 +245,28 @@ DECODERS: Mapping[str, Row] = {
 }
 
 
-class Table(NamedTuple):
-    """The rows of one part of the file.
+class StepTypes(NamedTuple):
+    """The types of one part of the file.
 
     Attributes:
         rows: By type.
         field: The field of `Model` that holds the steps.
-        members: What a `Sequence` calls its list.
+        members: The name of the list in a `Sequence`.
     """
 
-    rows: Mapping[str, Row]
+    rows: Mapping[str, StepType]
     field: str
     members: str
 
 
-TABLES: Mapping[str, Table] = {
-    "normalizer": Table(NORMALIZERS, "normalizers", "normalizers"),
-    "pre_tokenizer": Table(PRE_TOKENIZERS, "splitters", "pretokenizers"),
-    "decoder": Table(DECODERS, "decoders", "decoders"),
+TABLES: Mapping[str, StepTypes] = {
+    "normalizer": StepTypes(NORMALIZERS, "normalizers", "normalizers"),
+    "pre_tokenizer": StepTypes(PRE_TOKENIZERS, "splitters", "pretokenizers"),
+    "decoder": StepTypes(DECODERS, "decoders", "decoders"),
 }
 
 
-def read_steps(part: Part, table: Table) -> Iterator[Step]:
+def read_steps(part: JsonObject, table: StepTypes) -> Iterator[Step]:
     """The steps of a part, those of sequences in them one after another."""
     kind = part.text("type")
     if kind == "Sequence":
@@ -279,7 +279,7 @@ def read_steps(part: Part, table: Table) -> Iterator[Step]:
     part.finish()
 
 
-def dump_steps(steps: Sequence[Step], table: Table, format: str) -> dict[str, Any] | None:
+def dump_steps(steps: Sequence[Step], table: StepTypes, format: str) -> dict[str, Any] | None:
     """The steps as a part: none, one, or a sequence."""
     parts = []
     rest = list(steps)
@@ -292,7 +292,7 @@ def dump_steps(steps: Sequence[Step], table: Table, format: str) -> dict[str, An
 
 
 def folded_byte_level(rest: list[Step]) -> dict[str, Any] | None:
-    """The `ByteLevel` that the next steps are together, which are taken; None if they are none."""
+    """Takes the next steps if together they are a `ByteLevel`, and returns it; None otherwise."""
     regex = step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False)
     prefix = rest[0] == step("prefix_space")
     splits = rest[prefix : prefix + 1] == [regex]
@@ -302,16 +302,18 @@ def folded_byte_level(rest: list[Step]) -> dict[str, Any] | None:
     return {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": False, "use_regex": splits}
 
 
-def dump_step(each: Step, table: Table, format: str) -> dict[str, Any]:
+def dump_step(each: Step, table: StepTypes, format: str) -> dict[str, Any]:
     """One step as a part."""
     for name, row in table.rows.items():
         if each.kind in row.kinds:
             try:
                 written = {"type": name, **row.dump(dict(each.options))}
-                list(read_steps(Part(deepcopy(written), format, table.field), table))  # what is written can be read
+                list(
+                    read_steps(JsonObject(deepcopy(written), format, table.field), table)
+                )  # what is written can be read
                 return written
             except NotTranslatable as error:
                 raise CannotRepresent(format, table.field, str(error)) from error
             except (KeyError, StopIteration, ValueError) as error:
-                raise CannotRepresent(format, table.field, f"{each} is not what it should be: {error!r}") from error
-    raise CannotRepresent(format, table.field, f"there is no step for {each}")
+                raise CannotRepresent(format, table.field, f"{each} has invalid options: {error!r}") from error
+    raise CannotRepresent(format, table.field, f"the format has no equivalent of {each}")

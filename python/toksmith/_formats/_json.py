@@ -1,7 +1,7 @@
-"""JSON as the formats read and write it: one spelling out, and nothing but plain, finite values in.
+"""Reads and writes JSON for the formats: one spelling for each value, and only plain, finite values.
 
-Python's own reader takes more than JSON (`NaN`, repeated names, lone surrogates) and follows any nesting; what it
-would take in silence is an error here.
+Python's own reader accepts more than JSON (`NaN`, repeated names, lone surrogates) and any nesting. This reader raises an
+error for these.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ __all__ = ["dump_json", "parse_json"]
 
 JSON_LIMIT = 1 << 24
 DEPTH_LIMIT = 32
-# How often what begins an object, begins a list, ends a name or stands between two values may stand in a file of up to
-# 16 MiB; in a larger one, once in so many bytes.
+# How often each of these characters may occur in a file of up to 16 MiB. In a larger file, once in SPARSE bytes.
 CROWDS = {b"{": 1 << 19, b"[": 1 << 20, b":": 5 << 17, b",": 3 << 19}
 SPARSE = 12
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -37,7 +36,7 @@ def dump_json(value: object) -> str:
         TypeError: A value has no JSON spelling.
     """
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    # Such a character can only stand in a string, where its escape means the same.
+    # Such a character can only occur in a string, where its escape means the same.
     return HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
@@ -45,7 +44,7 @@ def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
     """The value of a JSON text in UTF-8, which has at most so many bytes.
 
     Raises:
-        ValueError: It is no such text, is longer or nested deeper than 32, repeats a name, or holds a
+        ValueError: It is not JSON in UTF-8, is too long or nested deeper than 32, repeats a name, or holds a
             number that is not finite or a text with lone surrogates.
     """
     if len(data) > most:
@@ -70,12 +69,12 @@ def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
 def refuse_crowds(data: bytes) -> None:
     """Raises ValueError for more objects, lists or values than any tokenizer has: each takes far more memory than bytes.
 
-    What stands in texts counts as well.
+    Characters inside texts count too.
     """
     for sign, few in CROWDS.items():
         most = few if len(data) <= JSON_LIMIT else max(few, len(data) // SPARSE)
         if (count := data.count(sign)) > most:
-            raise ValueError(f"{sign.decode()!r} stands {count} times in the JSON; at most {most} are allowed")
+            raise ValueError(f"{sign.decode()!r} occurs {count} times in the JSON; at most {most} are allowed")
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,7 +83,7 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         seen: set[str] = set()
         repeated = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"the name {repeated!r} stands twice in one JSON object")
+        raise ValueError(f"the name {repeated!r} occurs twice in one JSON object")
     return value
 
 
@@ -98,7 +97,7 @@ def finite(digits: str) -> float:
 
 def refuse_constant(name: str) -> None:
     """Raises for `NaN` and `Infinity`, which Python would take for numbers."""
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def check_depth(value: object) -> None:
@@ -117,4 +116,4 @@ def check_texts(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"a text holds the lone surrogate U+{ord(error.object[error.start]):04X}") from error
+        raise ValueError(f"a text contains the lone surrogate U+{ord(error.object[error.start]):04X}") from error

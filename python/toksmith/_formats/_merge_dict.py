@@ -1,7 +1,7 @@
 """`merge_dict.json`: the merges of the tutorials, `{"256": [105, 110], …}`: an id and the two ids that it joins.
 
-The file says neither tokens nor alphabet: ids from 256 on mean that the bytes have the ids 0 to 255, and ids from 128
-on that the ASCII characters have the ids 0 to 127. The text is not split unless `load()` is told a pattern.
+The file contains neither tokens nor alphabet. If ids start at 256, the bytes have the ids 0 to 255; if ids start at 128,
+the ASCII characters have the ids 0 to 127. Text is not split unless `load()` gets a pattern.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._model import Model, TokenTable
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import added_tokens, refuse_losses
 from ._json import parse_json
-from ._recovered import pair_merges
+from ._recovered_merges import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -75,7 +75,7 @@ def checked_pairs(value: Any, path: str) -> dict[int, tuple[int, int]]:
         raise FormatError(path, str(first), "the first id must be 256 (after the bytes) or 128 (after ASCII)")
     for place, id in enumerate(ordered):
         if id != first + place:
-            raise FormatError(path, str(first + place), f"is missing; ids follow each other from {first} on")
+            raise FormatError(path, str(first + place), f"is missing; ids must be consecutive from {first}")
     return ordered
 
 
@@ -84,10 +84,10 @@ def joined_tokens(pairs: Mapping[int, tuple[int, int]], first: int, path: str) -
     tokens = [bytes([id]) for id in range(first)]
     size = 0
     for id, (left, right) in pairs.items():
-        # Each merge may double the length, so that the file's size is no limit.
+        # Each merge can double the length, so the size of the file does not limit it.
         size += len(tokens[left]) + len(tokens[right])
         if size > BYTES_LIMIT:
-            raise FormatError(path, str(id), f"the tokens have more than {BYTES_LIMIT} bytes together")
+            raise FormatError(path, str(id), f"the tokens together have more than {BYTES_LIMIT} bytes")
         tokens.append(tokens[left] + tokens[right])
     return tokens
 
@@ -99,9 +99,11 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     merges = pair_merges(model, NAME).tolist()
     by_id = dict(zip(model.ids.tolist(), model.tokens, strict=True))
     if [by_id.get(id) for id in range(first)] != [bytes([id]) for id in range(first)]:
-        raise CannotRepresent(NAME, "ids", f"the alphabet must have its own values, 0 to {first - 1}, as ids")
+        raise CannotRepresent(
+            NAME, "ids", f"the symbols of the alphabet must have their own values, 0 to {first - 1}, as ids"
+        )
     if [id for _, _, id in merges] != list(range(first, len(by_id))) or any(id >= len(by_id) for id in by_id):
-        raise CannotRepresent(NAME, "ids", f"merges must make the ids from {first} on, one after another")
+        raise CannotRepresent(NAME, "ids", f"the results of merges must have consecutive ids from {first}")
     if not merges and model.unit == "char":
-        raise CannotRepresent(NAME, "unit", "without a merge nothing tells characters from bytes")
+        raise CannotRepresent(NAME, "unit", "without merges, the format cannot distinguish characters from bytes")
     return json.dumps({str(id): [left, right] for left, right, id in merges}).encode()

@@ -1,7 +1,7 @@
 """minbpe's `.model`: a pattern, special tokens and merges, whose results are numbered from 256 on; and its `.vocab`.
 
-The `.vocab` is for people and is never read. minbpe compiles its pattern with Python's `regex`, so that one whose classes
-mean something else in the Rust dialect is refused. An empty pattern is that of `BasicTokenizer`, which does not split.
+The `.vocab` is for people and is never read. minbpe compiles its pattern with Python's `regex`, so a pattern whose classes
+mean something else in the Rust dialect raises an error. An empty pattern is that of `BasicTokenizer`, which does not split.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .._errors import CannotRepresent, FormatError, ModelError
 from .._model import AddedToken, Model, TokenTable, regex_split
 from .._patterns import PatternArgument
 from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
-from ._parts import Part, text_lines
-from ._recovered import pair_merges
+from ._file_sets import FileContent, text_lines
+from ._recovered_merges import pair_merges
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -39,7 +39,7 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(
-    data: Sequence[Part], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
+    data: Sequence[FileContent], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
 ) -> Model:
     """The model that the file holds."""
     refuse_arguments("a minbpe model", pattern, special_tokens)
@@ -51,7 +51,7 @@ def load(
         raise FormatError(path, 2, problem)
     count = number(lines[2] if len(lines) > 2 else "", path, 3)
     if count > len(lines) - 3:
-        raise FormatError(path, 3, f"{count} special tokens are announced, and {len(lines) - 3} lines follow")
+        raise FormatError(path, 3, f"the file announces {count} special tokens, but only {len(lines) - 3} lines follow")
     added = [special(line, path, place) for place, line in enumerate(lines[3 : 3 + count], 4)]
     pairs = [pair(line, path, place) for place, line in enumerate(lines[3 + count :], 4 + count)]
     first = dict(zip(reversed(pairs), range(3 + count + len(pairs), 3 + count, -1), strict=True))
@@ -59,12 +59,12 @@ def load(
     size = 0
     for place, (left, right) in enumerate(pairs, 4 + count):
         if max(left, right) >= len(tokens):
-            raise FormatError(path, place, f"expected two ids below {len(tokens)}, the id that this merge makes")
+            raise FormatError(path, place, f"expected two ids below {len(tokens)}, the id of this merge")
         if first[left, right] != place:
-            raise FormatError(path, place, f"the merge {left} {right} stands in line {first[left, right]} as well")
+            raise FormatError(path, place, f"the merge {left} {right} is a repetition of line {first[left, right]}")
         size += len(tokens[left]) + len(tokens[right])
         if size > BYTES_LIMIT:
-            raise FormatError(path, place, f"the tokens have more than {BYTES_LIMIT} bytes together")
+            raise FormatError(path, place, f"the tokens together have more than {BYTES_LIMIT} bytes")
         tokens.append(tokens[left] + tokens[right])
     try:
         return Model(
@@ -80,7 +80,7 @@ def load(
 
 def lines_of(data: bytes, path: str) -> list[str]:
     """The lines of the file."""
-    lines = text_lines(Part(path, data))
+    lines = text_lines(FileContent(path, data))
     if lines[-1] == "":
         lines.pop()
     return lines
@@ -101,7 +101,7 @@ def special(line: str, path: str, place: int) -> AddedToken:
         raise FormatError(path, place, f"expected a special token and its id, not {line[:40]!r}")
     id = number(parts[1], path, place)
     if id >= ID_LIMIT:
-        raise FormatError(path, place, f"the id {id} must lie below {ID_LIMIT}")
+        raise FormatError(path, place, f"the id {id} must be below {ID_LIMIT}")
     return AddedToken(parts[0], id)
 
 
@@ -114,26 +114,26 @@ def pair(line: str, path: str, place: int) -> tuple[int, int]:
 
 
 def other_meaning(regex: str) -> str:
-    """What Python's `regex` would read otherwise in a pattern; "" for nothing."""
+    """The part of a pattern that Python's `regex` would read differently; "" if there is none."""
     found = OTHER_CLASSES.search(regex)
-    return f"the class at character {found.start()} means something else in Python's regex" if found else ""
+    return f"the class at character {found.start()} has another meaning in Python's regex" if found else ""
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]:
     """The model and the vocabulary for people."""
     refuse_losses(model, NAME, allow_loss)
     if model.unit != "byte":
-        raise CannotRepresent(NAME, "unit", "its tokens are made of bytes, not of characters")
+        raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
     regex = pattern_of(model)
     merges = pair_merges(model, NAME).tolist()
     by_id = dict(zip(model.ids.tolist(), model.tokens, strict=True))
     if [by_id.get(id) for id in range(256)] != [bytes([byte]) for byte in range(256)]:
         raise CannotRepresent(NAME, "ids", "each byte must have its own value as its id")
     if [id for _, _, id in merges] != list(range(256, len(by_id))):
-        raise CannotRepresent(NAME, "ids", "merges must make the ids from 256 on, one after another")
+        raise CannotRepresent(NAME, "ids", "the results of merges must have consecutive ids from 256")
     for token in model.added_tokens:
         if not token.content.isprintable() or token.content.split() != [token.content]:
-            raise CannotRepresent(NAME, "added_tokens", f"{token.content!r} must be one word in a line")
+            raise CannotRepresent(NAME, "added_tokens", f"{token.content!r} must be one word without line breaks")
     lines = [VERSION, regex, str(len(model.added_tokens))]
     lines += [f"{token.content} {token.id}" for token in model.added_tokens]
     lines += [f"{left} {right}" for left, right, _ in merges]
@@ -146,9 +146,9 @@ def pattern_of(model: Model) -> str:
         return ""
     regexes = [str(step["pattern"]) for step in model.splitters]
     if len(regexes) > 1:
-        raise CannotRepresent(NAME, "splitters", "it splits with one regex only")
+        raise CannotRepresent(NAME, "splitters", "the format supports only one regex")
     if regexes[0].strip() != regexes[0] or len(regexes[0].splitlines()) != 1:
-        raise CannotRepresent(NAME, "splitters", "the regex must be one line without spaces at its ends")
+        raise CannotRepresent(NAME, "splitters", "the regex must be a single line without leading or trailing spaces")
     if problem := other_meaning(regexes[0]):
         raise CannotRepresent(NAME, "splitters", problem)
     return regexes[0]

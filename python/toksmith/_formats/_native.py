@@ -25,7 +25,7 @@ from ._json import dump_json, parse_json
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "native"
-MOST_BYTES = 1 << 30  # as docs/format.md says
+MOST_BYTES = 1 << 30  # as in docs/format.md
 SUFFIXES = (".toksmith",)
 DOC = "toksmith's own: one readable text file that holds everything"
 
@@ -48,10 +48,10 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     tokens = model.tokens
     longest = int(np.diff(tokens.ends, prepend=np.uint32(0)).max(initial=0))
     if longest > TOKEN_LIMIT:
-        raise CannotRepresent(NAME, "tokens", f"one has {longest} bytes; at most {TOKEN_LIMIT} are allowed")
+        raise CannotRepresent(NAME, "tokens", f"a token has {longest} bytes; at most {TOKEN_LIMIT} are allowed")
     scores = [] if model.scores is None else model.scores.tolist()
     if model.scores is not None and (len(scores) != len(tokens) or not all(map(math.isfinite, scores))):
-        raise CannotRepresent(NAME, "scores", "each token must have one, and it must be finite")
+        raise CannotRepresent(NAME, "scores", "each token needs a finite score")
     parts = [
         f"toksmith {VERSION}\n".encode(),
         json_line("model", model.fields()),
@@ -88,7 +88,7 @@ def json_line(name: str, value: Mapping[str, Any]) -> bytes:
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
     """The model that the file holds."""
     refuse_arguments("a native file", pattern, special_tokens)
-    reader = Reader(data, path)
+    reader = SectionReader(data, path)
     reader.version()
     fields = checked_header(reader, reader.json("model"))
     tokens, ids = reader.tokens()
@@ -111,7 +111,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         raise FormatError(path, line, str(error)) from error
 
 
-class Reader:
+class SectionReader:
     """Walks over the sections of a file; errors carry the line."""
 
     def __init__(self, data: bytes, path: str) -> None:
@@ -133,7 +133,7 @@ class Reader:
         if end < 0 and len(self.data) - self.at >= LINE_LIMIT:
             self.fail(f"the line is longer than {LINE_LIMIT} bytes")
         if end < 0:
-            self.fail("the file ends here, before its checksum")
+            self.fail("the file ends before its checksum")
         self.at = end + 1
         return self.data[self.start : end]
 
@@ -201,7 +201,7 @@ class Reader:
             return None
         count = self.count("scores")
         if count != tokens:
-            self.fail(f"there are {tokens} tokens and {count} scores; each token has one")
+            self.fail(f"there are {tokens} tokens but {count} scores; each token needs one")
         scores = np.empty(tokens, np.float64)
         largest = float(np.finfo(np.dtype(score_type)).max)
         for place in range(tokens):
@@ -227,7 +227,7 @@ class Reader:
         return TrainingRecord(counts=table[:, 0].copy(), left=table[:, 1].copy(), **record)
 
     def metadata(self) -> dict[str, str]:
-        """The free texts by name; none where there is no section of them."""
+        """The metadata by name; empty without such a section."""
         if not self.follows("metadata"):
             return {}
         value = self.json("metadata")
@@ -240,19 +240,19 @@ class Reader:
         expected = self.section("sha256")
         digest = hashlib.sha256(memoryview(self.data)[: self.start]).hexdigest()
         if expected != digest.encode():
-            self.fail(f"the checksum of the lines above is {digest}, not {expected[:64]!r}: the file was changed")
+            self.fail(f"the file was changed: the checksum of the lines above is {digest}, not {expected[:64]!r}")
         if self.at != len(self.data):
             self.start = self.at
             self.fail("expected the end of the file after the checksum")
 
     def names(self, where: str, value: Mapping[str, Any], expected: Collection[str]) -> None:
-        """Refuses an object whose names are not exactly the expected ones."""
+        """Raises an error unless the object has exactly the expected names."""
         for name in sorted(value.keys() ^ set(expected)):
-            problem = "is missing" if name in expected else f"is no field of version {VERSION}"
+            problem = "is missing" if name in expected else f"is not a field of version {VERSION}"
             self.fail(f"{where}.{name} {problem}")
 
     def check(self, where: str, value: object, holds: bool, expected: str) -> None:
-        """Refuses a value that does not hold."""
+        """Raises an error for an invalid value."""
         if not holds:
             self.fail(f"{where} must be {expected}, not {str(value)[:40]!r}")
 
@@ -271,7 +271,7 @@ ADDED_TOKEN = {
 }  # fmt: skip
 
 
-def checked_header(reader: Reader, header: dict[str, Any]) -> dict[str, Any]:
+def checked_header(reader: SectionReader, header: dict[str, Any]) -> dict[str, Any]:
     """The header as arguments of `Model`; every value has its type."""
     rare = {name: header.pop(name) for name in RARE_FIELDS if name in header}
     reader.names("model", header, (*CHOICES, *STEPS, "added_tokens", "unknown_id"))
@@ -294,7 +294,7 @@ def checked_header(reader: Reader, header: dict[str, Any]) -> dict[str, Any]:
     return {**header, **rare, **steps, "added_tokens": added}
 
 
-def checked_step(reader: Reader, name: str, item: dict[str, Any]) -> Step:
+def checked_step(reader: SectionReader, name: str, item: dict[str, Any]) -> Step:
     """The step of a JSON object."""
     kind = item.get("kind")
     reader.check(f"model.{name}.kind", kind, isinstance(kind, str), "a text")
@@ -302,7 +302,7 @@ def checked_step(reader: Reader, name: str, item: dict[str, Any]) -> Step:
     return Step(str(kind), tuple(options))
 
 
-def checked_added_token(reader: Reader, item: dict[str, Any]) -> AddedToken:
+def checked_added_token(reader: SectionReader, item: dict[str, Any]) -> AddedToken:
     """The added token of a JSON object."""
     reader.names("model.added_tokens", item, ADDED_TOKEN)
     for name, kind in ADDED_TOKEN.items():

@@ -1,7 +1,7 @@
-"""The library that each format comes from, to run it on a file that was written here: one row for each.
+"""Runs the library that each format comes from on files that toksmith wrote: one row for each.
 
-A row says which module it needs and how it opens the files; what it opens turns a text into ids as the library does, with
-special tokens as ordinary text. None of the modules is a requirement; where one is missing, its row is not run.
+A row names the module to import and opens the files. The result turns a text into ids as the library does, with special
+tokens as ordinary text. All modules are optional; the row of a missing module is skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from .._model import Model
-from ._onig import NotTranslatable, to_onig
+from ._oniguruma import NotTranslatable, to_onig
 
 __all__ = ["PEERS", "NotComparable", "Peer", "opened"]
 
@@ -21,7 +21,7 @@ Encode = Callable[[str], list[int]]
 
 
 class NotComparable(Exception):
-    """The library cannot run what the model says beside the file, or it is not installed."""
+    """The library cannot run a part of the model, or it is not installed."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def opened(format: str, paths: Sequence[str], model: Model) -> tuple[str, Encode
     """The name and version of a format's library, and what turns a text into ids with these files.
 
     Raises:
-        NotComparable: There is no such library, it is not installed, or it cannot run the model.
+        NotComparable: No library reads the format, it is not installed, or it cannot run the model.
     """
     peer = PEERS.get(format)
     if peer is None:
@@ -56,7 +56,7 @@ def by_tiktoken(tiktoken: Any, paths: Sequence[str], model: Model) -> Encode:
     """Ranks in tiktoken. It drops what a pattern does not cover, which is kept here."""
     regexes = [step["pattern"] for step in model.splitters]
     if len(regexes) > 1:
-        raise NotComparable("tiktoken splits with one regex only")
+        raise NotComparable("tiktoken supports only one regex")
     pattern = regexes[0] if regexes else r"[\s\S]+"
     # Not by its own loader, which keeps a copy of every file by its path and would give an older one of the same name.
     rows = (line.split() for line in import_module("tiktoken.load").read_file(paths[0]).splitlines())
@@ -84,7 +84,7 @@ def of_tokenizers(tokenizer: Any) -> Encode:
 
 
 def by_two_files(tokenizers: Any, paths: Sequence[str], model: Model) -> Encode:
-    """Vocabulary and merges in HF tokenizers, split as the model says."""
+    """Vocabulary and merges in HF tokenizers, with the splitters of the model."""
     try:
         regexes = [tokenizers.Regex(to_onig(step["pattern"])) for step in model.splitters]
     except NotTranslatable as error:

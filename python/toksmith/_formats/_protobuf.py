@@ -1,8 +1,8 @@
 """The messages of SentencePiece's models, as far as they decide ids and texts, for the protobuf library.
 
-The description is written here as data, in a pool of its own, so that no generated file is needed and it stands beside
-that of the sentencepiece package. Enumerations are described as numbers and texts as bytes, so that a value that is
-none of the known ones reaches the reader and is not taken for a default.
+The description is data in a pool of its own, so it needs no generated file and does not collide with that of the
+sentencepiece package. Enumerations are described as numbers and texts as bytes, so that unknown values reach the reader
+instead of turning into defaults.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def parse(data: bytes, path: str) -> Any:
     try:
         model.ParseFromString(data)
     except DecodeError as error:
-        raise FormatError(path, None, f"is no SentencePiece model, which is a protobuf message: {error}") from error
+        raise FormatError(path, None, f"is not a SentencePiece model (a protobuf message): {error}") from error
     return model
 
 

@@ -1,7 +1,7 @@
 """SentencePiece's `.model`: pieces with scores and types, a normalizer, and how text is made visible again.
 
-Byte-pair and unigram models can be loaded. Ordinary and byte pieces are the tokens of the model; user-defined, control and unknown
-pieces are added tokens, of which the user-defined ones are found in the normalized text and stay whole.
+Byte-pair and unigram models can be loaded. Ordinary and byte pieces are the tokens of the model. User-defined, control and
+unknown pieces are added tokens; user-defined ones are found in the normalized text and stay whole.
 """
 
 from __future__ import annotations
@@ -84,21 +84,21 @@ def check_specs(message: Any, path: str) -> None:
     model_type = message.trainer_spec.model_type
     if model_type not in (UNIGRAM, BYTE_PAIR):
         found = MODEL_TYPES.get(model_type, f"of the unknown type {model_type}")
-        problem = f"is {found}; this version loads SentencePiece's byte-pair encodings and unigram models only"
+        problem = f"is {found}; only byte-pair encodings and unigram models are supported"
         raise FormatError(path, "trainer_spec.model_type", problem)
     if message.denormalizer_spec.precompiled_charsmap:
-        raise FormatError(path, "denormalizer_spec", "rewrites decoded texts, which this version cannot do")
+        raise FormatError(path, "denormalizer_spec", "rewrites decoded texts, which is not supported")
     charsmap = message.normalizer_spec.precompiled_charsmap
     size = int.from_bytes(charsmap[:4], "little")
     if charsmap and (len(charsmap) < 4 + size or size % 4 or size == 0):
-        problem = f"is broken: a trie of {size} bytes does not fit in {len(charsmap)}"
+        problem = f"is broken: it claims a trie of {size} bytes but has only {len(charsmap)}"
         raise FormatError(path, "normalizer_spec.precompiled_charsmap", problem)
 
 
 def checked_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, float]]:
     """Id, content, type and score of each piece."""
     if not 0 < len(message.pieces) <= PIECE_LIMIT:
-        raise FormatError(path, "pieces", f"there are {len(message.pieces)}; 1 to {PIECE_LIMIT} are expected")
+        raise FormatError(path, "pieces", f"expected 1 to {PIECE_LIMIT} pieces, not {len(message.pieces)}")
     ids: dict[str, int] = {}
     kinds = dict.fromkeys(range(NORMAL, BYTE + 1), 0)
     for id, piece in enumerate(message.pieces):
@@ -107,31 +107,31 @@ def checked_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, flo
         if not content:
             raise FormatError(path, place, "is empty")
         if (other := ids.setdefault(content, id)) != id:
-            raise FormatError(path, place, f"{content!r} stands twice; piece {other} is the same")
+            raise FormatError(path, place, f"{content!r} occurs twice; piece {other} is the same")
         problem = problem_of(content, kind, piece.score, message.trainer_spec.byte_fallback)
         if problem:
             raise FormatError(path, place, f"{content!r} {problem}")
         kinds[kind] += 1
         yield id, content, kind, piece.score
     if kinds[UNKNOWN] != 1:
-        raise FormatError(path, "pieces", f"{kinds[UNKNOWN]} of them are the unknown piece; one is expected")
+        raise FormatError(path, "pieces", f"expected one unknown piece, not {kinds[UNKNOWN]}")
     if message.trainer_spec.byte_fallback and kinds[BYTE] != 256:
-        problem = f"{kinds[BYTE]} of them are bytes; with byte_fallback there must be 256"
+        problem = f"expected 256 bytes with byte_fallback, not {kinds[BYTE]}"
         raise FormatError(path, "pieces", problem)
 
 
 def problem_of(content: str, kind: int, score: float, byte_fallback: bool) -> str:
     """What is wrong with a piece; "" for nothing."""
     if not NORMAL <= kind <= BYTE:
-        return f"has the type {kind}; 1 to 6 are known"
+        return f"has the unknown type {kind}; expected 1 to 6"
     if kind == UNUSED:
-        return "is marked unused; models with unused pieces can not be loaded yet"
+        return "is marked unused; models with unused pieces are not supported"
     if kind == BYTE and not BYTE_PIECE.fullmatch(content):
-        return "is of the type of bytes, which are written <0x00> to <0xFF>"
+        return "has the type of a byte, but is not one of <0x00> to <0xFF>"
     if kind == BYTE and not byte_fallback:
-        return "is a byte, which a model without byte_fallback must not have"
+        return "is a byte, which requires byte_fallback"
     if byte_fallback and kind != BYTE and BYTE_PIECE.fullmatch(content):
-        return "is written like a byte and is none"
+        return "has the spelling of a byte, but another type"
     return "" if math.isfinite(score) else f"has the score {score}, which is not finite"
 
 

@@ -1,4 +1,4 @@
-"""A model as SentencePiece's `.model`: the way back of `_sentencepiece.py`, for models of characters with scores."""
+"""Saves a model of characters with scores as SentencePiece's `.model`; `_sentencepiece.py` loads it."""
 
 from __future__ import annotations
 
@@ -44,42 +44,42 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     spec.escape_whitespaces = normalizer["escape"]
     strip = "each" if spec.remove_extra_whitespaces else "once" if spec.add_dummy_prefix else "nothing"
     if decoder["strip"] != strip:
-        problem = f"spaces that decoding takes away follow from the normalizer: {strip!r}, not {decoder['strip']!r}"
+        problem = f"the normalizer decides which spaces decoding removes: {strip!r}, not {decoder['strip']!r}"
         raise CannotRepresent(NAME, "decoders", problem)
     data: bytes = message.SerializeToString(deterministic=True)
     return data
 
 
 def check_kind(model: Model, format: str = NAME) -> None:
-    """Raises CannotRepresent for a model that is none of characters merged by their scores, and no unigram model."""
+    """Raises CannotRepresent unless scores merge the model's characters or it is a unigram model."""
     if model.kind not in ("bpe", "unigram"):
-        raise CannotRepresent(format, "kind", "it holds byte-pair encodings and unigram models")
+        raise CannotRepresent(format, "kind", "the format supports only byte-pair encodings and unigram models")
     needed = {"unit": "char", "merge_rule": "bytes", "whole_piece": False, "splitters": ()}
     if model.kind == "unigram":
         needed = {**needed, "merge_rule": "pair"}
     for field, value in needed.items():
         if getattr(model, field) != value:
-            raise CannotRepresent(format, field, f"its models of this kind have {field}={value!r}")
+            raise CannotRepresent(format, field, f"the format requires {field}={value!r} for this kind")
     if model.scores is None:
-        raise CannotRepresent(format, "scores", "there are none, and it merges by them, or adds them up")
+        raise CannotRepresent(format, "scores", "the format requires scores, and the model has none")
     if model.scores.dtype != np.float32:
-        raise CannotRepresent(format, "scores", "they have single precision there")
+        raise CannotRepresent(format, "scores", "the format stores scores in single precision")
     if model.unknown_id is None:
-        raise CannotRepresent(format, "unknown_id", "there must be one")
+        raise CannotRepresent(format, "unknown_id", "the format requires one")
 
 
 def only(model: Model, field: str, format: str = NAME) -> Step:
     """The one step of a field, which must be SentencePiece's."""
     steps: tuple[Step, ...] = getattr(model, field)
     if len(steps) != 1 or steps[0].kind != "sentencepiece":
-        raise CannotRepresent(format, field, f"it has one step of its own kind, and this is {steps}")
+        raise CannotRepresent(format, field, f"the format supports a single SentencePiece step, not {steps}")
     return steps[0]
 
 
 def name_of(model: Model, allow_loss: Collection[str]) -> str:
-    """The name of the normalizer, all the metadata that there is room for."""
+    """The name of the normalizer, the only metadata that the format can store."""
     if model.metadata.keys() - {"normalizer"} and "metadata" not in allow_loss:
-        raise CannotRepresent(NAME, "metadata", "there is no place for it; allow_loss=['metadata'] leaves it out")
+        raise CannotRepresent(NAME, "metadata", "the format has no field for it; allow_loss=['metadata'] leaves it out")
     return model.metadata.get("normalizer", "")
 
 
@@ -98,15 +98,13 @@ def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
         contents.add(content)
     for added in model.added_tokens:
         if added.id in rows or added.content in contents:
-            raise CannotRepresent(
-                format, "added_tokens", f"{added.content!r} (id {added.id}) stands for a piece already"
-            )
+            raise CannotRepresent(format, "added_tokens", f"{added.content!r} (id {added.id}) is already a piece")
         rows[added.id] = (added.content, type_of(added, model, format), 0.0)
         contents.add(added.content)
     if sorted(rows) != list(range(len(rows))):
-        raise CannotRepresent(format, "ids", "an id is the place of its piece, and here some are missing")
+        raise CannotRepresent(format, "ids", "the format requires ids without holes")
     if model.unknown_id not in {token.id for token in model.added_tokens if token.special}:
-        raise CannotRepresent(format, "unknown_id", "it must be the id of a special token")
+        raise CannotRepresent(format, "unknown_id", "the unknown id must belong to a special token")
     if np.any(np.diff(model.ids.astype(np.int64)) < 0):
         raise CannotRepresent(format, "ids", "the tokens must be in the order of their ids")
     return [rows[id] for id in range(len(rows))]
@@ -118,5 +116,5 @@ def type_of(token: AddedToken, model: Model, format: str) -> int:
         return UNKNOWN if token.id == model.unknown_id else CONTROL
     if token == AddedToken(token.content, token.id, special=False, normalized=True):
         return USER_DEFINED
-    problem = f"{token.content!r} has flags that are neither a control token's nor a user-defined one's"
+    problem = f"{token.content!r} has flags that fit neither a control token nor a user-defined one"
     raise CannotRepresent(format, "added_tokens", problem)

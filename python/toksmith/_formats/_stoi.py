@@ -1,6 +1,6 @@
 """A plain character vocabulary: a JSON object of ids by character, the tutorials' `stoi`.
 
-Each character is a token, and a text is its characters. `load()` may be told special tokens.
+Each character is a token, and a text is split into its characters. `load()` accepts special tokens.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def sniff(data: bytes, path: str) -> bool:
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
     """The model of the characters and the special tokens."""
     if pattern is not UNSET:
-        raise InvalidOption("pattern", pattern, f"no value: {path} holds characters, into which every text is cut")
+        raise InvalidOption(
+            "pattern", pattern, f"no value: {path} is a character vocabulary, which splits every text into characters"
+        )
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -62,10 +64,10 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The ids by character."""
     if model.kind != "chars":
-        raise CannotRepresent(NAME, "kind", "it holds characters only, and nothing that merges")
+        raise CannotRepresent(NAME, "kind", "the format supports only character vocabularies")
     refuse_losses(model, NAME, allow_loss, holds=("kind",))
     if model.splitters:
-        raise CannotRepresent(NAME, "splitters", "every text is cut into its characters, and by no pattern")
+        raise CannotRepresent(NAME, "splitters", "the format always splits texts into characters")
     return json.dumps(
         dict(zip([token.decode() for token in model.tokens], model.ids.tolist(), strict=True)), ensure_ascii=False
     ).encode()

@@ -1,8 +1,8 @@
 """Mistral's `tekken.json`: ranks with their bytes, the pattern, and special tokens, which take the first ids.
 
-Only the first `default_vocab_size - default_num_special_tokens` entries of the vocabulary are used. Ids of texts lie above
-the special tokens', whose missing ones are called `<SPECIAL_n>`. What the file says beside (images, audio) is kept as
-metadata. Special tokens are never found in a text by Mistral's own library; here they are where a call allows it.
+Only the first `default_vocab_size - default_num_special_tokens` entries of the vocabulary are used. The ids of special
+tokens come first; missing special tokens are named `<SPECIAL_n>`. Other content of the file (images, audio) is kept as
+metadata. Mistral's own library never finds special tokens in a text; toksmith finds them if a call allows it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ OLD_SPECIAL_TOKENS = [
 ]
 CONFIG = ("pattern", "num_vocab_tokens", "default_vocab_size", "default_num_special_tokens", "version")
 OWN = ("config", "vocab", "special_tokens")
-# What a file says beside the tokenizer where the model holds nothing of it.
+# Other content of a file, for models that have none.
 USUAL: Mapping[str, Any] = {"config": {"version": "v7"}}
 
 
@@ -75,7 +75,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     except ValueError as error:
         raise FormatError(path, None, str(error)) from error
     if not isinstance(value, dict) or not isinstance(config := value.get("config"), dict):
-        raise FormatError(path, "config", "expected an object with an object called config")
+        raise FormatError(path, "config", "expected an object with a field 'config' that is an object")
     reserved = size_of(config, "default_num_special_tokens", path)
     used = size_of(config, "default_vocab_size", path) - reserved
     if not isinstance(config.get("pattern"), str) or not config["pattern"]:
@@ -120,7 +120,7 @@ def checked_vocab(vocab: object, used: int, path: str) -> Iterator[bytes]:
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
             raise FormatError(path, place, f"token_bytes is not base64: {str(row.get('token_bytes'))[:40]}") from error
         if not token:
-            raise FormatError(path, place, "is a token without bytes")
+            raise FormatError(path, place, "is an empty token")
         yield token
 
 
@@ -147,16 +147,16 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     refuse_losses(model, NAME, allow_loss, holds=("metadata",))
     kept = metadata_of(model, allow_loss)
     if model.unit != "byte":
-        raise CannotRepresent(NAME, "unit", "its tokens are made of bytes, not of characters")
+        raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
     if len(model.splitters) != 1:
-        raise CannotRepresent(NAME, "splitters", f"it splits with one regex, and there are {len(model.splitters)}")
+        raise CannotRepresent(NAME, "splitters", f"the format supports only one regex, not {len(model.splitters)}")
     ranked = ranks_of(model, NAME)
     reserved = len(model.added_tokens)
     if sorted(token.id for token in model.added_tokens) != list(range(reserved)):
         problem = f"the {reserved} special tokens must have the first ids, 0 to {reserved - 1}"
         raise CannotRepresent(NAME, "added_tokens", problem)
     if ranked.ids.tolist() != list(range(reserved, reserved + len(ranked.ids))):
-        raise CannotRepresent(NAME, "ids", "ids must follow the special tokens' one after another, in rank order")
+        raise CannotRepresent(NAME, "ids", "ids must follow those of the special tokens without holes, in rank order")
     special = sorted(model.added_tokens, key=lambda token: token.id)
     config = {
         "pattern": model.splitters[0]["pattern"],
@@ -174,20 +174,22 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot hold a lone surrogate") from error
+        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
 
 
 def metadata_of(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
     """What the file that the model is from said beside the tokenizer."""
     if "metadata" not in allow_loss and model.metadata.keys() - {"tekken"}:
-        problem = "there is no place for it; allow_loss=['metadata'] leaves it out"
+        problem = "the format has no field for it; allow_loss=['metadata'] leaves it out"
         raise CannotRepresent(NAME, "metadata", problem)
     try:
         kept = json.loads(model.metadata.get("tekken", "{}"))
     except (ValueError, RecursionError):
         kept = None
     if not isinstance(kept, dict) or not isinstance(kept.get("config", {}), dict):
-        raise InvalidOption("metadata", model.metadata["tekken"], "a JSON object, as loading such a file makes it")
+        raise InvalidOption(
+            "metadata", model.metadata["tekken"], "a JSON object, as load() creates it from such a file"
+        )
     return kept
 
 

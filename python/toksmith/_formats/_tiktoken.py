@@ -1,9 +1,8 @@
 """`.tiktoken` files: one line for each token, its bytes in base64 and its rank.
 
-The file holds nothing else. Ranks are ids; any two neighbours whose joined bytes are a token merge, lowest rank first,
-and a piece that is a token is that token. How text is split and which special tokens there are is said by arguments of
-`load()`. A model with an explicit list of merges can be saved when its tokens alone imply that list, which is checked
-for every token.
+The file contains nothing else. Ranks are ids. Two neighbours merge if their joined bytes are a token, lowest rank first,
+and a piece that equals a token becomes that token. Arguments of `load()` supply the split pattern and the special tokens. A
+model with an explicit list of merges can be saved if its tokens imply that list, which is checked for every token.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         allowed = (
             "the split pattern that the ranks were trained with: a name of toksmith.patterns(), a regex, a list of "
         )
-        raise InvalidOption("pattern", pattern, f"{allowed}them, or None for no split; {path} does not say it")
+        raise InvalidOption("pattern", pattern, f"{allowed}them, or None for no split; {path} does not contain it")
     steps = splitters(pattern)
     tokens, ids = parsed(data, path)
     added = added_tokens(special_tokens, tokens, ids)
@@ -73,7 +72,7 @@ def model_of(
 
 @contextmanager
 def repeats_named(data: bytes, path: str) -> Iterator[None]:
-    """What is wrong with the model is said of the file, and of the line if a token or rank stands twice."""
+    """Turns errors of the model into errors of the file, with the line if a token or rank occurs twice."""
     try:
         yield
     except ModelError as error:
@@ -85,7 +84,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The ranks, in their order."""
     refuse_losses(model, NAME, allow_loss)
     if model.unit != "byte":
-        raise CannotRepresent(NAME, "unit", "its tokens are made of bytes, not of characters")
+        raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
     ranked = ranks_of(model)
     lines = (
         b"%b %d\n" % (binascii.b2a_base64(token, newline=False), id)
@@ -101,7 +100,7 @@ def ranks_of(model: Model, format: str = NAME) -> Model:
         CannotRepresent: There is none.
     """
     if model.merge_rule == "bytes" and not rising(model.ids):
-        raise CannotRepresent(format, "ids", "an id must be the token's rank, and these do not rise with the ranks")
+        raise CannotRepresent(format, "ids", "the format uses ranks as ids, and these ids do not rise with the ranks")
     if model.merge_rule == "bytes" and model.whole_piece:
         return model
     order = np.argsort(model.ids)
@@ -111,7 +110,7 @@ def ranks_of(model: Model, format: str = NAME) -> Model:
     if model.merge_rule == "pair":
         refuse_other_merges(model.merges, implied, format)
     if not model.whole_piece and len(implied) < len(tokens) - 256:
-        problem = "some tokens are not reached by merging, but as whole pieces this format would give them"
+        problem = "merging does not reach some tokens, but this format would find them as whole pieces"
         raise CannotRepresent(format, "whole_piece", problem)
     return ranked
 

@@ -1,8 +1,8 @@
 """HF's `tokenizer.json`: a model with its steps and added tokens, each part a row of a table.
 
-What a part means is what HF tokenizers 0.23.3 does with it. Regexes are Oniguruma's there: they are run by it, or in the
-Rust dialect where they are known to mean the same. HF ignores the `id` of an added token: one whose content is not in
-the vocabulary takes the next free number, here as there, so that saving puts it into the vocabulary where that differs.
+HF tokenizers 0.23.3 defines the meaning of each part. Its regexes are Oniguruma's: Oniguruma runs them, or the Rust engine
+if they are known to mean the same there. HF ignores the `id` of an added token. A content that is not in the vocabulary
+takes the next free number, in toksmith too, so saving adds it to the vocabulary if that number would differ.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .._model import AddedToken, Model, Step
 from .._patterns import PatternArgument
 from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
-from ._hf_covered import DUMPS, READS, ids_of
 from ._hf_model import dump_bpe, read_bpe, whole_pieces
+from ._hf_other_models import DUMPS, READS, ids_of
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_steps import TABLES, dump_steps, read_steps, step
 from ._json import SURROGATE, check_texts, finite, refuse_constant, refuse_crowds, unique_names
-from ._json_parts import Part
+from ._json_objects import JsonObject
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -68,10 +68,10 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 
 
 def read(value: Any, path: str) -> Model:
-    """The model that a JSON value says."""
-    top = Part(value, path, "")
+    """The model in a JSON value."""
+    top = JsonObject(value, path, "")
     if (version := top.text("version", "1.0")) != "1.0":
-        top.fail(f"is {version!r}; 1.0 is known", "version")
+        top.fail(f"is {version!r}; only 1.0 is supported", "version")
     steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
     if not steps["decoders"]:
         steps["decoders"] = (step("spaced"),)
@@ -111,7 +111,7 @@ def parsed(data: bytes, path: str) -> Any:
     return value
 
 
-def steps_of(top: Part, name: str) -> tuple[Step, ...]:
+def steps_of(top: JsonObject, name: str) -> tuple[Step, ...]:
     """The steps of a part that may be null."""
     if top.left.get(name) is None:
         top.left.pop(name, None)
@@ -119,7 +119,7 @@ def steps_of(top: Part, name: str) -> tuple[Step, ...]:
     return tuple(read_steps(top.part(name), TABLES[name]))
 
 
-def post_of(top: Part) -> tuple[Step, ...]:
+def post_of(top: JsonObject) -> tuple[Step, ...]:
     """What is done to ids: truncation, post-processors and padding."""
     names = ("truncation", "post_processor", "padding")
     given = {name: top.part(name) for name in names if top.left.get(name) is not None}
@@ -130,7 +130,7 @@ def post_of(top: Part) -> tuple[Step, ...]:
     return (*first, *(read_post(given["post_processor"]) if "post_processor" in given else ()), *last)
 
 
-def added_tokens(top: Part, vocab: object) -> tuple[AddedToken, ...]:
+def added_tokens(top: JsonObject, vocab: object) -> tuple[AddedToken, ...]:
     """The added tokens with the ids that HF gives them: of a content that is listed twice, the flags come last."""
     known = ids_of(vocab)
     found: dict[str, AddedToken] = {}
@@ -162,9 +162,9 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     refuse_losses(model, NAME, allow_loss, holds=HOLDS)
     dump = dump_bpe if model.kind == "bpe" else DUMPS.get(model.kind)
     if dump is None:
-        raise CannotRepresent(NAME, "kind", f"there is no model of kind {model.kind!r}")
+        raise CannotRepresent(NAME, "kind", f"the format has no model of kind {model.kind!r}")
     if model.kind == "bpe" and model.scores is not None:
-        raise CannotRepresent(NAME, "scores", "byte-pair encodings merge by a list of pairs there")
+        raise CannotRepresent(NAME, "scores", "the format merges byte-pair encodings by a list of pairs")
     vocab = spelt_vocab(model)
     added = sorted(model.added_tokens, key=lambda token: token.id)
     vocab |= tokens_for_vocab(model, added, vocab)
@@ -190,7 +190,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
 
 
 def of_bytes(model: Model) -> bool:
-    """Whether tokens are bytes, which characters stand for there."""
+    """Whether tokens are bytes, which the format writes as characters."""
     return model.kind == "bpe" and model.unit == "byte"
 
 
@@ -206,7 +206,7 @@ def encoded(tokenizer: Mapping[str, Any]) -> bytes:
     try:
         return (json.dumps(tokenizer, ensure_ascii=False) + "\n").encode()
     except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot hold a lone surrogate") from error
+        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
 
 
 def spelt_vocab(model: Model) -> dict[str, int]:
@@ -219,11 +219,11 @@ def spelt_vocab(model: Model) -> dict[str, int]:
 
 
 def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, int]) -> dict[str, int]:
-    """The added tokens that must stand in the vocabulary as well, so that HF gives them the ids they have."""
+    """The added tokens that must also be in the vocabulary, so that HF gives them their ids."""
     ids = [token.id for token in added]
     if len(set(ids)) < len(ids):
         raise CannotRepresent(
-            NAME, "added_tokens", "two of them share an id, and each content has one of its own there"
+            NAME, "added_tokens", "two of them share an id, and the format gives each content its own id"
         )
     if ids == list(range(len(vocab), len(vocab) + len(ids))) and not any(token.content in vocab for token in added):
         return {}
@@ -232,12 +232,12 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
     for token in added:
         content = token.content
         if vocab.get(content, token.id) != token.id:
-            problem = f"{content!r} is how the token with the id {vocab[content]} is written there"
+            problem = f"{content!r} is the spelling of the token with the id {vocab[content]}"
             raise CannotRepresent(NAME, "added_tokens", problem)
         if token.id in used and content not in vocab:
-            raise CannotRepresent(NAME, "added_tokens", f"{content!r} has the id of a token that is written otherwise")
+            raise CannotRepresent(NAME, "added_tokens", f"{content!r} has the id of a token with another spelling")
         written = unspelt(content) if of_bytes(model) else content.encode("utf-8", "surrogatepass")
         if model.whole_piece and content not in vocab and written and is_piece(written):
-            problem = f"{content!r} would stand in the vocabulary to keep its id, and be found as an ordinary piece"
+            problem = f"{content!r} must be in the vocabulary to keep its id, and would be found as an ordinary piece"
             raise CannotRepresent(NAME, "added_tokens", problem)
     return {token.content: token.id for token in added}

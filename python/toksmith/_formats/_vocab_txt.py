@@ -1,7 +1,7 @@
 """BERT's `vocab.txt`: the tokens of a WordPiece model, one on a line; the number of the line is the id.
 
-What is done to a text before is not in the file. It is BERT's: lowercase unless some token has a capital letter, which
-no lowercase text could reach. Tokens in square brackets that BERT gives a meaning are special.
+The file does not describe the normalization, so BERT's applies: lowercase, unless some token has a capital letter, which
+no lowercase text could reach. BERT's tokens in square brackets are special.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._errors import CannotRepresent, FormatError
 from .._model import AddedToken, Model, Step, TokenTable
 from .._patterns import UNSET, PatternArgument
 from ._arguments import refuse_arguments, refuse_losses
-from ._json_parts import shown
+from ._json_objects import shown
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -43,7 +43,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     refuse_arguments("a vocab.txt", pattern, special_tokens)
     ids = tokens_of(data, path)
     if UNKNOWN not in ids:
-        raise FormatError(path, None, f"has no line {UNKNOWN}, which stands for words without tokens")
+        raise FormatError(path, None, f"has no line {UNKNOWN}, the token for unknown words")
     return Model(
         TokenTable.of([token.encode() for token in ids]),
         np.arange(len(ids), dtype=np.uint32),
@@ -62,15 +62,15 @@ def tokens_of(data: bytes, path: str) -> dict[str, int]:
     ids: dict[str, int] = {}
     for id, line in enumerate(io.BytesIO(data)):
         if id >= LINE_LIMIT:
-            raise FormatError(path, id + 1, f"is one of too many; at most {LINE_LIMIT} are allowed")
+            raise FormatError(path, id + 1, f"is beyond the limit of {LINE_LIMIT} lines")
         try:
             token = line.removesuffix(b"\n").removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
             raise FormatError(path, id + 1, "is not UTF-8") from error
         if not token:
-            raise FormatError(path, id + 1, "is empty; each line is a token")
+            raise FormatError(path, id + 1, "is empty; each line must be a token")
         if ids.setdefault(token, id) != id:
-            raise FormatError(path, id + 1, f"{shown(token)} stands twice; line {ids[token] + 1} is the same")
+            raise FormatError(path, id + 1, f"{shown(token)} occurs twice; line {ids[token] + 1} is the same")
     return ids
 
 
@@ -95,11 +95,13 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     holds = ("kind", "unknown_id", "continuing_subword_prefix", "max_piece_chars", *steps_held)
     refuse_losses(model, NAME, allow_loss, holds=holds)
     if model.kind != "wordpiece":
-        raise CannotRepresent(NAME, "kind", "it holds WordPiece only")
+        raise CannotRepresent(NAME, "kind", "the format supports only WordPiece")
     if not np.array_equal(model.ids, np.arange(len(model.ids))):
-        raise CannotRepresent(NAME, "ids", "an id is the number of its token's line")
+        raise CannotRepresent(
+            NAME, "ids", "the format requires ids without holes: an id is the line number of its token"
+        )
     if any(b"\n" in token or token.endswith(b"\r") or not token for token in model.tokens):
-        raise CannotRepresent(NAME, "tokens", "a token is a line")
+        raise CannotRepresent(NAME, "tokens", "a token must be a single line")
     data = b"".join(token + b"\n" for token in model.tokens)
     try:
         back = load(data, NAME, pattern=UNSET, special_tokens=None) if model.unknown_id is not None else None
@@ -107,5 +109,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         raise CannotRepresent(NAME, "tokens", str(error)) from error
     for field in ("unit", "unknown_id", "continuing_subword_prefix", "max_piece_chars", *steps_held):
         if field not in allow_loss and getattr(model, field) != getattr(back, field, None):
-            raise CannotRepresent(NAME, field, f"the file stands for BERT's, {getattr(back, field, None)!r}")
+            raise CannotRepresent(
+                NAME, field, f"loading the file would give {getattr(back, field, None)!r}, as BERT does"
+            )
     return data

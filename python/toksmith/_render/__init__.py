@@ -6,15 +6,15 @@ them; `_page` puts several results on one page of HTML. `_shown` is what every r
 figures as text, `_plot` as pictures.
 """
 
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, Tone, View
+from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
 from ._chart import bar_lines, table_lines
 from ._page import page
 from ._plot import Charted, Plot, to_chart
 from ._shown import Shown
 from ._terminal import draw_tokens, merge_lines, summary, use_utf8
 from ._view import (
+    DrawnPart,
     MergeView,
-    Part,
     TokenView,
     merge_views,
     one_line,
@@ -31,14 +31,14 @@ __all__ = [
     "Branch",
     "Cell",
     "Charted",
+    "DrawnPart",
     "Line",
     "MergeView",
-    "Part",
     "Plot",
     "Shown",
     "Table",
+    "TokenText",
     "TokenView",
-    "Tokens",
     "Tone",
     "View",
     "bar_lines",

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from ._view import TokenView
 
-__all__ = ["Bars", "Block", "Branch", "Cell", "Line", "Table", "Tokens", "Tone", "View"]
+__all__ = ["Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"]
 
 Tone = Literal["", "strong", "dim", "good", "warn", "bad"]
 
@@ -50,7 +50,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenText:
     """A text as its tokens.
 
     Attributes:
@@ -85,7 +85,7 @@ class Branch:
     below: Sequence[Branch] = ()
 
 
-Block = Line | Table | Tokens | Bars | Branch
+Block = Line | Table | TokenText | Bars | Branch
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, View
+from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._palette import COLORS, TICK
-from ._view import Part, TokenView, plain, token_parts
+from ._view import DrawnPart, TokenView, plain, token_parts
 
 __all__ = ["document", "fragment"]
 
@@ -96,7 +96,7 @@ def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[s
     yield from left_out(len(table.rows), items, "rows")
 
 
-def draw_tokens(block: Tokens, items: int | None, chars: int | None) -> Iterator[str]:
+def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Iterator[str]:
     tokens = block.tokens[:items]
     if block.caption:
         yield element("p", "", escaped(block.caption, chars))
@@ -114,7 +114,7 @@ def draw_tokens(block: Tokens, items: int | None, chars: int | None) -> Iterator
     yield from left_out(len(block.tokens), items, "tokens")
 
 
-def part_html(part: Part, chars: int | None, token: TokenView) -> str:
+def part_html(part: DrawnPart, chars: int | None, token: TokenView) -> str:
     text = "<br>".join(escaped(part.text, chars).split("\n"))
     style = "" if token.special else PARTS[part.kind]
     return f'<span style="{style}">{text}</span>' if style else text
@@ -182,7 +182,7 @@ def attribute(text: str) -> str:
 DRAW: dict[type[Block], Any] = {
     Line: draw_line,
     Table: draw_table,
-    Tokens: draw_tokens,
+    TokenText: draw_tokens,
     Bars: draw_bars,
     Branch: draw_branch,
 }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._blocks import Tokens, View
+from ._blocks import TokenText, View
 from ._html import DRAW, PAGE, escaped, title
 from ._palette import COLORS
-from ._view import Part, token_parts
+from ._view import DrawnPart, token_parts
 
 __all__ = ["page"]
 
@@ -47,12 +47,12 @@ def section(heading: str, view: View) -> str:
     """One view."""
     drawn = [f"<p>{escaped(view.title)}</p>"]
     for block in view.blocks:
-        drawn += [tokens_html(block)] if isinstance(block, Tokens) else DRAW[type(block)](block, None, None)
+        drawn += [tokens_html(block)] if isinstance(block, TokenText) else DRAW[type(block)](block, None, None)
     body = "\n".join(drawn)
     return f"<details open><summary>{escaped(heading)}</summary>\n<div>{body}</div></details>"
 
 
-def tokens_html(block: Tokens) -> str:
+def tokens_html(block: TokenText) -> str:
     """A text as its tokens, each with what is said of it."""
     caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
     drawn = []
@@ -69,7 +69,7 @@ def tokens_html(block: Tokens) -> str:
     return f'{caption}<p class="tokens">{"<wbr>".join(drawn)}</p>'
 
 
-def part_html(part: Part) -> str:
+def part_html(part: DrawnPart) -> str:
     """A part of a token: bytes of a cut character stand out by their slant."""
     text = "<br>".join(escaped(part.text).split("\n"))
     return f"<i>{text}</i>" if part.kind == "bytes" else text

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console, Group
 
 from .._arguments import checked
-from .._together import write_file
+from .._atomic_files import write_file
 from ._blocks import View
 from ._html import document, fragment
 from ._svg import picture

@@ -20,7 +20,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from rich.tree import Tree
 
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, View
+from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._chart import bar_lines
 from ._palette import COLORS, TICK
 from ._view import MergeView, TokenView, plain, token_parts, token_text
@@ -94,7 +94,7 @@ def draw_table(block: Table, items: int | None) -> Iterator[RenderableType]:
     yield from left_out(len(block.rows), items, "rows")
 
 
-def draw_token_block(block: Tokens, items: int | None) -> Iterator[RenderableType]:
+def draw_token_block(block: TokenText, items: int | None) -> Iterator[RenderableType]:
     if block.caption:
         yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
     yield from draw_tokens(block.tokens[:items], ids=block.ids, marked=block.marked)
@@ -130,7 +130,7 @@ def left_out(total: int, items: int | None, unit: str) -> Iterator[RenderableTyp
 DRAW: dict[type[Block], Any] = {
     Line: draw_line,
     Table: draw_table,
-    Tokens: draw_token_block,
+    TokenText: draw_token_block,
     Bars: draw_bars,
     Branch: draw_branch,
 }

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 __all__ = [
+    "DrawnPart",
     "MergeView",
-    "Part",
     "TokenView",
     "merge_views",
     "one_line",
@@ -51,7 +51,7 @@ class MergeView:
     left: int
 
 
-class Part(NamedTuple):
+class DrawnPart(NamedTuple):
     """A stretch of a drawn token: `text` to be printed as it is; `kind` what it stands for.
 
     "text": characters as they are; "mark": white space and escapes; "bytes": bytes of a cut character, or of none.
@@ -85,15 +85,15 @@ def merge_views(
     return views
 
 
-def token_parts(tokens: Sequence[bytes]) -> list[list[Part]]:
+def token_parts(tokens: Sequence[bytes]) -> list[list[DrawnPart]]:
     r"""The parts of each token of one text, in order; an empty token has none.
 
     >>> first, second = token_parts([b"a \xe0", b"\xa4\xa8"])  # U+0928 is E0 A4 A8
     >>> "".join(part.text for part in first), "".join(part.text for part in second)
     ('a·<E0>', '<A4><A8>न')
     """
-    drawn: list[list[Part]] = [[] for _ in tokens]
-    known: dict[bytes, list[Part]] = {}
+    drawn: list[list[DrawnPart]] = [[] for _ in tokens]
+    known: dict[bytes, list[DrawnPart]] = {}
     cut: list[int] = []  # the places of neighbours that are not whole characters by themselves
     for place, token in enumerate(tokens):
         if token not in known and is_whole(token):
@@ -119,9 +119,9 @@ def is_whole(token: bytes) -> bool:
         return False
 
 
-def cut_parts(tokens: Sequence[bytes]) -> list[list[Part]]:
+def cut_parts(tokens: Sequence[bytes]) -> list[list[DrawnPart]]:
     """The same for any tokens, byte by byte."""
-    drawn: list[list[Part]] = [[] for _ in tokens]
+    drawn: list[list[DrawnPart]] = [[] for _ in tokens]
     place, room = -1, 0  # the token under the cursor, and how many of its bytes are still to be drawn
     for char in b"".join(tokens).decode("utf-8", "surrogateescape"):
         data = rest = char.encode("utf-8", "surrogateescape")
@@ -133,7 +133,7 @@ def cut_parts(tokens: Sequence[bytes]) -> list[list[Part]]:
             taken, rest = rest[:room], rest[room:]
             room -= len(taken)
             if invalid or len(taken) < len(data):
-                append(drawn[place], Part("".join(f"<{byte:02X}>" for byte in taken), "bytes"))
+                append(drawn[place], DrawnPart("".join(f"<{byte:02X}>" for byte in taken), "bytes"))
         if not invalid:
             append(drawn[place], character_part(char, drawn[place]))
     return drawn
@@ -176,15 +176,15 @@ def plain_json(text: str) -> str:
     return "".join(char if char == "\n" or char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
-def character_part(char: str, before: list[Part]) -> Part:
+def character_part(char: str, before: list[DrawnPart]) -> DrawnPart:
     """How `char` is drawn after the parts `before` it in its token."""
     if char in MARKS:
-        return Part(MARKS[char], "mark")
+        return DrawnPart(MARKS[char], "mark")
     if not char.isprintable() or is_invisible(char):
-        return Part(char.encode("unicode_escape").decode("ascii"), "mark")
+        return DrawnPart(char.encode("unicode_escape").decode("ascii"), "mark")
     if unicodedata.category(char).startswith("M") and not (before and before[-1].kind == "text"):
-        return Part("◌" + char, "text")  # a combining mark would sit on the boundary tick
-    return Part(char, "text")
+        return DrawnPart("◌" + char, "text")  # a combining mark would sit on the boundary tick
+    return DrawnPart(char, "text")
 
 
 def is_invisible(char: str) -> bool:
@@ -194,9 +194,9 @@ def is_invisible(char: str) -> bool:
     )
 
 
-def append(parts: list[Part], part: Part) -> None:
+def append(parts: list[DrawnPart], part: DrawnPart) -> None:
     """Append `part`, joined to the last one where both are of one kind."""
     if parts and parts[-1].kind == part.kind:
-        parts[-1] = Part(parts[-1].text + part.text, part.kind)
+        parts[-1] = DrawnPart(parts[-1].text + part.text, part.kind)
     else:
         parts.append(part)

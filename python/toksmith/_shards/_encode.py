@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import checked
+from .._atomic_files import AtomicFiles, writable
 from .._corpus import Corpus, Document, WholeFile, parts
+from .._encode_files import Block, blocks
 from .._errors import (
     CorpusError,
     InvalidOption,
@@ -28,9 +30,7 @@ from .._errors import (
 )
 from .._progress import Progress, Reporter
 from .._results import Ragged
-from .._text_files import Block, blocks
 from .._threads import thread_count
-from .._together import Together, writable
 from .._tokenizer import Special, Tokenizer
 from ._manifest import ends_path, files_of, manifest_path, read_manifest, read_ragged, written_manifest
 from ._npy import GrowingArray
@@ -141,7 +141,7 @@ def encode_corpus(
     last = np.array([] if append is None else [special_id(tok, append)], dtype=np.uint32)
     threads = thread_count(threads)
     reporter = Reporter(progress)
-    with reporter.drawn(), Together(files_of(path)) as together:
+    with reporter.drawn(), AtomicFiles(files_of(path)) as together:
         ids = GrowingArray(together, path, dtype_name)
         ends = GrowingArray(together, ends_path(path), "uint64")
         for block in encoded(tok, corpus, special, threads):

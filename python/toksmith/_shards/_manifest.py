@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._atomic_files import current, settle, settled
 from .._errors import FormatError
 from .._files import read_file, reason, shown
 from .._results import Ragged
-from .._together import current, settle, settled
 from ._npy import HEADER_BYTES, values_of
 
 __all__ = ["ends_path", "files_of", "manifest_path", "read_manifest", "read_ragged", "written_manifest"]

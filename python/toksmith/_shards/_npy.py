@@ -1,7 +1,7 @@
 """Arrays that are written as they grow, in numpy's format, and read back with their sums.
 
 The header of a `.npy` file tells the number of values. Its room is reserved, with space for any number, and it is written
-again when the number is known. Left out: when files get their names (`_together.py`).
+again when the number is known. Left out: when files get their names (`_atomic_files.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._together import NewFile, Together, writable
+from .._atomic_files import AtomicFiles, NewFile, writable
 
 __all__ = ["GrowingArray", "values_of"]
 
@@ -27,7 +27,7 @@ class GrowingArray:
     Attributes: `path`; `dtype`, little-endian; `count` of values so far.
     """
 
-    def __init__(self, together: Together, path: str | os.PathLike[str], dtype: str) -> None:
+    def __init__(self, together: AtomicFiles, path: str | os.PathLike[str], dtype: str) -> None:
         self.path = path
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.count = 0

@@ -1,7 +1,7 @@
-"""Surgery: a tokenizer with more tokens, with fewer, or with more special ones, and what becomes of its ids.
+"""Surgery: adds tokens to a tokenizer, removes tokens, or adds special tokens, and maps the old ids to the new ones.
 
-Added merges come after all others and join tokens that merging reaches, so that they change no text in which none of
-them applies. Tokens are removed from the leaves of the forest of merges, so that what is left is reached as before.
+Added merges come after all others and join tokens that merging can reach, so a text in which none of them applies does
+not change. Tokens are removed from the leaves of the forest of merges, so merging still reaches all remaining tokens.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .._progress import Reporter
 from .._special import check_special_tokens
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
-from ._forest import Forest
-from ._grow import Words, counted, refuse_other_kinds
-from ._use import used
+from ._extend import Words, counted, refuse_other_kinds
+from ._id_counts import used
+from ._removal_order import Forest
 
 __all__ = ["IdMap", "Model", "Reporter", "Step", "add_special", "extend", "prune"]
 
@@ -33,14 +33,14 @@ LOG = logging.getLogger("toksmith")
 
 @dataclass(frozen=True, eq=False)
 class IdMap:
-    """What became of the ids of a tokenizer.
+    """The map from the ids of the old tokenizer to those of the new one.
 
     Attributes:
-        old_size: The size of the old vocabulary: ids lie below it.
-        new_size: The size of the new one.
-        old_to_new: The new id of each old one; ids of removed tokens are not in it.
-        sources: For each new id the old ids whose rows' mean starts its embedding row: its own for an id that stays,
-            those of the token's text under the old tokenizer for one that is new.
+        old_size: The size of the old vocabulary; all old ids are below it.
+        new_size: The size of the new vocabulary.
+        old_to_new: The new id for each old id, without the ids of removed tokens.
+        sources: For each new id, the old ids whose embedding rows are averaged into its row: its own old id if the
+            token stays, the ids of the token's text under the old tokenizer if it is new.
 
     >>> import numpy as np
     >>> import toksmith
@@ -59,16 +59,16 @@ class IdMap:
 
     @checked
     def __getitem__(self, old: int) -> int | None:
-        """The new id of an old one; None if its token was removed."""
+        """The new id for an old id; None if the token was removed."""
         return self.old_to_new.get(old)
 
     def apply(self, rows: ArrayLike) -> NDArray[Any]:
-        """The rows of an array by old id (embeddings, biases) as an array by new id.
+        """Converts an array with a row for each old id (embeddings, biases) into one with a row for each new id.
 
         Args:
-            rows: An array whose first axis has at least `old_size` rows; rows beyond it are left out.
-        Returns: An array of the same type, with `new_size` rows: copies where an id stays, means where it is new, zeros
-            where no token has the id.
+            rows: An array with at least `old_size` rows; further rows are left out.
+        Returns: An array of the same type with `new_size` rows: a copy for an id that stays, a mean for a new id, zeros
+            for an id without a token.
         """
         try:
             old = np.asarray(rows)
@@ -89,22 +89,22 @@ class IdMap:
 def extend(
     tok: Tokenizer, corpus: Corpus, n: int, *, min_count: int = 2, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:
-    """The tokenizer with `n` more tokens that a corpus teaches, and the map of its ids.
+    """Adds `n` tokens that a corpus teaches, and returns the new tokenizer with the map of its ids.
 
-    The corpus is encoded, and training goes on from there: the pair of neighbouring tokens with the highest count
-    becomes a token, with a merge after all others. So a text in whose ids no such pair stands keeps its ids, and every
-    new token is reached by merging; that is checked for each of them. Of a model that does not split (SentencePiece's), the
-    words are counted, which begin at `▁`; with scores, new tokens get lower ones than all others.
+    The corpus is encoded, and training continues from its ids: the pair of neighbouring tokens with the highest count
+    becomes a token, with a merge after all others. A text whose ids contain no such pair keeps its ids. Merging reaches
+    every new token, which is checked for each. For a model that does not split (SentencePiece), words are counted, which
+    begin at `▁`. In a model with scores, new tokens get lower scores than all others.
 
     Args:
-        n: The number of tokens to add; at least 1. They get the ids after the largest one.
-        min_count: The least count of a pair that becomes a token.
+        n: The number of tokens to add; at least 1. Their ids follow the largest id.
+        min_count: The lowest count at which a pair becomes a token.
         threads: At least 1; None for all processors. The result does not depend on it.
     Raises:
-        CorpusError: The corpus is empty, or has no pair that occurs `min_count` times.
+        CorpusError: The corpus is empty, or no pair occurs `min_count` times.
         InvalidOption: `n` or `min_count` is too small.
-        ModelError: The model is none of byte-pair encoding, or its tokens inside of words carry a mark.
-    Cost: time grows with the distinct pieces of the corpus, and with those that each new token stands in.
+        ModelError: The model is not a byte-pair encoding, or its tokens inside words carry a mark.
+    Cost: time grows with the distinct pieces of the corpus, and with the number of pieces that contain each new token.
     """
     if not 1 <= n < 1 << 24:
         raise InvalidOption("n", n, "at least 1 and below 2**24")
@@ -114,11 +114,11 @@ def extend(
     refuse_other_kinds(model)
     found = counted(tok, corpus, thread_count(threads))
     if not found.words:
-        raise CorpusError(None, None, "the corpus is empty: no byte in any of its documents")
+        raise CorpusError(None, None, "the corpus is empty")
     words = Words(model, found)
     learned = list(words.learned(n, min_count, tok.vocab_size))
     if not learned:
-        raise CorpusError(None, None, f"the corpus adds nothing: no pair of tokens occurs {min_count} times in it")
+        raise CorpusError(None, None, f"the corpus adds no token: no pair of tokens occurs {min_count} times")
     if len(learned) < n:
         LOG.warning("%d of %d tokens were added: no other pair occurs %d times", len(learned), n, min_count)
     new = words.merger.extended(learned)
@@ -129,14 +129,14 @@ def extend(
 
 @checked
 def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap]:
-    """The tokenizer with more special tokens, which get the ids after the largest one, and the map of its ids.
+    """Adds special tokens, whose ids follow the largest id, and returns the new tokenizer with the map of its ids.
 
-    The text of a new token starts its embedding row: the ids that it has as ordinary text.
+    The embedding row of a new token starts from the ids of its content as ordinary text.
 
     Args:
-        tokens: Contents, none of which may contain or overlap another or a special token that is there.
+        tokens: Contents. None may contain or overlap another content or an existing special token.
     Raises:
-        InvalidOption: A content is empty, there already, or overlaps another.
+        InvalidOption: A content is empty, already exists, or overlaps another.
 
     >>> import toksmith
     >>> tok, ids = toksmith.add_special(toksmith.train("low", merges=0), ["<|end|>"])
@@ -149,7 +149,7 @@ def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap
     there = [token.content for token in tok.model.added_tokens]
     for content in contents:
         if content in there:
-            raise InvalidOption("tokens", content, "contents that are no added token yet")
+            raise InvalidOption("tokens", content, "contents that are not added tokens yet")
     check_special_tokens((*tok.special_tokens, *contents))
     first = tok.vocab_size
     added = tuple(AddedToken(content, first + place) for place, content in enumerate(contents))
@@ -162,19 +162,19 @@ def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap
 def prune(
     tok: Tokenizer, n: int | None = None, *, corpus: Corpus | None = None, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:
-    """The tokenizer without some of its tokens, the others with ids without holes, and the map of its ids.
+    """Removes tokens, closes the holes in the ids, and returns the new tokenizer with the map of its ids.
 
-    Leaves of the forest of merges go first, and what only they were made for after them: those that the corpus uses
-    least, or without a corpus those with the largest ids. A text whose ids had none of them keeps its tokens. Bytes,
-    characters, special and other added tokens stay.
+    Leaves of the forest of merges go first, then the tokens that become leaves: the ones that the corpus uses least, or
+    without a corpus the ones with the largest ids. A text without any removed token keeps its tokens. Bytes, characters,
+    special tokens and other added tokens stay.
 
     Args:
-        n: How many tokens to remove; None for all that the corpus does not use.
-        corpus: What use is counted in.
+        n: The number of tokens to remove; None for all tokens that the corpus does not use.
+        corpus: The texts in which the use of tokens is counted.
         threads: At least 1; None for all processors. The result does not depend on it.
     Raises:
-        InvalidOption: There are fewer tokens that can be removed, or neither `n` nor a corpus is given.
-        ModelError: The model's post-processing holds ids, which would not be those of its tokens any more.
+        InvalidOption: Fewer than `n` tokens can be removed, or neither `n` nor a corpus is given.
+        ModelError: The model's post-processing contains ids, which removal would make wrong.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=4, pattern=None)
@@ -183,11 +183,11 @@ def prune(
     (b'low', 257, None)
     """
     if n is None and corpus is None:
-        raise InvalidOption("n", n, "a number of tokens, where no corpus says which are not used")
+        raise InvalidOption("n", n, "a number of tokens, or a corpus that shows which are unused")
     if n is not None and n < 0:
         raise InvalidOption("n", n, "at least 0")
     if tok.model.post:
-        raise ModelError(f"the step {tok.model.post[0].kind!r} in post holds ids, so that tokens cannot be removed")
+        raise ModelError(f"tokens cannot be removed: the step {tok.model.post[0].kind!r} in post contains ids")
     forest = Forest(tok.model)
     counts = None if corpus is None else used(tok, corpus, thread_count(threads))
     removed: list[int] = []
@@ -197,19 +197,19 @@ def prune(
         removed.append(id)
     if n is not None and len(removed) < n:
         kept = len(tok) - len(removed)
-        allowed = f"at most {len(removed)}: the other {kept} are bytes, characters and added tokens"
+        allowed = f"at most {len(removed)}: the other {kept} tokens are bytes, characters and added tokens"
         raise InvalidOption("n", n, allowed)
     return without(tok, frozenset(removed))
 
 
 def grown(tok: Tokenizer, size: int, sources: Mapping[int, tuple[int, ...]]) -> IdMap:
-    """The map of a tokenizer whose ids all stay."""
+    """The map for a tokenizer that keeps all its ids."""
     ids = sorted({*tok.model.ids.tolist(), *(token.id for token in tok.model.added_tokens)})
     return IdMap(tok.vocab_size, size, {id: id for id in ids}, {**{id: (id,) for id in ids}, **sources})
 
 
 def without(tok: Tokenizer, removed: frozenset[int]) -> tuple[Tokenizer, IdMap]:
-    """The tokenizer without tokens that nothing else is made of."""
+    """The tokenizer without these tokens, from which no other token is merged."""
     model = tok.model
     ids = {*model.ids.tolist(), *(token.id for token in model.added_tokens)} - removed
     new_id = {old: new for new, old in enumerate(sorted(ids))}

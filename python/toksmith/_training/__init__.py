@@ -1,54 +1,44 @@
-"""train: a corpus to a tokenizer. Documents are counted as pieces, the core turns counts into merges, and both become
-a model with a record of what happened.
+"""train: trains a tokenizer on a corpus. It counts pieces, the core turns counts into merges, and both become a model.
 
-Here are the phases of a training; `_options.py` holds what may be asked for, `_learn.py` the call of the loop,
-`_checkpoint.py` what a run leaves for the next one, `_models.py` what becomes of the merges. `_characters.py` is
-training on characters, from the text to the model, `_marked.py` on characters with marks.
+This file runs the phases of a training. `_options.py` checks the options, `_merge_loop.py` calls the loop of the core,
+`_checkpoint.py` stores merges for the next run, `_build_model.py` turns merges into a model. `_characters.py` trains
+models of characters, `_word_marks.py` models of words whose characters carry marks.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import logging
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 
 from .. import _core
 from .._arguments import checked, text
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts, counted
-from .._errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
+from .._errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted, number_of
 from .._model import Model, Step
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
+from .._training_kinds import chosen_kind, refuse_untaken
+from ._build_model import listed, merged
 from ._characters import CharacterOptions, train_characters
 from ._checkpoint import Checkpoint
-from ._learn import DIGITS, SUPERWORDS, Merge, first_uncertified, learn, seed_merges
-from ._marked import MarkedOptions, train_marked
-from ._models import listed, merged
-from ._options import NO_LIMIT, Options, Outcome, check, said_stop
+from ._merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
+from ._options import NO_LIMIT, Options, Outcome, Run, check, said_stop
+from ._word_marks import MarkedOptions, train_marked
 
 __all__ = ["train"]
 
 LOG = logging.getLogger("toksmith")
 CHARACTERS = r"(?s:.)"
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a training reads, with what, and whom it tells."""
-
-    corpus: Corpus | PieceCounts
-    limits: Limits
-    threads: int
-    reporter: Reporter
-    checkpoint: str | os.PathLike[str] | None
 
 
 @checked
@@ -87,63 +77,66 @@ def train(
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
 ) -> Tokenizer:
-    """The tokenizer that a corpus teaches.
+    """Trains a tokenizer on a corpus.
 
-    The pair of neighbours with the highest count merges everywhere in the corpus, and again, until `vocab_size` or
-    `merges` is reached, or no pair occurs `min_count` times. Merges never cross pieces or documents. The record of
-    each merge is in `tok.model.training`, times are in `tok.run_report`; with rare pieces left out, its
-    `"first_uncertified_merge"` is the first merge that they might have changed or added (from 0; None if there is none).
+    Training merges the pair of neighbours with the highest count everywhere in the corpus, and repeats this until it
+    reaches `vocab_size` or `merges`, or no pair occurs `min_count` times. Merges never cross pieces or documents.
+    `tok.model.training` records each merge, `tok.run_report` holds times. If rare pieces were left out, the report's
+    `"first_uncertified_merge"` is the first merge that they could have changed or added (from 0; None if there is none).
+    `toksmith.training_kinds()` lists which options each kind takes.
 
     Args:
         corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an iterable of texts and paths, or the
-            `PieceCounts` of one, which give the same bit for bit.
-        vocab_size: The number of tokens, special tokens included; they get the last ids.
+            `PieceCounts` of one of these, which gives the same result bit for bit.
+        vocab_size: The number of tokens, special tokens included; special tokens get the last ids.
         merges: The number of merges instead. With neither, `min_count` must be at least 2.
-        kind: "bpe"; "unigram" for tokens with scores of which the most likely ones are taken, as SentencePiece trains
-            them; "wordpiece" for those of which the longest are taken, as BERT does; "chars" for the sorted characters of the corpus; "words" for its whole pieces.
-        unit: What merging starts from: "byte"; or "char", the characters of the corpus, as SentencePiece merges them.
-        alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's trainer; None those of their values. For
-            `unit="char"`, "ascii" makes the base ids those below 128; None takes the characters that
-            `character_coverage` says.
-        pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for the unsplit stream. Not
-            given, it is that of the counts, that of `base`, or "o200k". Models of characters know words, which begin at
-            spaces (not given), and the unsplit stream.
-        special_tokens: Contents that are never merged with text; none may contain or overlap another.
-        ties: Of pairs with equal counts "lowest_ids" takes the smallest ids, "first_seen" the one met first.
-        min_count: The least count of a pair that is still merged, or of what "chars" and "words" list; at least 1.
+        kind: "bpe"; "unigram" for scored tokens, of which encoding takes the most likely ones, as in SentencePiece;
+            "wordpiece" for encoding that takes the longest token, as in BERT; "chars" for the sorted characters of the
+            corpus; "words" for its whole pieces.
+        unit: What merging starts from: "byte", or "char" for the characters of the corpus, as in SentencePiece.
+        alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's trainer; None uses their values as ids. For
+            `unit="char"`, "ascii" uses the 128 ASCII characters; None uses the characters that `character_coverage`
+            selects.
+        pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for no split. The default is
+            the pattern of the counts, that of `base`, or "o200k". Models of characters accept only the default (words
+            begin at spaces) and None.
+        special_tokens: Contents that are never merged with text. None may contain or overlap another.
+        ties: Among pairs with equal counts, "lowest_ids" takes the smallest ids, "first_seen" the first in the corpus.
+        min_count: The lowest count at which a pair still merges, or at which "chars" and "words" list a piece; at
+            least 1.
         max_token_bytes: The length of the longest token; None for no limit.
-        character_coverage: For models of characters: the share of the text whose characters have tokens of their own,
-            above 0 and at most 1; the rare ones beyond it have none.
-        byte_fallback: Whether those become tokens of bytes, and not the unknown token.
-        dummy_prefix: For models of characters: whether each text gets a space before it, so that its first word is as
-            others.
-        user_symbols: For models of characters: symbols that stay whole wherever they stand in a text.
-        unknown_token: What stands for what has no token, a special token: "<unk>" in models of characters, "[UNK]" for
-            "wordpiece"; for "chars" and "words" none, so that such a text is refused.
-        end_of_word_suffix: A mark at the end of each word's last token (`</w>`): byte-pair encoding of characters, whose
-            words stand between white space, which is lost.
-        lowercase: For "wordpiece": whether texts are made lowercase, and lose their accents, as BERT's uncased ones do.
-        digits: "1", "3" or "3_right" cuts runs of digits before the pattern does: into single ones, or into groups of
-            three from the left or from the right. "none" leaves them to the pattern.
-        whole_characters: Whether no token may hold a part of a character and something beside it.
-        seed_tokens: Tokens that are made first, whatever their counts, and the shorter tokens that they are built from;
-            characters among them are a forced alphabet. Each must be a single piece.
-        superwords: How many of the merges are learned in a second phase, on the pieces of `superword_pattern`, which
-            is coarser, so that tokens may hold several words. That pattern is then the tokenizer's.
-        superword_pattern: As `pattern`; a piece of the default is what stands on one line without digits.
-        base: A tokenizer to continue: its tokens and merges stay, and new ids follow its last one.
+        character_coverage: For models of characters: the share of the text whose characters get their own tokens,
+            above 0 and at most 1. The rarest characters get none.
+        byte_fallback: Whether characters without a token become tokens of bytes instead of the unknown token.
+        dummy_prefix: For models of characters: whether a space is added before each text, so that its first word looks
+            like any other word.
+        user_symbols: For models of characters: symbols that always stay whole.
+        unknown_token: The special token for text without a token: "<unk>" by default in models of characters, "[UNK]"
+            for "wordpiece". "chars" and "words" have none by default and refuse such text.
+        end_of_word_suffix: A mark at the end of each word's last token (`</w>`), for byte-pair encoding of characters.
+            Words are separated by white space, which is lost.
+        lowercase: For "wordpiece": whether texts are lowercased and lose their accents, as in BERT's uncased models.
+        digits: "1", "3" or "3_right" splits runs of digits before the pattern does: into single digits, or into groups
+            of three from the left or from the right. "none" leaves digits to the pattern.
+        whole_characters: Whether to forbid tokens that hold part of a character together with anything else.
+        seed_tokens: Tokens to create first, whatever their counts, together with the shorter tokens that they are built
+            from. A seed that is one character becomes part of the alphabet. Each must be a single piece.
+        superwords: How many of the merges are learned in a second phase, on the pieces of `superword_pattern`. That
+            pattern is coarser, so tokens can span several words, and it becomes the tokenizer's pattern.
+        superword_pattern: Like `pattern`. The default splits at line breaks and around digits.
+        base: A tokenizer to continue. Its tokens and merges stay, and new ids follow its last one.
         min_piece_count: Pieces that occur less often are left out (`PieceCounts.filter`).
-        max_piece_bytes, max_memory, spill_to, errors: As of `count_pieces`.
-        checkpoint: A file that keeps the merges while they are learned. Where it is there, training goes on from it, and
-            ends as if it had never stopped; it may also be of a smaller `vocab_size`.
+        max_piece_bytes, max_memory, spill_to, errors: As in `count_pieces`.
+        checkpoint: A file that stores the merges during training. If it exists, training continues from it, with the
+            same result as without a stop. It may come from a training with a smaller `vocab_size`.
         threads: At least 1; None for all processors. The result does not depend on it.
         progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
     Raises:
-        CheckpointError: The checkpoint cannot be read or written, as on a full disk; it carries the tokenizer so far.
+        CheckpointError: The checkpoint cannot be read or written, as on a full disk. It carries the tokenizer so far.
         CorpusError: The corpus is empty, or a document cannot be read.
-        InvalidOption: An argument is out of range; the message says what is possible.
-        TrainingInterrupted: Ctrl-C; it carries the tokenizer so far.
-    Cost: time grows with the corpus (counting), and with its distinct pieces (merging), hardly with `vocab_size`.
+        InvalidOption: An argument is out of range, or the kind does not take it. The message says what is possible.
+        TrainingInterrupted: Ctrl-C. It carries the tokenizer so far.
+    Cost: time grows with the corpus (counting) and with its distinct pieces (merging), hardly with `vocab_size`.
     Source: Gage 1994; Sennrich et al., ACL 2016.
 
     >>> import toksmith
@@ -156,74 +149,42 @@ def train(
         if isinstance(asked[name], str):
             raise TypeError(f"{name} must be a list of contents, not one str")
         asked[name] = tuple(asked[name])
+    chosen = chosen_kind(asked)
+    refuse_untaken(chosen, asked, DEFAULTS)
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
     run = Run(corpus, limits, thread_count(threads), Reporter(progress), checkpoint)
-    if kind == "wordpiece" or end_of_word_suffix:
-        return of_marked(run, asked)
-    if kind == "unigram" or (kind == "bpe" and unit == "char" and alphabet is None):
-        return of_characters(run, asked)
-    return of_pieces(run, asked)
+    return MAKERS[chosen.name](run, asked)
 
 
-# What only models of characters have, and what they have not, with the values that ask for nothing.
-FOR_CHARACTERS = {"character_coverage": 0.9995, "byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
-FOR_WORDS = {"lowercase": True}
-FOR_READING = {"max_memory": None, "spill_to": None, "errors": "stop"}
-FOR_LIMITS = {"min_piece_count": 1, "max_piece_bytes": None, **FOR_READING}
-FOR_PIECES = {
-    "alphabet": None,
-    "digits": "none",
-    "whole_characters": False,
-    "seed_tokens": (),
-    "superwords": 0,
-    "base": None,
-    "checkpoint": None,
-}
-
-
-def refuse_given(asked: Mapping[str, Any], usual: Mapping[str, Any], why: str) -> None:
-    """Raises InvalidOption for an argument that is not as usual."""
-    for name, value in usual.items():
-        if asked[name] != value:
-            raise InvalidOption(name, asked[name], f"not given: {why}")
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
 
 
 def of_characters(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer of a model of characters."""
-    refuse_given(asked, FOR_PIECES, "the model is one of characters")
-    refuse_given(asked, FOR_READING, "models of characters are counted in memory, from documents that can all be read")
+    """Trains a model of characters."""
     if asked["pattern"] not in (UNSET, None):
-        allowed = "not given, for words that begin at spaces, or None for the unsplit stream"
+        allowed = "no pattern, so that words begin at spaces, or None, so that texts are not split"
         raise InvalidOption("pattern", asked["pattern"], allowed)
-    refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
     given = {field.name: asked[field.name] for field in fields(CharacterOptions) if field.name in asked}
     given |= {"words": asked["pattern"] is UNSET, "unknown_token": asked["unknown_token"] or "<unk>"}
     options = CharacterOptions(**given)
     options.check()
-    return finished(run, lambda: train_characters(run.corpus, options, run.limits, run.threads, run.reporter))
+    return finished(run, lambda: train_characters(run, options))
 
 
 def of_marked(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer of a model of words whose characters carry marks."""
-    if asked["kind"] not in ("bpe", "wordpiece") or (asked["kind"] == "wordpiece" and asked["end_of_word_suffix"]):
-        raise InvalidOption("end_of_word_suffix", asked["end_of_word_suffix"], "given for kind='bpe' only")
-    unlike = {"byte_fallback": False, "dummy_prefix": True, "user_symbols": ()}
-    refuse_given(asked, FOR_PIECES | unlike, "the model is one of words in characters")
-    if asked["kind"] == "bpe":
-        refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
+    """Trains a model of words whose characters carry marks."""
     words = () if asked["pattern"] is UNSET else splitters(asked["pattern"])
     given = {field.name: asked[field.name] for field in fields(MarkedOptions) if field.name in asked}
     usual = "[UNK]" if asked["kind"] == "wordpiece" else "<unk>"
     given |= {"words": True, "unknown_token": asked["unknown_token"] or usual, "splitters": words}
     options = MarkedOptions(**given)
     options.check()
-    refuse_given(asked, FOR_LIMITS, "there are no limits on counting for this kind")
-    return finished(run, lambda: train_marked(run.corpus, options, run.reporter))
+    return finished(run, lambda: train_marked(run, options))
 
 
 def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
-    """The tokenizer of the model that the work gives."""
+    """Runs the training and returns its tokenizer, or raises what ended it early."""
     cpu_s = time.process_time()
     with run.reporter.drawn():
         outcome = work()
@@ -237,23 +198,34 @@ def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
 
 
 def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer of a model of the pieces that a pattern makes."""
-    refuse_given(asked, FOR_WORDS, "only kind='wordpiece' has it")
-    refuse_given(asked, FOR_CHARACTERS, "only models of characters have it (unit='char' without alphabet, 'unigram')")
+    """Trains a model of the pieces of a split pattern."""
     base, coarse = asked["base"], tuple(step["pattern"] for step in splitters(asked["superword_pattern"]))
     seeds = tuple(
         text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in asked["seed_tokens"]
     )
     given = {field.name: asked[field.name] for field in fields(Options) if field.name in asked}
     given |= {"base": None if base is None else base.model, "seed_tokens": seeds, "superword_pattern": coarse}
-    options = Options(**given, checkpointed=run.checkpoint is not None)
+    options = Options(**given)
     check(options)
+    if options.kind == "chars" and asked["pattern"] not in (UNSET, None):
+        raise InvalidOption("pattern", asked["pattern"], "no pattern, or None: kind='chars' does not split texts")
     steps = () if options.kind == "chars" else steps_of(run.corpus, asked["pattern"], options)
     return finished(run, lambda: train_pieces(run, options, steps))
 
 
+MAKERS: Mapping[str, Callable[[Run, Mapping[str, Any]], Tokenizer]] = {
+    "bpe of bytes": of_pieces,
+    "bpe of characters": of_characters,
+    "bpe with word ends": of_marked,
+    "unigram": of_characters,
+    "wordpiece": of_marked,
+    "chars": of_pieces,
+    "words": of_pieces,
+}  # by the name of the row in `_training_kinds.py`
+
+
 def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:
-    """What a corpus teaches."""
+    """Counts the pieces of the corpus and trains on them."""
     counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
     counted_s = run.reporter.elapsed_s
     model, (interrupted, problem), uncertified = built(counts, options, steps, run)
@@ -262,7 +234,7 @@ def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome
 
 
 def report_of(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
-    """What the training took."""
+    """The times, memory and threads of the training."""
     total_s, counted_s = run.reporter.elapsed_s, outcome.counted_s
     times = {"count_s": counted_s, "merge_s": total_s - counted_s, "total_s": total_s, "cpu_s": cpu_s}
     rest = {"peak_memory_mib": peak_memory_mib(), "threads": run.threads, "unique_pieces": outcome.unique}
@@ -270,7 +242,7 @@ def report_of(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
 
 
 def peak_memory_mib() -> float | None:
-    """The most memory that the process had at once; None where the system does not tell."""
+    """The peak memory of the process; None where the system does not report it."""
     if sys.platform == "win32":
         return None
     import resource
@@ -280,18 +252,22 @@ def peak_memory_mib() -> float | None:
 
 
 def steps_of(corpus: Corpus | PieceCounts, pattern: PatternArgument, options: Options) -> tuple[Step, ...]:
-    """The splitter steps that were asked for, or that the base tokenizer or the counts bring along."""
+    """The requested splitter steps, or those of the base tokenizer or of the counts."""
     if options.base is not None:
         own = options.base.splitters
         if pattern is not UNSET and patterns_of(splitters(pattern)) != patterns_of(own):
-            raise InvalidOption("pattern", pattern, f"that of the base tokenizer, {list(patterns_of(own))}")
+            raise InvalidOption("pattern", pattern, f"the pattern of the base tokenizer, {list(patterns_of(own))}")
         if options.digits != "none":
-            raise InvalidOption("digits", options.digits, "'none': the base tokenizer has its pattern")
+            raise InvalidOption("digits", options.digits, "'none': the base tokenizer has its own pattern")
         return own
     if pattern is UNSET and isinstance(corpus, PieceCounts):
         groups = DIGITS[options.digits]
         if corpus.patterns[: len(groups)] != groups:
-            raise InvalidOption("digits", options.digits, f"as the counts were made: {list(corpus.patterns)}")
+            raise InvalidOption(
+                "digits",
+                options.digits,
+                f"the digits option with which the pieces were counted: {list(corpus.patterns)}",
+            )
         return splitters(corpus.patterns)
     return options.steps(splitters("o200k" if pattern is UNSET else pattern))
 
@@ -302,16 +278,16 @@ def patterns_of(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
-    """The counts of the corpus, if they are not what was given."""
+    """The counts of the corpus; counts that were passed in are only filtered."""
     corpus, limits = run.corpus, run.limits
     if options.superwords and (isinstance(corpus, (PieceCounts, Iterator))):
-        allowed = "0 for counts and iterators: superwords need a corpus that can be read twice"
+        allowed = "0 for counts and iterators: superwords require a corpus that can be read twice"
         raise InvalidOption("superwords", options.superwords, allowed)
     if isinstance(corpus, PieceCounts):
         if corpus.patterns != patterns:
-            raise InvalidOption("pattern", list(patterns), f"{list(corpus.patterns)}, by which the counts were made")
+            raise InvalidOption("pattern", list(patterns), f"{list(corpus.patterns)}, the pattern of the counts")
         if limits.max_piece_bytes is not None:
-            allowed = "None: it decides what is counted, and the counts are made; give it to count_pieces"
+            allowed = "None: the pieces are already counted; give it to count_pieces"
             raise InvalidOption("max_piece_bytes", limits.max_piece_bytes, allowed)
         counts = corpus.filter(limits.min_count) if limits.min_count > 1 else corpus
     else:
@@ -321,24 +297,23 @@ def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
         except KeyboardInterrupt:
             raise TrainingInterrupted(None, "counting") from None
     if counts.bytes == 0:
-        raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
+        raise CorpusError(None, None, f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte")
     if options.ties == "first_seen" and not counts.has_positions:
-        raise InvalidOption("ties", options.ties, "'lowest_ids': the counts do not tell where pieces stand first")
+        raise InvalidOption("ties", options.ties, "'lowest_ids': the counts do not record where pieces occur first")
     return counts
 
 
 def built(
     counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run
 ) -> tuple[Model, tuple[str, CheckpointError | None], int | None]:
-    """The model of the counts; the phase that ended early, "" for none, and what is wrong with the checkpoint; the first
-    uncertified merge.
-    """
+    """The model; the phase that ended early ("" for none) with the checkpoint's error; the first uncertified merge."""
     if options.kind != "bpe":
         return listed(counts, options, steps), ("", None), None
     try:
-        checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if options.checkpointed else {})
+        checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if run.checkpoint is not None else {})
         seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
-        words, doubt = phase((1, seeds, max(options.limit - options.superwords, 0)), counts, options, run, checkpoint)
+        first = Phase(1, seeds, max(options.limit - options.superwords, 0))
+        words, doubt = run_phase(first, counts, options, run, checkpoint)
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "merging") from None
     found, interrupted = words, "merging" if words.stopped == "interrupted" else ""
@@ -347,7 +322,7 @@ def built(
             coarse = options.steps(splitters(options.superword_pattern))
             lines = count(run, patterns_of(coarse), options)
             given = [(left, right, id) for left, right, id in words.merges.tolist()]
-            all_found, later = phase((2, given, options.limit), lines, options, run, checkpoint)
+            all_found, later = run_phase(Phase(2, given, options.limit), lines, options, run, checkpoint)
             doubt = later if doubt is None else doubt
             interrupted = "merging" if all_found.stopped == "interrupted" else ""
             if len(all_found.merges) >= len(given):
@@ -356,23 +331,21 @@ def built(
     except TrainingInterrupted:
         return merged(counts, options, steps, found), ("counting", checkpoint.problem), doubt
     except KeyboardInterrupt:
-        # It came after the last merge; what was learned is not lost.
+        # Ctrl-C came after the last merge: nothing is lost.
         return merged(counts, options, steps, found), ("merging", checkpoint.problem), doubt
 
 
-def phase(
-    plan: tuple[int, list[Merge], int], counts: PieceCounts, options: Options, run: Run, checkpoint: Checkpoint
-) -> tuple[_core.Merges, int | None]:
-    """One phase of merging: its number, the merges that come first, and how many there may be with those; and the first
-    merge that is uncertified.
-    """
-    total = None if plan[2] == NO_LIMIT else plan[2]
+def run_phase(
+    phase: Phase, counts: PieceCounts, options: Options, run: Run, checkpoint: Checkpoint
+) -> tuple[_core.LearnedMerges, int | None]:
+    """The merges of one phase, and the first of them that is uncertified."""
+    total = None if phase.most == NO_LIMIT else phase.most
 
     def report(done: int) -> None:
         run.reporter.report("merging", done, total)
 
     try:
-        learned = learn(counts._core, options.start, options.rules, plan, (checkpoint, report))
+        learned = learn(counts._core, options.start, options.rules, phase, checkpoint=checkpoint, report=report)
     except NotInVocabulary as problem:
         said = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
         raise CorpusError(None, None, said) from None
@@ -380,8 +353,8 @@ def phase(
     if learned.stopped in ("no_pairs", "min_count") and total is not None:
         said = said_stop(learned.stopped, options)
         LOG.warning("training stopped after %d of %d merges: %s", len(learned.counts), total, said)
-    saved = checkpoint.leads(plan[0])
-    return learned, first_uncertified(learned, len(plan[1]), saved, counts._core.rare[2])
+    saved = checkpoint.leads(phase.number)
+    return learned, first_uncertified(learned, len(phase.given), saved, counts._core.rare[2])
 
 
 def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:
@@ -392,9 +365,7 @@ def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:
         pieces = _core.Counter(patterns_of(steps), (0, 0), None, "", None)
         pieces.add([seed], 1)
         if not seed or pieces.finish(1, 1).items() != [(seed, 1)]:
-            raise InvalidOption(
-                "seed_tokens", seed, "tokens that the pattern leaves whole and that have at least a byte"
-            )
+            raise InvalidOption("seed_tokens", seed, "non-empty tokens that the pattern does not split")
     if base is not None:
         return [base.encode(seed, special="text") for seed in options.seed_tokens]
     found = [[start.alphabet[byte] for byte in seed] for seed in options.seed_tokens]
@@ -406,7 +377,7 @@ def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:
 
 
 def identity(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> dict[str, Any]:
-    """What decides which merges are learned, and in which order; how many there may be does not."""
+    """The values that decide which merges are learned, and in which order. The number of merges is not one of them."""
     values = options.recorded()
     for name in ("vocab_size", "merges", "special_tokens"):
         del values[name]

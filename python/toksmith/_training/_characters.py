@@ -1,8 +1,8 @@
-"""Training on characters, as SentencePiece does it: code-point BPE and unigram models.
+"""Trains on characters as SentencePiece does: code-point BPE and unigram models.
 
-Each text gets a space before it, and a word begins at each space, which is written `▁`. The most frequent characters are the
-alphabet; words are cut at all others. What is learned from the words is in the core: merges in `train.rs`, where those come
-first that make one symbol of the bytes of a character, and scores in `unigram_train.rs`.
+Each text gets a space before it. A word begins at each space, which is written `▁`. The most frequent characters form the
+alphabet, and all others cut words. The core learns from the words: `train.rs` learns merges, after the merges that join
+the bytes of each character into one symbol; `unigram_train.rs` learns scores.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._corpus import Corpus, documents
-from .._counts import Limits, PieceCounts
-from .._errors import CorpusError, InvalidOption, TrainingInterrupted
+from .._corpus import documents
+from .._counts import PieceCounts
+from .._errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._progress import Reporter
 from .._special import check_special_tokens
 from ._checkpoint import Checkpoint
-from ._learn import Merge, Rules, Start, learn
-from ._options import Outcome, said_stop
+from ._merge_loop import Merge, MergeRules, Phase, Start, learn
+from ._options import Outcome, Run, said_stop
 
 __all__ = ["CharacterOptions", "joined_characters", "train_characters"]
 
-BOUNDARY = "\uffff"  # stands for a symbol that stays whole, and is in no word
+BOUNDARY = "\uffff"  # replaces a user symbol; no word contains it
 WORDS = f" ?[^ \n{BOUNDARY}]+| |\n"
 TEXTS = f"[^{BOUNDARY}]+"
 BATCH_DOCUMENTS = 10_000
@@ -41,7 +41,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CharacterOptions:
-    """The arguments of `train` that decide a model of characters; `words` says whether tokens end where words do."""
+    """The arguments of `train` that decide a model of characters; `words` is whether tokens end where words end."""
 
     kind: str
     vocab_size: int | None
@@ -59,16 +59,16 @@ class CharacterOptions:
 
     @property
     def extra(self) -> int:
-        """The tokens that are not learned: the unknown one, bytes, symbols and special ones."""
+        """The number of tokens that are not learned: the unknown token, bytes, symbols and special tokens."""
         return 1 + 256 * self.byte_fallback + len(self.user_symbols) + len(self.special_tokens)
 
     def learned(self, alphabet: int) -> int:
-        """The most tokens beside the alphabet."""
+        """The largest number of tokens to learn beside the alphabet."""
         if self.vocab_size is None:
             return NO_LIMIT if self.merges is None else self.merges
         least = self.extra + alphabet
         if self.vocab_size < least:
-            parts = f"the alphabet of {alphabet} characters and {self.extra} other tokens"
+            parts = f"the alphabet of {number_of(alphabet, 'character')} and {number_of(self.extra, 'other token')}"
             raise InvalidOption("vocab_size", self.vocab_size, f"at least {least}: {parts}")
         return self.vocab_size - least
 
@@ -88,35 +88,33 @@ class CharacterOptions:
         need(self.merges is None or self.vocab_size is None, "merges", "None when vocab_size is given")
         need(self.merges is None or 0 <= self.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
         if self.kind == "unigram":
-            need(self.vocab_size is not None, "vocab_size", "a number of tokens, where kind='unigram'")
-            for name, plain in (("merges", None), ("ties", "lowest_ids"), ("min_count", 1), ("max_token_bytes", None)):
-                need(getattr(self, name) == plain, name, "not given: kind='unigram' does not merge")
+            need(self.vocab_size is not None, "vocab_size", "a number of tokens for kind='unigram'")
         elif self.vocab_size is None and self.merges is None:
             need(self.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
         spaced = [symbol for symbol in self.user_symbols if {" ", BLOCK} & {*symbol}]
         if spaced:
             raise InvalidOption(
-                "user_symbols", spaced[0], "symbols without spaces, which are written ▁ before symbols are found"
+                "user_symbols",
+                spaced[0],
+                "symbols without spaces and ▁, because spaces become ▁ before symbols are found",
             )
         check_special_tokens((self.unknown_token, *self.user_symbols, *self.special_tokens))
 
 
-def train_characters(
-    corpus: Corpus | PieceCounts, options: CharacterOptions, limits: Limits, threads: int, reporter: Reporter
-) -> Outcome:
-    """What a corpus teaches."""
-    counts = counted(corpus, options, limits, threads, reporter)
-    counted_s = reporter.elapsed_s
+def train_characters(run: Run, options: CharacterOptions) -> Outcome:
+    """Counts the words of the corpus and trains on them."""
+    counts = counted(run, options)
+    counted_s = run.reporter.elapsed_s
     characters = [(char, count) for char, count in counts.characters() if char != BOUNDARY]
     alphabet = covering(characters, options.character_coverage)
     most = options.learned(len(alphabet))
     words = counts.within(alphabet)
     if options.kind == "unigram":
-        model = unigram_of(counts, words, alphabet, options, (threads, reporter))
+        model = unigram_of(counts, words, alphabet, options, run)
         return Outcome(model, counts.unique, counted_s)
-    tokens, learned = merged_characters(words, alphabet, options, most, reporter)
+    tokens, learned = merged_characters(words, alphabet, options, most, run.reporter)
     scores = -np.arange(len(tokens), dtype=np.float64)
-    # Characters are made by no merge, so that their scores decide nothing; they come first, and merges keep their order.
+    # No merge makes a character, so its score decides nothing. Characters come first, and merges keep their order.
     first = len(alphabet)
     record = TrainingRecord(
         **facts(counts, options),
@@ -129,12 +127,11 @@ def train_characters(
     return Outcome(model_of(tokens, scores, options, record), counts.unique, counted_s, interrupted)
 
 
-def counted(
-    corpus: Corpus | PieceCounts, options: CharacterOptions, limits: Limits, threads: int, reporter: Reporter
-) -> _core.PieceCounts:
+def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
     """The words of the corpus with their counts."""
+    corpus, limits, threads = run.corpus, run.limits, run.threads
     if isinstance(corpus, PieceCounts):
-        raise InvalidOption("corpus", corpus, "documents: words of characters are counted in another way")
+        raise InvalidOption("corpus", corpus, "documents: this kind does not train on counts of pieces")
     counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
     batch: list[str] = []
     try:
@@ -142,19 +139,19 @@ def counted(
             batch.append(tidied(document, options))
             if len(batch) == BATCH_DOCUMENTS:
                 counter.add(batch, threads)
-                reporter.report("counting", counter.bytes, None)
+                run.reporter.report("counting", counter.bytes, None)
                 batch = []
         counter.add(batch, threads)
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "counting") from None
     counts = counter.finish(limits.min_count, threads)
     if counts.bytes == 0:
-        raise CorpusError(None, None, f"the corpus is empty: no byte in any of its documents ({counts.documents})")
+        raise CorpusError(None, None, f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte")
     return counts
 
 
 def tidied(document: str | bytes, options: CharacterOptions) -> str:
-    """A text as the model's normalizer has it, its spaces not escaped, with a mark for each symbol that stays whole."""
+    """The text as the model's normalizer returns it, but with spaces unescaped and a mark for each user symbol."""
     text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
     if options.user_symbols:
         longest_first = sorted(options.user_symbols, key=len, reverse=True)
@@ -164,9 +161,9 @@ def tidied(document: str | bytes, options: CharacterOptions) -> str:
 
 
 def covering(characters: Sequence[tuple[str, int]], coverage: float) -> list[str]:
-    """The most frequent characters that make up this share of the text, with the one that reaches it, by code point.
+    """The fewest characters that together reach this share of the text, sorted by code point.
 
-    Shares are compared in single precision, as SentencePiece does it; `▁` stands for a space among equals.
+    Shares are compared in single precision, as in SentencePiece. Among equal counts a space sorts as `▁`.
     """
     total, reached = sum(count for _, count in characters), 0
     kept = []
@@ -179,7 +176,7 @@ def covering(characters: Sequence[tuple[str, int]], coverage: float) -> list[str
 
 
 def joined_characters(alphabet: Sequence[str]) -> tuple[list[Merge], dict[str, int]]:
-    """The merges of bytes after which each character is one symbol, and these symbols, in order of code points.
+    """The merges of bytes that make each character one symbol, and these symbols by code point.
 
     >>> joined_characters(["a", "é", "日"])
     ([(195, 169, 256), (230, 151, 257), (257, 165, 258)], {'a': 97, 'é': 256, '日': 258})
@@ -197,9 +194,9 @@ def joined_characters(alphabet: Sequence[str]) -> tuple[list[Merge], dict[str, i
 
 
 def merged_characters(
-    words: _core.PieceCounts, alphabet: list[str], options: CharacterOptions, most: int, reporter: Reporter
-) -> tuple[list[bytes], _core.Merges]:
-    """The characters and the tokens that merges make of them, with the merges."""
+    words: _core.CountedPieces, alphabet: list[str], options: CharacterOptions, most: int, reporter: Reporter
+) -> tuple[list[bytes], _core.LearnedMerges]:
+    """The characters and the tokens that are merged from them, with the merges."""
     given, symbols = joined_characters(alphabet)
     learned = learned_after(given, words, options, most, reporter)
     texts = {id: char.encode() for char, id in symbols.items()}
@@ -209,28 +206,28 @@ def merged_characters(
 
 
 def learned_after(
-    given: Sequence[Merge], words: _core.PieceCounts, options: CharacterOptions, most: int, reporter: Reporter
-) -> _core.Merges:
-    """At most so many merges, with those before them that make the characters."""
+    given: Sequence[Merge], words: _core.CountedPieces, options: CharacterOptions, most: int, reporter: Reporter
+) -> _core.LearnedMerges:
+    """Up to `most` learned merges, after the given ones that make the characters."""
     total = None if most == NO_LIMIT else most
 
     def report(done: int) -> None:
         reporter.report("merging", max(done - len(given), 0), total)
 
-    rules = Rules(options.ties, options.min_count, options.max_token_bytes, False)
-    plan = (1, given, len(given) + most)
-    return learn(words, Start(tuple(range(256)), 256), rules, plan, (Checkpoint(None, {}), report))
+    rules = MergeRules(options.ties, options.min_count, options.max_token_bytes, False)
+    phase = Phase(1, given, len(given) + most)
+    start = Start(tuple(range(256)), 256)
+    return learn(words, start, rules, phase, checkpoint=Checkpoint(None, {}), report=report)
 
 
 def unigram_of(
-    counts: _core.PieceCounts,
-    words: _core.PieceCounts,
+    counts: _core.CountedPieces,
+    words: _core.CountedPieces,
     alphabet: list[str],
     options: CharacterOptions,
-    told: tuple[int, Reporter],
+    run: Run,
 ) -> Model:
     """The unigram model of these words."""
-    threads, reporter = told
     assert options.vocab_size is not None
     wanted = {
         "size": options.vocab_size - options.extra,
@@ -238,11 +235,11 @@ def unigram_of(
         "longest": LONGEST,
         "shrink": 0.85,
         "rounds": 2,
-        "threads": threads,
+        "threads": run.threads,
     }
     try:
         tokens, scores = _core.train_unigram(
-            words, alphabet, wanted, lambda left: reporter.report("pruning", left, None)
+            words, alphabet, wanted, lambda left: run.reporter.report("pruning", left, None)
         )
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "pruning") from None
@@ -257,8 +254,8 @@ def unigram_of(
     return model_of(tokens, scores, options, record)
 
 
-def facts(counts: _core.PieceCounts, options: CharacterOptions) -> dict[str, Any]:
-    """What the record says of the corpus and the options."""
+def facts(counts: _core.CountedPieces, options: CharacterOptions) -> dict[str, Any]:
+    """The corpus and the options for the training record."""
     values = {name: value for name, value in vars(options).items() if name != "splitters"}
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return {
@@ -293,7 +290,7 @@ def model_of(tokens: Sequence[bytes], scores: Scores, options: CharacterOptions,
 
 
 def added(options: CharacterOptions, first: int) -> Iterator[AddedToken]:
-    """Symbols that are found in the normalized text, and special tokens, with the ids from `first` on."""
+    """User symbols (found in the normalized text) and special tokens, with ids from `first`."""
     for place, content in enumerate(options.user_symbols):
         yield AddedToken(content, first + place, special=False, normalized=True)
     for place, content in enumerate(options.special_tokens):

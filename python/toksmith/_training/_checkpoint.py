@@ -1,9 +1,8 @@
-"""What a training learned so far, in a file, so that a run that was killed can be taken up: one line a merge.
+"""Stores the merges of a training in a file, one line per merge, so that a killed run can continue.
 
-The first line says of what corpus and options the merges are, the others hold phase, left id, right id, new id, count, and
-by how much that was more than the count of any other pair.
-Lines are only ever appended, so that whatever ends the run, only the last line can be incomplete; it is then dropped.
-Merges are learned again from their places in the file, and their counts must come out the same.
+The first line identifies the corpus and the options. Every other line holds phase, left id, right id, new id, count, and
+the lead of that count over the next pair. Lines are only appended, so only the last line can be incomplete, and reading
+drops it. A continued run applies the stored merges again, and their counts must match.
 """
 
 from __future__ import annotations
@@ -17,29 +16,29 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from .._atomic_files import write_file
 from .._errors import CheckpointError, FormatError, InvalidOption
 from .._files import Room, read_file, shown
-from .._together import write_file
 
 __all__ = ["Checkpoint"]
 
 Line = tuple[int, int, int, int, int]
 NUMBERS = 6
-# Of the largest number that is written.
+# The digits of the largest number in the file.
 DIGITS = 20
 MOST_BYTES = 1 << 30
 VERSION = 2
 
 
 class Checkpoint:
-    """The file, open for more. Without a path, one that keeps nothing.
+    """The checkpoint of one training. Without a path it stores nothing.
 
     Args of the constructor: `identity` JSON values by name that decide which merges are learned.
-    Attributes: `problem` why no more merges can be kept; None where they can.
+    Attributes: `problem` the error that stopped writing; None while writing works.
     Raises:
         CheckpointError: The file cannot be read or written.
-        FormatError: The file is no checkpoint.
-        InvalidOption: It is one of another training.
+        FormatError: The file is not a checkpoint.
+        InvalidOption: The checkpoint belongs to another training.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: Mapping[str, Any]) -> None:
@@ -55,19 +54,19 @@ class Checkpoint:
             os.truncate(self._path, len(whole))
 
     def learned(self, phase: int) -> list[tuple[int, int, int]]:
-        """The merges of a phase that the file holds, in order."""
+        """The stored merges of a phase, in order."""
         return [line[:3] for line in self._lines.get(phase, [])]
 
     def leads(self, phase: int) -> list[int]:
-        """By how much the counts of these merges were above all others."""
+        """The leads of these merges over the next pair."""
         return [line[4] for line in self._lines.get(phase, [])]
 
-    def add(self, phase: int, merges: _core.Merges, done: int = 0) -> None:
-        """Appends the next merges of a phase, without the first `done`; those that the file holds already must have the same
-        counts. If they cannot be written, `problem` says why, and nothing is written any more.
+    def add(self, phase: int, merges: _core.LearnedMerges, done: int = 0) -> None:
+        """Appends the next merges of a phase, without the first `done`. Merges that are already stored must have the same
+        counts. A write error sets `problem` and ends all writing.
 
         Raises:
-            InvalidOption: They have other counts, so the file is of another corpus.
+            InvalidOption: A stored merge has another count, so the file belongs to another corpus.
         """
         if self._path is None or self.problem is not None:
             return
@@ -80,7 +79,7 @@ class Checkpoint:
             if place >= len(old):
                 fresh.append(f"{phase} {left} {right} {id} {count} {lead}\n")
             elif old[place][:4] != (left, right, id, count):
-                told = f"merge {place} has count {old[place][3]} there and {count} here"
+                told = f"merge {place} has the count {old[place][3]} in the file and {count} in this corpus"
                 raise InvalidOption("checkpoint", str(self._path), f"a checkpoint of the same corpus; {told}")
         if not fresh:
             return
@@ -93,7 +92,7 @@ class Checkpoint:
 
 @contextmanager
 def kept(path: Path) -> Iterator[None]:
-    """Turns what goes wrong with the file into CheckpointError."""
+    """Turns errors of the file into CheckpointError."""
     try:
         yield
     except FormatError as problem:
@@ -106,10 +105,10 @@ def kept(path: Path) -> Iterator[None]:
 
 
 def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
-    """The whole lines of the file; one with the first line only is made if there is none."""
+    """The complete lines of the file. A missing file is created with its first line."""
     head = (json.dumps({"toksmith_checkpoint": VERSION, **identity}, sort_keys=True) + "\n").encode()
     if path.is_dir():
-        problem = "this is a folder; name a file, which is made if it is not there"
+        problem = "this is a folder; give the name of a file, which is created if it does not exist"
         raise IsADirectoryError(errno.EISDIR, problem, str(path))
     if not path.exists():
         write_file(path, head)
@@ -121,12 +120,12 @@ def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
         if found.pop("toksmith_checkpoint") != VERSION:
             raise ValueError
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        raise FormatError(str(path), 1, "this is no checkpoint of a training; give a file that is not there") from None
+        raise FormatError(str(path), 1, "this is not a checkpoint; give the name of a new file") from None
     expected = json.loads(head)
     differ = [name for name, value in sorted(identity.items()) if found.get(name) != expected[name]]
     if differ or found.keys() != identity.keys():
         names = ", ".join(differ) or "its fields"
-        allowed = f"a checkpoint of the same corpus and options; {names} of this one differ (remove it to begin anew)"
+        allowed = f"a checkpoint of the same corpus and options; {names} of this one differ (delete it to start again)"
         raise InvalidOption("checkpoint", str(path), allowed)
     return whole
 
@@ -137,7 +136,9 @@ def lines_of(whole: bytes, path: str) -> dict[int, list[Line]]:
     for number, line in enumerate(whole.split(b"\n")[1:-1], 2):
         words = line.split(b" ")
         if len(words) != NUMBERS or not all(word.isdigit() and len(word) <= DIGITS for word in words):
-            raise FormatError(path, number, f"expected six numbers, found {line[:60]!r}; remove the file to begin anew")
+            raise FormatError(
+                path, number, f"expected six numbers, found {line[:60]!r}; delete the file to start again"
+            )
         phase, left, right, id, count, lead = map(int, words)
         phases.setdefault(phase, []).append((left, right, id, count, lead))
     return phases

@@ -1,43 +1,48 @@
-"""The arguments of `train` that decide its result, and what they may be."""
+"""The arguments of `train` that decide its result, and their checks."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from .._errors import CheckpointError, InvalidOption
+from .._corpus import Corpus
+from .._counts import Limits, PieceCounts
+from .._errors import CheckpointError, InvalidOption, number_of
 from .._model import Model, Step
 from .._patterns import splitters
+from .._progress import Reporter
 from .._special import check_special_tokens
-from ._learn import DIGITS, SUPERWORDS, Rules, Start
+from ._merge_loop import DIGITS, SUPERWORDS, MergeRules, Start
 
-__all__ = ["NO_LIMIT", "Options", "Outcome", "check", "said_stop"]
+__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "said_stop"]
 
 NO_LIMIT = 1 << 23
-BPE_ONLY = {
-    "merges": None,
-    "alphabet": None,
-    "base": None,
-    "seed_tokens": (),
-    "digits": "none",
-    "whole_characters": False,
-    "superwords": 0,
-    "checkpointed": False,
-}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training reads, within which limits, on how many threads, and where it reports and saves progress."""
+
+    corpus: Corpus | PieceCounts
+    limits: Limits
+    threads: int
+    reporter: Reporter
+    checkpoint: str | os.PathLike[str] | None
 
 
 class Outcome(NamedTuple):
-    """What a training comes to.
+    """The outcome of a training.
 
     Attributes:
-        model: The model, also of a training that ended early.
-        unique: How many distinct pieces it was learned from.
-        counted_s: When these were counted, in seconds since the start.
+        model: The model, even if the training ended early.
+        unique: The number of distinct pieces.
+        counted_s: The seconds until counting was done.
         interrupted: The phase that ended early; "" if none.
-        problem: Why the checkpoint cannot be kept, if so; else Ctrl-C ended the phase.
-        more: What else there is to report.
+        problem: The error of the checkpoint that ended the phase; None if Ctrl-C did.
+        more: Further values for the report.
     """
 
     model: Model
@@ -50,7 +55,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `train` that decide its result, and whether there is a checkpoint."""
+    """The arguments of `train` that decide its result."""
 
     vocab_size: int | None
     merges: int | None
@@ -67,7 +72,6 @@ class Options:
     superwords: int = 0
     superword_pattern: tuple[str, ...] = (SUPERWORDS,)
     base: Model | None = field(default=None, repr=False)
-    checkpointed: bool = False
     unknown_token: str | None = None
 
     @property
@@ -83,13 +87,13 @@ class Options:
         return Start.of(self.unit, self.alphabet)
 
     @property
-    def rules(self) -> Rules:
-        """How the loop chooses."""
-        return Rules(self.ties, self.min_count, self.max_token_bytes, self.whole_characters)
+    def rules(self) -> MergeRules:
+        """Which pairs may merge, and which pair merges among equal counts."""
+        return MergeRules(self.ties, self.min_count, self.max_token_bytes, self.whole_characters)
 
     @property
     def limit(self) -> int:
-        """The most merges, those that seed tokens need and superwords included."""
+        """The largest number of merges, including those of seed tokens and superwords."""
         if self.vocab_size is None:
             return NO_LIMIT if self.merges is None else self.merges
         return self.vocab_size - self.start.first_id - len(self.special_tokens)
@@ -99,8 +103,8 @@ class Options:
         return (*splitters([*DIGITS[self.digits]]), *patterns)
 
     def recorded(self) -> dict[str, Any]:
-        """The options as JSON values. Those that came later than the first record are there if they say anything."""
-        values = {name: value for name, value in vars(self).items() if name not in ("base", "checkpointed")}
+        """The options as JSON values. Options newer than the first record appear only if they differ from the default."""
+        values = {name: value for name, value in vars(self).items() if name != "base"}
         plain = asdict(Options(None, None, "", "", None, "", 1, None, ()))
         later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
         for name in later:
@@ -111,7 +115,7 @@ class Options:
 
 
 def json_value(value: Any) -> Any:
-    """A list for a tuple, and text for bytes; what is no UTF-8 is escaped."""
+    """A list for a tuple, and text for bytes; bytes that are not UTF-8 are escaped."""
     if isinstance(value, tuple):
         return [json_value(each) for each in value]
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
@@ -124,33 +128,32 @@ def check(options: Options) -> None:
         if not holds:
             raise InvalidOption(argument, getattr(options, argument), allowed)
 
-    need(options.kind in ("bpe", "chars", "words"), "kind", "'bpe', 'unigram', 'wordpiece', 'chars' or 'words'")
-    need(options.unit in ("byte", "char"), "unit", "'byte' or 'char'")
     need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
     need(1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
     longest = options.max_token_bytes
     need(longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
     expected = ("ascii",) if options.kind == "bpe" and options.unit == "char" else (None, "gpt2")
-    need(options.alphabet in expected, "alphabet", "'ascii' with unit='char', 'gpt2' or None with unit='byte'")
+    need(options.alphabet in expected, "alphabet", "'ascii' with unit='char', or 'gpt2' or None with unit='byte'")
     need(options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
     check_special_tokens(options.special)
     if options.kind != "bpe":
-        for name, plain in BPE_ONLY.items():
-            said = "checkpoint" if name == "checkpointed" else name
-            if getattr(options, name) != plain:
-                raise InvalidOption(said, getattr(options, name), f"not given: kind={options.kind!r} does not merge")
         known = options.kind == "words" or options.unknown_token is not None
-        need(options.min_count == 1 or known, "min_count", "1 without an unknown_token for the characters left out")
+        need(
+            options.min_count == 1 or known, "min_count", "1, or an unknown_token for the characters that are left out"
+        )
         return
-    need(options.unknown_token is None, "unknown_token", "None: byte-pair encoding of bytes knows every text")
     check_ends(options)
     if options.base is not None:
         check_base(options.base)
-        need(options.unit == "byte" and options.alphabet is None, "alphabet", "None: the base tokenizer has its own")
+        need(
+            options.unit == "byte" and options.alphabet is None,
+            "alphabet",
+            "None: the base tokenizer has its own alphabet",
+        )
 
 
 def check_ends(options: Options) -> None:
-    """Raises InvalidOption for what contradicts about the end of training."""
+    """Raises InvalidOption if the options that end training contradict each other."""
 
     def need(holds: bool, argument: str, allowed: str) -> None:
         if not holds:
@@ -160,32 +163,36 @@ def check_ends(options: Options) -> None:
     need(options.merges is None or 0 <= options.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
     if options.vocab_size is not None:
         first = options.start.first_id
-        what = "the alphabet of" if options.base is None else "the base tokenizer's"
+        what = "the alphabet has" if options.base is None else "the base tokenizer has"
         least = first + len(options.special_tokens)
-        parts = f"{what} {first} and {len(options.special_tokens)} special tokens"
+        parts = f"{what} {first}, and there are {number_of(len(options.special_tokens), 'special token')}"
         need(options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
         need(options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
     elif options.merges is None:
         need(options.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
     most = 0 if options.limit == NO_LIMIT else options.limit
     need(
-        0 <= options.superwords <= most, "superwords", f"from 0 to {most}, the merges that vocab_size or merges allows"
+        0 <= options.superwords <= most,
+        "superwords",
+        f"from 0 to {most}, the number of merges that vocab_size or merges allows",
     )
 
 
 def check_base(base: Model) -> None:
-    """Raises InvalidOption for a base tokenizer that merging cannot go on from."""
+    """Raises InvalidOption for a base tokenizer that training cannot continue."""
     plain = base.kind == "bpe" and base.unit == "byte" and base.scores is None and not base.normalizers
     if not plain:
-        raise InvalidOption("base", base.kind, "a tokenizer of bytes that merges by rank (byte-level BPE)")
+        raise InvalidOption("base", base.kind, "a byte-level BPE tokenizer")
     if any(step.kind != "regex" for step in base.splitters):
-        raise InvalidOption("base", [step.kind for step in base.splitters], "a tokenizer that splits by regexes only")
+        raise InvalidOption(
+            "base", [step.kind for step in base.splitters], "a tokenizer that only uses regexes to split"
+        )
     if any(not added.special for added in base.added_tokens):
         raise InvalidOption("base", "added tokens", "a tokenizer whose added tokens are special")
 
 
 class Ended(Protocol):
-    """What may end a training, among its options."""
+    """The options that can end a training."""
 
     @property
     def vocab_size(self) -> int | None: ...

@@ -19,11 +19,11 @@ import numpy as np
 
 from .. import _formats
 from .._arguments import checked_late, items
+from .._atomic_files import write_file, write_files
 from .._encodings import published
 from .._formats import FORMATS
 from .._model import AddedToken, Model, TokenTable
 from .._patterns import UNSET, patterns, splitters
-from .._together import write_file, write_files
 from .._tokenizer import Tokenizer as Engine
 from .._training import train
 

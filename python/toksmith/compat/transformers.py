@@ -16,12 +16,12 @@ from typing import Any, cast
 
 from .. import _formats
 from .._arguments import checked_late, items
+from .._atomic_files import write_files
 from .._errors import InvalidOption, UnknownId, UnknownName
 from .._files import make_folder
 from .._formats import FORMATS
 from .._model import AddedToken, Model
 from .._post import PLAIN, template_of
-from .._together import write_files
 from .._tokenizer import Tokenizer
 
 try:

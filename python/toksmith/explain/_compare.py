@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
-from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import Tokenizers, named_tokenizers, token_ends, token_json
@@ -110,7 +110,7 @@ class Comparison(_render.Shown):
         for name, cuts in self.cuts.items():
             starts = (0, *cuts.ends[:-1])
             marked = frozenset(place for place, start in enumerate(starts) if start and start not in shared)
-            yield Tokens(cuts.tokens, f"{name} (▏▏: a cut that not all make)", marked=marked)
+            yield TokenText(cuts.tokens, f"{name} (▏▏: a cut that not all make)", marked=marked)
         if not self.differences:
             yield Line("all cut alike")
             return

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import _render
 from .._arguments import checked
 from .._errors import InvalidOption, NotInVocabulary
-from .._render import Block, Cell, Line, Table, Tokens, TokenView, View, token_text
+from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, pieces_in, token_json
@@ -97,7 +97,9 @@ class Merges(_render.Shown):
         if rows:
             yield Table(["step", "symbols", "merges", "rank", "becomes", "candidates"], rows, left=(1, 2, 5))
         ids = " ".join(map(str, self.ids))
-        yield Tokens([TokenView(0, symbol.token) for symbol in self.merged], "in the end" if rows else "nothing merges")
+        yield TokenText(
+            [TokenView(0, symbol.token) for symbol in self.merged], "in the end" if rows else "nothing merges"
+        )
         yield Line(f"ids: {ids}")
 
     def row(self, number: int, step: MergeStep) -> list[str | Cell]:

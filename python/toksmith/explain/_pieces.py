@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .. import _render
 from .._arguments import checked
-from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, piece_ends, token_ends, token_json
@@ -99,7 +99,7 @@ class Pieces(_render.Shown):
         titles = [self.title(token) for token in self.tokens]
         several = "" if len(self.ends) == 1 else "s"
         yield Line(f"{len(self.ends):,} piece{several}, {_render.summary(views)}")
-        yield Tokens(views, titles=titles)
+        yield TokenText(views, titles=titles)
         rows = []
         for start, end, tokens in self.rows():
             ids = " ".join(str(token.id) for token in tokens)

@@ -9,7 +9,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._errors import InvalidOption
-from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
@@ -86,16 +86,16 @@ class Prompt(_render.Shown):
         prompt, followed, healed = self.drawn
         if self.ends_in_space:
             yield Line("it ends in white space, which keeps a model from the token that it would expect next", "warn")
-        yield Tokens(prompt, "the prompt by itself (its last tokens)")
+        yield TokenText(prompt, "the prompt by itself (its last tokens)")
         if len(self.followed) > len(self.ids) or not self.is_beginning:
-            yield Tokens(followed, "the text that follows and what stands before it (the tokens round the end)")
+            yield TokenText(followed, "the text that follows and what stands before it (the tokens round the end)")
         if not self.is_beginning:
             left = len(self.ids) - self.agree
             yield Line(f"the last {left:,} ids of the prompt are not those that the longer text has there", "warn")
         if not self.rest:
             yield Line("nothing has to be cut off: the prompt can go on in every way", "good")
             return
-        yield Tokens(healed, "healed: what is kept")
+        yield TokenText(healed, "healed: what is kept")
         yield Line(f"the next token has to begin with {token_text(self.rest)}: {self.continuations:,} tokens do")
         rows = [[str(id), token_text(token)] for id, token in self.first_continuations]
         yield Table(["id", "token"], rows, "the first of them", left=(1,))

@@ -119,7 +119,8 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
     let rule = if kind == 1 { MergeRule::Bytes } else { MergeRule::Pair };
     let unit = [Unit::Byte, Unit::Byte, Unit::Char, Unit::Piece, Unit::Piece, Unit::Piece][kind];
     let merges = if rule == MergeRule::Pair && unit != Unit::Piece { merges } else { Vec::new() };
-    let vocab = Arc::new(table(&tokens, &merges, (unit, rule, whole), if kind == 2 { prefix } else { "" })?);
+    let merging = Merging { unit, rule, whole_piece: whole, prefix: if kind == 2 { prefix } else { "" } };
+    let vocab = Arc::new(table(&tokens, &merges, &merging)?);
     let mut symbols = None;
     let kernel = match kind {
         2 => {
@@ -175,19 +176,23 @@ fn joined(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec
     merges
 }
 
-fn table(
-    tokens: &[Vec<u8>],
-    merges: &[[u32; 3]],
-    (unit, rule, whole): (Unit, MergeRule, bool),
-    prefix: &str,
-) -> Option<Vocab> {
+/// How tokens merge.
+struct Merging<'a> {
+    unit: Unit,
+    rule: MergeRule,
+    whole_piece: bool,
+    prefix: &'a str,
+}
+
+fn table(tokens: &[Vec<u8>], merges: &[[u32; 3]], merging: &Merging<'_>) -> Option<Vocab> {
     let ids: Vec<u32> = (0..u32::try_from(tokens.len()).ok()?).collect();
     let mut ends = Vec::with_capacity(tokens.len());
     for token in tokens {
         ends.push(ends.last().copied().unwrap_or(0) + u32::try_from(token.len()).ok()?);
     }
     let tables = Tables { blob: &tokens.concat(), ends: &ends, ids: &ids, merges };
-    Vocab::with_prefix(unit, rule, whole, tables, prefix.as_bytes()).ok()
+    let Merging { unit, rule, whole_piece, prefix } = *merging;
+    Vocab::with_prefix(unit, rule, whole_piece, tables, prefix.as_bytes()).ok()
 }
 
 fn added(codes: &mut Codes<'_>, size: u32) -> Vec<AddedToken> {

@@ -1,4 +1,4 @@
-"""Which tokens can be removed, and in which order: the leaves of the forest of merges first."""
+"""The order in which tokens can be removed: the leaves of the forest of merges first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BYTE_TOKENS = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
 
 class Forest:
-    """The tokens that can be removed, and what each is made of."""
+    """The tokens that can be removed, and the parts from which each is merged."""
 
     def __init__(self, model: Model) -> None:
         merges = model.vocab.recover_merges().tolist() if model.kind == "bpe" else []
@@ -36,7 +36,7 @@ class Forest:
             self.uses.update((left, right))
 
     def leaves(self, counts: Mapping[int, int] | None) -> Iterator[tuple[int, int]]:
-        """The tokens in the order in which they go, with their counts, those of the tokens made of them included."""
+        """The tokens in the order of removal, with their counts. A count includes the tokens that are merged from it."""
         total = Counter(dict(counts) if counts is not None else {})
 
         def entry(id: int) -> tuple[int, float, int]:
@@ -67,7 +67,7 @@ def is_base(token: bytes, model: Model) -> bool:
 
 
 def derived(model: Model) -> list[tuple[int, int, int]]:
-    """The last merge of each token whose merges are ordered by scores."""
+    """The last merge of each token in a model whose scores order the merges."""
     assert model.scores is not None
     order = np.argsort(-model.scores, kind="stable").tolist()
     ids, tokens = model.ids.tolist(), list(model.tokens)

@@ -25,7 +25,7 @@ from ._files import reason, shown
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["NewFile", "Together", "current", "settle", "settled", "writable", "write_file", "write_files"]
+__all__ = ["AtomicFiles", "NewFile", "current", "settle", "settled", "writable", "write_file", "write_files"]
 
 Path = str | os.PathLike[str]
 State = list[int] | None
@@ -47,7 +47,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
     """As `write_file` for files that belong together: whoever asks `settle` finds all old or all new."""
-    with Together([path for path, _ in files]) as together:
+    with AtomicFiles([path for path, _ in files]) as together:
         for path, data in files:
             written = together.add(path)
             with writable(path):
@@ -55,7 +55,7 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
         together.place()
 
 
-class Together:
+class AtomicFiles:
     """New files for some paths, to be written in a `with` block; they take their places when it says `place`.
 
     Args of the constructor: `paths` of all of them. A note lies beside the first.
@@ -65,7 +65,7 @@ class Together:
         self._paths, self._first = paths, paths[0]
         self._new: list[NewFile] = []
 
-    def __enter__(self) -> Together:  # noqa: PYI034 - `Self` came with Python 3.11
+    def __enter__(self) -> AtomicFiles:  # noqa: PYI034 - `Self` came with Python 3.11
         with writable(self._first):
             if os.path.lexists(note := note_of(self._first)):
                 with exclusive(os.path.dirname(note)):

@@ -1,7 +1,7 @@
-"""Tokenizers that are more than one file: which files belong together, and where each is.
+"""Tokenizers of several files: which files belong together, and where each is.
 
-A format says it by its row's `files`, sets of names of which each is one tokenizer. A name may have something in front
-(`my-vocab.json` goes with `my-merges.txt`); a set of suffixes (`.model`, `.vocab`) takes the rest of the name.
+A row's `files` lists sets of names; each set is one tokenizer. Names may share a prefix (`my-vocab.json` belongs to
+`my-merges.txt`). In a set of suffixes (`.model`, `.vocab`), the rest of the name is the same.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 from .._errors import FormatError
 
-__all__ = ["Part", "places", "text_lines"]
+__all__ = ["FileContent", "places", "text_lines"]
 
 LINE_LIMIT = 3 << 17
 
 
-class Part(NamedTuple):
-    """One file of several: where it is, and its bytes."""
+class FileContent(NamedTuple):
+    """One file of several: its path and its bytes."""
 
     path: str
     data: bytes
 
 
 def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[str] | None:
-    """The paths of all files of the set that the file of this path belongs to; None if its name is in none."""
+    """The paths of all files of the set to which this file belongs; None if no set has its name."""
     place = os.fspath(path)
     lower = place.lower()
     for names in sets:
@@ -36,11 +36,11 @@ def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[
     return None
 
 
-def text_lines(part: Part) -> list[str]:
+def text_lines(part: FileContent) -> list[str]:
     """The lines of a file in UTF-8, without their ends.
 
     Raises:
-        FormatError: It is no UTF-8, or has more lines than any such file.
+        FormatError: The file is not UTF-8, or has too many lines.
     """
     if (count := part.data.count(b"\n")) > LINE_LIMIT:
         raise FormatError(part.path, None, f"has {count} lines; at most {LINE_LIMIT} are allowed")

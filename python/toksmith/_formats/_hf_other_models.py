@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import CannotRepresent
+from .._errors import CannotRepresent, number_of
 from .._model import AddedToken, Model, Step
 from ._hf_model import of_characters, read_vocab
-from ._json_parts import Part
+from ._json_objects import JsonObject
 
 __all__ = ["DUMPS", "READS", "ids_of"]
 
@@ -27,7 +27,7 @@ def ids_of(vocab: object) -> Mapping[str, int]:
     return vocab if isinstance(vocab, dict) else {}
 
 
-def read_wordpiece(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
+def read_wordpiece(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
     """The model of a `WordPiece` part; without its unknown token, what cannot be covered is refused, as there."""
     prefix, unknown = part.text("continuing_subword_prefix", "##"), part.text("unk_token", NO_UNKNOWN)
     longest = part.number("max_input_chars_per_word", 100)
@@ -36,14 +36,14 @@ def read_wordpiece(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> M
     return of_characters(vocab, steps, kind="wordpiece", added_tokens=added, **fields)
 
 
-def read_words(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
+def read_words(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
     """The model of a `WordLevel` part."""
     unknown = part.text("unk_token", NO_UNKNOWN)
     vocab = read_vocab(part)
     return of_characters(vocab, steps, kind="words", added_tokens=added, unknown_id=vocab.get(unknown))
 
 
-def read_unigram(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
+def read_unigram(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) -> Model:
     """The model of a `Unigram` part: a list of tokens with scores, whose places are ids."""
     unknown, fallback = part.number("unk_id", None), part.flag("byte_fallback", False)
     rows = part.take("vocab", list)
@@ -53,22 +53,22 @@ def read_unigram(part: Part, steps: Steps, added: tuple[AddedToken, ...]) -> Mod
         if type(row) is not list or len(row) != 2 or type(row[0]) is not str or type(row[1]) not in (int, float):
             part.fail("must be a token and its score", f"vocab[{id}]")
         if not row[0]:
-            part.fail("holds a token without a character", f"vocab[{id}]")
+            part.fail("contains an empty token", f"vocab[{id}]")
         if vocab.setdefault(row[0], id) != id:
-            part.fail(f"{row[0]!r} has the place {vocab[row[0]]} already", f"vocab[{id}]")
+            part.fail(f"{row[0]!r} is already at place {vocab[row[0]]}", f"vocab[{id}]")
         scores.append(as_score(part, row[1], id))
     if not vocab:
-        part.fail("must hold a token", "vocab")
+        part.fail("must contain a token", "vocab")
     if unknown is not None and unknown >= len(vocab):
-        part.fail(f"is {unknown}, and there are {len(vocab)} tokens", "unk_id")
+        part.fail(f"is {unknown}, but the vocabulary has only {number_of(len(vocab), 'token')}", "unk_id")
     every_byte = fallback and all(f"<0x{byte:02X}>" in vocab for byte in range(256))
     if fallback and not every_byte:
-        part.fail("needs the tokens of all bytes, <0x00> to <0xFF>", "byte_fallback")
+        part.fail("requires a token for each byte, <0x00> to <0xFF>", "byte_fallback")
     fields = {"scores": np.array(scores, np.float64), "unknown_id": unknown, "byte_fallback": fallback}
     return of_characters(vocab, steps, kind="unigram", added_tokens=added, **fields)
 
 
-def as_score(part: Part, score: float, id: int) -> float:
+def as_score(part: JsonObject, score: float, id: int) -> float:
     """A score that is finite."""
     try:
         number = float(score)
@@ -86,19 +86,19 @@ def unknown_of(model: Model, vocab: Mapping[str, int], format: str) -> str:
     """The unknown token; where there is none, one that is not in the vocabulary."""
     if model.unknown_id is None:
         if NO_UNKNOWN in vocab:
-            problem = f"there must be one, and {NO_UNKNOWN} is in the vocabulary for something else"
+            problem = f"the format requires one, and the vocabulary uses {NO_UNKNOWN} for another token"
             raise CannotRepresent(format, "unknown_id", problem)
         return NO_UNKNOWN
     found = next((token for token, id in vocab.items() if id == model.unknown_id), None)
     if found is None:
-        raise CannotRepresent(format, "unknown_id", f"no token of the vocabulary has the id {model.unknown_id}")
+        raise CannotRepresent(format, "unknown_id", f"no token in the vocabulary has the id {model.unknown_id}")
     return found
 
 
 def dump_wordpiece(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
     """The `WordPiece` part."""
     if model.max_piece_chars is None:
-        raise CannotRepresent(format, "max_piece_chars", "there must be a longest piece there")
+        raise CannotRepresent(format, "max_piece_chars", "the format requires a limit on the length of a piece")
     return {
         "type": "WordPiece",
         "unk_token": unknown_of(model, vocab, format),
@@ -116,10 +116,10 @@ def dump_words(model: Model, vocab: dict[str, int], format: str) -> dict[str, An
 def dump_unigram(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
     """The `Unigram` part, whose ids are places."""
     if model.scores is None or model.scores.dtype != np.float64:
-        raise CannotRepresent(format, "scores", "they have double precision there, and decide by it")
+        raise CannotRepresent(format, "scores", "the format stores scores in double precision, which can change ids")
     scores = dict(zip(model.ids.tolist(), model.scores.tolist(), strict=True))
     if sorted(vocab.values()) != list(range(len(scores))):
-        raise CannotRepresent(format, "ids", "an id is the place of its token, and each has a score")
+        raise CannotRepresent(format, "ids", "the format requires ids without holes and a score for each token")
     return {
         "type": "Unigram",
         "unk_id": model.unknown_id,

@@ -1,4 +1,4 @@
-"""Continued byte-pair encoding: the pieces of a corpus under a tokenizer, and the merges that they add to its own."""
+"""Continues byte-pair encoding: counts the pieces of a corpus under a tokenizer, and learns more merges from them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .._errors import ModelError
 from .._model import Model, TokenTable, is_regex_split
 from .._progress import Reporter
 from .._tokenizer import Tokenizer
-from ._forest import BYTE_TOKENS
-from ._use import batches
+from ._id_counts import batches
+from ._removal_order import BYTE_TOKENS
 
 __all__ = ["Words", "counted", "refuse_other_kinds"]
 
@@ -26,14 +26,14 @@ BLOCK = "▁".encode()
 
 
 def refuse_other_kinds(model: Model) -> None:
-    """Raises ModelError for a model that continued training is not defined for."""
+    """Raises ModelError for a model that training cannot continue."""
     reasons = {
         f"its kind is {model.kind!r}": model.kind != "bpe",
-        f"tokens inside of words begin with {model.continuing_subword_prefix!r}": bool(model.continuing_subword_prefix),
+        f"tokens inside words begin with {model.continuing_subword_prefix!r}": bool(model.continuing_subword_prefix),
     }
     for reason, holds in reasons.items():
         if holds:
-            raise ModelError(f"only byte-pair encodings can be extended, and of this model {reason}")
+            raise ModelError(f"extend supports only byte-pair encodings: {reason}")
 
 
 class Counted(NamedTuple):
@@ -42,7 +42,7 @@ class Counted(NamedTuple):
     Attributes:
         words: The ids of each.
         counts: How often each occurs.
-        contents: The bytes of each, if those decide that it is one token.
+        contents: The bytes of each, if whole pieces are looked up as tokens.
     """
 
     words: list[list[int]]
@@ -68,7 +68,7 @@ def counted(tok: Tokenizer, corpus: Corpus, threads: int) -> Counted:
 
 
 def pieces_of(model: Model, corpus: Corpus) -> list[tuple[bytes, int]]:
-    """The pieces and counts for a model with other steps than patterns."""
+    """The pieces and counts for a model whose steps are not only patterns."""
     splitter = Tokenizer(replace(model, added_tokens=(), post=(), decoders=(), training=None))
     pieces: Counter[bytes] = Counter()
     for document in documents(corpus):
@@ -77,7 +77,7 @@ def pieces_of(model: Model, corpus: Corpus) -> list[tuple[bytes, int]]:
 
 
 def words_of(tok: Tokenizer, corpus: Corpus, threads: int) -> Counter[tuple[int, ...]]:
-    """The ids and counts for a model that does not split: of words, which begin where a token begins with `▁`."""
+    """The ids and counts of words for a model that does not split. A word begins where a token begins with `▁`."""
     tokens = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
     begins = np.array([id for id, token in tokens if token.startswith(BLOCK)], np.uint32)
     words: Counter[tuple[int, ...]] = Counter()
@@ -92,10 +92,10 @@ def words_of(tok: Tokenizer, corpus: Corpus, threads: int) -> Counter[tuple[int,
 
 
 class Merger:
-    """The merges of a model, by rank, and those that are added to them.
+    """The merges of a model by rank, and the added merges.
 
-    For `merge_rule="pair"` a merge belongs to a pair of ids, else to the joined bytes of two neighbours, and with scores
-    the highest one merges first.
+    With `merge_rule="pair"` a merge belongs to a pair of ids, otherwise to the joined bytes of two neighbours. In a model
+    with scores, the highest score merges first.
     """
 
     def __init__(self, model: Model) -> None:
@@ -122,13 +122,13 @@ class Merger:
             self.rank = self.step - float(model.scores.min())
 
     def key(self, left: int, right: int) -> Any:
-        """What the merge of two neighbours is found by; None where bytes decide and one of them is no text."""
+        """The key of the merge of two neighbours; None where bytes decide and one of the two has no text of its own."""
         if self.by_pair:
             return left, right
         return None if left in self.apart or right in self.apart else self.bytes_of[left] + self.bytes_of[right]
 
     def settle(self, ids: list[int]) -> list[int]:
-        """The ids after all merges: one pair at a time, the lowest rank, and the leftmost of equals."""
+        """The ids after all merges. The lowest rank merges first, the leftmost pair among equals."""
         while True:
             found = [
                 (*merge, at)
@@ -141,7 +141,7 @@ class Merger:
             ids = [*ids[:at], id, *ids[at + 2 :]]
 
     def add(self, left: int, right: int, id: int) -> bytes:
-        """Adds a token with its merge, after all others; gives its bytes."""
+        """Adds a token with its merge, after all others, and returns its bytes."""
         token = self.bytes_of[left] + self.bytes_of[right]
         self.merges[self.key(left, right)] = self.rank, id
         self.bytes_of[id], self.id_of[token], self.parts[id] = token, id, (left, right)
@@ -149,14 +149,14 @@ class Merger:
         return token
 
     def can_join(self, left: int, right: int) -> bool:
-        """Whether two neighbours may become a token: both are text, and so is what they make together."""
+        """Whether two neighbours may become a token: both have a text, and so has the token."""
         if left in self.apart or right in self.apart:
             return False
         token = self.bytes_of[left] + self.bytes_of[right]
         return token not in self.id_of and not any(content in token for content in self.contents)
 
     def old_parts(self, id: int, size: int) -> tuple[int, ...]:
-        """The ids below `size` that an added token is made of."""
+        """The ids below `size` from which an added token is merged."""
         return (id,) if id < size else tuple(old for part in self.parts[id] for old in self.old_parts(part, size))
 
     def extended(self, learned: Sequence[int]) -> Model:
@@ -174,14 +174,14 @@ class Merger:
         )
 
     def refuse_unreachable(self, learned: Sequence[int]) -> None:
-        """Raises ModelError for an added token that its own bytes do not merge to."""
+        """Raises ModelError if the bytes of an added token do not merge into it."""
         for id in learned:
             token = self.bytes_of[id]
             if self.settle(self.symbols(token)) != [id]:
-                raise ModelError(f"the added token {token!r} would not be reached by merging", id)
+                raise ModelError(f"merging would not reach the added token {token!r}", id)
 
     def symbols(self, token: bytes) -> list[int]:
-        """The ids of a token's bytes or characters; below 0 for one that is no token itself."""
+        """The ids of a token's bytes or characters; negative for those without a token."""
         symbols = [token[at : at + 1] for at in range(len(token))]
         if self.model.unit == "char":
             text = token.decode()
@@ -194,7 +194,7 @@ class Merger:
 
 
 def apart(model: Model) -> frozenset[int]:
-    """The ids that stand for no text of their own: the unknown token, added ones, and bytes of unknown characters."""
+    """The ids without a text of their own: the unknown token, added tokens, and bytes of unknown characters."""
     found = {token.id for token in model.added_tokens}
     if model.unknown_id is not None:
         found.add(model.unknown_id)
@@ -204,7 +204,7 @@ def apart(model: Model) -> frozenset[int]:
 
 
 class Words:
-    """The distinct pieces of a corpus as ids, and how often each pair of neighbours stands in them."""
+    """The distinct pieces of a corpus as ids, and the count of each pair of neighbours."""
 
     def __init__(self, model: Model, found: Counted) -> None:
         self.merger = Merger(model)
@@ -220,7 +220,7 @@ class Words:
             self.push(key)
 
     def count(self, place: int, sign: int) -> set[Any]:
-        """Adds (or takes away) the pairs of a piece; gives them."""
+        """Adds (or subtracts) the pairs of a piece, and returns them."""
         ids, changed = self.words[place], set()
         for at in range(len(ids) - 1):
             pair = ids[at], ids[at + 1]
@@ -234,12 +234,12 @@ class Words:
         return changed
 
     def push(self, key: Any) -> None:
-        """Puts a pair where the best one is taken from."""
+        """Pushes a pair on the heap."""
         if self.pairs[key] > 0:
             heapq.heappush(self.heap, (-self.pairs[key], self.first[key], key))
 
     def best(self, min_count: int) -> Any:
-        """The pair with the highest count that makes a new token, of equals that of the lowest ids; None for none."""
+        """The pair with the highest count that makes a new token, with the lowest ids among equals; None if there is none."""
         while self.heap:
             count, first, key = heapq.heappop(self.heap)
             if -count != self.pairs[key] or first != self.first[key]:
@@ -266,5 +266,5 @@ class Words:
             yield id
 
     def places_of(self, token: bytes) -> Collection[int]:
-        """The piece that is the token, if that makes it one."""
+        """The piece that equals the token, if whole pieces are looked up."""
         return (self.place_of[token],) if token in self.place_of else ()

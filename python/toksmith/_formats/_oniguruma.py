@@ -2,8 +2,8 @@ r"""A regex of the Rust dialect as one of Oniguruma, which HF tokenizers runs, o
 
 The two share most of their notation but not its meaning: in Oniguruma `^` and `$` match at lines, `{1,3}+` repeats the
 group `{1,3}` instead of being possessive, `\w` and `\h` are other classes, and an empty match is a place to cut. So
-what is known to mean the same passes, three spellings are translated or proven harmless, and everything else is
-refused by its place.
+notation that is known to mean the same passes, three spellings are translated or proven harmless, and everything else
+raises an error that names its place.
 """
 
 from __future__ import annotations
@@ -38,25 +38,23 @@ def to_onig(pattern: str) -> str:
     r"""The regex with the same non-empty matches in Oniguruma.
 
     Raises:
-        NotTranslatable: It holds what is not known to mean the same, or may match nothing at all.
+        NotTranslatable: A part may have another meaning in Oniguruma, or the regex can match the empty text.
 
     >>> to_onig(r"\p{N}{1,3}+|\s++$|\s")
     '\\p{N}{1,3}|\\s++$|\\s'
     """
     if len(pattern) > LONGEST:
-        raise NotTranslatable(f"a regex has at most {LONGEST} characters, not {len(pattern)}")
-    reader = Reader(pattern)
+        raise NotTranslatable(f"a regex can have at most {LONGEST} characters, not {len(pattern)}")
+    reader = RegexTranslator(pattern)
     empty = reader.alternatives(0)
     if reader.at < len(pattern):
         reader.refuse("an unmatched ')'")
     if empty:
-        raise NotTranslatable(
-            f"{quoted(pattern)} can match nothing at all, which HF tokenizers takes for a place to cut"
-        )
+        raise NotTranslatable(f"{quoted(pattern)} can match the empty text, and HF tokenizers cuts at empty matches")
     return "".join(reader.out)
 
 
-class Reader:
+class RegexTranslator:
     """Reads a regex by recursive descent and writes the translation; each rule tells whether it can match nothing."""
 
     def __init__(self, pattern: str) -> None:
@@ -65,7 +63,9 @@ class Reader:
 
     def refuse(self, what: str) -> NoReturn:
         """Raises the error of this place."""
-        raise NotTranslatable(f"{what} at character {self.at} of {quoted(self.pattern)} may mean something else there")
+        raise NotTranslatable(
+            f"{what} at character {self.at} of {quoted(self.pattern)} may have another meaning in Oniguruma"
+        )
 
     def take(self, form: re.Pattern[str]) -> str:
         """What matches here, which is then passed; "" if nothing does."""
@@ -116,7 +116,7 @@ class Reader:
         """A group, plain or a look-ahead."""
         start = self.at
         if depth >= DEEPEST:
-            self.refuse(f"a group inside {DEEPEST} others")
+            self.refuse(f"a group nested in {DEEPEST} others")
         opening = self.take(GROUP)
         if not opening or self.pattern.startswith("?", self.at):
             self.at = start
@@ -126,7 +126,7 @@ class Reader:
         empty = self.alternatives(depth + 1)
         if opening == "(?i:" and not FOLDED.fullmatch(self.pattern, first, self.at):
             self.at = first
-            self.refuse("ignoring the case of more than ASCII letters")
+            self.refuse("ignoring case beyond ASCII letters")
         if not self.pattern.startswith(")", self.at):
             self.refuse("an unmatched '('")
         self.at += 1
@@ -147,7 +147,7 @@ class Reader:
         if text and self.pattern[self.at : self.at + 1] in tuple("?*+{"):
             self.refuse("a second quantifier")
         if self.pattern[start : self.at] == r"\s++" and self.pattern.startswith("$", self.at):
-            # After all the white space there is no line feed left for `$` to stand before: it is the end of the text.
+            # After all the white space, no line feed is left before which `$` could match, so `$` is the end of the text.
             self.at += 1
             self.out.append("$")
         return text

@@ -1,4 +1,4 @@
-"""The merges of a model for formats that list pairs and look up no whole pieces."""
+"""Recovers the merges of a model for formats that list pairs and do not look up whole pieces."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import CannotRepresent
+from .._errors import CannotRepresent, number_of
 from .._model import Model
 
 __all__ = ["pair_merges", "unreached"]
 
 
 def unreached(model: Model, merges: NDArray[np.uint32]) -> list[int]:
-    """The ids of the tokens that are no single symbol and that none of these merges makes."""
+    """The ids of the tokens that are longer than one symbol and that none of these merges makes."""
     made = set(merges[:, 2].tolist())
     single = 1 if model.unit == "byte" else None
     return [
@@ -29,9 +29,9 @@ def unreached(model: Model, merges: NDArray[np.uint32]) -> list[int]:
 def pair_merges(model: Model, format: str) -> NDArray[Any]:
     """The merges with which pairs alone give the ids that the model gives.
 
-    Merging by bytes makes a token in one way only: inside its bytes nothing differs from merging them as a text of their
-    own. So the list of last merges is the same rule, and only tokens that merging does not reach, and that the whole-piece
-    lookup would find, are lost; each token is looked at.
+    Merging by bytes makes a token in only one way, the same as merging its bytes as a separate text. So the list of last
+    merges is the same rule. Only tokens that merging does not reach, but that the whole-piece lookup would find, are lost;
+    each token is checked for this.
 
     Raises:
         CannotRepresent: There are such tokens; or a model by pairs takes whole pieces that its merges do not make.
@@ -41,7 +41,9 @@ def pair_merges(model: Model, format: str) -> NDArray[Any]:
         lost = whole_pieces(model, merges)
         if lost:
             shown = ", ".join(str(model.vocab.token(id)) for id in lost[:3])
-            problem = f"{len(lost)} tokens are found as whole pieces and not made by merging them, such as {shown}"
+            problem = (
+                f"{number_of(len(lost), 'token')} can be found only as whole pieces, not by merging, such as {shown}"
+            )
             raise CannotRepresent(format, "whole_piece", problem)
     return merges
 

@@ -1,4 +1,4 @@
-"""Merges, or listed pieces, to a model with the record of its training."""
+"""Turns merges, or listed pieces, into a model with the record of its training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from .._counts import PieceCounts
-from .._errors import CorpusError, InvalidOption
+from .._errors import CorpusError, InvalidOption, number_of
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from ._options import Options, said_stop
 
@@ -18,7 +18,7 @@ __all__ = ["listed", "merged"]
 ROWS_AT_A_TIME = 4096  # Python's numbers of all of them take many times the memory of the array
 
 
-def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.Merges) -> Model:
+def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.LearnedMerges) -> Model:
     """The model of byte-pair encoding."""
     base = options.base
     tokens = options.start.symbols() if base is None else [*base.tokens]
@@ -36,7 +36,7 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
         bytes=counts.bytes,
         digest=counts.digest,
         symbols=learned.symbols,
-        # Merges that were there before have no count: they are in the symbols already.
+        # Merges of the base tokenizer have no count: the symbols already include them.
         counts=np.concatenate([np.zeros(before, np.uint64), learned.counts]),
         left=np.concatenate([np.full(before, learned.symbols, np.uint64), learned.left]),
         stopped_because=said_stop(learned.stopped, options),
@@ -58,7 +58,7 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
 
 
 def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
-    """The model whose tokens are the pieces themselves: the sorted characters, or the words, most frequent first."""
+    """The model whose tokens are the pieces themselves: sorted characters, or words by falling count."""
     everything = counts.items()
     pieces = [(piece, count) for piece, count in everything if count >= options.min_count]
     special = options.special
@@ -69,7 +69,7 @@ def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Mo
         tokens = [piece for piece, _ in sorted(pieces, key=lambda item: (-item[1], item[0]))]
     room = len(tokens) if options.vocab_size is None else options.vocab_size - len(special)
     if room < (len(tokens) if options.kind == "chars" else 1):
-        allowed = f"at least {len(tokens) + len(special)}: the corpus has {len(tokens)} characters"
+        allowed = f"at least {len(tokens) + len(special)}: the corpus has {number_of(len(tokens), 'character')}"
         raise InvalidOption("vocab_size", options.vocab_size, allowed if options.kind == "chars" else "at least 1")
     all_listed = len(tokens) <= room
     del tokens[room:]
@@ -81,7 +81,7 @@ def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Mo
         symbols=sum(count for _, count in everything),
         counts=np.empty(0, np.uint64),
         left=np.empty(0, np.uint64),
-        stopped_because=f"every one of the {options.kind} is listed"
+        stopped_because=f"all {options.kind} are listed"
         if all_listed
         else f"it reached vocab_size={options.vocab_size}",
     )
@@ -98,12 +98,12 @@ def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Mo
 
 
 def refuse_bytes_that_are_no_text(tokens: list[bytes]) -> None:
-    """Raises CorpusError for the first token that is no character."""
+    """Raises CorpusError for the first token that is not UTF-8."""
     for token in tokens:
         try:
             token.decode()
         except UnicodeDecodeError:
-            problem = f"the bytes {token!r} are no UTF-8, so they have no characters; use kind='bpe'"
+            problem = f"the bytes {token!r} are not UTF-8; use kind='bpe'"
             raise CorpusError(None, None, problem) from None
 
 
@@ -113,7 +113,7 @@ def added(contents: tuple[str, ...], first_id: int) -> tuple[AddedToken, ...]:
 
 
 def recorded(options: Options, steps: tuple[Step, ...], counts: PieceCounts) -> dict[str, Any]:
-    """The options as JSON values, for the training record; and the pieces that were left out, if any were."""
+    """The options as JSON values for the training record, with the pieces that were left out, if any."""
     patterns = [step["pattern"] for step in steps]
     out = {name: list(left) for name, left in (("long", counts.long), ("rare", counts.rare)) if left.pieces}
     left_out = {"left_out": out} if out else {}

@@ -1,8 +1,8 @@
-"""Training on words whose characters carry marks: WordPiece (`##` before what continues a word), and byte-pair encoding
-with ends of words (`</w>`).
+"""Trains on words whose characters carry marks: WordPiece (`##` before a token that continues a word), and byte-pair
+encoding with word ends (`</w>`).
 
-Both merge characters by counts; WordPiece keeps the tokens and forgets the merges. In the words that the core counts, a byte
-that is in no text stands for a mark, and merges that come first join it to its character.
+Both merge characters by counts. WordPiece keeps the tokens and drops the merges. In the words that the core counts, a byte
+that never occurs in UTF-8 represents a mark, and given merges join it to its character.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .._corpus import Corpus, documents
+from .._corpus import documents
 from .._counts import PieceCounts
-from .._errors import CorpusError, InvalidOption, TrainingInterrupted
+from .._errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
-from .._progress import Reporter
 from .._tokenizer import Tokenizer
 from ._characters import CharacterOptions, covering, facts, joined_characters, learned_after
-from ._learn import Merge
-from ._options import Outcome, said_stop
+from ._merge_loop import Merge
+from ._options import Outcome, Run, said_stop
 
 __all__ = ["MarkedOptions", "train_marked"]
 
@@ -39,7 +38,7 @@ def step(kind: str, **options: Any) -> Step:
 
 @dataclass(frozen=True)
 class MarkedOptions(CharacterOptions):
-    """The arguments of `train` that decide such a model."""
+    """The arguments of `train` that decide a model of marked words."""
 
     end_of_word_suffix: str = ""
     lowercase: bool = True
@@ -47,7 +46,7 @@ class MarkedOptions(CharacterOptions):
 
     @property
     def prefix(self) -> str:
-        """What a token starts with that continues a word."""
+        """The prefix of a token that continues a word."""
         return PREFIX if self.kind == "wordpiece" else ""
 
     def steps(self) -> dict[str, Any]:
@@ -62,17 +61,17 @@ class MarkedOptions(CharacterOptions):
         return {"splitters": words, "decoders": (step("word_end", suffix=self.end_of_word_suffix),)}
 
 
-def train_marked(corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter) -> Outcome:
-    """What a corpus teaches."""
-    words, documents_, size = counted(corpus, options, reporter)
-    counted_s = reporter.elapsed_s
+def train_marked(run: Run, options: MarkedOptions) -> Outcome:
+    """Counts the words of the corpus and trains on them."""
+    words, documents_, size = counted(run, options)
+    counted_s = run.reporter.elapsed_s
     counts = PieceCounts.of(dict(sorted(words.items())), pattern=None)._core
     characters = counts.characters()
     alphabet = covering(characters, options.character_coverage)
     parts = in_alphabet(words, alphabet, options)
     given, symbols = marked_characters(alphabet, parts, options)
     most = options.learned(len({*alphabet, *symbols.values()}))
-    learned = learned_after(given, PieceCounts.of(parts, pattern=None)._core, options, most, reporter)
+    learned = learned_after(given, PieceCounts.of(parts, pattern=None)._core, options, most, run.reporter)
     record = TrainingRecord(
         **{**facts(counts, options), "documents": documents_, "bytes": size},
         symbols=sum(count for _, count in characters),
@@ -84,40 +83,38 @@ def train_marked(corpus: Corpus | PieceCounts, options: MarkedOptions, reporter:
     return Outcome(model, len(words), counted_s, "merging" if learned.stopped == "interrupted" else "")
 
 
-def counted(
-    corpus: Corpus | PieceCounts, options: MarkedOptions, reporter: Reporter
-) -> tuple[Counter[bytes], int, int]:
-    """The words of the corpus with their counts; how many documents there are, and their bytes."""
-    if isinstance(corpus, PieceCounts):
-        raise InvalidOption("corpus", corpus, "documents: words are counted after they are normalized")
+def counted(run: Run, options: MarkedOptions) -> tuple[Counter[bytes], int, int]:
+    """The words of the corpus with their counts, the number of documents, and their bytes."""
+    if isinstance(run.corpus, PieceCounts):
+        raise InvalidOption("corpus", run.corpus, "documents: this kind does not train on counts of pieces")
     steps = {field: value for field, value in options.steps().items() if field != "decoders"}
     splitter = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **steps))
-    # Words end at white space: many documents may be one text. A pattern of one's own may look at their ends.
+    # Words end at white space, so many documents can be joined into one text. A custom pattern may look at the ends.
     most = 1 if options.splitters else BATCH_DOCUMENTS
     words: Counter[bytes] = Counter()
     number = size = 0
     batch: list[str] = []
     try:
-        for document in documents(corpus):
+        for document in documents(run.corpus):
             batch.append(document.decode("utf-8", "replace") if isinstance(document, bytes) else document)
             number, size = number + 1, size + len(document)
             if len(batch) == most:
                 words.update(splitter._engine.split("\n".join(batch)))
                 batch = []
-                reporter.report("counting", size, None)
+                run.reporter.report("counting", size, None)
         words.update(splitter._engine.split("\n".join(batch)))
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, "counting") from None
-    reporter.report("counting", size, size)
+    run.reporter.report("counting", size, size)
     if not words:
-        raise CorpusError(None, None, f"the corpus is empty: no word in any of its documents ({number})")
+        raise CorpusError(None, None, f"the corpus is empty: {number_of(number, 'document')} without a word")
     return words, number, size
 
 
 def in_alphabet(words: Mapping[bytes, int], alphabet: Iterable[str], options: MarkedOptions) -> dict[bytes, int]:
-    """The words, or their parts between characters that are not in the alphabet, with marks, and their counts.
+    """The words with marks and their counts. Characters outside the alphabet cut a word into parts.
 
-    WordPiece has no use for parts: a word with an unknown character is unknown as a whole.
+    WordPiece ignores parts: a word with an unknown character is unknown as a whole.
     """
     known = set(alphabet)
     parts: Counter[bytes] = Counter()
@@ -132,13 +129,13 @@ def in_alphabet(words: Mapping[bytes, int], alphabet: Iterable[str], options: Ma
 
 
 def marked(text: str, options: MarkedOptions, first: bool, last: bool) -> bytes:
-    """A part of a word with bytes for the marks at its ends."""
+    """Part of a word, with a byte for each mark at its ends."""
     before = bytes([FIRST]) if options.prefix and first else b""
     return before + text.encode() + (bytes([LAST]) if options.end_of_word_suffix and last else b"")
 
 
 def between(text: str, known: set[str]) -> Iterator[tuple[str, int]]:
-    """What stands between the characters that are not known, and where."""
+    """The parts between unknown characters, with their places."""
     start = 0
     for at, char in enumerate([*text, ""]):
         if char not in known:
@@ -150,7 +147,7 @@ def between(text: str, known: set[str]) -> Iterator[tuple[str, int]]:
 def marked_characters(
     alphabet: Sequence[str], words: Iterable[bytes], options: MarkedOptions
 ) -> tuple[list[Merge], dict[int, str]]:
-    r"""The merges of bytes and marks after which each character is one symbol, and the tokens of these symbols.
+    r"""The merges of bytes and marks that make each character one symbol, and the tokens of these symbols.
 
     >>> options = MarkedOptions("wordpiece", 9, None, (), (), 1.0, False, False, True, "lowest_ids", 1, None)
     >>> marked_characters(["a", "b"], [b"\xffab", b"\xffb"], options)
@@ -181,7 +178,7 @@ def model_of(
     options: MarkedOptions,
     training: TrainingRecord,
 ) -> Model:
-    """The model. The unknown token has the id 0; characters follow, those with marks, merges, and special tokens."""
+    """The model. The unknown token has the id 0. Characters, marked characters, merges and special tokens follow."""
     texts = dict(symbols)
     for left, right, id in merges:
         texts[id] = texts[left] + texts[right].removeprefix(options.prefix)
@@ -192,7 +189,7 @@ def model_of(
     added = [
         AddedToken(content, id) for content, id in zip(special, [0, *range(first, first + len(special))], strict=False)
     ]
-    # The files that hold such models have special tokens among the others.
+    # Files of such models list special tokens among the others.
     all_tokens = [special[0], *tokens, *special[1:]]
     fields: dict[str, Any] = {"unit": "char", "unknown_id": 0, "added_tokens": tuple(added), "training": training}
     if options.kind == "wordpiece":

@@ -1,7 +1,7 @@
-"""Counts to merges: what merging starts from, which pairs may merge, and the phases of one training.
+"""Calls the merge loop of the core: what merging starts from, which pairs may merge, and the phases of a training.
 
-The loop itself is in the core (`train.rs`). It takes merges that come first, whatever their counts: by them seed tokens are
-made, a checkpoint is taken up, and superwords go on from what the merges of words leave.
+The loop (`train.rs`) first applies the merges that it is given, whatever their counts. Seed tokens, checkpoints and the
+second phase of superwords use this.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = [
     "DIGITS",
     "SUPERWORDS",
     "Merge",
-    "Rules",
+    "MergeRules",
+    "Phase",
     "Start",
     "first_uncertified",
     "gpt2_order",
@@ -31,7 +32,7 @@ __all__ = [
 Merge = tuple[int, int, int]
 BYTES = 256
 ASCII = 128
-# A piece of the second step is a run of digits and nothing else, so that groups are counted from its end in one look.
+# The second step of "3_right" sees only runs of digits, so it can count groups from the end.
 DIGITS = {
     "none": (),
     "1": (r"\p{N}",),
@@ -45,8 +46,8 @@ SUPERWORDS = r"[^\r\n\p{N}]+[\r\n]*|[\r\n]+|\p{N}{1,3}"
 class Start:
     """What merging starts from.
 
-    Attributes: `alphabet`, the id of each byte's symbol, None for one that must not occur; `first_id`, that of the first
-    merge; `base`, the tokens of a tokenizer that is continued, instead of the alphabet.
+    Attributes: `alphabet`, the id of each byte's symbol, None for bytes that must not occur; `first_id`, the id of the first
+    merge; `base`, the tokens of the tokenizer to continue, used instead of the alphabet.
     """
 
     alphabet: tuple[int | None, ...]
@@ -55,7 +56,7 @@ class Start:
 
     @staticmethod
     def of(unit: str, alphabet: str | None) -> Start:
-        """The bytes, in their order or in that of GPT-2 and HF; or the ASCII characters."""
+        """The bytes, in their own order or in that of GPT-2 and HF, or the ASCII characters."""
         if unit == "char":
             return Start((*range(ASCII), *[None] * (BYTES - ASCII)), ASCII)
         if alphabet == "gpt2":
@@ -69,14 +70,14 @@ class Start:
 
 
 def gpt2_order() -> list[int]:
-    """The bytes in the order of the characters that stand for them in GPT-2's files, which is HF's initial order."""
+    """The bytes in the order of their characters in GPT-2's files, which is HF's initial order."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     return [*shown, *sorted({*range(BYTES)} - {*shown})]
 
 
 @dataclass(frozen=True)
-class Rules:
-    """How the loop chooses."""
+class MergeRules:
+    """Which pairs may merge, and which pair merges among equal counts."""
 
     ties: str
     min_count: int
@@ -84,29 +85,37 @@ class Rules:
     whole_characters: bool
 
 
+@dataclass(frozen=True)
+class Phase:
+    """One phase of a training: its number, the merges that are given, and the largest number of merges in total."""
+
+    number: int
+    given: Sequence[Merge]
+    most: int
+
+
 def learn(
-    counts: _core.PieceCounts,
+    counts: _core.CountedPieces,
     start: Start,
-    rules: Rules,
-    plan: tuple[int, Sequence[Merge], int],
-    told: tuple[Checkpoint, Callable[[int], object]],
-) -> _core.Merges:
-    """The merges that the counts teach.
+    rules: MergeRules,
+    phase: Phase,
+    *,
+    checkpoint: Checkpoint,
+    report: Callable[[int], object],
+) -> _core.LearnedMerges:
+    """Learns merges from the counts.
 
     Args:
-        plan: The number of the phase, the merges that come first, and how many there may be with those.
-        told: The checkpoint; and who gets how many there are, now and then.
+        report: Called from time to time with the number of merges so far.
     """
-    phase, given, most = plan
-    checkpoint, report = told
-    saved = checkpoint.learned(phase)
-    first = (saved if len(saved) > len(given) else [*given])[:most]
+    saved = checkpoint.learned(phase.number)
+    first = (saved if len(saved) > len(phase.given) else [*phase.given])[: phase.most]
     done = 0
 
-    def progress(part: _core.Merges) -> None:
+    def progress(part: _core.LearnedMerges) -> None:
         nonlocal done
         done += len(part.counts)
-        checkpoint.add(phase, part)
+        checkpoint.add(phase.number, part)
         if checkpoint.problem is not None:
             raise KeyboardInterrupt  # the core then gives what was learned so far
         report(done)
@@ -116,25 +125,25 @@ def learn(
         "base": start.base,
         "given": first,
         "next_id": start.first_id + len(first),
-        "limit": most - len(first),
+        "limit": phase.most - len(first),
         **vars(rules),
     }
     learned = _core.train(counts, options, progress)
     if learned.stopped != "interrupted":
-        # Ctrl-C may have come while lines were written: what follows them would leave a gap.
-        checkpoint.add(phase, learned, done)
+        # After Ctrl-C during a write, further lines could leave a gap.
+        checkpoint.add(phase.number, learned, done)
     return learned
 
 
-def first_uncertified(learned: _core.Merges, given: int, saved: Sequence[int], rare: int) -> int | None:
-    """The place of the first merge that may not be what all counts teach, or at which they may teach one more, if any.
+def first_uncertified(learned: _core.LearnedMerges, given: int, saved: Sequence[int], rare: int) -> int | None:
+    """The place of the first merge that the left-out pieces could have changed or added, if any.
 
-    What was left out could have added at most `rare` to the count of a pair, so that a merge with a larger lead is the one
-    that all counts teach, if all before it are.
+    They could have added at most `rare` to the count of a pair. So a merge with a larger lead is certain, if all merges
+    before it are.
 
     Args:
-        given: How many merges came first, whatever their counts.
-        saved: The leads of those that a checkpoint held.
+        given: The number of merges that were given, whatever their counts.
+        saved: The leads of the merges from the checkpoint.
     """
     if rare == 0:
         return None
@@ -143,12 +152,12 @@ def first_uncertified(learned: _core.Merges, given: int, saved: Sequence[int], r
     found = np.flatnonzero(leads[given:] <= rare)
     if len(found):
         return given + int(found[0])
-    # All counts might have taught more where these came to an end.
+    # With all pieces, training might have gone on.
     return len(leads) if learned.stopped in ("no_pairs", "min_count") else None
 
 
 def seed_merges(seeds: Iterable[Sequence[int]], first_id: int) -> list[Merge]:
-    """The merges after which each of the seeds, given in ids, is one token; each is built up from its left end.
+    """The merges that make each seed (a sequence of ids) one token, built up from the left.
 
     >>> seed_merges([[97, 98, 97, 98], [97, 98, 99]], 256)
     [(97, 98, 256), (256, 256, 257), (256, 99, 258)]

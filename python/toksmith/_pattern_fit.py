@@ -18,7 +18,7 @@ from ._model import Model
 from ._results import Fit
 from ._threads import thread_count
 
-__all__ = ["TokenTexts", "fit_of", "misfits", "token_texts"]
+__all__ = ["TokenTexts", "misfits", "pattern_fit", "token_texts"]
 
 EXAMPLES = 5  # misfits that are shown
 
@@ -62,7 +62,7 @@ def misfits(engine: _core.Engine, tokens: TokenTexts, *, threads: int | None = N
     return ~found
 
 
-def fit_of(engine: _core.Engine, model: Model) -> Fit:
+def pattern_fit(engine: _core.Engine, model: Model) -> Fit:
     """See `Tokenizer.pattern_fits`."""
     pairs = zip(model.tokens, model.ids.tolist(), strict=True)
     texts = [(token, id) for token, id in pairs if is_utf8(token)]

@@ -1,4 +1,4 @@
-"""The commands that look inside: measure, parity, doctor."""
+"""The commands that measure and check a tokenizer: measure, parity, doctor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._shown import Html, Svg, print_shown
 
 __all__ = ["doctor", "measure", "parity"]
 
-Field = Annotated[str | None, typer.Option(help="The text in a .jsonl row (default: text).")]
+Field = Annotated[str | None, typer.Option(help="Field of a .jsonl row that contains the text (default: text).")]
 FAILED = 3
 
 
@@ -26,7 +26,7 @@ def measure(
     *,
     tokenizer: Name,
     field: Field = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; none: all cores.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Number of threads; all cores by default.")] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
@@ -35,8 +35,8 @@ def measure(
 ) -> None:
     """Measure a tokenizer on texts: compression, words, characters, numbers, indentation, round trip.
 
-    Every value comes with what it is made of, its unit and direction, and what it does not show. A .jsonl file has a
-    document in each row (.gz is opened); any other file and stdin are one.
+    Each value is shown with its parts, its unit, its direction and its limits. Each row of a .jsonl file (.gz is
+    unpacked) is a document; any other file and stdin are one document.
     """
     tok = loaded(tokenizer, pattern, special_token)
     found = toksmith.metrics.measure(tok, corpus(files, field), **given(threads=threads))
@@ -45,11 +45,11 @@ def measure(
 
 def parity(
     files: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]FILE", help="The same text in several languages, a file each.")
+        list[str], typer.Argument(metavar="[NAME=]FILE", help="The same text in several languages, one file each.")
     ],
     *,
     tokenizer: Name,
-    reference: Annotated[str | None, typer.Option(help="The language to compare with; none: the first.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Language to compare with; the first by default.")] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
@@ -58,7 +58,7 @@ def parity(
 ) -> None:
     """Compare what the same text costs in several languages.
 
-    A file is named by what stands before its =, else by its name without suffix.
+    The language is the part before =, or the file name without its suffix.
     """
     texts: dict[str, Path] = {}
     for argument in files:
@@ -66,7 +66,7 @@ def parity(
         path = Path(file if equals else argument)
         key = name if equals else path.stem
         if key in texts:
-            raise typer.BadParameter(f"{key!r} is named twice; write NAME=FILE", param_hint="FILE")
+            raise typer.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
         texts[key] = path
     tok = loaded(tokenizer, pattern, special_token)
     found = toksmith.parity(tok, texts, **given(reference=reference))
@@ -76,10 +76,12 @@ def parity(
 
 
 def doctor(
-    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Texts to look with; '-': stdin.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", help="Texts for further checks; '-' reads stdin.")
+    ] = None,
     *,
     tokenizer: Name,
-    embeddings: Annotated[Path | None, typer.Option(help="A model's .safetensors file, or its folder.")] = None,
+    embeddings: Annotated[Path | None, typer.Option(help="A model's .safetensors file or its folder.")] = None,
     field: Field = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
@@ -87,10 +89,10 @@ def doctor(
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is wrong with a tokenizer: cut characters, unreachable tokens, a wrong pattern, and more.
+    """Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.
 
-    With texts it says which tokens they do not need; with embeddings, which tokens the model hardly saw. Exits with 3
-    when a check fails.
+    Texts show which tokens are unused; embeddings show which tokens the model hardly saw in training. The exit code is 3
+    if a check fails.
     """
     tok = loaded(tokenizer, pattern, special_token)
     options = given(corpus=corpus(files, field) if files else None, embeddings=embeddings)
@@ -101,7 +103,7 @@ def doctor(
 
 
 def corpus(files: Sequence[str] | None, field: str | None) -> list[toksmith.Files | BinaryIO]:
-    """The corpus that file arguments stand for; stdin where none is named."""
+    """The corpus of the file arguments; stdin if there are none."""
     # The shell has opened its globs; what is left is the name itself.
     return [
         stdin_stream() if name == STDIN else toksmith.files(glob.escape(name), **given(field=field))

@@ -1,4 +1,4 @@
-"""Reading a JSON object by its fields: each is taken once, has its type, and what is left over is refused by name."""
+"""Reads a JSON object field by field. Each field is taken once and has a type; unknown fields raise an error that names them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, NoReturn
 
 from .._errors import FormatError
 
-__all__ = ["Part", "shown"]
+__all__ = ["JsonObject", "shown"]
 
 NEEDED: Any = object()
 FIELD_LIMIT = 1 << 12
 NAMES = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "an object"}
 
 
-class Part:
+class JsonObject:
     """An object of a JSON file, whose fields are taken one after another.
 
     Args of the constructor: `path` the file; `place` where the object is in it (`decoder.decoders[1]`).
@@ -24,7 +24,7 @@ class Part:
         if not isinstance(value, dict):
             self.fail(f"must be an object, not {shown(value)}")
         if len(value) > FIELD_LIMIT:
-            self.fail(f"has {len(value)} fields, of which {FIELD_LIMIT} are too many")
+            self.fail(f"has {len(value)} fields; fewer than {FIELD_LIMIT} are allowed")
         self.left: dict[str, Any] = dict(value)
 
     def fail(self, problem: str, field: str = "") -> NoReturn:
@@ -54,7 +54,7 @@ class Part:
         """A whole number that is not negative."""
         value = self.take(name, int, default)
         if value is not None and value < 0:
-            self.fail(f"must not be negative, and is {value}", name)
+            self.fail(f"must not be negative, not {value}", name)
         return value
 
     def char(self, name: str) -> str:
@@ -65,25 +65,25 @@ class Part:
         return str(value)
 
     def choice(self, name: str, choices: Any, default: Any = NEEDED) -> Any:
-        """What one of some texts stands for."""
+        """The value for one of several texts."""
         value = self.text(name, default)
         if value not in choices:
             self.fail(f"must be one of {', '.join(choices)}, not {shown(value)}", name)
         return choices[value]
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> JsonObject:
         """An object."""
-        return Part(self.take(name, dict), self.path, f"{self.place}.{name}" if self.place else name)
+        return JsonObject(self.take(name, dict), self.path, f"{self.place}.{name}" if self.place else name)
 
-    def parts(self, name: str) -> list[Part]:
+    def parts(self, name: str) -> list[JsonObject]:
         """A list of objects."""
         place = f"{self.place}.{name}" if self.place else name
-        return [Part(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
+        return [JsonObject(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
 
     def finish(self) -> None:
-        """Refuses the fields that nobody took."""
+        """Raises an error for the fields that nobody took."""
         for name in self.left:
-            self.fail("is no field that is known here, so that nothing can be said of what it does", name)
+            self.fail("is an unknown field, so its meaning is unknown", name)
 
 
 def shown(value: object) -> str:

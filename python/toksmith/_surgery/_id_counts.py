@@ -1,4 +1,4 @@
-"""How often each id of a tokenizer stands in a corpus."""
+"""Counts how often each id of a tokenizer occurs in a corpus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BATCH_DOCUMENTS = 10_000
 
 
 def batches(corpus: Corpus) -> Iterator[list[str | bytes]]:
-    """The documents of a corpus, some at a time."""
+    """The documents of a corpus in batches."""
     batch: list[str | bytes] = []
     for document in documents(corpus):
         batch.append(document)
@@ -27,7 +27,7 @@ def batches(corpus: Corpus) -> Iterator[list[str | bytes]]:
 
 
 def used(tok: Tokenizer, corpus: Corpus, threads: int) -> dict[int, int]:
-    """How often each id stands in a corpus; 0 for the others."""
+    """The count of each id in a corpus, 0 for unused ids."""
     counts: Counter[int] = Counter()
     for batch in batches(corpus):
         ids, often = np.unique(tok.encode_ragged(batch, special="text", threads=threads).ids, return_counts=True)
