@@ -10,6 +10,7 @@ import toksmith
 from toksmith import reference
 from toksmith.reference import character_training as characters
 from toksmith.reference import training
+from toksmith.reference import unigram_training as unigram
 
 LETTERS = ["ab ", "abc 12", "aé☀ ", "a1 \n", "ab cd"]
 PATTERNS = [[], [r" ?\p{L}+| ?\p{N}+"], ["[ab]+"], [r"\S+"]]
@@ -85,14 +86,16 @@ def test_merges_by_every_option() -> None:
 
 def test_merges_on_top_of_a_base() -> None:
     random, learned = Random(2), 0
-    for _ in range(CASES // 2):
+    for _ in range(2 * CASES):
         corpus, patterns = corpus_of(random), random.choice(PATTERNS)
         model = toksmith.train(corpus, merges=random.randrange(6), pattern=patterns or None, progress=False).model
         by_bytes = random.random() < 0.5
         tokens, merges = [*model.tokens], model.merges
         if by_bytes:
             more = [
-                token for token in (b"abab", b"a 1b", "a☀a".encode()) if token not in tokens and random.random() < 0.5
+                token
+                for token in (b"abab", b"bab a", b"b ab", "a☀a".encode())
+                if token not in tokens and random.random() < 0.5
             ]
             tokens, merges = [*tokens, *more], merges[:0]
         fields: dict[str, Any] = {"merge_rule": "bytes" if by_bytes else "pair", "whole_piece": random.random() < 0.5}
@@ -110,7 +113,7 @@ def test_merges_on_top_of_a_base() -> None:
         specials = {token.content: token.id for token in special}
         own = reference.Model(by_token, ranks, fields["whole_piece"], patterns, specials)
         rules, limit = rules_of(random), random.randrange(8)
-        other = corpus_of(random)
+        other = corpus_of(random) if random.random() < 0.5 else ["".join(random.choices("ab ", k=20))]
         options = rules | {"merges": limit, "digits": "none"}
         tok = compare(
             other, patterns, options | {"base": toksmith.Tokenizer(base)}, options | {"base": own, "by_bytes": by_bytes}
@@ -190,6 +193,31 @@ def test_merges_of_characters_with_marks() -> None:
     assert learned > CASES
 
 
+def test_unigram_models() -> None:
+    random, full = Random(6), 0
+    for _ in range(CASES // 2):
+        corpus = [
+            *corpus_of(random, 40),
+            random.choice(["the cat the cat the hat", "abcabcab abca", "日本日本 日本語"]),
+        ]
+        options = {"character_coverage": random.choice([0.9, 1.0]), "dummy_prefix": random.random() < 0.7}
+        options |= {"user_symbols": random.choice([[], ["bc"]]), "min_piece_count": random.choice([1, 1, 2])}
+        words: dict[str, Any] = {} if random.random() < 0.7 else {"pattern": None}
+        given: dict[str, Any] = options | words
+        size = random.randint(12, 26)
+        try:
+            tok = toksmith.train(corpus, size, kind="unigram", progress=False, **given)
+        except (toksmith.CorpusError, toksmith.InvalidOption):  # nothing is left, or less room than characters
+            continue
+        wanted = unigram.learned_unigram(corpus, size, **given)
+        assert [token.decode() for token in tok.model.tokens] == [token for token, _ in wanted], (corpus, size, given)
+        assert tok.model.scores is not None
+        # A file of SentencePiece holds scores in single precision.
+        np.testing.assert_allclose(tok.model.scores, [score for _, score in wanted], rtol=1e-6)
+        full += len(tok) == size  # so that tokens were dropped
+    assert full > CASES // 10
+
+
 # What changes no merge: where the corpus comes from, how it is read, and who is told.
 READING = {"corpus", "threads", "progress", "checkpoint", "max_memory", "spill_to", "errors"}
 # The kind says which function; the unknown token is the first, whatever its name.
@@ -203,4 +231,4 @@ def test_the_specification_has_every_option_that_decides_a_merge() -> None:
     assert options - own == set()
 
 
-TRAINERS = [training.learned, characters.learned_characters, characters.learned_marked]
+TRAINERS = [training.learned, characters.learned_characters, characters.learned_marked, unigram.learned_unigram]

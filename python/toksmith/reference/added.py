@@ -114,7 +114,7 @@ def pieces_of(line: Line, steps: Steps) -> list[bytes]:
     r"""The pieces of a normalized line. Where a splitter writes bytes as characters, pieces of bytes are these bytes again.
 
     >>> pieces_of(line_of("é!"), Steps(splitters=[("byte_characters", {}), ("fixed_length", {"length": 2})]))
-    [b'\\xc3\\xa9', b'!']
+    [b'\xc3\xa9', b'!']
     """
     found = [text(piece) for piece in pieces(line, steps.splitters)]
     if steps.unit == "byte" and any(kind == "byte_characters" for kind, _ in steps.splitters):

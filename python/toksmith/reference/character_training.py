@@ -146,7 +146,7 @@ def marked_words(words: Mapping[str, int], alphabet: Collection[str], prefix: st
     prefix the word is left out, because it would be unknown as a whole.
 
     >>> marked_words({"axb": 1, "ab": 2}, "ab", "", "</w>"), marked_words({"axb": 1, "ab": 2}, "ab", "##", "")
-    ({b'a': 1, b'ab\xfe': 2, b'b\\xfe': 1}, {b'\\xffab': 2})
+    ({b'a': 1, b'ab\xfe': 2, b'b\xfe': 1}, {b'\xffab': 2})
     """
     counts: dict[bytes, int] = {}
     for word, n in words.items():

@@ -51,7 +51,7 @@ def byte_fallback(tokens: Tokens, _: Options) -> Tokens:
     r"""Tokens that are written like bytes: a run of them is one text, or a U+FFFD each where it is no UTF-8.
 
     >>> byte_fallback(["<0xC3>", "<0xa9>", "b", "<0xC3>", "<0xC3>"], {})
-    ['é', 'b', '\\ufffd', '\\ufffd']
+    ['é', 'b', '�', '�']
     """
     found: Tokens = []
     is_byte = regex.compile("<0x[0-9A-Fa-f]{2}>|<0x[+][0-9A-Fa-f]>").fullmatch  # a plus sign counts as a digit

@@ -161,7 +161,7 @@ def bert(line: Line, options: Options) -> Line:
     r"""What BERT does: cleans, puts spaces around Chinese characters, takes accents away and makes all lower case.
 
     >>> usual = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-    >>> text(bert(line_of("É中\\t"), usual))
+    >>> text(bert(line_of("É中\t"), usual))
     'e 中  '
     """
     if options["clean_text"]:
