@@ -28,7 +28,7 @@ from test_layers import LAYERS
 FUNCTION_LINES, FUNCTION_LINES_P95, POSITIONAL = 60, 35, 5
 FILE_LINES, FILE_LINES_NORMAL = 600, 400
 DOCUMENT_LINES = {"Makefile": 60, "ARCHITECTURE.md": 100, "CONTRIBUTING.md": 120, "tests/test_layers.py": 40}
-REFERENCE, REFERENCE_LINES = "python/toksmith/reference.py", 200
+REFERENCE, REFERENCE_LINES = "python/toksmith/reference/", 200  # each file of the specification
 GENERATED = "enerated by scripts/"  # in the first lines of a table that no person writes
 # Functions of the core that still take tuples of parameters, as "file function". None may be added.
 TAKE_TUPLES = {
@@ -274,7 +274,7 @@ def broken_caps(found: list[Source], functions: list[Function], p95: float) -> I
     for source in found:
         if source.lines > FILE_LINES and has_cap(source.path):
             yield f"{source.path} has {source.lines} lines, more than {FILE_LINES}"
-        if source.path == REFERENCE and source.lines - source.documentation > REFERENCE_LINES:
+        if source.path.startswith(REFERENCE) and source.lines - source.documentation > REFERENCE_LINES:
             lines = source.lines - source.documentation
             yield f"{source.path} has {lines} lines beside docstrings, more than {REFERENCE_LINES}"
     for name, cap in DOCUMENT_LINES.items():
@@ -300,7 +300,7 @@ def main() -> int:
     for function in sorted(shipped, key=lambda function: -function.lines)[:5]:
         print(f"{function.lines:7}  {function.path}:{function.line} {function.name}")
     for source in found:
-        if source.path == REFERENCE:
+        if source.path.startswith(REFERENCE):
             print(f"{source.path}: {source.lines - source.documentation} lines beside docstrings")
         if FILE_LINES_NORMAL < source.lines <= FILE_LINES and has_cap(source.path):
             print(f"long: {source.path} has {source.lines} lines")

@@ -28,6 +28,7 @@ from toksmith import reference
 from toksmith.reference import Model, encode
 
 SOURCE = Path(inspect.getfile(reference))
+PARTS_OF_IT = [*sorted(SOURCE.parent.glob("*.py")), SOURCE.parent.parent / "reference_models.py"]
 SPEC = (Path(__file__).resolve().parent.parent / "docs" / "spec.md").read_text(encoding="utf-8")
 ROWS = {
     name: regexes.splitlines()
@@ -108,14 +109,45 @@ def test_it_has_at_most_200_lines_of_code() -> None:
 
 
 def test_it_imports_only_regex_and_the_standard_library() -> None:
-    imported = set()
-    for node in ast.walk(ast.parse(SOURCE.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0 and node.module
-            imported.add(node.module.partition(".")[0])
-    assert imported - set(sys.stdlib_module_names) == {"regex"}
+    for path in PARTS_OF_IT:
+        imported = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                assert node.module
+                imported.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 1
+        assert imported - set(sys.stdlib_module_names) <= {"regex"}, path
+
+
+def test_its_files_are_named_on_the_page_and_hide_no_name_of_it() -> None:
+    files = {path.stem for path in PARTS_OF_IT} - {"__init__"}
+    assert files <= {*re.findall(r"`(\w+)`", str(reference.__doc__))} | {"reference_models"}
+    assert not files & {
+        name for name, _ in inspect.getmembers(reference) if not inspect.ismodule(getattr(reference, name))
+    }
+
+
+def test_every_function_of_its_files_has_an_example() -> None:
+    for path in PARTS_OF_IT[:-1]:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                assert ">>> " in (ast.get_docstring(node) or ""), f"{path.name}: {node.name}"
+
+
+def test_its_files_run_where_the_core_is_missing() -> None:
+    names = ["reference_models", *(f"reference.{path.stem}" for path in PARTS_OF_IT[1:-1])]
+    program = f"""
+import importlib, sys
+for name in ("toksmith._core", "numpy"):
+    sys.modules[name] = None  # makes the import fail
+for name in {names}:
+    importlib.import_module("toksmith." + name)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_it_runs_where_nothing_else_of_toksmith_can_be_imported() -> None:

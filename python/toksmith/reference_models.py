@@ -1,7 +1,7 @@
-"""The executable specification of models beside plain byte-pair encoding: what `reference.py` has no room for.
+"""The executable specification of models beside plain byte-pair encoding: what `toksmith.reference` has no room for.
 
 A text of SentencePiece's byte-pair models is `normalize`d, cut at the symbols that stay whole, and merged as one piece of
-characters; one of its unigram models is covered by tokens instead: `encode_characters`. It needs nothing but `reference.py`'s standard library, and no compiled core. The table
+characters; one of its unigram models is covered by tokens instead: `encode_characters`. It needs nothing but the standard library, and no compiled core. The table
 of a charsmap is given as a mapping here; how files compile it is no part of the specification.
 
 >>> tokens = {"▁": -9.0, "a": -9.0, "b": -9.0, "ab": -1.0, "▁ab": -2.0}

@@ -25,7 +25,7 @@
 //!
 //! Long stretches are merged by [`period`] where they repeat themselves, else by [`forward`], with [`joint`] and [`prefix`].
 //!
-//! The same steps, under the same names, stand in `reference.py` and `docs/spec.md`; tests hold the two equal.
+//! The same steps, under the same names, stand in `toksmith.reference` and `docs/spec.md`; tests hold the two equal.
 
 pub mod bounds;
 pub mod count;

@@ -4,8 +4,18 @@ Text to ids is `cut` → `split` → `merge`, conducted by `encode`; ids to text
 `train`, and `model_of` turns merges into a model. The functions carry the names of the core's modules, `docs/spec.md`
 says the same in words, and tests hold the core to both.
 
-It leaves out speed (every merge looks at everything again), files, threads, offsets, normalizers, and the kinds of
-tokenizer that are no byte-pair encoding. It needs the package `regex` and nothing else, not even the compiled core.
+This page is read first, and holds what every byte-pair encoding does. The other files of the specification, one idea each:
+
+- `added`: added tokens with flags, and the walk of a text through steps. `normalizers`, `splitters` and `decoders` are the
+  tables of steps, `search` is what they search with, `unicode9` the old tables of characters that they follow.
+- `unknown`: pieces of characters of which some have no token, and marks at the ends of pieces.
+- `training`: every option of byte-pair training; `character_training`: training on characters, for SentencePiece's models,
+  WordPiece and models with ends of words; `unigram_training`: training of unigram models.
+- `surgery`: tokens that are added to a model and removed from it.
+- `toksmith.reference_models`: the kinds of models beside byte-pair encoding, and SentencePiece's normalizer.
+
+All of them leave out speed (every merge looks at everything again), files, threads and, but for SentencePiece, offsets. They need
+the package `regex` and nothing else, not even the compiled core.
 
 >>> corpus = ["low lower", "low slow"]
 >>> merges = train(count(corpus, ["[a-z]+"]), 2)

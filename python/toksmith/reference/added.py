@@ -1,0 +1,182 @@
+r"""Added tokens with flags, and texts that steps rewrite: what `reference.cut` and `reference.encode` leave out.
+
+A text is `cut_flagged` at the tokens that are found in it as it is; each stretch between them is normalized, cut at those that
+are found in the normalized text, split, and each piece becomes ids: `encode_steps`.
+
+>>> tokens = [Added("<l>", 300, lstrip=True), Added("ab", 301, normalized=True)]
+>>> steps = Steps(normalizers=[("lowercase", {})], splitters=[("whitespace_split", {})])
+>>> encode_steps("AB c  <l> AB", list, tokens, steps)
+[301, 99, 300, 301]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import regex
+
+from . import Text, utf8
+from .decoders import BYTE_OF
+from .normalizers import Step, normalized
+from .search import WHITE_SPACE, Line, line_of, text
+from .splitters import WORDS, pieces
+
+
+class Added(NamedTuple):
+    """A token that is found in a text before it is split.
+
+    Attributes:
+        content: Its text, never empty.
+        id: Its id.
+        special: Whether it is found only where the call allows it.
+        lstrip: Whether white space before it belongs to it.
+        rstrip: Whether white space behind it belongs to it.
+        single_word: Whether it counts only where no character of a word stands right before or behind it.
+        normalized: Whether it is found in the normalized text; its content is normalized as well.
+    """
+
+    content: str
+    id: int
+    special: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+
+
+class Steps(NamedTuple):
+    """The steps of a model that decide its ids, and whether its pieces are made of bytes or of characters."""
+
+    normalizers: Sequence[Step] = ()
+    splitters: Sequence[Step] = ()
+    unit: str = "byte"
+
+
+NO_STEPS = Steps()
+
+
+def in_word(char: str) -> bool:
+    """Whether it is a character of a word; nothing is none.
+
+    >>> in_word("é"), in_word("_"), in_word("-"), in_word("")
+    (True, True, False, False)
+    """
+    return bool(regex.match(WORDS, char))
+
+
+def cut_flagged(
+    whole: str, tokens: Sequence[Added], allow: str | Collection[str] = "raise", contents: Mapping[str, str] = {}
+) -> list[tuple[int, int, int | None]]:
+    """Where the segments of a text start and end, in characters: stretches of ordinary text with None, tokens with their ids.
+
+    One scan finds the leftmost token and, of those that start there, the longest, and goes on behind its content, also where a
+    flag keeps it from counting. White space that the token before has taken is not taken again; but a token that is white
+    space itself, and has no `lstrip`, still counts there.
+
+    Args:
+        allow: As of `reference.cut`.
+        contents: What tokens are searched as, if that is not their content; a token that is searched as "" is never found.
+
+    >>> cut_flagged("a  <l>", [Added("<l>", 1, lstrip=True)])
+    [(0, 1, None), (1, 6, 1)]
+    >>> cut_flagged("w ww", [Added("w", 1, single_word=True)])
+    [(0, 1, 1), (1, 4, None)]
+    >>> cut_flagged("<r> <l>", [Added("<r>", 1, rstrip=True), Added("<l>", 2, lstrip=True)])
+    [(0, 4, 1), (4, 7, 2)]
+    """
+    sought = [token for token in tokens if not (token.special and allow == "text")]
+    by_content: dict[str, Added] = {}
+    for token in sought:
+        by_content.setdefault(contents.get(token.content, token.content), token)
+    longest_first = sorted(filter(None, by_content), key=lambda content: len(content.encode()), reverse=True)
+    segments: list[tuple[int, int, int | None]] = []
+    at = 0
+    for found in regex.finditer("|".join(map(regex.escape, longest_first)) or "(?!)", whole):
+        token, (start, end) = by_content[found.group()], found.span()
+        if token.single_word and (in_word(whole[:start][-1:]) or in_word(whole[end:][:1])):
+            continue
+        if token.special and allow != "allow" and (isinstance(allow, str) or token.content not in allow):
+            raise ValueError(f"the text holds the special token {token.content!r} at {start}")
+        while token.lstrip and whole[:start][-1:] in WHITE_SPACE:
+            start -= 1
+        while token.rstrip and whole[end:][:1] in WHITE_SPACE:
+            end += 1
+        if token.lstrip and end <= at:
+            continue
+        segments += [(at, start, None)] if at < start else []
+        segments.append((max(at, start), end, token.id))
+        at = end
+    return [*segments, (at, len(whole), None)] if at < len(whole) else segments
+
+
+def pieces_of(line: Line, steps: Steps) -> list[bytes]:
+    r"""The pieces of a normalized line. Where a splitter writes bytes as characters, pieces of bytes are these bytes again.
+
+    >>> pieces_of(line_of("é!"), Steps(splitters=[("byte_characters", {}), ("fixed_length", {"length": 2})]))
+    [b'\xc3\xa9', b'!']
+    """
+    found = [text(piece) for piece in pieces(line, steps.splitters)]
+    if steps.unit == "byte" and any(kind == "byte_characters" for kind, _ in steps.splitters):
+        return [
+            b"".join(bytes([BYTE_OF[char]]) if char in BYTE_OF else char.encode() for char in piece) for piece in found
+        ]
+    return [piece.encode() for piece in found]
+
+
+def encode_steps(
+    given: Text,
+    ids_of: Callable[[bytes], Sequence[int]],
+    tokens: Sequence[Added] = (),
+    steps: Steps = NO_STEPS,
+    special: str | Collection[str] = "raise",
+) -> list[int]:
+    r"""The ids of a text by a model with steps or flags.
+
+    Bytes that are no UTF-8 go around the steps in byte-level models, each run of them a piece, and become U+FFFD each in models
+    of characters.
+
+    Args:
+        ids_of: The ids of a piece: of merging, or of another kind of model.
+
+    >>> encode_steps(b"A\xff\xfeB", list, steps=Steps([("lowercase", {})]))
+    [97, 255, 254, 98]
+    >>> bytes(encode_steps(b"A\xff\xfe", list, steps=Steps([("lowercase", {})], unit="char"))).decode()
+    'a\ufffd\ufffd'
+    """
+    whole = utf8(given).decode("utf-8", "surrogateescape")
+    later = [token for token in tokens if token.normalized]
+    contents = {token.content: text(normalized(line_of(token.content), steps.normalizers)) for token in later}
+    ids: list[int] = []
+    for first, last, id in cut_flagged(whole, [token for token in tokens if not token.normalized], special):
+        if id is not None:
+            ids.append(id)
+            continue
+        place = len(whole[:first].encode("utf-8", "surrogateescape"))
+        for part in (
+            regex.findall("[\udc80-\udcff]+|[^\udc80-\udcff]+", whole[first:last])
+            if steps.unit == "byte"
+            else [whole[first:last]]
+        ):
+            if steps.unit == "byte" and "\udc80" <= part[0] <= "\udcff":
+                ids += ids_of(part.encode("utf-8", "surrogateescape"))
+            else:
+                line = normalized(line_of_bytes(part, place), steps.normalizers)
+                for start, end, own in cut_flagged(text(line), later, special, contents):
+                    parts = [] if own is not None else pieces_of(line[start:end], steps)
+                    ids += [own] if own is not None else [id for piece in parts for id in ids_of(piece)]
+            place += len(part.encode("utf-8", "surrogateescape"))
+    return ids
+
+
+def line_of_bytes(part: str, start: int) -> Line:
+    r"""The line of a text, with U+FFFD for each byte that is no UTF-8.
+
+    >>> line_of_bytes("é\udcffa", 1)
+    [('é', 1), ('\ufffd', 3), ('a', 4)]
+    """
+    line, place = [], start
+    for char in part:
+        line.append(("\ufffd" if "\udc80" <= char <= "\udcff" else char, place))
+        place += len(char.encode("utf-8", "surrogateescape"))
+    return line
