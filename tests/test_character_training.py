@@ -59,6 +59,7 @@ def saved(tok: toksmith.Tokenizer, path: Path) -> sentencepiece.SentencePiecePro
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("coverage", [0.98, 0.9995, 1.0])
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_the_alphabet_is_that_of_sentencepiece(corpus: str, coverage: float, corpora_dir: Path, tmp_path: Path) -> None:
@@ -79,6 +80,7 @@ def test_sentencepiece_leaves_out_a_character_that_it_uses_itself(tmp_path: Path
     assert {token.decode() for token in tok.model.tokens} - theirs == {"\x1f"}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("corpus", "size"), [("english", 2000), ("japanese", 3000)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_are_as_short_as_with_sentencepiece(

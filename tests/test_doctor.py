@@ -368,6 +368,8 @@ def test_distinct_entries_of_published_tokenizers(vocab_dir: Path) -> None:
         assert finding.counts["distinct after strip and case, cut characters shown as U+FFFD"] == distinct
 
 
+@pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures speed: lacks TOKSMITH_SPEED=1")
 def test_the_doctor_takes_a_few_seconds(vocab_dir: Path) -> None:
     tok = loaded(vocab_dir, "o200k_base")

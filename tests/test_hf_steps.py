@@ -309,6 +309,7 @@ def test_parts_on_drawn_texts(pair: tuple[Tokenizer, Any, Any], drawn: list[str]
         compared(*pair[:2], text)
 
 
+@pytest.mark.proof
 def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.FixtureRequest) -> None:
     tok, peer, _ = pair
     found = [scalar(text) for text in Drawing(20_261_122).texts(DRAWN)]

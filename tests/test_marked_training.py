@@ -42,6 +42,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("corpus", "size"), [("english", 2000), ("japanese", 4000)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_are_as_short_as_with_hf(kind: str, corpus: str, size: int, corpora_dir: Path) -> None:

@@ -118,6 +118,7 @@ def ids_of(model: Model) -> list[list[int]]:
     return found
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_every_pair_of_formats(name: str, request: pytest.FixtureRequest) -> None:
     make, expected = VOCABULARIES[name]

@@ -251,6 +251,7 @@ def test_superwords_are_not_rewound_into_another_phase() -> None:
         toksmith.rewind(toksmith.train("low low lower low low lower", 262, superwords=2), 260)
 
 
+@pytest.mark.proof
 @pytest.mark.skipif("TOKSMITH_EXHAUSTIVE" not in os.environ, reason="takes minutes; asks for TOKSMITH_EXHAUSTIVE=1")
 def test_superwords_save_a_seventh_of_the_tokens_and_hf_gives_the_same(corpora_dir: Path, tmp_path: Path) -> None:
     tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
@@ -340,6 +341,7 @@ toksmith.train(text, 3000, pattern=None, checkpoint=kept).save(out)
 """
 
 
+@pytest.mark.proof
 def test_a_killed_training_ends_with_the_same_bytes(tmp_path: Path) -> None:
     text = tmp_path / "text"
     rng = np.random.default_rng(7)
