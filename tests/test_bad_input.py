@@ -293,6 +293,7 @@ def test_nul_bytes(tok: Tokenizer) -> None:
     assert zeros.token_bytes(256) == b"\0\0"
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(text=broken_bytes())
 def test_bytes_that_are_no_text_are_encoded_losslessly(text: bytes, tok: Tokenizer) -> None:
@@ -361,6 +362,7 @@ def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
             call(failing())
 
 
+@pytest.mark.slow
 def test_a_million_empty_strings(tok: Tokenizer) -> None:
     texts = [""] * 1_000_000
     assert tok.encode_batch(texts) == [[]] * len(texts)
@@ -701,6 +703,7 @@ def call_with(odd: st.DataObject, call: Callable[..., Any], options: list[str]) 
         assert "internal error" not in str(error), (call, arguments)
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_arguments_never_panic(odd: st.DataObject, tok: Tokenizer) -> None:
@@ -723,6 +726,7 @@ def test_odd_arguments_never_panic(odd: st.DataObject, tok: Tokenizer) -> None:
     assert tok.encode("low") == tok.encode(b"low")
 
 
+@pytest.mark.slow
 @settings(max_examples=800, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_training_arguments_never_panic(odd: st.DataObject) -> None:
@@ -737,6 +741,7 @@ def test_odd_training_arguments_never_panic(odd: st.DataObject) -> None:
     call_with(odd, train, names)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_models_never_panic(odd: st.DataObject) -> None:

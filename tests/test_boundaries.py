@@ -95,6 +95,7 @@ def truncated(tok: toksmith.Tokenizer, text: Any, most: int, side: str, special:
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_truncate_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     for tok, text, chance in each(toks, DRAWN, 1):
         text = text * chance.choice([1, 1, 1, 9])
@@ -106,6 +107,7 @@ def test_truncate_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> Non
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_chunks_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     for tok, text, chance in each(toks, share(3), 2):
         most = chance.choice([16, 20, 60])
@@ -128,6 +130,7 @@ def test_chunks_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_what_a_stream_gives_is_the_beginning_whatever_follows(toks: dict[str, toksmith.Tokenizer]) -> None:
     early = 0
     for tok, text, chance in each(toks, DRAWN, 3):
@@ -216,6 +219,7 @@ def test_heal_of_white_space_that_is_taken_away() -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     stable = 0
     for tok, text, chance in each(toks, share(12), 4, most=30):
@@ -266,6 +270,7 @@ def drift(tok: toksmith.Tokenizer, ids: list[int]) -> int | None:
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_drift_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     drifts = 0
     for tok, text, chance in each(toks, DRAWN, 5):
@@ -311,6 +316,7 @@ def segmented(tok: toksmith.Tokenizer, segments: list[tuple[Any, bool]]) -> list
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_segments_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     plain = {name: tok for name, tok in toks.items() if not name.startswith("characters")}
     for tok, text, chance in each(plain, share(2), 6):
@@ -364,6 +370,7 @@ def test_only_what_is_needed_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_published_vocabularies(vocab_dir: Path) -> None:
     """Their tokens are whole pieces that merging alone may not reach, and their special tokens many."""
     path = vocab_dir / "o200k_base.tiktoken"

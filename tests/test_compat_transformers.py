@@ -66,6 +66,7 @@ def test_the_fast_class_gives_our_ids(pair: Any) -> None:
     assert (fast.eos_token, fast.pad_token) == ("<|e|>", "<pad>")
 
 
+@pytest.mark.slow
 def test_auto_tokenizer_finds_an_export(tmp_path: Path) -> None:
     tok = TOK
     paths = export(tok, tmp_path / "new", eos_token="<|e|>", model_max_length=77)

@@ -310,6 +310,7 @@ def test_parts_on_drawn_texts(pair: tuple[Tokenizer, Any, Any], drawn: list[str]
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.FixtureRequest) -> None:
     tok, peer, _ = pair
     found = [scalar(text) for text in Drawing(20_261_122).texts(DRAWN)]
@@ -325,6 +326,7 @@ def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.F
         assert not wrong, wrong[0][:300]
 
 
+@pytest.mark.slow
 def test_every_type_is_among_the_parts() -> None:
     """A row without a case would be a row that nobody holds to HF's."""
     named = " ".join(make().to_str() for make in PARTS.values())
@@ -339,6 +341,7 @@ def test_batches_are_the_same(pair: tuple[Tokenizer, Any, Any]) -> None:
     assert tok.encode_batch(CORPUS, special="allow", threads=2) == expected
 
 
+@pytest.mark.slow
 def test_every_code_point_is_the_same() -> None:
     """Classes of characters that the library has tables for: numbers, punctuation, white space, scripts, forms."""
     points = [*range(0xD800), *range(0xE000, 0x32400), *range(0xE0000, 0xE0200)]

@@ -119,6 +119,7 @@ def ids_of(model: Model) -> list[list[int]]:
 
 
 @pytest.mark.proof
+@pytest.mark.short
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_every_pair_of_formats(name: str, request: pytest.FixtureRequest) -> None:
     make, expected = VOCABULARIES[name]

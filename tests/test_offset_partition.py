@@ -142,6 +142,7 @@ def test_the_bytes_of_the_issue_keep_their_places() -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_ranges_partition_every_text_of_every_kind(toks: dict[str, Tokenizer]) -> None:
     random, compared, refused = Random(11), 0, 0
     assert len(toks) > 80
@@ -171,6 +172,7 @@ def calls_of(tok: Tokenizer) -> list[Any]:
 
 
 @pytest.mark.proof
+@pytest.mark.short
 def test_places_of_what_has_no_token_in_models_of_sentencepiece(charsmap: bytes, tmp_path: Path) -> None:
     """Texts that can be encoded, with one character behind them that has no token."""
     random, compared = Random(5), 0

@@ -78,6 +78,7 @@ def test_long_runs_of_digits_take_linear_time() -> None:
 # Characters
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     corpus=st.lists(st.one_of(small_texts("aé☀"), small_texts("😀😁é"), broken_bytes()), min_size=1, max_size=4),
@@ -157,6 +158,7 @@ def test_a_seed_token_must_be_one_piece() -> None:
 # A base tokenizer
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(
     corpus=st.lists(st.one_of(small_texts("ab "), small_texts("aé☀"), broken_bytes()), min_size=1, max_size=4),
@@ -218,6 +220,7 @@ def test_superwords_hold_several_words_and_encoding_is_what_training_left() -> N
     assert tok.count_batch(texts).sum() == tok.model.training.left[-1] < plain.count_batch(texts).sum()
 
 
+@pytest.mark.slow
 @ties
 def test_the_second_phase_equals_a_naive_recount(ties: Any) -> None:
     text = REAL_TEXT[:5000]
