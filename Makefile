@@ -1,12 +1,12 @@
-# make demo | test | test-browser | check | bench | bench-train | wheel. Each sets up what it needs in .venv by itself, once.
+# make demo | quick | test | check, and the rare ones of make/*.mk: proofs | proofs-ci | test-browser | bench | bench-train | wheel.
+# Each sets up what it needs in .venv by itself, once.
 # PYTHON=/path/to/python chooses the interpreter; UV= (empty) installs with pip even where uv is there.
 .DELETE_ON_ERROR:
-.PHONY: build demo test test-browser check bench bench-train wheel
+.PHONY: build demo quick test check
 
 PY := .venv/bin/python
 MATURIN := maturin==1.16.0
 NATIVE := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml $(wildcard Cargo.lock) pyproject.toml
-PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi') README.md LICENSE
 
 # An environment that is active in the calling shell must not leak into ours.
 unexport CONDA_PREFIX PYTHONPATH PYTHONHOME CARGO_BUILD_TARGET
@@ -32,29 +32,25 @@ $(MADE): scripts/venv.sh Makefile
 	@scripts/venv.sh .venv -r $< && scripts/venv.sh .venv --no-deps -r tests/requirements-alone.txt
 	@touch $@
 
-dist/.built: .venv/.built $(PACKAGE)
-	rm -rf dist
-	.venv/bin/maturin build --release --strip --interpreter $(PY) --out dist
-	.venv/bin/maturin sdist --out dist
-	@touch $@
-
-.venv-bench/.made: bench/requirements.txt dist/.built
-	@PYTHON=$(PY) scripts/venv.sh .venv-bench -r $< dist/*.whl
-	@PYTHON=$(PY) scripts/venv.sh .venv-bench --force-reinstall --no-deps dist/*.whl
-	@touch $@
-
 demo: .venv/.built
 	$(PY) -m toksmith._demo
 
+# A process for each processor, at most eight; a file's tests, which share what is slow to make, stay in one process.
+PYTEST := $(PY) -m pytest
+PARALLEL := --numprocesses=auto --maxprocesses=8 --dist=loadfile
+# The proofs of the core (make/proofs.mk) have these names in their paths.
+CORE_PROOFS := scan onig
+
+quick: .venv/.tools
+	cargo test --quiet --package toksmith-core --lib -- $(addprefix --skip ,$(CORE_PROOFS))
+	HYPOTHESIS_PROFILE=quick $(PYTEST) $(PARALLEL) --quick
+	$(PY) scripts/check_sizes.py
+
 test: .venv/.tools
-	cargo test --quiet --package toksmith-core
-	$(PY) -m pytest
-test-browser: .venv/.tools; @scripts/browser.sh $(PY) -s
+	cargo test --quiet --package toksmith-core -- $(addprefix --skip ,$(CORE_PROOFS))
+	$(PYTEST) $(PARALLEL) -m "not proof or short"
 
 check: .venv/.tools
 	@scripts/check.sh $(PY)
 
-bench bench-train: .venv-bench/.made
-	.venv-bench/bin/python -m $(subst bench-train,bench.training,$@)
-
-wheel: dist/.built
+include make/bench.mk make/browser.mk make/proofs.mk make/wheel.mk

@@ -24,8 +24,27 @@ CLOSED_PORT = 9  # the discard port: who asks for the network is sent to a proxy
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=20_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds what `make quick` asks for."""
+    parser.addoption("--quick", action="store_true", help="one row of every table, without what is slow or a proof")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves, with `--quick`, the first row of each table that is not slow."""
+    if not config.getoption("quick"):
+        return
+    first: dict[str, pytest.Item] = {}
+    for item in items:
+        if not any(item.iter_markers("slow")) and not any(item.iter_markers("proof")):
+            first.setdefault(item.nodeid.partition("[")[0], item)
+    kept = {*first.values()}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def pytest_configure(config: pytest.Config) -> None:

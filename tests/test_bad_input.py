@@ -49,7 +49,9 @@ def tok() -> Tokenizer:
 # Corpora
 
 
-@pytest.mark.parametrize("corpus", ["", b"", [], (), [""], ["", b""], iter([]), [b"", ""]], ids=repr)
+@pytest.mark.parametrize(
+    "corpus", ["", b"", [], (), [""], ["", b""], pytest.param(iter([]), id="iterator"), [b"", ""]], ids=repr
+)
 @pytest.mark.parametrize("options", [{"merges": 5}, {"kind": "chars"}, {"kind": "words"}], ids=str)
 def test_empty_corpora(corpus: Any, options: dict[str, Any]) -> None:
     with pytest.raises(CorpusError, match="the corpus is empty"):
@@ -87,9 +89,9 @@ def test_missing_files(tmp_path: Path, name: str) -> None:
         ("a.jsonl", b"[" * 100_000, 0),
         ("a.jsonl", b'{"text": "a"', 0),
         ("a.txt.gz", b"not gzip", None),
-        ("a.txt.gz", gzip.compress(b"text" * 1000)[:-9], None),
-        ("a.jsonl.gz", gzip.compress(b'{"text": "a"}')[:15], None),
-        ("a.txt.gz", gzip.compress(b"text" * 1000)[:20] + b"\xff" * 20, None),
+        ("a.txt.gz", gzip.compress(b"text" * 1000, mtime=0)[:-9], None),
+        ("a.jsonl.gz", gzip.compress(b'{"text": "a"}', mtime=0)[:15], None),
+        ("a.txt.gz", gzip.compress(b"text" * 1000, mtime=0)[:20] + b"\xff" * 20, None),
         ("a.parquet", b"PAR1", None),
         ("a.txt.zst", b"not zstd", None),
     ],
@@ -291,6 +293,7 @@ def test_nul_bytes(tok: Tokenizer) -> None:
     assert zeros.token_bytes(256) == b"\0\0"
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(text=broken_bytes())
 def test_bytes_that_are_no_text_are_encoded_losslessly(text: bytes, tok: Tokenizer) -> None:
@@ -359,6 +362,7 @@ def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
             call(failing())
 
 
+@pytest.mark.slow
 def test_a_million_empty_strings(tok: Tokenizer) -> None:
     texts = [""] * 1_000_000
     assert tok.encode_batch(texts) == [[]] * len(texts)
@@ -378,6 +382,8 @@ def test_the_first_item_of_another_type_is_named(tok: Tokenizer, place: int) -> 
                 call(batch, threads=3)
 
 
+@pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.skipif(not os.environ.get("TOKSMITH_HUGE"), reason="lacks TOKSMITH_HUGE=1 (18 GB of memory, minutes)")
 def test_texts_above_4_gib(tok: Tokenizer) -> None:
     """Positions and ids beyond 32 bits: a text of equal parts gives the ids of one part, as often."""
@@ -396,6 +402,8 @@ def test_texts_above_4_gib(tok: Tokenizer) -> None:
     assert caught.value.offset == len(text)
 
 
+@pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.skipif(not os.environ.get("TOKSMITH_HUGE"), reason="lacks TOKSMITH_HUGE=1 (18 GB of memory, minutes)")
 def test_pieces_above_4_gib() -> None:
     """A piece that repeats itself or that falls into stretches is encoded at any length; others are refused."""
@@ -695,6 +703,7 @@ def call_with(odd: st.DataObject, call: Callable[..., Any], options: list[str]) 
         assert "internal error" not in str(error), (call, arguments)
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_arguments_never_panic(odd: st.DataObject, tok: Tokenizer) -> None:
@@ -717,6 +726,7 @@ def test_odd_arguments_never_panic(odd: st.DataObject, tok: Tokenizer) -> None:
     assert tok.encode("low") == tok.encode(b"low")
 
 
+@pytest.mark.slow
 @settings(max_examples=800, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_training_arguments_never_panic(odd: st.DataObject) -> None:
@@ -731,6 +741,7 @@ def test_odd_training_arguments_never_panic(odd: st.DataObject) -> None:
     call_with(odd, train, names)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_models_never_panic(odd: st.DataObject) -> None:

@@ -94,6 +94,8 @@ def truncated(tok: toksmith.Tokenizer, text: Any, most: int, side: str, special:
     return max(fitting, key=len, default=text[:0])
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_truncate_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     for tok, text, chance in each(toks, DRAWN, 1):
         text = text * chance.choice([1, 1, 1, 9])
@@ -104,6 +106,8 @@ def test_truncate_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> Non
         assert tok.count(found, special=special) <= most
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_chunks_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     for tok, text, chance in each(toks, share(3), 2):
         most = chance.choice([16, 20, 60])
@@ -125,6 +129,8 @@ def test_chunks_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
             assert text[:0].join(chunk.text for chunk in found) == text  # type: ignore[arg-type]
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_what_a_stream_gives_is_the_beginning_whatever_follows(toks: dict[str, toksmith.Tokenizer]) -> None:
     early = 0
     for tok, text, chance in each(toks, DRAWN, 3):
@@ -212,6 +218,8 @@ def test_heal_of_white_space_that_is_taken_away() -> None:
     assert (healing.ids, healing.rest, len(healing.continuations)) == ([], b"", len(tok.model.ids))
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     stable = 0
     for tok, text, chance in each(toks, share(12), 4, most=30):
@@ -261,6 +269,8 @@ def drift(tok: toksmith.Tokenizer, ids: list[int]) -> int | None:
     return differs[0] if differs else None if ids == again else min(len(ids), len(again))
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_drift_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     drifts = 0
     for tok, text, chance in each(toks, DRAWN, 5):
@@ -305,6 +315,8 @@ def segmented(tok: toksmith.Tokenizer, segments: list[tuple[Any, bool]]) -> list
     return ids + tok.encode(whole[start:], special="text")
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_segments_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     plain = {name: tok for name, tok in toks.items() if not name.startswith("characters")}
     for tok, text, chance in each(plain, share(2), 6):
@@ -357,6 +369,8 @@ def test_only_what_is_needed_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None
     assert "".join(str(part.text) for part in parts) == text
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_published_vocabularies(vocab_dir: Path) -> None:
     """Their tokens are whole pieces that merging alone may not reach, and their special tokens many."""
     path = vocab_dir / "o200k_base.tiktoken"

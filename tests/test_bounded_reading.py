@@ -204,6 +204,7 @@ def bomb(path: Path, parts: int) -> Path:
 READERS = ("encode_file", "count_pieces", "measure", "encode_corpus")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zst", "a.jsonl.gz", "a.jsonl.zst"])
 def test_a_packed_file_unpacks_to_no_more_than_a_text_would(name: str, tmp_path: Path) -> None:
     path = bomb(tmp_path / name, 4)
@@ -217,6 +218,7 @@ def test_a_packed_file_unpacks_to_no_more_than_a_text_would(name: str, tmp_path:
         assert "a row has more than 16777216 bytes" in said
 
 
+@pytest.mark.slow
 def test_a_packed_file_of_the_largest_kind_does_not_end_the_process(tmp_path: Path) -> None:
     path = bomb(tmp_path / "a.txt.gz", 40)
     for error, said, _ in in_child(path, OF_TEXT["count_pieces"], OF_TEXT["measure"]):
@@ -253,6 +255,7 @@ def test_a_row_of_a_file_has_an_end(tok: Tokenizer, tmp_path: Path, monkeypatch:
                 call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["train", "measure"])
 def test_an_endless_row_is_refused_early(call: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
@@ -285,6 +288,7 @@ def test_json_of_other_files_is_read_like_that_of_tokenizers(tok: Tokenizer, tmp
             toksmith.train("low lower", merges=3, checkpoint=tmp_path / name)
 
 
+@pytest.mark.slow
 def test_a_template_puts_few_ids_around_a_text(tok: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     tok.save(path)
@@ -306,6 +310,7 @@ def test_a_template_puts_few_ids_around_a_text(tok: Tokenizer, tmp_path: Path) -
         assert name == "ModelError" and f"it puts {often * many} ids around a text" in said, (name, said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["gpt2", None])
 def test_a_text_that_nothing_cuts_and_memory_does_not_hold_is_refused(pattern: str | None, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
@@ -318,6 +323,7 @@ def test_a_text_that_nothing_cuts_and_memory_does_not_hold_is_refused(pattern: s
         assert name == "CorpusError" and "not enough memory" in said, (name, said)
 
 
+@pytest.mark.slow
 @POSIX
 def test_commands_refuse_devices_and_read_descriptors(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a.toksmith")

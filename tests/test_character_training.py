@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 import sentencepiece
+from trainings import trained
 
 import toksmith
 from toksmith import CorpusError, InvalidOption
 from toksmith._formats._protobuf import parse
 
 WORDS = "the cat sat on the mat and the rat ate the cat that sat on the hat "
+TWENTY = [WORDS] * 20
 LONG = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 CORPORA = ("english", "japanese")
 KINDS: dict[str, dict[str, Any]] = {"bpe": {"kind": "bpe", "unit": "char"}, "unigram": {"kind": "unigram"}}
@@ -57,6 +59,7 @@ def saved(tok: toksmith.Tokenizer, path: Path) -> sentencepiece.SentencePiecePro
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("coverage", [0.98, 0.9995, 1.0])
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_the_alphabet_is_that_of_sentencepiece(corpus: str, coverage: float, corpora_dir: Path, tmp_path: Path) -> None:
@@ -77,6 +80,7 @@ def test_sentencepiece_leaves_out_a_character_that_it_uses_itself(tmp_path: Path
     assert {token.decode() for token in tok.model.tokens} - theirs == {"\x1f"}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("corpus", "size"), [("english", 2000), ("japanese", 3000)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_are_as_short_as_with_sentencepiece(
@@ -98,27 +102,23 @@ def test_texts_are_as_short_as_with_sentencepiece(
     assert all(tok.encode(line) == reader.encode(line) for line in unseen)
 
 
-def trained(kind: str, corpus: Any = (WORDS,) * 20, vocab_size: int | None = 18, **options: Any) -> toksmith.Tokenizer:
-    return toksmith.train(corpus, vocab_size, progress=False, **KINDS[kind], **options)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_trained_model(kind: str, tmp_path: Path) -> None:
-    tok = trained(kind, special_tokens=["<s>"])
+    tok = trained(TWENTY, 18, special_tokens=["<s>"], **KINDS[kind])
     assert (tok.model.kind, tok.model.unknown_id, tok.special_tokens) == (kind, 0, {"<unk>": 0, "<s>": 17})
     assert tok.model.training is not None and tok.model.training.stopped_because == "it reached vocab_size=18"
     assert tok.decode(tok.encode("the cat  sat ")) == "the cat  sat "
     assert tok.encode("qé")[-1:] == [0] and tok.encode("qé") == tok.encode("q")
     assert tok.encode_with_offsets("a qé", unit="byte").ends.tolist()[-1] == 5
-    assert trained(kind, special_tokens=["<s>"], threads=1) == tok
+    assert trained(TWENTY, 18, special_tokens=["<s>"], threads=1, **KINDS[kind]) == tok
     tok.save(tmp_path / "x.toksmith")
     assert toksmith.load(tmp_path / "x.toksmith") == tok
     tok.save(tmp_path / "x.model", format="sentencepiece")
     assert toksmith.load(tmp_path / "x.model") == tok
-    fallback = trained(kind, vocab_size=274, byte_fallback=True)
+    fallback = trained(TWENTY, 274, byte_fallback=True, **KINDS[kind])
     assert fallback.decode(fallback.encode("qé the\n")) == "qé the\n"
     assert saved(fallback, tmp_path / "y.model").encode("qé the\n") == fallback.encode("qé the\n")
-    whole = trained(kind, ["ab ab ab", "x ab ab ab", "ab ab ab x"], 9, pattern=None)
+    whole = trained(["ab ab ab", "x ab ab ab", "ab ab ab x"], 9, pattern=None, **KINDS[kind])
     assert any("▁" in token.decode()[1:] for token in whole.model.tokens)
     assert not any("▁" in token.decode()[1:] for token in tok.model.tokens)
 
@@ -126,7 +126,7 @@ def test_a_trained_model(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_symbols_stay_whole_and_spaces_may_be_left_out(kind: str, tmp_path: Path) -> None:
     texts = ["the<sep>cat", "<b>the cat<sep><sep>"] * 9
-    tok = trained(kind, texts, 18, user_symbols=["<sep>", "<b>"], dummy_prefix=False)
+    tok = trained(texts, 18, **KINDS[kind], user_symbols=["<sep>", "<b>"], dummy_prefix=False)
     peer = saved(tok, tmp_path / "x.model")
     inside = {char for token in tok.model.tokens for char in token.decode()}
     assert "<" not in inside and "b" not in inside
@@ -148,7 +148,7 @@ def test_merges_of_characters_by_hand() -> None:
 
 def test_what_a_corpus_does_not_have_ends_the_training() -> None:
     for kind, said in (("bpe", "no pair is left"), ("unigram", "the corpus has no more tokens")):
-        small = trained(kind, "ab ab", 100)
+        small = trained("ab ab", 100, **KINDS[kind])
         assert small.model.training is not None and small.model.training.stopped_because == said
 
 
@@ -180,17 +180,17 @@ def all_bad() -> Iterator[tuple[str, dict[str, Any], str]]:
 @pytest.mark.parametrize(("kind", "given", "argument"), list(all_bad()))
 def test_what_cannot_be_trained_is_said(kind: str, given: dict[str, Any], argument: str) -> None:
     with pytest.raises(InvalidOption) as caught:
-        trained(kind, **given)
+        trained(TWENTY, **{"vocab_size": 18, **KINDS[kind], **given})
     assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_too_little_room_or_text_is_said(kind: str) -> None:
     with pytest.raises(InvalidOption, match="at least 13: the alphabet of 12 characters and 1 other token"):
-        trained(kind, WORDS, 10)
+        trained(WORDS, 10, **KINDS[kind])
     with pytest.raises(CorpusError, match="empty"):
-        trained(kind, "")
+        trained("", 18, **KINDS[kind])
     with pytest.raises(InvalidOption, match="only kind='bpe' with unit='char' and kind='unigram' do"):
         toksmith.train(WORDS, 300, byte_fallback=True)
     with pytest.raises(InvalidOption, match="documents"):
-        trained(kind, toksmith.count_pieces(WORDS))
+        trained(toksmith.count_pieces(WORDS), 18, **KINDS[kind])

@@ -277,6 +277,7 @@ def interruptible(command: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 def test_ctrl_c_ends_a_training(tmp_path: Path) -> None:
     out = tmp_path / "out.toksmith"
@@ -351,6 +352,7 @@ def test_special_tokens_are_refused_unless_asked_for(saved: str) -> None:
     refused(run("encode", "-t", saved, "--special", "perhaps", stdin="in"), "perhaps")
 
 
+@pytest.mark.slow
 def test_decode_reads_what_encode_writes_byte_for_byte(saved: str) -> None:
     for options in ([], ["--json"]):
         encoded = process("encode", "-t", saved, *options, stdin=BYTES)
@@ -439,6 +441,7 @@ def test_show_special_tokens_and_json(saved: str) -> None:
     assert found[1] == {"id": 276, "text": "<|end|>", "hex": b"<|end|>".hex(), "special": True}
 
 
+@pytest.mark.slow
 def test_show_has_colour_only_where_it_is_wanted(saved: str) -> None:
     arguments = ("show", "-t", saved, "--text", "in x")
     assert b"\x1b" not in process(*arguments).stdout
@@ -467,6 +470,7 @@ def test_a_tiktoken_file_is_given_what_it_does_not_hold(tmp_path: Path) -> None:
     assert raw == "257\n"
 
 
+@pytest.mark.slow
 def test_refusals_are_one_line_and_tracebacks_are_asked_for(saved: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing.txt"
     refused(run("count", missing, "-t", saved), f"{missing}: No such file or directory")
@@ -513,6 +517,7 @@ def unread(pipe: IO[bytes]) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="lacks a pipe that closes")
 def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
@@ -529,6 +534,7 @@ def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
             assert child.wait(timeout=LIMIT_S) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "latin-1"}])
 def test_output_is_utf8_on_any_locale(locale: dict[str, str], saved: str, tmp_path: Path) -> None:
     shown = process("show", "-t", saved, stdin="é न".encode(), **locale)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
 from peers import imported_transformers, scalar
+from trainings import trained, with_fields
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, InvalidOption, Step, Tokenizer, UnknownId
@@ -22,16 +23,10 @@ transformers = imported_transformers()
 from toksmith.compat.transformers import ToksmithTokenizer, export
 
 TEXT = "low lower lowest slow it's 12 newer, hello world. The lower the newer. " * 3
+TOK = trained(TEXT, merges=30, pattern="llama3", special_tokens=["<|e|>", "<s>", "<pad>"])
 TEXTS = [scalar(text) for text in HARD_TEXTS.values()] + ["low<|e|>er <s> x", "xx lower", "  <|e|>  "]
 WITH_MASKS = {"return_special_tokens_mask": True, "return_token_type_ids": True}
 NAMES = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask")
-
-
-def trained(**fields: Any) -> Tokenizer:
-    import dataclasses
-
-    tok = toksmith.train(TEXT, merges=30, pattern="llama3", special_tokens=["<|e|>", "<s>", "<pad>"])
-    return Tokenizer(dataclasses.replace(tok.model, **fields)) if fields else tok
 
 
 def template(bos: int, eos: int) -> Step:
@@ -43,13 +38,12 @@ def template(bos: int, eos: int) -> Step:
 
 def framed() -> Tokenizer:
     """With tokens around texts, a token that is not special, and a normalizer."""
-    tok = trained()
-    e, s = tok.token_id("<|e|>"), tok.token_id("<s>")
-    added = (*tok.model.added_tokens, AddedToken("xx", 400 - 400 + tok.vocab_size, special=False))
-    return trained(post=(template(s, e),), normalizers=(Step("nfc"),), added_tokens=added)
+    e, s = TOK.token_id("<|e|>"), TOK.token_id("<s>")
+    added = (*TOK.model.added_tokens, AddedToken("xx", TOK.vocab_size, special=False))
+    return with_fields(TOK, post=(template(s, e),), normalizers=(Step("nfc"),), added_tokens=added)
 
 
-TOKS: dict[str, Callable[[], Tokenizer]] = {"plain": trained, "framed": framed}
+TOKS: dict[str, Callable[[], Tokenizer]] = {"plain": lambda: TOK, "framed": framed}
 
 
 @pytest.fixture(scope="module", params=TOKS)
@@ -72,8 +66,9 @@ def test_the_fast_class_gives_our_ids(pair: Any) -> None:
     assert (fast.eos_token, fast.pad_token) == ("<|e|>", "<pad>")
 
 
+@pytest.mark.slow
 def test_auto_tokenizer_finds_an_export(tmp_path: Path) -> None:
-    tok = trained()
+    tok = TOK
     paths = export(tok, tmp_path / "new", eos_token="<|e|>", model_max_length=77)
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(Path(path).name for path in paths)
     fast = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "new"))
@@ -212,7 +207,7 @@ def test_what_is_cut_off_is_given_back(pair: Any) -> None:
 
 
 def test_tokens_are_added() -> None:
-    slow = ToksmithTokenizer(trained())
+    slow = ToksmithTokenizer(TOK)
     size = len(slow)
     assert slow.add_tokens(["<new>", "low", "<new>"]) == 1 and len(slow) == size + 1
     assert slow.encode("<new>low") == [size, slow.tokenizer.token_id("low")]
@@ -221,7 +216,7 @@ def test_tokens_are_added() -> None:
     )
     assert slow.pad_token_id == size + 1 and slow.encode("a  [M]") == [97, size + 2]
     assert slow.decode([97, size + 1], skip_special_tokens=True) == "a"
-    assert trained() == Tokenizer(trained().model), "the tokenizer that it was made of is what it was"
+    assert Tokenizer(TOK.model) == TOK, "the tokenizer that it was made of is what it was"
 
 
 def test_it_is_saved_and_loaded(pair: Any, tmp_path: Path) -> None:
@@ -244,18 +239,18 @@ def test_batches_are_collated(pair: Any) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="eos_token"):
-        export(trained(), tmp_path, eos_token="<no>")
+        export(TOK, tmp_path, eos_token="<no>")
     with pytest.raises(CannotRepresent):
         export(toksmith.train("a b", kind="words", pattern=r"\w+|\W+"), tmp_path)
     assert not list(tmp_path.iterdir())
     with pytest.raises(InvalidOption, match="vocab_file"):
         ToksmithTokenizer()
     with pytest.raises(ValueError, match="same length"):
-        ToksmithTokenizer(trained())(["a"], ["a", "b"])
+        ToksmithTokenizer(TOK)(["a"], ["a", "b"])
     with pytest.raises(NotImplementedError):
-        ToksmithTokenizer(trained())("a", sanitize_control_tokens=True)
+        ToksmithTokenizer(TOK)("a", sanitize_control_tokens=True)
     with pytest.raises(TypeError, match="expected a text"):
-        ToksmithTokenizer(trained()).encode(7)
+        ToksmithTokenizer(TOK).encode(7)
 
 
 def test_without_transformers_exporting_works_and_the_class_names_the_extra(tmp_path: Path) -> None:
@@ -277,7 +272,7 @@ except ImportError as error:
 
 def test_padding_of_the_file_is_the_default(tmp_path: Path) -> None:
     options = {"length": None, "side": "left", "multiple_of": None, "id": 288, "type_id": 0, "token": "<pad>"}
-    tok = trained(post=(Step("pad", tuple(sorted(options.items()))),))
+    tok = with_fields(TOK, post=(Step("pad", tuple(sorted(options.items()))),))
     slow = ToksmithTokenizer(tok)
     assert (slow.padding_side, slow.pad_token) == ("left", "<pad>")
     export(tok, tmp_path)

@@ -178,6 +178,8 @@ def test_shards_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> No
             assert saved(toksmith.train(together, 600, ties=ties, threads=threads), tmp_path) == whole
 
 
+@pytest.mark.proof
+@pytest.mark.short
 @TIES
 @pytest.mark.parametrize("count", [7, pytest.param(64, marks=LONG)])
 def test_shards_that_spill_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> None:

@@ -362,12 +362,15 @@ def test_a_wrong_pattern_is_named(name: str, pattern: str, vocab_dir: Path, heal
     assert f"pattern={right!r}" in finding.advice
 
 
+@pytest.mark.slow
 def test_distinct_entries_of_published_tokenizers(vocab_dir: Path) -> None:
     for name, distinct in {"r50k_base": 32_761, "cl100k_base": 62_638, "o200k_base": 144_372}.items():
         finding = _doctor.duplicates(_doctor._subject.Subject(loaded(vocab_dir, name), None, None))
         assert finding.counts["distinct after strip and case, cut characters shown as U+FFFD"] == distinct
 
 
+@pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures speed: lacks TOKSMITH_SPEED=1")
 def test_the_doctor_takes_a_few_seconds(vocab_dir: Path) -> None:
     tok = loaded(vocab_dir, "o200k_base")

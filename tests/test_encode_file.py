@@ -50,6 +50,7 @@ def file(tmp_path: Path, large: bytes) -> Path:
 # One long text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [*toksmith.patterns(), r"\w+|\W", None])
 def test_threads_change_no_id_of_a_long_text(pattern: str | None, large: bytes) -> None:
     tok = toksmith.train("low lower lowest", merges=5, pattern=pattern, special_tokens=["<|end|>"])
@@ -135,6 +136,7 @@ def test_where_documents_end(
     assert [tok.decode_bytes(ids) for ids in found] == documents
 
 
+@pytest.mark.slow
 def test_patterns_that_cannot_be_cut_hold_a_document_whole(file: Path, large: bytes) -> None:
     for pattern in (None, r"[^\n]+|\n", ["gpt2", r"\w+"]):
         other = toksmith.train("low lower lowest", merges=3, pattern=pattern)
@@ -223,6 +225,7 @@ def test_a_file_that_shrinks_or_grows_is_an_error(tok: Tokenizer, file: Path, la
             list(found)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="lacks /proc and a limit that counts")
 def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> None:
     """A file of 300 MB, one document, in a process that may not have as much; its ids are let go block by block."""
@@ -263,6 +266,7 @@ def test_more_threads_than_cores_and_parts(tok: Tokenizer, file: Path, large: by
     assert tok.encode_file(small, threads=1 << 16).ids.tolist() == tok.encode("low", threads=1 << 16)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks fork")
 @pytest.mark.filterwarnings(
     "ignore:This process:DeprecationWarning"

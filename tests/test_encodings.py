@@ -225,6 +225,7 @@ print(json.dumps(toksmith.load("tiny").encode("low lo<|end|>", special="allow"))
 """
 
 
+@pytest.mark.slow
 def test_three_processes_at_once(server: Server, cache: Path) -> None:
     server.together = threading.Barrier(3)
     command = [sys.executable, "-c", SCRIPT, server.url, DIGEST]
@@ -346,6 +347,7 @@ def test_published_sizes(name: str, filled: Path) -> None:
     assert {id: tok.decode([id]) for id in decoded} == decoded
 
 
+@pytest.mark.slow
 def test_gpt2_equals_its_own_two_files(filled: Path, vocab_dir: Path) -> None:
     load = pytest.importorskip("tiktoken.load", reason="lacks tiktoken (tests/requirements.txt)")
     files = {"vocab_bpe_file": str(vocab_dir / "vocab.bpe"), "encoder_json_file": str(vocab_dir / "encoder.json")}

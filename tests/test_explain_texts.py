@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from functools import partial
 
 import pytest
 from conftest import DATA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shown_results import check_shown
+from trainings import trained
 
 import toksmith
 from toksmith import InvalidOption, Tokenizer, UnknownId, UnknownName, explain
 
 CORPUS = ["the low lower lowest slow new newer", "é 나는 나 12 12 low"]
+made = partial(trained, CORPUS, pattern="o200k", special_tokens=["<|end|>"])
 texts = st.text(st.sampled_from("low ertés나 \n12☀\u0301\ud800"), max_size=30)
 
 
-def trained(merges: int, pattern: str | None = "o200k") -> Tokenizer:
-    return toksmith.train(CORPUS, merges=merges, pattern=pattern, special_tokens=["<|end|>"])
-
-
-TOKENIZERS = {"none": trained(0), "few": trained(4), "raw": trained(12, None), "many": trained(16)}
+TOKENIZERS = {
+    "none": made(merges=0),
+    "few": made(merges=4),
+    "raw": made(merges=12, pattern=None),
+    "many": made(merges=16),
+}
 
 
 @settings(max_examples=60)
@@ -60,7 +64,7 @@ def test_comparisons_are_shown() -> None:
 
 def test_history_counts_what_is_left() -> None:
     """What is left of each token by its history is how often it stands in the encoded corpus."""
-    for tok in (trained(30), toksmith.train("aaaaa aaaaaaa aaaa baaa", min_count=2, pattern=None)):
+    for tok in (made(merges=30), toksmith.train("aaaaa aaaaaaa aaaa baaa", min_count=2, pattern=None)):
         corpus = CORPUS if tok.special_tokens else ["aaaaa aaaaaaa aaaa baaa"]
         stands = Counter(id for text in corpus for id in tok.encode(text))
         for id in tok.model.merges[:, 2].tolist():
@@ -73,7 +77,7 @@ def test_history_counts_what_is_left() -> None:
 
 
 def test_history_of_what_no_merge_made() -> None:
-    tok = trained(5)
+    tok = made(merges=5)
     byte = explain.history(tok, ord("l"))
     assert byte.born is None and byte.left_over is None and byte.uses
     check_shown(byte)

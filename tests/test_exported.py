@@ -65,6 +65,7 @@ def tok(request: pytest.FixtureRequest, corpora_dir: Path) -> Tokenizer:
     return toksmith.train(corpus, 4000, pattern=request.param, special_tokens=[SPECIAL], progress=False)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_it_equals_itself(tok: Tokenizer, library: str, corpora_dir: Path, tmp_path: Path) -> None:
     encode = LIBRARIES[library](tok, tmp_path)
@@ -82,6 +83,7 @@ def test_it_equals_itself(tok: Tokenizer, library: str, corpora_dir: Path, tmp_p
     assert compared >= 9 * 15
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", PUBLISHED if EVERYTHING else ("r50k_base",))
 def test_published_vocabularies_equal_themselves_in_hf(
     name: str, vocab_dir: Path, corpora_dir: Path, tmp_path: Path

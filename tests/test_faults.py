@@ -38,6 +38,7 @@ def test_every_call_fails_in_turn(name: str, mode: str, before: str, tmp_path: P
     assert calls >= LEAST.get(name, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="lacks fork")
 @pytest.mark.parametrize(
     "name", [name for name in faults.COMMANDS if name not in ("save gpt2 beside", "counts .parquet")]
@@ -49,6 +50,7 @@ def test_the_process_is_killed_at_every_call(name: str, tmp_path: Path) -> None:
     assert min(json.loads(done.stdout).values()) >= LEAST.get(name, 5)
 
 
+@pytest.mark.slow
 def test_every_format_is_written_so(tmp_path: Path) -> None:
     """Each format in turn, saved over another tokenizer, on a disk that is full at each call."""
     texts = {"old": "low lower lowest", "new": "sad sadder saddest"}
@@ -124,6 +126,7 @@ def test_a_run_leaves_the_files_of_another_that_goes_on(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
     """Several write the same pair while others read it: what is read is always of one of them."""
     toks = [toksmith.train("low lower lowest", 260), toksmith.train("sad sadder saddest", 262)]
@@ -207,6 +210,7 @@ def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch:
     file.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="lacks signals for one process")
 def test_kills_at_drawn_moments(tmp_path: Path) -> None:
     """A process that writes again and again is killed: the reader always finds one run's files."""
@@ -440,6 +444,7 @@ def test_the_sums_are_those_of_the_values(tmp_path: Path) -> None:
 TEXT = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(500)]
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_the_merges(tmp_path: Path) -> None:
     """No file of the process may pass some bytes, at which writing fails as on a full disk."""
     whole = toksmith.train(TEXT, 900)

@@ -3,6 +3,7 @@
 import dataclasses
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
 from test_format_rows import scored
+from trainings import SHORT, trained_model
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer
@@ -17,18 +19,13 @@ from toksmith._formats import FORMATS, UNSET, _gguf
 
 gguf: Any = pytest.importorskip("gguf", reason="lacks gguf (tests/requirements.txt)")
 ROW = FORMATS["gguf"]
-TEXT = "low lower lowest slow it's 12 newer, hello world"
 K = "tokenizer.ggml."
-
-
-def trained(**options: Any) -> Model:
-    given: dict[str, Any] = {"merges": 8, "pattern": "llama3", "special_tokens": ["<|e|>", "<|b|>"], **options}
-    return toksmith.train(TEXT, **given).model
+made = partial(trained_model, SHORT, merges=8, pattern="llama3", special_tokens=["<|e|>", "<|b|>"])
 
 
 def surrounded() -> Model:
     """Holes among the ids, tokens around texts, one that is not special, and other metadata."""
-    model = trained(pattern="qwen2")
+    model = made(pattern="qwen2")
     added = (AddedToken("<|e|>", 270), AddedToken("<|b|>", 271), AddedToken("xx", 280, special=False))
     post = _gguf.template((271, "<|b|>"), (270, "<|e|>"))
     kept = {"gguf": '{"tokenizer.chat_template": "{{ x }}", "tokenizer.ggml.padding_token_id": 270}', "by": "me"}
@@ -36,13 +33,13 @@ def surrounded() -> Model:
 
 
 MODELS: dict[str, Callable[[], Model]] = {
-    "byte level": trained,
+    "byte level": made,
     "with all there is": surrounded,
     "SentencePiece's": scored,
     "unigram": lambda: dataclasses.replace(scored(), kind="unigram", merge_rule="pair"),
-    "GPT-2's": lambda: trained(pattern="gpt2_original"),
-    "two regexes": lambda: trained(pattern=[r"\p{N}", "gpt2_original"]),
-    "whole pieces": lambda: dataclasses.replace(trained(), whole_piece=True),
+    "GPT-2's": lambda: made(pattern="gpt2_original"),
+    "two regexes": lambda: made(pattern=[r"\p{N}", "gpt2_original"]),
+    "whole pieces": lambda: dataclasses.replace(made(), whole_piece=True),
 }
 
 
@@ -130,11 +127,11 @@ def test_a_file_with_weights_is_read(tmp_path: Path) -> None:
 
 
 def test_only_the_start_of_a_large_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = save(trained())
+    data = save(made())
     with open(tmp_path / "big.gguf", "wb") as file:
         file.write(data)
         file.truncate((1 << 30) + 1)
-    assert toksmith.load(tmp_path / "big.gguf").model == trained()
+    assert toksmith.load(tmp_path / "big.gguf").model == made()
 
 
 def test_a_pre_that_is_not_known_needs_the_pattern(tmp_path: Path) -> None:
@@ -159,7 +156,7 @@ def test_every_name_for_a_split_makes_a_tokenizer(name: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name, other", [("gpt2", "gpt2_original"), ("cl100k_minbpe", "llama3")])
 def test_a_pattern_with_the_same_matches_is_written_as_the_other(name: str, other: str) -> None:
-    model = trained(pattern=name)
+    model = made(pattern=name)
     back = load(save(model))
     assert back.splitters == toksmith._patterns.splitters(other)
     one, two = Tokenizer(model), Tokenizer(back)
@@ -168,15 +165,15 @@ def test_a_pattern_with_the_same_matches_is_written_as_the_other(name: str, othe
 
 
 REFUSED: dict[str, tuple[Callable[[], Model], str]] = {
-    "a pattern without a name": (lambda: trained(pattern=r"\w+|\W+"), "splitters"),
-    "no pattern": (lambda: trained(pattern=None), "splitters"),
-    "cl100k": (lambda: trained(pattern="cl100k"), "splitters"),
-    "a normalizer": (lambda: dataclasses.replace(trained(), normalizers=(Step("nfc"),)), "normalizers"),
-    "flags": (lambda: dataclasses.replace(trained(), added_tokens=(AddedToken("x", 300, lstrip=True),)), "added_tokens"),
+    "a pattern without a name": (lambda: made(pattern=r"\w+|\W+"), "splitters"),
+    "no pattern": (lambda: made(pattern=None), "splitters"),
+    "cl100k": (lambda: made(pattern="cl100k"), "splitters"),
+    "a normalizer": (lambda: dataclasses.replace(made(), normalizers=(Step("nfc"),)), "normalizers"),
+    "flags": (lambda: dataclasses.replace(made(), added_tokens=(AddedToken("x", 300, lstrip=True),)), "added_tokens"),
     "a token that is written like another": (
-        lambda: dataclasses.replace(trained(), added_tokens=(AddedToken("Ġ", 300),)), "added_tokens"
+        lambda: dataclasses.replace(made(), added_tokens=(AddedToken("Ġ", 300),)), "added_tokens"
     ),
-    "padding": (lambda: dataclasses.replace(trained(), post=(Step("pad"),)), "post"),
+    "padding": (lambda: dataclasses.replace(made(), post=(Step("pad"),)), "post"),
     "a template for itself": (
         lambda: dataclasses.replace(
             surrounded(),
@@ -184,9 +181,9 @@ REFUSED: dict[str, tuple[Callable[[], Model], str]] = {
         ), "post"
     ),
     "what is behind a text": (lambda: scored_with(dummy="after"), "normalizers"),
-    "words": (lambda: toksmith.train(TEXT, kind="words", pattern=r"\w+|\W+").model, "kind"),
+    "words": (lambda: toksmith.train(SHORT, kind="words", pattern=r"\w+|\W+").model, "kind"),
     "tokens that merging does not reach": (
-        lambda: dataclasses.replace(trained(pattern="qwen2", merges=3), merges=[], whole_piece=True), "whole_piece"
+        lambda: dataclasses.replace(made(pattern="qwen2", merges=3), merges=[], whole_piece=True), "whole_piece"
     ),
 }  # fmt: skip
 
@@ -256,7 +253,7 @@ def test_hostile_files_are_refused_with_their_place(name: str) -> None:
 
 
 def test_a_file_cut_anywhere_is_refused() -> None:
-    data = save(trained(merges=2))
+    data = save(made(merges=2))
     for end in range(0, len(data), 37):
         with pytest.raises(FormatError):
             load(data[:end])
@@ -295,8 +292,8 @@ def test_what_is_wrong_is_named(name: str, tmp_path: Path) -> None:
 def test_saving_without_the_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    data = save(trained())
+    data = save(made())
     monkeypatch.setitem(sys.modules, "gguf", None)
-    assert load(data) == trained()
+    assert load(data) == made()
     with pytest.raises(ImportError, match=r"toksmith\[gguf\]"):
-        save(trained())
+        save(made())

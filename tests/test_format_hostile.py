@@ -194,6 +194,7 @@ def test_a_file_cut_anywhere_is_refused() -> None:
         assert caught.value.place is not None
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=1000)
 def test_a_changed_byte_is_refused(data: st.DataObject) -> None:
@@ -222,6 +223,7 @@ SNIPPETS = [
 ]
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=1000)
 def test_a_sealed_change_is_refused_or_a_model(data: st.DataObject) -> None:
@@ -274,6 +276,7 @@ def test_a_hostile_tiktoken_file_is_refused(name: str) -> None:
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=60) | st.text(alphabet="YWI=0123456789 \n\r", max_size=60).map(str.encode))
 @settings(max_examples=1000)
 def test_any_lines_after_the_bytes_are_a_model_or_refused(data: bytes) -> None:

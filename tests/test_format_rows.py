@@ -15,24 +15,20 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
+from trainings import SHORT, trained
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
 from toksmith._formats import FORMATS, UNSET, FileContent
 
 HOSTILE = Path(__file__).parent / "hostile"
-TEXT = "low lower lowest slow it's 12 newer, hello world"
+PLAIN: dict[str, Any] = {"merges": 8, "pattern": "cl100k_minbpe", "special_tokens": ["<|e|>"]}
 SCALARS = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in HARD_TEXTS.values()]
-
-
-def trained(**options: Any) -> Model:
-    given: dict[str, Any] = {"merges": 8, "pattern": "cl100k_minbpe", "special_tokens": ["<|e|>"], **options}
-    return toksmith.train(TEXT, **given).model
 
 
 def shifted() -> Model:
     """Ranks above two special tokens."""
-    model = trained(special_tokens=())
+    model = trained(**PLAIN | {"special_tokens": ()}).model
     added = (AddedToken("<unk>", 0), AddedToken("<s>", 1))
     fields: dict[str, Any] = {"splitters": model.splitters, "added_tokens": added}
     return Model(model.tokens, model.ids + 2, merge_rule="bytes", whole_piece=True, **fields)
@@ -58,9 +54,9 @@ def scored() -> Model:
 
 
 MODELS: dict[str, Callable[[], Model]] = {
-    "minbpe": trained,
+    "minbpe": lambda: trained(**PLAIN).model,
     "sentencepiece": scored,
-    "stoi": lambda: toksmith.train(TEXT, kind="chars").model,
+    "stoi": lambda: toksmith.train(SHORT, kind="chars").model,
     "tekken": shifted,
 }
 
@@ -92,7 +88,7 @@ def test_load_after_save_is_the_same_model_and_save_after_load_the_same_bytes(na
 
 def test_a_name_that_two_formats_have_lists_both(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="the file name fits 'sentencepiece' and 'minbpe'"):
-        Tokenizer(trained()).save(tmp_path / "a.model")
+        trained(**PLAIN).save(tmp_path / "a.model")
 
 
 # --- what the libraries make of it ---------------------------------------------------------------------------------
@@ -134,7 +130,7 @@ def minbpe_loads(text: str) -> tuple[str, dict[str, int], dict[tuple[int, int], 
 
 @pytest.mark.parametrize("pattern", [None, "cl100k_minbpe"])
 def test_minbpes_layout(pattern: str | None, tmp_path: Path) -> None:
-    tok = Tokenizer(trained(pattern=pattern))
+    tok = trained(**PLAIN | {"pattern": pattern})
     tok.save(tmp_path / "x.model", format="minbpe")
     found, special, merges = minbpe_loads((tmp_path / "x.model").read_text(encoding="utf-8"))
     assert found == ("" if pattern is None else toksmith.patterns()["cl100k_minbpe"].regexes[0])

@@ -62,6 +62,7 @@ def charsmap(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return blob
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("model", PUBLISHED)
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_published_models_give_the_ids_of_sentencepiece(
@@ -108,6 +109,7 @@ def test_published_models_give_the_ids_of_sentencepiece_for_drawn_texts(model: s
         assert tok.decode(ids) == peer.decode(ids), text
 
 
+@pytest.mark.proof
 def test_the_slow_way_gives_the_same_ids(
     charsmap: bytes, tmp_path: Path, vocab_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def same(tok: Tokenizer, other: Any, text: str) -> None:
     assert other.decode(ids, skip_special_tokens=False) == text
 
 
+@pytest.mark.slow
 def test_published_ids_are_equal_on_the_corpora(pair: tuple[Tokenizer, Any], corpora_dir: Path) -> None:
     files = sorted(corpora_dir.glob("*.jsonl.gz"))
     assert files
@@ -69,6 +70,7 @@ def test_published_ids_are_equal_on_hard_texts(pair: tuple[Tokenizer, Any], name
     same(*pair, HARD_TEXTS[name])
 
 
+@pytest.mark.slow
 @given(st.lists(texts(), min_size=40, max_size=40))
 @settings(max_examples=25)
 def test_published_ids_are_equal_on_drawn_texts(pair: tuple[Tokenizer, Any], drawn: list[str]) -> None:
@@ -92,6 +94,7 @@ def test_every_id_decodes_to_the_same_bytes(pair: tuple[Tokenizer, Any]) -> None
 small = st.text("abcdef é€\n", max_size=30)
 
 
+@pytest.mark.slow
 @given(
     small.filter(str.strip),
     st.integers(0, 40),
@@ -107,6 +110,7 @@ def test_trained_ids_are_equal(corpus: str, merges: int, pattern: Any, data: st.
         same(tok, other, text)
 
 
+@pytest.mark.slow
 @given(merged(), st.sampled_from(["pair", "bytes"]), st.booleans(), st.booleans(), st.data())
 @settings(max_examples=300)
 def test_drawn_ids_are_equal(drawn: Any, rule: Any, whole_piece: bool, shuffled: bool, data: st.DataObject) -> None:
@@ -205,6 +209,7 @@ def test_a_content_with_its_own_tokens_id_is_no_clash() -> None:
     same(Tokenizer(model), peer(model), "abab a<|b|>")
 
 
+@pytest.mark.slow
 def test_what_we_write_loads_again(pair: tuple[Tokenizer, Any], tmp_path: Path) -> None:
     tok = pair[0]
     path = tmp_path / "tokenizer.json"
@@ -250,6 +255,7 @@ plain = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 ALPHABET = "aAbBcCsſkKdDlLxy0１½ \t\r\n\u00a0\u2028éÉßǅʰ一ひ\u0301.,!?…'^&~-/[]"
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(ALPHABET, max_size=12) | plain, min_size=20, max_size=20))
 @settings(max_examples=25)
 def test_what_is_translated_cuts_at_the_same_places(drawn: list[str]) -> None:

@@ -32,6 +32,7 @@ def load(content: Any) -> Tokenizer:
 # A published file.
 
 
+@pytest.mark.slow
 def test_the_published_file_of_gpt2(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
     path = vocab_dir / "gpt2_tokenizer.json"
     tok, peer = toksmith.load(path), tokenizers.Tokenizer.from_file(str(path))
@@ -181,6 +182,7 @@ def test_added_tokens_are_found_as_there(pair: tuple[Tokenizer, Any, Any], drawn
         assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoder", ["WordPiece", "ByteFallback", "Metaspace"])
 def test_a_long_text_is_decoded_as_a_whole(decoder: str) -> None:
     """More ids than are decoded at a time where bytes simply follow each other; a character or word stands at the seam."""

@@ -42,7 +42,7 @@ CORPUS = [
 TRAINER = {"vocab_size": 700, "show_progress": False}
 
 
-def trained(
+def trained_there(
     normalizer: Any = None, pre_tokenizer: Any = None, decoder: Any = None, trainer: Any = None, **flags: Any
 ) -> Any:
     """A byte-pair tokenizer of HF with these parts, trained on a few texts."""
@@ -60,7 +60,7 @@ def trained(
 def unknown(**parts: Any) -> Any:
     """One of characters with an unknown token, so that every text can be encoded."""
     trainer = {"special_tokens": ["<unk>"], "limit_alphabet": 120} | parts.pop("trainer", {})
-    return trained(unk_token="<unk>", trainer=trainer, **parts)
+    return trained_there(unk_token="<unk>", trainer=trainer, **parts)
 
 
 def with_part(name: str, make: Callable[[], Any]) -> Any:
@@ -75,7 +75,7 @@ def byte_level(*before: Any, **options: Any) -> Any:
     steps = [*before, pre_tokenizers.ByteLevel(**options)]
     trainer = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet(), "vocab_size": 900}
     whole = pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]
-    return trained(pre_tokenizer=whole, decoder=decoders.ByteLevel(), trainer=trainer)
+    return trained_there(pre_tokenizer=whole, decoder=decoders.ByteLevel(), trainer=trainer)
 
 
 def split(pattern: str, behavior: str = "isolated", invert: bool = False) -> Any:
@@ -87,7 +87,7 @@ CHARSMAP = {"Ａ": "A", "①": "1", "ﬁ": "fi", "\t": " ", "e\u0301": "é", "K"
 
 def fallback(fuse: bool, whole: bool) -> Any:
     """Bytes for characters without a token, as Llama 2 has them."""
-    tok = trained(
+    tok = trained_there(
         normalizer=normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]),
         decoder=decoders.Sequence(
             [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
@@ -201,7 +201,7 @@ PARTS: dict[str, Callable[[], Any]] = {
             "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
         ),
     ),
-    "Falcon": lambda: trained(
+    "Falcon": lambda: trained_there(
         pre_tokenizer=pre_tokenizers.Sequence(
             [
                 pre_tokenizers.Punctuation("contiguous"),
@@ -309,6 +309,8 @@ def test_parts_on_drawn_texts(pair: tuple[Tokenizer, Any, Any], drawn: list[str]
         compared(*pair[:2], text)
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.FixtureRequest) -> None:
     tok, peer, _ = pair
     found = [scalar(text) for text in Drawing(20_261_122).texts(DRAWN)]
@@ -324,6 +326,7 @@ def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.F
         assert not wrong, wrong[0][:300]
 
 
+@pytest.mark.slow
 def test_every_type_is_among_the_parts() -> None:
     """A row without a case would be a row that nobody holds to HF's."""
     named = " ".join(make().to_str() for make in PARTS.values())
@@ -338,6 +341,7 @@ def test_batches_are_the_same(pair: tuple[Tokenizer, Any, Any]) -> None:
     assert tok.encode_batch(CORPUS, special="allow", threads=2) == expected
 
 
+@pytest.mark.slow
 def test_every_code_point_is_the_same() -> None:
     """Classes of characters that the library has tables for: numbers, punctuation, white space, scripts, forms."""
     points = [*range(0xD800), *range(0xE000, 0x32400), *range(0xE0000, 0xE0200)]

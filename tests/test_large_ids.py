@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from trainings import trained
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, Model, Tokenizer, TokenTable
 
 LARGEST = (1 << 24) - 1
+TOK = trained("abba baab ab abab abba" * 10, merges=8)
 MOST_MB = 8
 
 CHILD = """
@@ -64,15 +66,10 @@ def spread_out(tok: Tokenizer, largest: int) -> Tokenizer:
     return Tokenizer(Model(model.tokens, ids, merges=merges, splitters=model.splitters, added_tokens=added))
 
 
-@pytest.fixture(scope="module")
-def trained() -> Tokenizer:
-    return toksmith.train("abba baab ab abab abba" * 10, merges=8)
-
-
-def test_ids_at_the_end_are_ids_like_others(trained: Tokenizer) -> None:
-    near, far = spread_out(trained, 500), spread_out(trained, LARGEST)
+def test_ids_at_the_end_are_ids_like_others() -> None:
+    near, far = spread_out(TOK, 500), spread_out(TOK, LARGEST)
     moved = {499: LARGEST - 1, 500: LARGEST}
-    text = f"abba <s> baab{trained.token_bytes(len(trained) - 1).decode()} abab" * 3
+    text = f"abba <s> baab{TOK.token_bytes(len(TOK) - 1).decode()} abab" * 3
     expected = [moved.get(id, id) for id in near.encode(text, special="allow")]
     assert far.encode(text, special="allow") == expected and {LARGEST, LARGEST - 1} <= {*expected}
     assert far.decode(expected) == text and far.token_bytes(LARGEST) == b"<s>"
@@ -91,23 +88,23 @@ def test_ids_at_the_end_are_ids_like_others(trained: Tokenizer) -> None:
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
 @pytest.mark.parametrize("use", ["load", "encode", "decode", "offsets", "measure", "doctor", "pieces", "prune"])
 @pytest.mark.parametrize("kind", ["bpe", "words", "sentencepiece"])
-def test_a_large_id_costs_no_memory(kind: str, use: str, trained: Tokenizer, tmp_path: Path) -> None:
+def test_a_large_id_costs_no_memory(kind: str, use: str, tmp_path: Path) -> None:
     if kind != "bpe" and use == "prune":
         pytest.skip("these have no merges")
     paths = []
     for largest in (500, LARGEST):
         paths.append(str(tmp_path / f"{largest}.toksmith"))
-        made(kind, trained, largest).save(paths[-1])
+        made(kind, largest).save(paths[-1])
     run = subprocess.run([sys.executable, "-c", CHILD, *paths, use], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     small, large = json.loads(run.stdout)
     assert large < small + MOST_MB, f"{large:.0f} MB instead of {small:.0f}"
 
 
-def made(kind: str, trained: Tokenizer, largest: int) -> Tokenizer:
+def made(kind: str, largest: int) -> Tokenizer:
     """A tokenizer of a kind with a large id."""
     if kind == "bpe":
-        return spread_out(trained, largest)
+        return spread_out(TOK, largest)
     tokens = ["<unk>", "▁", "a", "b", "ab", "\n", "<", "s", ">"]
     ids = np.array([*range(len(tokens) - 1), largest], np.uint32)
     table = TokenTable.of([token.encode() for token in tokens])
@@ -117,6 +114,6 @@ def made(kind: str, trained: Tokenizer, largest: int) -> Tokenizer:
     return Tokenizer(Model(table, ids, kind="unigram", unit="char", scores=scores, unknown_id=0))
 
 
-def test_a_format_with_a_place_for_each_id_refuses_the_holes(trained: Tokenizer, tmp_path: Path) -> None:
+def test_a_format_with_a_place_for_each_id_refuses_the_holes(tmp_path: Path) -> None:
     with pytest.raises(CannotRepresent, match="16777216"):
-        spread_out(trained, LARGEST).save(tmp_path / "large.gguf")
+        spread_out(TOK, LARGEST).save(tmp_path / "large.gguf")

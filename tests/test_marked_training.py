@@ -10,6 +10,7 @@ import tokenizers
 from peers import imported_transformers
 from test_character_training import lines_of
 from tokenizers import models, normalizers, pre_tokenizers, trainers
+from trainings import trained
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, Tokenizer
@@ -35,16 +36,20 @@ def peer_of(kind: str, size: int, lines: list[str]) -> tokenizers.Tokenizer:
     return peer
 
 
-KINDS: dict[str, dict[str, Any]] = {"wordpiece": {"kind": "wordpiece"}, "ends": {"end_of_word_suffix": "</w>"}}
+KINDS: dict[str, dict[str, Any]] = {
+    "wordpiece": {"kind": "wordpiece", "character_coverage": 1.0},
+    "ends": {"end_of_word_suffix": "</w>", "character_coverage": 1.0},
+}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("corpus", "size"), [("english", 2000), ("japanese", 4000)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_are_as_short_as_with_hf(kind: str, corpus: str, size: int, corpora_dir: Path) -> None:
     lines, size = lines_of(corpora_dir, corpus, 1 << 40 if LONG else 260_000), 8000 if LONG else size
     unseen, lines = lines[::10], [line for place, line in enumerate(lines) if place % 10]
     peer = peer_of(kind, size, lines)
-    tok = toksmith.train(lines, size, character_coverage=1.0, progress=False, **KINDS[kind])
+    tok = toksmith.train(lines, size, progress=False, **KINDS[kind])
     assert len(tok) == size
     total = sum(len(line.encode()) for line in unseen)
     ours = sum(map(len, tok.encode_batch(unseen)))
@@ -53,16 +58,12 @@ def test_texts_are_as_short_as_with_hf(kind: str, corpus: str, size: int, corpor
     assert ours < theirs * 1.01
 
 
-def trained(kind: str, corpus: Any = WORDS, vocab_size: int | None = 40, **options: Any) -> Tokenizer:
-    return toksmith.train(corpus, vocab_size, progress=False, **{"character_coverage": 1.0, **KINDS[kind], **options})
-
-
 def tokens_of(tok: Tokenizer) -> list[str]:
     return [token.decode() for token in tok.model.tokens]
 
 
 def test_the_tutorials_example_by_hand() -> None:
-    tok = trained("ends", "low " * 5 + "lower " * 2 + "newest " * 6 + "widest " * 3, None, merges=10)
+    tok = trained("low " * 5 + "lower " * 2 + "newest " * 6 + "widest " * 3, merges=10, **KINDS["ends"])
     assert "est</w>" in tokens_of(tok) and "low</w>" in tokens_of(tok)
     assert [tok.token_bytes(id).decode() for id in tok.encode("lowest")][-1] == "est</w>"
     assert tok.decode(tok.encode("lowest newest low")) == "lowest newest low"
@@ -70,20 +71,20 @@ def test_the_tutorials_example_by_hand() -> None:
 
 
 def test_wordpiece_by_hand(tmp_path: Path) -> None:
-    tok = trained("wordpiece", vocab_size=30, special_tokens=SPECIAL)
+    tok = trained(WORDS, 30, special_tokens=SPECIAL, **KINDS["wordpiece"])
     assert tokens_of(tok)[:3] == ["[UNK]", "d", "e"] and {"##w", "##er", "low"} <= {*tokens_of(tok)}
     shown = [tok.token_bytes(id).decode() for id in tok.encode("Lower, widest☃ newest")]
     assert shown[:3] == ["low", "##er", "[UNK]"] and shown.count("[UNK]") == 2  # the comma, and the word with ☃
     assert tok.decode(tok.encode("lower newest")) == "lower newest"
     assert tok.model.training is not None and tok.model.training.stopped_because == "it reached vocab_size=30"
-    assert trained("wordpiece", vocab_size=30, special_tokens=SPECIAL) == tok
+    assert toksmith.train(WORDS, 30, special_tokens=SPECIAL, **KINDS["wordpiece"]) == tok
     tok.save(tmp_path / "x.toksmith")
     assert toksmith.load(tmp_path / "x.toksmith") == tok
 
 
 def test_the_core_equals_the_reference(corpora_dir: Path) -> None:
     lines = lines_of(corpora_dir, "european", 30_000)
-    ends, pieces = trained("ends", lines, 900), trained("wordpiece", lines, 900, lowercase=False)
+    ends, pieces = trained(lines, 900, **KINDS["ends"]), trained(lines, 900, lowercase=False, **KINDS["wordpiece"])
     spelt = dict(zip(ends.model.ids.tolist(), tokens_of(ends), strict=True))
     merges = [(spelt[left], spelt[right]) for left, right, _ in ends.model.merges.tolist()]
     for word in sorted({word for line in lines for word in line.split()})[::5]:
@@ -97,7 +98,7 @@ def test_the_core_equals_the_reference(corpora_dir: Path) -> None:
 def test_hf_gives_the_same_ids(kind: str, tmp_path: Path, corpora_dir: Path) -> None:
     lines = lines_of(corpora_dir, "european", 60_000)
     special = SPECIAL if kind == "wordpiece" else ["<s>"]
-    tok = trained(kind, lines, 1500, special_tokens=special, character_coverage=0.999)
+    tok = trained(lines, 1500, special_tokens=special, **KINDS[kind] | {"character_coverage": 0.999})
     tok.save(tmp_path / "tokenizer.json")
     peer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     assert toksmith.load(tmp_path / "tokenizer.json") == tok
@@ -136,8 +137,8 @@ def test_what_cannot_be_trained_is_said(kind: str, given: dict[str, Any], argume
 
 def test_too_little_text_is_said() -> None:
     with pytest.raises(CorpusError, match="without a word"):
-        trained("wordpiece", " \n ")
+        trained(" \n ", 40, **KINDS["wordpiece"])
     with pytest.raises(InvalidOption, match="documents"):
-        trained("ends", toksmith.count_pieces(WORDS))
-    small = trained("ends", "ab ab", 100)
+        trained(toksmith.count_pieces(WORDS), 40, **KINDS["ends"])
+    small = trained("ab ab", 100, **KINDS["ends"])
     assert small.model.training is not None and small.model.training.stopped_because == "no pair is left"

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
 from test_format_rows import scored
+from trainings import trained_model
 
 import toksmith
 from toksmith import CannotRepresent, Model, Tokenizer, TokenTable, _convert
@@ -59,9 +60,9 @@ def first_tokens(model: Model) -> Model:
     return dataclasses.replace(model, tokens=table, ids=ids, merges=merges, scores=scores, added_tokens=added)
 
 
-def trained(**options: Any) -> Callable[[Path], Model]:
+def of_options(**options: Any) -> Callable[[Path], Model]:
     text = "low lower lowest newest widest, it's 12 1234 don't! def f(x): return 漢字 слово Ünïcode " * 2
-    return lambda folder: toksmith.train(text, **options).model
+    return lambda folder: trained_model(text, **options)
 
 
 GPT2_LIKE = {"native", "tiktoken", "tokenizer_json", "gpt2", "tekken", "gguf"}
@@ -79,13 +80,13 @@ VOCABULARIES: dict[str, tuple[Callable[[Path], Model], set[str]]] = {
     "mistral_v1.model": (published("mistral_v1.model"), {"native", "sentencepiece", "gguf"}),
     "sp_unigram_en.model": (published("sp_unigram_en.model"), {"native", "sentencepiece", "gguf"}),
     "seed merges": (seed, MERGES | {"tokenizer_json"}),
-    "trained, llama3": (trained(merges=40, pattern="llama3", special_tokens=["<|e|>"]), MERGES | {"tokenizer_json", "gguf"}),
-    "trained, qwen2, two specials": (trained(merges=40, pattern="qwen2", special_tokens=["<|e|>", "<s>"]), MERGES | {"tokenizer_json", "gguf"}),
-    "trained, a regex": (trained(merges=40, pattern=r"\w+|[^\w\s]+|\s+"), MERGES | {"tekken"}),
-    "trained, no pattern": (trained(merges=40, pattern=None), MERGES | {"tokenizer_json"}),
-    "trained, WordPiece": (trained(vocab_size=400, kind="wordpiece"), {"native", "tokenizer_json", "vocab_txt"}),
-    "trained, unigram": (trained(vocab_size=400, kind="unigram"), {"native", "sentencepiece", "gguf"}),
-    "trained, characters": (trained(vocab_size=400, unit="char", byte_fallback=True), {"native", "sentencepiece", "gguf"}),
+    "trained, llama3": (of_options(merges=40, pattern="llama3", special_tokens=["<|e|>"]), MERGES | {"tokenizer_json", "gguf"}),
+    "trained, qwen2, two specials": (of_options(merges=40, pattern="qwen2", special_tokens=["<|e|>", "<s>"]), MERGES | {"tokenizer_json", "gguf"}),
+    "trained, a regex": (of_options(merges=40, pattern=r"\w+|[^\w\s]+|\s+"), MERGES | {"tekken"}),
+    "trained, no pattern": (of_options(merges=40, pattern=None), MERGES | {"tokenizer_json"}),
+    "trained, WordPiece": (of_options(vocab_size=400, kind="wordpiece"), {"native", "tokenizer_json", "vocab_txt"}),
+    "trained, unigram": (of_options(vocab_size=400, kind="unigram"), {"native", "sentencepiece", "gguf"}),
+    "trained, characters": (of_options(vocab_size=400, unit="char", byte_fallback=True), {"native", "sentencepiece", "gguf"}),
     "trained, ASCII": (lambda folder: toksmith.train("low lower lowest", merges=4, unit="char", alphabet="ascii", pattern=None).model, {"native", "merge_dict", "tokenizer_json"}),
     "characters": (lambda folder: toksmith.train("low lower lowest", kind="chars").model, {"native", "stoi"}),
     "words": (lambda folder: toksmith.train("low lower", kind="words", pattern=r"\w+|\W+").model, {"native"}),
@@ -117,6 +118,8 @@ def ids_of(model: Model) -> list[list[int]]:
     return found
 
 
+@pytest.mark.proof
+@pytest.mark.short
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_every_pair_of_formats(name: str, request: pytest.FixtureRequest) -> None:
     make, expected = VOCABULARIES[name]

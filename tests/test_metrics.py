@@ -299,6 +299,8 @@ def test_the_indentation_of_each_level(published: dict[str, toksmith.Tokenizer])
         assert [row[3] for row in table] == expected[name]
 
 
+@pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures speed: lacks TOKSMITH_SPEED=1")
 @pytest.mark.parametrize("corpus", ["english", "code", "chinese", "russian"])
 def test_measuring_is_nearly_as_fast_as_encoding(

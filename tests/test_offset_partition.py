@@ -141,6 +141,8 @@ def test_the_bytes_of_the_issue_keep_their_places() -> None:
     assert (2, 3) in found.spans and (2, 3) in tok.encode_with_offsets(b"lo\xffw").spans
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_ranges_partition_every_text_of_every_kind(toks: dict[str, Tokenizer]) -> None:
     random, compared, refused = Random(11), 0, 0
     assert len(toks) > 80
@@ -169,6 +171,8 @@ def calls_of(tok: Tokenizer) -> list[Any]:
     return [*calls, lambda text: tok.encode_best(text, 2)] if tok.model.kind == "unigram" else calls
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_places_of_what_has_no_token_in_models_of_sentencepiece(charsmap: bytes, tmp_path: Path) -> None:
     """Texts that can be encoded, with one character behind them that has no token."""
     random, compared = Random(5), 0

@@ -140,6 +140,8 @@ def test_nothing_has_no_range_and_options_are_checked() -> None:
     assert (problem.value.index, problem.value.offset) == (1, 1)
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_ranges_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     every = list(toks.values())
     for number, text in enumerate(drawn(DRAWN, 5)):
@@ -202,6 +204,8 @@ def test_normalized_texts(
     assert found.spans == by_byte and tok.encode_with_offsets(text).spans == by_char
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_drawn_models_have_the_ranges_of_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(19)
     for number in range(DRAWN // 40):
@@ -235,6 +239,8 @@ def test_a_piece_that_is_looked_up_as_a_whole_has_a_range(kind: Any) -> None:
         assert [0, *found.ends.tolist()] == [*found.starts.tolist(), len(text)]
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_mistral_has_the_ranges_of_sentencepiece(vocab_dir: Path) -> None:
     path = vocab_dir / "mistral_v1.model"
     tok, peer = toksmith.load(path), sentencepiece.SentencePieceProcessor(model_file=str(path))

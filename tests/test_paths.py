@@ -159,6 +159,7 @@ def some(corpus: Path, name: str) -> Iterator[list[str]]:
             return
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_documents(corpus: str, name: str, twins: Any, corpora_dir: Path) -> None:
@@ -172,6 +173,7 @@ def test_documents(corpus: str, name: str, twins: Any, corpora_dir: Path) -> Non
     print(f"\nEXACT {corpus} {name}: {texts} documents, {ids} ids")
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(not hasattr(Tokenizer, "encode_file"), reason="lacks Tokenizer.encode_file")
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("corpus", CORPORA)
@@ -193,6 +195,7 @@ def test_files(corpus: str, name: str, twins: Any, corpora_dir: Path, tmp_path: 
                 require_equal(said, [content.decode()], [whole], list(tok.encode_file(path, threads=threads)))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", PAIRS)
 def test_drawn_strings(name: str, twins: Any, corpora_dir: Path) -> None:
     twin, engines = twins(name)
@@ -208,6 +211,7 @@ def test_drawn_strings(name: str, twins: Any, corpora_dir: Path) -> None:
     print(f"\nEXACT drawn {name}: {count} strings, {ids} ids")
 
 
+@pytest.mark.proof
 def test_the_engines_are_what_their_names_say(twins: Any) -> None:
     """The slow one merges every piece anew and the others remember them, which many merges in one word show."""
     _, engines = twins("cl100k_base")

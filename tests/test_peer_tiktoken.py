@@ -119,6 +119,7 @@ def require_equal(pair: Pair, text: str, expected: list[int], found: list[int]) 
     pytest.fail(f"{pair.name}: id {at} differs: tiktoken {said[0]}, toksmith {said[1]}; the text: {text[:200]!r}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_every_document_of_the_corpora(
     corpus: str, pairs: dict[str, Pair], corpora_dir: Path, pool: ThreadPoolExecutor

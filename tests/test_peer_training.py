@@ -119,6 +119,7 @@ def test_the_tokens_are_those_of_rustbpe(sample: list[str], pattern: str) -> Non
     assert found == due, differing([*pairwise(found)], [*pairwise(due)])
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("pattern", [None, "gpt2", "cl100k"])
 @pytest.mark.parametrize("ties", ["first_seen", "lowest_ids"])
 def test_the_merges_are_those_of_the_loop_of_minbpe(sample: list[str], pattern: str | None, ties: Any) -> None:

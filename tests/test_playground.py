@@ -389,6 +389,7 @@ def test_a_text_that_is_not_kept_is_asked_for_again(playground: toksmith.Playgro
     assert (answer.status, answer.json["kind"]) == (409, "UnknownText")
 
 
+@pytest.mark.slow
 def test_a_thousand_requests_at_once(playground: toksmith.Playground) -> None:
     def one(number: int) -> int:
         return asked(playground, "rows", text=f"low {number % 7}", tokenizers=["small", "large"], last=5).status
@@ -641,12 +642,14 @@ def test_files_and_tokenizers_have_names(tmp_path: Path, toks: dict[str, toksmit
         assert running.tokenizers == ("own.toksmith", "tokenizer 2", "own.toksmith (3)")
 
 
+@pytest.mark.slow
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     ran = process("play", str(tmp_path / "none.toksmith"))
     assert (ran.returncode, ran.stdout) == (1, b"")
     assert b"none.toksmith" in ran.stderr and ran.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="lacks a Ctrl-C that can be sent to one process")
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[str, toksmith.Tokenizer]) -> None:
     path = tmp_path / "own.toksmith"

@@ -463,6 +463,7 @@ def plain_merge(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
 TOKENS = st.lists(st.text("ab", min_size=2, max_size=5).map(str.encode), max_size=8, unique=True)
 
 
+@pytest.mark.slow
 @many(300)
 @given(TOKENS, st.text("ab", max_size=12).map(str.encode), st.randoms(use_true_random=False))
 def test_merging_by_bytes_is_the_plain_loop(longer: list[bytes], piece: bytes, order: random.Random) -> None:
@@ -564,6 +565,7 @@ def plain_training(pieces: Sequence[bytes], merges: int, ties: str) -> list[tupl
     return learned
 
 
+@pytest.mark.slow
 @many(300)
 @given(
     SMALL, st.integers(0, 12), st.sampled_from(["lowest_ids", "first_seen"]), st.sampled_from([[], [r"\S+"], [" ?b+"]])
@@ -641,6 +643,7 @@ def tokens(request: pytest.FixtureRequest) -> dict[bytes, int]:
     return published(request.getfixturevalue("vocab_dir"), request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ["gpt2", "cl100k", "o200k"])
 def test_ids_are_those_of_tiktoken(tiktoken: Any, tokens: dict[bytes, int], row: str) -> None:
     specials = {"<|end|>": len(tokens) + 5}

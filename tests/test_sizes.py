@@ -1,5 +1,8 @@
 """The size check reads Rust and Python as they are: brackets in strings, comments and characters count for nothing."""
 
+from pathlib import Path
+
+import check_sizes
 import pytest
 from check_sizes import broken_caps, read_python, read_rust
 
@@ -76,3 +79,11 @@ def test_caps_break(lines: int, positional: int, broken: int) -> None:
     source = read_python("python/toksmith/__init__.py", code)
     found = [problem for problem in broken_caps([source], source.functions, 35.0) if "__init__.py:1: f has" in problem]
     assert len(found) == broken
+
+
+def test_each_file_of_make_has_a_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_sizes, "ROOT", tmp_path)
+    (tmp_path / "make").mkdir()
+    for name, lines in (("Makefile", 60), ("make/long.mk", 61), ("make/short.mk", 60)):
+        (tmp_path / name).write_text("x:\n" * lines, encoding="utf-8")
+    assert list(broken_caps([], [], 35.0)) == ["make/long.mk has 61 lines, more than 60"]

@@ -43,6 +43,8 @@ def keeps(tok: Tokenizer, ids: list[int], added: set[bytes]) -> bool:
     return not any(left + right in added for left, right in itertools.pairwise(tokens))
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_extended_tokenizers_keep_the_ids_of_texts_without_a_new_pair_and_reach_every_token() -> None:
     random = Random(5)
     kept = 0
@@ -84,6 +86,8 @@ def character_model(random: Random) -> Tokenizer:
     return toksmith.train(texts, unit="char", merges=random.randrange(8), **options, **words)
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_models_of_characters_are_extended() -> None:
     random = Random(9)
     kept = 0
@@ -138,6 +142,8 @@ def test_continued_training_is_training() -> None:
             assert more == whole
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_pruned_tokenizers_keep_the_tokens_of_texts_that_do_not_need_what_is_gone() -> None:
     random = Random(6)
     kept = 0
@@ -209,6 +215,8 @@ def test_what_cannot_be_done_is_said() -> None:
     assert len(toksmith.prune(words, 1)[0]) == 1
 
 
+@pytest.mark.proof
+@pytest.mark.short
 def test_cl100k_learns_hindi(vocab_dir: Path, corpora_dir: Path) -> None:
     with gzip.open(corpora_dir / "hindi.jsonl.gz", "rt", encoding="utf-8") as lines:
         hindi = [json.loads(line)["text"] for line in itertools.islice(lines, HINDI)]

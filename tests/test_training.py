@@ -107,6 +107,7 @@ def test_the_record_equals_a_naive_recount(ties: Any, pattern: str | None) -> No
     assert tok.count_batch([text, text[:500]]).sum() == record(tok).left[-1]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     corpus=st.lists(st.one_of(small_texts("ab "), small_texts("aé☀"), broken_bytes()), min_size=1, max_size=4),

@@ -78,6 +78,7 @@ def test_long_runs_of_digits_take_linear_time() -> None:
 # Characters
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     corpus=st.lists(st.one_of(small_texts("aé☀"), small_texts("😀😁é"), broken_bytes()), min_size=1, max_size=4),
@@ -157,6 +158,7 @@ def test_a_seed_token_must_be_one_piece() -> None:
 # A base tokenizer
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(
     corpus=st.lists(st.one_of(small_texts("ab "), small_texts("aé☀"), broken_bytes()), min_size=1, max_size=4),
@@ -218,6 +220,7 @@ def test_superwords_hold_several_words_and_encoding_is_what_training_left() -> N
     assert tok.count_batch(texts).sum() == tok.model.training.left[-1] < plain.count_batch(texts).sum()
 
 
+@pytest.mark.slow
 @ties
 def test_the_second_phase_equals_a_naive_recount(ties: Any) -> None:
     text = REAL_TEXT[:5000]
@@ -251,6 +254,7 @@ def test_superwords_are_not_rewound_into_another_phase() -> None:
         toksmith.rewind(toksmith.train("low low lower low low lower", 262, superwords=2), 260)
 
 
+@pytest.mark.proof
 @pytest.mark.skipif("TOKSMITH_EXHAUSTIVE" not in os.environ, reason="takes minutes; asks for TOKSMITH_EXHAUSTIVE=1")
 def test_superwords_save_a_seventh_of_the_tokens_and_hf_gives_the_same(corpora_dir: Path, tmp_path: Path) -> None:
     tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
@@ -340,6 +344,7 @@ toksmith.train(text, 3000, pattern=None, checkpoint=kept).save(out)
 """
 
 
+@pytest.mark.proof
 def test_a_killed_training_ends_with_the_same_bytes(tmp_path: Path) -> None:
     text = tmp_path / "text"
     rng = np.random.default_rng(7)

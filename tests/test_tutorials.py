@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from trainings import trained
 
 import toksmith
 from toksmith import Tokenizer, reference
@@ -52,9 +53,9 @@ def article(corpora_dir: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def trained(article: str) -> dict[int, Tokenizer]:
+def by_size(article: str) -> dict[int, Tokenizer]:
     """The tutorials' two trainings on the article, by vocabulary size."""
-    return {size: toksmith.train(article, size, pattern=None, ties="first_seen") for size in (1000, 2000)}
+    return {size: trained(article, size, pattern=None, ties="first_seen") for size in (1000, 2000)}
 
 
 @pytest.fixture
@@ -158,9 +159,9 @@ def test_the_article_before_training(article: str) -> None:
 
 @pytest.mark.parametrize("size, left", [(1000, 58_300), (2000, 45_722)])
 def test_the_article_trained(
-    size: int, left: int, article: str, trained: dict[int, Tokenizer], vocab_dir: Path
+    size: int, left: int, article: str, by_size: dict[int, Tokenizer], vocab_dir: Path
 ) -> None:
-    tok = trained[size]
+    tok = by_size[size]
     ids = tok.encode(article)
     assert (len(tok), len(ids)) == (size, left)
     assert tok.decode(ids) == article
@@ -173,11 +174,11 @@ def test_the_article_trained(
 
 
 @pytest.mark.parametrize("size", [1000, 2000])
-def test_training_order_is_lowest_rank_first(size: int, article: str, trained: dict[int, Tokenizer]) -> None:
+def test_training_order_is_lowest_rank_first(size: int, article: str, by_size: dict[int, Tokenizer]) -> None:
     text = article.encode().decode("latin-1")  # ids as characters: `replace` is then `replace_pair`
-    for left, right, id in trained[size].model.merges.tolist():
+    for left, right, id in by_size[size].model.merges.tolist():
         text = text.replace(chr(left) + chr(right), chr(id))
-    assert [ord(char) for char in text] == trained[size].encode(article)
+    assert [ord(char) for char in text] == by_size[size].encode(article)
 
 
 @pytest.mark.parametrize(
@@ -188,20 +189,20 @@ def test_training_order_is_lowest_rank_first(size: int, article: str, trained: d
     ],
 )
 def test_the_article_merges_on_other_texts(
-    size: int, text: str, length: int, ids: int, trained: dict[int, Tokenizer]
+    size: int, text: str, length: int, ids: int, by_size: dict[int, Tokenizer]
 ) -> None:
-    encoded = trained[size].encode(text)
+    encoded = by_size[size].encode(text)
     assert (len(text.encode()), len(encoded)) == (length, ids)
-    assert trained[size].decode(encoded) == text
+    assert by_size[size].decode(encoded) == text
 
 
 @pytest.mark.parametrize("size, left", [(1000, 58_340), (2000, 45_742)])
-def test_the_article_with_the_other_rule(size: int, left: int, article: str, trained: dict[int, Tokenizer]) -> None:
+def test_the_article_with_the_other_rule(size: int, left: int, article: str, by_size: dict[int, Tokenizer]) -> None:
     tok = toksmith.train(article, size, pattern=None, ties="lowest_ids")
     assert len(tok.encode(article)) == left
-    differing = [id for id in range(256, size) if tok.token_bytes(id) != trained[size].token_bytes(id)]
+    differing = [id for id in range(256, size) if tok.token_bytes(id) != by_size[size].token_bytes(id)]
     assert differing[0] == 307
-    records = tok.model.training, trained[size].model.training
+    records = tok.model.training, by_size[size].model.training
     assert [record and int(record.counts[307 - 256]) for record in records] == [639, 639]
 
 

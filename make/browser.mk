@@ -1,0 +1,5 @@
+# make test-browser: the playground in a headless Chromium, which it installs.
+.PHONY: test-browser
+
+test-browser: .venv/.tools
+	@scripts/browser.sh $(PY) -s

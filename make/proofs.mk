@@ -1,0 +1,14 @@
+# make proofs: the long proofs of docs/proofs.md in full, which takes hours. make proofs-ci: the part of them that CI runs and
+# make test does not. WHICH="tests/test_paths.py -k drawn" chooses among those of the package, and leaves out the core's.
+.PHONY: proofs proofs-ci
+
+NONE_IS_FINE := $(if $(WHICH),|| [ $$? -eq 5 ])  # what is chosen may have none of one sort
+
+proofs: .venv/.tools
+	$(if $(WHICH),,TOKSMITH_EXHAUSTIVE=1 cargo test --package toksmith-core -- $(CORE_PROOFS) --nocapture)
+	TOKSMITH_EXHAUSTIVE=1 $(PYTEST) $(PARALLEL) -m "proof and not alone" $(WHICH) $(NONE_IS_FINE)
+	TOKSMITH_HUGE=1 TOKSMITH_SPEED=1 $(PYTEST) -s -m "proof and alone" $(WHICH) $(NONE_IS_FINE)
+
+proofs-ci: .venv/.tools
+	$(if $(WHICH),,cargo test --quiet --package toksmith-core -- $(CORE_PROOFS))
+	$(PYTEST) $(PARALLEL) -m "proof$(if $(WHICH),, and not short)" $(WHICH)

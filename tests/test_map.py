@@ -1,0 +1,79 @@
+"""Where the tests of a module are: in the file of its name, in that of its folder, or where `ELSEWHERE` says.
+
+`_convert.py` has test_convert.py, `_formats/_gguf.py` has test_format_gguf.py, and `_doctor/_tokens.py` test_doctor.py.
+"""
+
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parent / "python" / "toksmith"
+ELSEWHERE = {
+    "__init__": "test_surface",
+    "__main__": "test_cli",
+    "_arguments": "test_argument_types",
+    "_corpus/__init__": "test_corpus_rows test_counts",
+    "_corpus/_blocks": "test_counts test_bounded_reading",
+    "_corpus/_parquet": "test_corpus_rows test_counts",
+    "_errors": "test_bad_input test_error_offsets test_concurrency",
+    "_files": "test_format_files test_bounded_reading test_faults",
+    "_formats/__init__": "test_format_files test_matrix",
+    "_formats/_arguments": "test_format_files",
+    "_formats/_byte_characters": "test_format_gpt2",
+    "_formats/_gguf_pieces": "test_format_gguf",
+    "_formats/_gguf_values": "test_format_gguf",
+    "_formats/_hf_covered": "test_covered_formats",
+    "_formats/_hf_model": "test_hf_load",
+    "_formats/_hf_post": "test_hf_load",
+    "_formats/_hf_steps": "test_hf_steps",
+    "_formats/_json": "test_format_tokenizer_json test_format_hostile",
+    "_formats/_json_parts": "test_format_tokenizer_json",
+    "_formats/_minbpe": "test_format_rows test_compat_minbpe",
+    "_formats/_onig": "test_hf_load",
+    "_formats/_parts": "test_format_files",
+    "_formats/_peers": "test_convert",
+    "_formats/_protobuf": "test_format_sentencepiece",
+    "_formats/_recovered": "test_format_tiktoken",
+    "_formats/_sentencepiece_save": "test_format_sentencepiece",
+    "_formats/_stoi": "test_format_rows",
+    "_formats/_tekken": "test_format_rows",
+    "_formats/_vocab_txt": "test_covered_formats",
+    "_load": "test_format_files test_encodings",
+    "_patterns": "test_reference test_peer_tiktoken",
+    "_post": "test_hf_load test_compat_transformers",
+    "_progress": "test_counts test_cli",
+    "_sample": "test_convert test_matrix",
+    "_shards/__init__": "test_encode_corpus",
+    "_shards/_encode": "test_encode_corpus",
+    "_shards/_manifest": "test_encode_corpus",
+    "_shards/_npy": "test_encode_corpus",
+    "_steps": "test_hf_steps",
+    "_stream": "test_api test_boundaries",
+    "_text_files": "test_encode_file",
+    "_threads": "test_concurrency",
+    "_together": "test_faults",
+    "_tokenizer": "test_api",
+    "compat/__init__": "test_surface",
+    "compat/_tiktoken_core": "test_compat_tiktoken",
+    "compat/_tiktoken_models": "test_compat_tiktoken",
+    "reference_models": "test_core_equals_reference test_kinds",
+}
+
+
+def expected(module: str) -> set[str]:
+    """The names that the file with a module's tests may have by itself."""
+    folder, _, name = "".join(f"/{part.lstrip('_')}" for part in module.split("/"))[1:].rpartition("/")
+    if name == "init__":
+        return {f"test_{folder}"}
+    return (
+        {f"test_{folder.removesuffix('s')}_{name}", f"test_{folder}_{name}", f"test_{folder}"}
+        if folder
+        else {f"test_{name}"}
+    )
+
+
+def test_every_module_has_a_file_with_its_tests() -> None:
+    there = {path.stem for path in HERE.glob("test_*.py")}
+    modules = {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in PACKAGE.rglob("*.py")}
+    by_name = {module for module in modules if expected(module) & there}
+    assert modules - by_name == {*ELSEWHERE}, "the modules that no file has the name of, and no others, have a row"
+    assert {name for names in ELSEWHERE.values() for name in names.split()} <= there
