@@ -10,7 +10,7 @@ use toksmith_core::char_merge::Missing;
 use toksmith_core::chars::byte_ids;
 use toksmith_core::cover::Cover;
 use toksmith_core::merge::recover_merges;
-use toksmith_core::pattern::PATTERNS;
+use toksmith_core::pattern::{HardText, PATTERNS};
 use toksmith_core::unigram::{Rules, Unigram};
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
 use toksmith_core::wordpiece::WordPiece;
@@ -153,11 +153,11 @@ impl Vocab {
     }
 }
 
-type Row = (&'static str, Vec<&'static str>, &'static str);
+type Row = (&'static str, &'static [&'static str], &'static str, &'static [HardText]);
 
-/// The rows of the pattern table: name, regexes, source.
+/// The rows of the pattern table: name, regexes, source, hard texts.
 #[guarded]
 #[pyfunction]
 pub fn patterns() -> PyResult<Vec<Row>> {
-    Ok(PATTERNS.iter().map(|row| (row.name, row.regexes.to_vec(), row.source)).collect())
+    Ok(PATTERNS.iter().map(|row| (row.name, row.regexes, row.source, row.hard_texts)).collect())
 }
