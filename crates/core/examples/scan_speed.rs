@@ -1,7 +1,7 @@
 //! How fast each row of the pattern table splits a text: by its regex, by its scanner on 64-bit words, which every
 //! processor has, and by its scanner with each set of vectors that this processor has.
 //!
-//! `zcat english.jsonl.gz | cargo run --release -p toksmith-core --example scan_speed` takes lines of JSON with a `text`.
+//! It reads lines of JSON with a `text`: `zcat english.jsonl.gz | cargo run --release -p toksmith-core --example scan_speed`
 
 use std::hint::black_box;
 use std::io::BufRead;
@@ -14,7 +14,7 @@ use toksmith_core::scan::{Ends, Scanner};
 use toksmith_core::simd::Instructions;
 use toksmith_core::split::Splitter;
 
-/// Bytes that each way splits in one round.
+/// Bytes that each way splits in one round: few, so that other programs seldom interrupt the best one.
 const LENGTH: usize = 400_000;
 /// Rounds, in which the ways take turns; the best of each counts.
 const ROUNDS: usize = 25;
@@ -22,12 +22,13 @@ const ROUNDS: usize = 25;
 fn main() {
     let text = read();
     let all = Instructions::all();
-    let names: Vec<_> = all.iter().map(|instructions| format!("{:>10}", instructions.name())).collect();
-    println!("MB/s on {} bytes, the best of {ROUNDS}; in brackets, words relative to it", text.len());
-    println!("{:14}{:>10}{}", "row", "regex", names.concat());
+    let names: Vec<&str> = std::iter::once("regex").chain(all.iter().map(|instructions| instructions.name())).collect();
+    println!("MB/s on {} bytes, the best of {ROUNDS} rounds, and divided by the speed of others", text.len());
+    println!("{:16}{}", "row", columns(&names));
     for row in PATTERNS {
         if let Some(scanner) = row.scanner {
-            compare(row, scanner, &all, &text);
+            let best = seconds(row, scanner, &all, &text);
+            report(row.name, &names, &best, text.len());
         }
     }
 }
@@ -47,8 +48,8 @@ fn read() -> String {
     all
 }
 
-/// Prints the row's speeds.
-fn compare(row: &Pattern, scanner: Scanner, all: &[Instructions], text: &str) {
+/// The time of the regex, and of the scanner with each set of instructions.
+fn seconds(row: &Pattern, scanner: Scanner, all: &[Instructions], text: &str) -> Vec<f64> {
     let regex = Splitter::without_scanners(row.regexes).expect("a row's regexes compile");
     let mut ways: Vec<Box<dyn Fn() -> usize + '_>> = vec![Box::new(|| match_pieces(&regex, text))];
     for &instructions in all {
@@ -64,10 +65,23 @@ fn compare(row: &Pattern, scanner: Scanner, all: &[Instructions], text: &str) {
             *best = best.min(start.elapsed().as_secs_f64());
         }
     }
-    let length = text.len() as f64;
-    let speeds = best.iter().map(|seconds| format!("{:>10.0}", length / seconds / 1e6)).collect::<String>();
-    let ratios = best.iter().map(|seconds| format!("{:>10.2}", seconds / best[1])).collect::<String>();
-    println!("{:14}{speeds}\n{:14}{ratios}", row.name, "  (words / it)");
+    best
+}
+
+/// Prints the speeds of a row, and what they are relative to the regex and to AVX2.
+fn report(row: &str, names: &[&str], seconds: &[f64], length: usize) {
+    let length = f64::from(u32::try_from(length).expect("LENGTH is small"));
+    println!("{row:16}{}", columns(seconds.iter().map(|seconds| format!("{:.0}", length / seconds / 1e6))));
+    for base in ["regex", "AVX2"] {
+        if let Some(at) = names.iter().position(|&name| name == base) {
+            let ratios = seconds.iter().map(|time| format!("{:.3}", seconds[at] / time));
+            println!("{:16}{}", format!("  by {base}"), columns(ratios));
+        }
+    }
+}
+
+fn columns(cells: impl IntoIterator<Item: std::fmt::Display>) -> String {
+    cells.into_iter().map(|cell| format!("{cell:>12}")).collect::<Vec<_>>().concat()
 }
 
 fn match_pieces(regex: &Splitter, text: &str) -> usize {

@@ -98,6 +98,9 @@ pub struct Instructions(Set);
 enum Set {
     /// 64-bit words only. Other processors than x86-64 run this: we had no ARM machine to test and time NEON on.
     Words,
+    /// 64-bit words, and instructions that count bits and combine masks, which other processors have anyway.
+    #[cfg(target_arch = "x86_64")]
+    Bits,
     #[cfg(target_arch = "x86_64")]
     Avx2,
     #[cfg(target_arch = "x86_64")]
@@ -105,9 +108,6 @@ enum Set {
 }
 
 impl Instructions {
-    /// Those that every machine has.
-    pub const WORDS: Self = Self(Set::Words);
-
     /// The fastest of this machine.
     #[inline]
     #[must_use]
@@ -116,12 +116,16 @@ impl Instructions {
         {
             use std::arch::is_x86_feature_detected as has;
             let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
-            if has_bits && has!("avx2") {
-                let has_avx512 = has!("avx512f") && has!("avx512bw");
-                return Self(if has_avx512 { Set::Avx512 } else { Set::Avx2 });
-            }
+            let has_avx512 = has!("avx512f") && has!("avx512bw");
+            Self(match (has_bits, has!("avx2")) {
+                (true, true) if has_avx512 => Set::Avx512,
+                (true, true) => Set::Avx2,
+                (true, false) => Set::Bits,
+                (false, _) => Set::Words,
+            })
         }
-        Self::WORDS
+        #[cfg(not(target_arch = "x86_64"))]
+        Self(Set::Words)
     }
 
     /// All of this machine, the fastest last.
@@ -129,6 +133,8 @@ impl Instructions {
     pub fn all() -> Vec<Self> {
         let sets = [
             Set::Words,
+            #[cfg(target_arch = "x86_64")]
+            Set::Bits,
             #[cfg(target_arch = "x86_64")]
             Set::Avx2,
             #[cfg(target_arch = "x86_64")]
@@ -143,6 +149,8 @@ impl Instructions {
         match self.0 {
             Set::Words => "words",
             #[cfg(target_arch = "x86_64")]
+            Set::Bits => "words, BMI",
+            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => "AVX2",
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "AVX-512",
@@ -156,6 +164,9 @@ impl Instructions {
             Set::Words => work.run(masks_words),
             // SAFETY: the instructions were found to be there when this value was made.
             #[cfg(target_arch = "x86_64")]
+            Set::Bits => unsafe { with_bits(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { with_avx2(work) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
@@ -168,6 +179,12 @@ impl Instructions {
 #[inline]
 pub fn with_masks<W: AsksMasks>(work: W) -> W::Result {
     Instructions::best().run(work)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn with_bits<W: AsksMasks>(work: W) -> W::Result {
+    work.run(masks_words)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -253,23 +270,23 @@ fn planes(block: &[u8; BLOCK]) -> [u64; 8] {
         *word = u64::from_le_bytes(*bytes);
     }
     // Byte `i` of word `k` changes places with byte `k` of word `i`, in squares of 4, 2 and 1; then bits with words.
-    swap::<4>(&mut words, 32, 0x0000_0000_FFFF_FFFF);
-    swap::<2>(&mut words, 16, 0x0000_FFFF_0000_FFFF);
-    swap::<1>(&mut words, 8, 0x00FF_00FF_00FF_00FF);
-    swap::<4>(&mut words, 4, 0x0F0F_0F0F_0F0F_0F0F);
-    swap::<2>(&mut words, 2, 0x3333_3333_3333_3333);
-    swap::<1>(&mut words, 1, 0x5555_5555_5555_5555);
+    swap(&mut words, [(0, 4), (1, 5), (2, 6), (3, 7)], 32, 0x0000_0000_FFFF_FFFF);
+    swap(&mut words, [(0, 2), (1, 3), (4, 6), (5, 7)], 16, 0x0000_FFFF_0000_FFFF);
+    swap(&mut words, [(0, 1), (2, 3), (4, 5), (6, 7)], 8, 0x00FF_00FF_00FF_00FF);
+    swap(&mut words, [(0, 4), (1, 5), (2, 6), (3, 7)], 4, 0x0F0F_0F0F_0F0F_0F0F);
+    swap(&mut words, [(0, 2), (1, 3), (4, 6), (5, 7)], 2, 0x3333_3333_3333_3333);
+    swap(&mut words, [(0, 1), (2, 3), (4, 5), (6, 7)], 1, 0x5555_5555_5555_5555);
     words
 }
 
-/// Exchanges the upper bits of the words without `APART` in their number for the lower bits, which `low` tells, of those
-/// with it.
+/// Exchanges, in each pair of words, the upper bits of the one for the lower bits of the other, which `low` tells. The
+/// pairs are given, as a compiler leaves a loop that looks for them as it is.
 #[inline(always)]
-fn swap<const APART: usize>(words: &mut [u64; 8], shift: u32, low: u64) {
-    for at in (0..8).filter(|at| at & APART == 0) {
-        let change = (words[at] >> shift ^ words[at + APART]) & low;
-        words[at] ^= change << shift;
-        words[at + APART] ^= change;
+fn swap(words: &mut [u64; 8], pairs: [(usize, usize); 4], shift: u32, low: u64) {
+    for (one, other) in pairs {
+        let change = (words[one] >> shift ^ words[other]) & low;
+        words[one] ^= change << shift;
+        words[other] ^= change;
     }
 }
 
@@ -356,6 +373,6 @@ mod tests {
     #[test]
     fn the_best_instructions_are_the_last_of_all() {
         assert_eq!(Instructions::all().last(), Some(&Instructions::best()));
-        assert_eq!(Instructions::all()[0], Instructions::WORDS);
+        assert_eq!(Instructions::all()[0], Instructions(Set::Words));
     }
 }

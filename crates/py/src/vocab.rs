@@ -10,7 +10,7 @@ use toksmith_core::char_merge::Missing;
 use toksmith_core::chars::byte_ids;
 use toksmith_core::cover::Cover;
 use toksmith_core::merge::recover_merges;
-use toksmith_core::pattern::{HardText, PATTERNS};
+use toksmith_core::pattern::{PATTERNS, Pattern};
 use toksmith_core::unigram::{Rules, Unigram};
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
 use toksmith_core::wordpiece::WordPiece;
@@ -153,11 +153,13 @@ impl Vocab {
     }
 }
 
-type Row = (&'static str, &'static [&'static str], &'static str, &'static [HardText]);
+type HardTexts = Vec<(&'static str, Vec<&'static str>)>;
+type Row = (&'static str, &'static [&'static str], &'static str, HardTexts);
 
 /// The rows of the pattern table: name, regexes, source, hard texts.
 #[guarded]
 #[pyfunction]
 pub fn patterns() -> PyResult<Vec<Row>> {
-    Ok(PATTERNS.iter().map(|row| (row.name, row.regexes, row.source, row.hard_texts)).collect())
+    let hard_texts = |row: &Pattern| row.hard_texts.iter().map(|&(why, pieces)| (why, pieces.to_vec())).collect();
+    Ok(PATTERNS.iter().map(|row| (row.name, row.regexes, row.source, hard_texts(row))).collect())
 }

@@ -15,13 +15,13 @@ pub const READ: usize = BLOCK + 3;
 /// What the bytes of a block are. Every byte before `end` is of exactly one of `letter`, `number`, `blank`, `newline` and
 /// `other`.
 pub struct Kinds {
-    /// For o200k marks too: what words are made of.
+    /// What words are made of: with marks, if the row says so.
     pub letter: u64,
     pub upper: u64,
     pub lower: u64,
-    /// Letters without case and, for o200k, marks.
+    /// Letters without case, and marks if they are in words.
     pub caseless: u64,
-    /// For o200k: marks.
+    /// Marks, if they are in words.
     pub mark: u64,
     pub number: u64,
     /// U+0020.
