@@ -98,9 +98,6 @@ pub struct Instructions(Set);
 enum Set {
     /// 64-bit words only. Other processors than x86-64 run this: we had no ARM machine to test and time NEON on.
     Words,
-    /// 64-bit words, and instructions that count bits and combine masks, which other processors have anyway.
-    #[cfg(target_arch = "x86_64")]
-    Bits,
     #[cfg(target_arch = "x86_64")]
     Avx2,
     #[cfg(target_arch = "x86_64")]
@@ -116,15 +113,11 @@ impl Instructions {
         {
             use std::arch::is_x86_feature_detected as has;
             let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
-            let has_avx512 = has!("avx512f") && has!("avx512bw");
-            Self(match (has_bits, has!("avx2")) {
-                (true, true) if has_avx512 => Set::Avx512,
-                (true, true) => Set::Avx2,
-                (true, false) => Set::Bits,
-                (false, _) => Set::Words,
-            })
+            if has_bits && has!("avx2") {
+                let has_avx512 = has!("avx512f") && has!("avx512bw");
+                return Self(if has_avx512 { Set::Avx512 } else { Set::Avx2 });
+            }
         }
-        #[cfg(not(target_arch = "x86_64"))]
         Self(Set::Words)
     }
 
@@ -133,8 +126,6 @@ impl Instructions {
     pub fn all() -> Vec<Self> {
         let sets = [
             Set::Words,
-            #[cfg(target_arch = "x86_64")]
-            Set::Bits,
             #[cfg(target_arch = "x86_64")]
             Set::Avx2,
             #[cfg(target_arch = "x86_64")]
@@ -149,8 +140,6 @@ impl Instructions {
         match self.0 {
             Set::Words => "words",
             #[cfg(target_arch = "x86_64")]
-            Set::Bits => "words, BMI",
-            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => "AVX2",
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "AVX-512",
@@ -164,9 +153,6 @@ impl Instructions {
             Set::Words => work.run(masks_words),
             // SAFETY: the instructions were found to be there when this value was made.
             #[cfg(target_arch = "x86_64")]
-            Set::Bits => unsafe { with_bits(work) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { with_avx2(work) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
@@ -179,12 +165,6 @@ impl Instructions {
 #[inline]
 pub fn with_masks<W: AsksMasks>(work: W) -> W::Result {
     Instructions::best().run(work)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-fn with_bits<W: AsksMasks>(work: W) -> W::Result {
-    work.run(masks_words)
 }
 
 #[cfg(target_arch = "x86_64")]
