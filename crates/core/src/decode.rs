@@ -22,12 +22,12 @@ const IDS_PER_LOOK: usize = 1 << 20;
 const LONG: u8 = 0xFF;
 
 /// A token's bytes and, last, how many these are; or where they start and end among the long ones, and [`LONG`].
-type Slot = [u8; SLOT];
+type DecodeSlot = [u8; SLOT];
 
 /// The bytes of every id, added tokens included, in one table.
 #[derive(Debug)]
 pub struct Decoder {
-    slots: ById<Slot>,
+    slots: ById<DecodeSlot>,
     long: Vec<u8>,
     slow: bool,
     /// What tokens show, where that is not their bytes.

@@ -3,7 +3,7 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::kinds::sentencepiece::Options;
+use toksmith_core::kinds::sentencepiece::CharsOptions;
 use toksmith_core::kinds::sentencepiece::decoded::{Shown, Strip};
 use toksmith_core::kinds::sentencepiece::normalize::{Dummy, Normalizer};
 use toksmith_core::split::special::AddedToken;
@@ -54,7 +54,7 @@ impl Chars<'_> {
             let (byte_fallback, unknown) = (self.byte_fallback, self.unknown);
             let frozen = self.frozen.clone();
             let options =
-                Options { scores, unigram: self.kind == "unigram", byte_fallback, unknown, frozen, normalizer };
+                CharsOptions { scores, unigram: self.kind == "unigram", byte_fallback, unknown, frozen, normalizer };
             toksmith_core::kinds::sentencepiece::Chars::new(vocab, options)
         });
         made.map_err(|error| errors::to_py(py, error))

@@ -13,7 +13,7 @@ use toksmith_core::count::arena::Arena;
 use toksmith_core::count::counter::Counter as CoreCounter;
 use toksmith_core::count::left_out::{LeftOut, Rare};
 use toksmith_core::count::shared::Limits;
-use toksmith_core::count::{Facts, PieceCounts as CoreCounts, Tally, counter};
+use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
 use toksmith_core::split::{Splitter, Text as CoreText};
 use toksmith_core::threads::parallel::Stop;
@@ -340,10 +340,10 @@ impl CountedPieces {
     }
 }
 
-fn facts_of((documents, long, rare): (u64, Out, RareOut), positions: bool) -> Facts {
+fn facts_of((documents, long, rare): (u64, Out, RareOut), positions: bool) -> CountFacts {
     let long = LeftOut { pieces: long.0, bytes: long.1 };
     let rare = Rare { out: LeftOut { pieces: rare.0, bytes: rare.1 }, pair: rare.2 };
-    Facts { documents, positions, long, rare }
+    CountFacts { documents, positions, long, rare }
 }
 
 fn check_ends(blob: &[u8], ends: &[u64]) -> toksmith_core::Result<()> {

@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
-use toksmith_core::encode::long_text::{self, PART, Rules};
+use toksmith_core::encode::long_text::{self, LongText, PART};
 use toksmith_core::encode::pieces::Session;
 use toksmith_core::encode::stages::Stages as CoreStages;
 use toksmith_core::slow::slow;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
-use toksmith_core::split::text_cuts::Cuts;
+use toksmith_core::split::text_cuts::TextCuts;
 use toksmith_core::split::{Splitter, Text as CoreText};
 use toksmith_core::threads::ordered::Jobs;
 use toksmith_core::threads::parallel::Stop;
@@ -39,7 +39,7 @@ const LONG: usize = 1 << 20;
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Engine {
     encoder: Encoder,
-    cuts: Option<Cuts>,
+    cuts: Option<TextCuts>,
     decoder: Decoder,
     slow: bool,
 }
@@ -102,7 +102,7 @@ impl Engine {
             let added = AddedTokens::new(cut.collect())?;
             // A normalizer may change what the rule for cuts looks at.
             let encoder = Encoder::new(pieces, added, splitter).with_chars(engine).with_stages(stages)?;
-            let cuts = Cuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
+            let cuts = TextCuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
             Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }
@@ -177,7 +177,12 @@ impl Engine {
         let (encoder, cuts) = self.for_long_texts();
         let counted = call(py, weight(size, self.encoder.searches()), |stop| {
             if threads > 1 && cuts.is_some() {
-                return long_text::count(&Rules { encoder, cuts, allow: &allow, part: PART }, core_text, threads, stop);
+                return long_text::count(
+                    &LongText { encoder, cuts, allow: &allow, part: PART },
+                    core_text,
+                    threads,
+                    stop,
+                );
             }
             encoder.with_session(|session| encoder.count(core_text, &allow, stop, session, &mut Vec::new()))
         });
@@ -293,7 +298,7 @@ impl Engine {
     }
 
     /// The encoder, and where long texts can be cut.
-    pub fn for_long_texts(&self) -> (&Encoder, Option<&Cuts>) {
+    pub fn for_long_texts(&self) -> (&Encoder, Option<&TextCuts>) {
         (&self.encoder, self.cuts.as_ref())
     }
 
@@ -315,7 +320,7 @@ impl Engine {
         let result = call(py, weight(size, self.encoder.searches()), |stop| {
             if threads > 1 && self.cuts.is_some() {
                 let (encoder, cuts) = self.for_long_texts();
-                let rules = Rules { encoder, cuts, allow: &allow, part: PART };
+                let rules = LongText { encoder, cuts, allow: &allow, part: PART };
                 return long_text::encode(&rules, core_text, threads, stop);
             }
             ids.clear();

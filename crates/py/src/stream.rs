@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use toksmith_core::encode::boundaries::Settled;
 use toksmith_core::encode::files::Stream;
-use toksmith_core::encode::long_text::{PART, Rules};
+use toksmith_core::encode::long_text::{LongText, PART};
 use toksmith_core::split::special::Allow;
 use toksmith_guard::guarded;
 
@@ -69,7 +69,7 @@ impl TextStream {
         };
         let engine = self.engine.get();
         let (encoder, cuts) = engine.for_long_texts();
-        let rules = Rules { encoder, cuts, allow: &self.allow, part: PART };
+        let rules = LongText { encoder, cuts, allow: &self.allow, part: PART };
         let size = usize::try_from(stream.left()).unwrap_or(usize::MAX);
         let stream = &mut *stream;
         let ragged = call(py, size, |stop| stream.read(&rules, limit, threads, stop))?;

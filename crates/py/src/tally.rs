@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
-use toksmith_core::measure::text_sums::{Counts, Tally as CoreTally, parts};
+use toksmith_core::measure::text_sums::{Counts, TextSums as CoreTally, parts};
 use toksmith_core::measure::token_facts::facts;
 use toksmith_core::split::Text as CoreText;
 use toksmith_core::threads::ordered::Jobs;

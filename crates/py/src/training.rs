@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use toksmith_core::train::{Merge, NO_ID, Options, Stopped, Ties, Trained};
+use toksmith_core::train::{LearnedMerge, NO_ID, Stopped, Ties, TrainOptions, Trained};
 use toksmith_guard::guarded;
 
 use crate::counting::CountedPieces;
@@ -64,7 +64,7 @@ impl LearnedMerges {
 pub struct Wanted {
     alphabet: Vec<Option<u32>>,
     base: Option<Py<Vocab>>,
-    given: Vec<Merge>,
+    given: Vec<LearnedMerge>,
     next_id: u32,
     limit: usize,
     min_count: u64,
@@ -74,10 +74,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    fn options(self) -> PyResult<Options> {
+    fn options(self) -> PyResult<TrainOptions> {
         let ids: Vec<u32> = self.alphabet.iter().map(|id| id.unwrap_or(NO_ID)).collect();
         let alphabet = ids.try_into().map_err(|_| PyValueError::new_err("alphabet: 256 ids are expected"))?;
-        Ok(Options {
+        Ok(TrainOptions {
             alphabet,
             base: self.base.map(|vocab| Arc::clone(vocab.get().0.vocab())),
             given: self.given,

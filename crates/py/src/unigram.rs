@@ -7,7 +7,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::Error;
-use toksmith_core::train::unigram::{Options, train};
+use toksmith_core::train::unigram::{UnigramOptions, train};
 use toksmith_guard::guarded;
 
 use crate::counting::CountedPieces;
@@ -40,7 +40,7 @@ pub fn train_unigram<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Tokens<'py>> {
     let Wanted { size, seeds, longest, shrink, rounds, threads } = options.0;
-    let options = Options { size, seeds, longest, shrink, rounds, threads };
+    let options = UnigramOptions { size, seeds, longest, shrink, rounds, threads };
     let alphabet: Vec<&str> = alphabet.0.iter().map(String::as_str).collect();
     let mut problem = Ok(());
     let trained = py.detach(|| {

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::kinds::sentencepiece::byte_ids;
 use toksmith_core::kinds::sentencepiece::merge::Missing;
-use toksmith_core::kinds::unigram::{Rules, Unigram};
+use toksmith_core::kinds::unigram::{Unigram, UnigramRules};
 use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::kinds::{Kernel, PieceEncoder};
 use toksmith_core::merge::last_merge::recover_merges;
@@ -65,7 +65,7 @@ impl Covered<'_> {
             _ => Missing::Error,
         };
         let silent: &[u32] = if self.single { &bytes } else { &[] };
-        let rules = Rules { scores, single: self.single, symbols: &[], silent, missing, unknown, escape: false };
+        let rules = UnigramRules { scores, single: self.single, symbols: &[], silent, missing, unknown, escape: false };
         Unigram::new(vocab, rules)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
-use toksmith_core::kinds::{PieceEncoder, Scratch};
+use toksmith_core::kinds::{PieceEncoder, PieceScratch};
 use toksmith_core::split::pattern::PATTERNS;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags, Segment};
 use toksmith_core::split::{Splitter, Text};
@@ -60,7 +60,7 @@ impl Twins {
     }
 
     fn encode_slowly(&self, text: Text<'_>, allow: &Allow) -> Vec<u32> {
-        let (mut ids, mut scratch, stop) = (Vec::new(), Scratch::default(), Stop::default());
+        let (mut ids, mut scratch, stop) = (Vec::new(), PieceScratch::default(), Stop::default());
         let cut = self.fast.added().cut(text.as_bytes(), allow, |segment| match segment {
             Segment::Token(id, _) => {
                 ids.push(id);

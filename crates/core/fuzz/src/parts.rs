@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toksmith_core::kinds::hf_characters::HfCharacters;
 use toksmith_core::kinds::sentencepiece::merge::Missing;
-use toksmith_core::kinds::unigram::{Rules, Unigram};
+use toksmith_core::kinds::unigram::{Unigram, UnigramRules};
 use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::kinds::{Kernel, PieceEncoder};
 use toksmith_core::split::pattern::PATTERNS;
@@ -138,7 +138,7 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
             let scores: Vec<f64> =
                 (0..vocab.size() as u32).take(vocab.len()).map(|place| -f64::from(place * 7 % 23) / 2.0).collect();
             let missing = unknown_id.map_or(Missing::Error, Missing::Unknown);
-            let rules = Rules {
+            let rules = UnigramRules {
                 scores: &scores,
                 single: codes.flag(),
                 symbols: &[],

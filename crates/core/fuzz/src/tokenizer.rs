@@ -11,7 +11,7 @@ use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::stages::Stages;
-use toksmith_core::kinds::{PieceEncoder, Scratch};
+use toksmith_core::kinds::{PieceEncoder, PieceScratch};
 use toksmith_core::split::spans::{Count, PlacedIds, Spans};
 use toksmith_core::split::special::{AddedTokens, Allow, Segment};
 use toksmith_core::split::{Splitter, Text, utf8_parts};
@@ -34,7 +34,7 @@ struct Twins {
     pieces: Arc<PieceEncoder>,
     fast: Encoder,
     /// Each splitter as a step, those that only cut as well.
-    splitters: Rc<Vec<Placed<steps::Splitter>>>,
+    splitters: Rc<Vec<Placed<steps::SplitStep>>>,
     decoder: Decoder,
     chain: bool,
     /// Whether decoding gives the text back.
@@ -114,7 +114,7 @@ impl Twins {
 
     fn line(&self, line: Line<'_>, bounds: &Bounds<'_>, ids: &mut Vec<u32>) -> Result<(), Error> {
         let joined = steps::split(&self.splitters, line, bounds)?;
-        let writes = self.splitters.iter().any(|step| matches!(**step, steps::Splitter::ByteCharacters));
+        let writes = self.splitters.iter().any(|step| matches!(**step, steps::SplitStep::ByteCharacters));
         let as_bytes = writes && self.pieces.vocab().unit() == Unit::Byte;
         let mut start = 0;
         for &end in &joined.ends {
@@ -126,7 +126,7 @@ impl Twins {
     }
 
     fn piece(&self, piece: &[u8], ids: &mut Vec<u32>) -> Result<(), Error> {
-        let (stop, mut scratch) = (Stop::default(), Scratch::default());
+        let (stop, mut scratch) = (Stop::default(), PieceScratch::default());
         match (&self.fast.stages().symbols, std::str::from_utf8(piece)) {
             (Some(symbols), Ok(text)) => symbols.encode(self.pieces.merger(), text, &stop, &mut scratch.merge, ids),
             _ => self.pieces.encode(piece, &stop, &mut scratch, ids),
@@ -208,9 +208,9 @@ impl Twins {
 const KEPT: usize = 400;
 
 /// The splitters of the slow twin.
-fn compiled(cuts: &[Spec]) -> Option<Rc<Vec<Placed<steps::Splitter>>>> {
+fn compiled(cuts: &[Spec]) -> Option<Rc<Vec<Placed<steps::SplitStep>>>> {
     thread_local! {
-        static COMPILED: RefCell<HashMap<String, Rc<Vec<Placed<steps::Splitter>>>>> = RefCell::default();
+        static COMPILED: RefCell<HashMap<String, Rc<Vec<Placed<steps::SplitStep>>>>> = RefCell::default();
     }
     COMPILED.with_borrow_mut(|compiled| {
         let name = format!("{cuts:?}");

@@ -1,6 +1,6 @@
 //! Distinct pieces one after another: bytes once, counts, and first positions where they are known.
 
-use crate::count::tally::{Table, Tally};
+use crate::count::tally::{Tally, TallyTable};
 
 /// Pieces and their tallies.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Arena {
 impl Arena {
     /// The pieces of a table, in no order.
     #[must_use]
-    pub fn of(table: &Table) -> Self {
+    pub fn of(table: &TallyTable) -> Self {
         let mut arena = Self::default();
         arena.reserve(table.unique());
         let taken = table.each(|piece, tally| {

@@ -11,12 +11,12 @@ use crate::count::jsonl;
 use crate::count::left_out::{Dropping, LeftOut, Rare};
 use crate::count::shared::{Limits, Shared};
 use crate::count::spill::Run;
-use crate::count::tally::{Table, Tally};
+use crate::count::tally::{Tally, TallyTable};
 use crate::count::tallying::Work;
 use crate::encode::long_text::PART;
 use crate::error::{Error, Result};
 use crate::split::special::AddedTokens;
-use crate::split::text_cuts::{Cuts, WINDOW};
+use crate::split::text_cuts::{TextCuts, WINDOW};
 use crate::split::{Splitter, Text};
 use crate::threads::parallel::{Stop, locked, map};
 use crate::vocab::key::Seeds;
@@ -26,7 +26,7 @@ const ALONE: usize = 1 << 16;
 
 /// What has been counted, besides the pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct CountTotals {
     /// Documents.
     pub documents: u64,
     /// Bytes in them.
@@ -61,9 +61,9 @@ pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
 pub struct Counter {
     shared: Shared,
     /// Where a long text can be cut, and that no added tokens forbid it.
-    cuts: Option<(Cuts, AddedTokens)>,
+    cuts: Option<(TextCuts, AddedTokens)>,
     seeds: Seeds,
-    tables: Mutex<Vec<Table>>,
+    tables: Mutex<Vec<TallyTable>>,
     sums: Sums,
     /// The position of the next document, or of the rest of the open one.
     next: (u64, u64),
@@ -74,7 +74,7 @@ pub struct Counter {
 impl Counter {
     /// No documents yet. The first one stands at `start`, which is its number and the byte in it.
     #[must_use]
-    pub fn new(splitter: Arc<Splitter>, cuts: Option<Cuts>, limits: Limits, start: (u64, u64)) -> Self {
+    pub fn new(splitter: Arc<Splitter>, cuts: Option<TextCuts>, limits: Limits, start: (u64, u64)) -> Self {
         Self {
             shared: Shared { splitter, limits, runs: Mutex::default() },
             cuts: cuts.zip(AddedTokens::new(Vec::new()).ok()),
@@ -191,7 +191,7 @@ impl Counter {
     fn each(&self, jobs: usize, threads: usize, work: impl Fn(usize, &mut Work) -> Result<()> + Sync) -> Result<()> {
         let most = self.shared.limits.memory.map_or(threads, |memory| threads.min(memory >> 20).max(1));
         map(jobs, most, |items| {
-            let table = locked(&self.tables).pop().unwrap_or_else(|| Table::new(self.seeds));
+            let table = locked(&self.tables).pop().unwrap_or_else(|| TallyTable::new(self.seeds));
             let room = self.shared.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
             let mut own = Work::new(table, room);
             items.each(|job| work(job, &mut own));
@@ -203,9 +203,9 @@ impl Counter {
 
     /// What was counted so far.
     #[must_use]
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> CountTotals {
         let get = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
-        Totals {
+        CountTotals {
             documents: get(&self.sums.documents),
             bytes: get(&self.sums.bytes),
             long: LeftOut { pieces: get(&self.sums.long_pieces), bytes: get(&self.sums.long_bytes) },
@@ -255,11 +255,11 @@ impl Counter {
 }
 
 /// One table with what all have: two and two are added up, the pairs side by side.
-fn together(mut tables: Vec<Table>, threads: usize, stop: &Stop) -> Result<Table> {
+fn together(mut tables: Vec<TallyTable>, threads: usize, stop: &Stop) -> Result<TallyTable> {
     while tables.len() > 1 {
         stop.check()?;
         // A large one takes over a small one.
-        tables.sort_by_key(Table::unique);
+        tables.sort_by_key(TallyTable::unique);
         let pairs: Vec<_> = (0..tables.len() / 2).map(|_| Mutex::new((tables.pop(), tables.remove(0)))).collect();
         map(pairs.len(), threads, |items| {
             items.each(|pair| {
@@ -270,7 +270,7 @@ fn together(mut tables: Vec<Table>, threads: usize, stop: &Stop) -> Result<Table
         let done = pairs.into_iter().filter_map(|pair| pair.into_inner().unwrap_or_else(PoisonError::into_inner).0);
         tables.extend(done);
     }
-    Ok(tables.pop().unwrap_or_else(|| Table::new(Seeds::default())))
+    Ok(tables.pop().unwrap_or_else(|| TallyTable::new(Seeds::default())))
 }
 
 fn usable(threads: usize, bytes: usize) -> usize {

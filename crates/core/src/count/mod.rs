@@ -18,13 +18,13 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::count::arena::Arena;
-use crate::count::counter::{Counter, Totals};
+use crate::count::counter::{CountTotals, Counter};
 use crate::count::left_out::{Dropping, LeftOut, Rare};
 use crate::count::shared::Limits;
 pub use crate::count::tally::Tally;
-use crate::count::tally::{Table, too_many};
+use crate::count::tally::{TallyTable, too_many};
 use crate::error::{Error, Result};
-use crate::split::text_cuts::Cuts;
+use crate::split::text_cuts::TextCuts;
 use crate::split::{Splitter, Text};
 use crate::threads::parallel::{Stop, map};
 use crate::vocab::key::{Seeds, Window};
@@ -39,13 +39,13 @@ pub struct PieceCounts {
     /// In the order of first positions where these are known, else of bytes.
     arena: Arena,
     positions: bool,
-    totals: Totals,
+    totals: CountTotals,
     rare: Rare,
 }
 
 /// What is known of counts besides the pieces.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Facts {
+pub struct CountFacts {
     /// Documents.
     pub documents: u64,
     /// Whether first positions are known.
@@ -64,7 +64,7 @@ impl PieceCounts {
             splitter: Arc::new(splitter),
             arena: Arena::default(),
             positions: true,
-            totals: Totals::default(),
+            totals: CountTotals::default(),
             rare: Rare::default(),
         }
     }
@@ -84,7 +84,7 @@ impl PieceCounts {
     /// # Errors
     /// [`Error::Format`] for an empty piece, a count of 0 or a piece that stands twice; [`Error::Option`] for counts that
     /// 64 bits do not hold.
-    pub fn kept(splitter: Splitter, arena: Arena, facts: Facts) -> Result<Self> {
+    pub fn kept(splitter: Splitter, arena: Arena, facts: CountFacts) -> Result<Self> {
         let bad = |place: usize, problem: &str| {
             Err(Error::Format { place: Some(format!("row {}", place + 1)), problem: problem.to_owned() })
         };
@@ -99,7 +99,7 @@ impl PieceCounts {
         }
         drop(seen);
         let bytes = [facts.long.bytes, facts.rare.out.bytes].into_iter().try_fold(mass(&arena)?, plus)?;
-        let totals = Totals { documents: facts.documents, bytes, long: facts.long, runs: 0 };
+        let totals = CountTotals { documents: facts.documents, bytes, long: facts.long, runs: 0 };
         let mut counts =
             Self { splitter: Arc::new(splitter), arena, positions: facts.positions, totals, rare: facts.rare };
         counts.put_in_order();
@@ -271,7 +271,7 @@ impl PieceCounts {
 /// Those of [`Splitter::new`].
 pub fn counter(patterns: &[impl AsRef<str>], limits: Limits, start: (u64, u64)) -> Result<(Counter, Arc<Splitter>)> {
     let splitter = Arc::new(Splitter::new(patterns)?);
-    Ok((Counter::new(Arc::clone(&splitter), Cuts::of(patterns), limits, start), splitter))
+    Ok((Counter::new(Arc::clone(&splitter), TextCuts::of(patterns), limits, start), splitter))
 }
 
 impl LeftOut {
@@ -300,7 +300,7 @@ fn mass(arena: &Arena) -> Result<u64> {
 
 /// All pieces of all parts.
 fn united(parts: &[&PieceCounts]) -> Result<Arena> {
-    let mut table = Table::new(Seeds::default());
+    let mut table = TallyTable::new(Seeds::default());
     for part in parts {
         let window = Window::new(&part.arena.bytes);
         let mut start = 0;

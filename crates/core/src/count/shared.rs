@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::count::arena::Arena;
 use crate::count::spill::{Run, Runs};
-use crate::count::tally::Table;
+use crate::count::tally::TallyTable;
 use crate::error::Result;
 use crate::split::Splitter;
 use crate::threads::parallel::{Stop, locked};
@@ -37,7 +37,7 @@ impl Shared {
     ///
     /// # Errors
     /// [`crate::Error::Corpus`] for a full disk, and [`crate::Error::Interrupted`].
-    pub fn spill(&self, table: &mut Table, stop: &Stop) -> Result<()> {
+    pub fn spill(&self, table: &mut TallyTable, stop: &Stop) -> Result<()> {
         let run = Run::write(&Arena::of(table), &self.limits.folder)?;
         locked(&self.runs).push(run, stop)?;
         table.clear();

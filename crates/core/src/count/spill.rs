@@ -110,22 +110,22 @@ impl Run {
         writer.done()
     }
 
-    fn open(self) -> Result<Reader> {
+    fn open(self) -> Result<RunReader> {
         let Self { file, folder, pieces } = self;
         let mut file = BufReader::with_capacity(BUFFER, file);
         file.rewind().map_err(|problem| failed(&folder, &problem))?;
-        Ok(Reader { file, folder, pieces })
+        Ok(RunReader { file, folder, pieces })
     }
 }
 
 /// A run that is being read.
-struct Reader {
+struct RunReader {
     file: BufReader<File>,
     folder: PathBuf,
     pieces: u64,
 }
 
-impl Reader {
+impl RunReader {
     /// The next piece, into `piece`.
     fn next(&mut self, piece: &mut Vec<u8>) -> Result<Option<Tally>> {
         if self.pieces == 0 {

@@ -45,13 +45,13 @@ const FEWEST_SLOTS: usize = 1 << 10;
 const AHEAD: usize = 32;
 
 /// A key of `K` words, then the count, the packed first position, and nothing.
-pub type Slot<const K: usize> = [[u64; K]; 2];
+pub type TallySlot<const K: usize> = [[u64; K]; 2];
 
 /// The pieces with keys of `K` words.
 #[derive(Debug)]
 pub struct Keyed<const K: usize> {
     /// The slots, some of them free.
-    pub slots: Slots<Slot<K>>,
+    pub slots: Slots<TallySlot<K>>,
     used: usize,
 }
 
@@ -62,7 +62,7 @@ impl<const K: usize> Default for Keyed<K> {
 }
 
 impl<const K: usize> Keyed<K> {
-    const SLOT_BYTES: usize = size_of::<Slot<K>>();
+    const SLOT_BYTES: usize = size_of::<TallySlot<K>>();
 
     /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
     #[inline(always)]
@@ -208,7 +208,7 @@ struct Long {
 
 /// The table of one thread.
 #[derive(Debug)]
-pub struct Table {
+pub struct TallyTable {
     /// Shared by all tables of a counter.
     pub seeds: Seeds,
     /// Pieces of up to 15 bytes.
@@ -221,7 +221,7 @@ pub struct Table {
     far: Far,
 }
 
-impl Table {
+impl TallyTable {
     /// No pieces.
     #[must_use]
     pub fn new(seeds: Seeds) -> Self {

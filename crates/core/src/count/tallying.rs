@@ -6,7 +6,7 @@
 use crate::bounds::Bounds;
 use crate::count::left_out::LeftOut;
 use crate::count::shared::Shared;
-use crate::count::tally::{Table, Tally};
+use crate::count::tally::{Tally, TallyTable};
 use crate::error::Result;
 use crate::split::Text;
 use crate::split::scan::Ends;
@@ -18,7 +18,7 @@ const WAITING: usize = 64;
 
 /// A piece whose slot is on its way from memory.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct WaitingPiece {
     start: usize,
     len: u32,
     slot: u32,
@@ -30,11 +30,11 @@ struct Part {
 #[derive(Debug)]
 pub struct Work {
     /// The table.
-    pub table: Table,
+    pub table: TallyTable,
     /// The most bytes of memory for the table.
     pub room: usize,
     ends: Box<Ends>,
-    parts: [Part; WAITING],
+    parts: [WaitingPiece; WAITING],
     waiting: usize,
     /// The bytes of all texts.
     pub bytes: u64,
@@ -45,12 +45,12 @@ pub struct Work {
 impl Work {
     /// Nothing done yet; the table may take so many bytes of memory.
     #[must_use]
-    pub fn new(table: Table, room: usize) -> Self {
+    pub fn new(table: TallyTable, room: usize) -> Self {
         Self {
             table,
             room,
             ends: Box::default(),
-            parts: [Part::default(); WAITING],
+            parts: [WaitingPiece::default(); WAITING],
             waiting: 0,
             bytes: 0,
             long: LeftOut::default(),
@@ -114,7 +114,7 @@ impl Counting<'_, '_> {
             if len > LONGEST {
                 break;
             }
-            *part = Part { start: self.at, len: len as u32, slot: 0, key: [0; 2] };
+            *part = WaitingPiece { start: self.at, len: len as u32, slot: 0, key: [0; 2] };
             if len <= LONGEST_OF_TWO {
                 part.key = self.window.key(self.at, len);
                 part.slot = table.short.expect(&table.seeds, &part.key) as u32;
@@ -163,7 +163,7 @@ impl Counting<'_, '_> {
     /// Counts a piece that is not where its hash says, or nowhere.
     #[inline(never)]
     fn resolve(&mut self, number: usize) -> Result<()> {
-        let Part { start, len, .. } = self.work.parts[number];
+        let WaitingPiece { start, len, .. } = self.work.parts[number];
         self.add(start, len as usize)
     }
 

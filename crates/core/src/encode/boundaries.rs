@@ -9,7 +9,7 @@
 //! that ends there: no cut lies behind the place where one may begin.
 
 use crate::encode::encoder::Encoder;
-use crate::split::text_cuts::{Cuts, WINDOW};
+use crate::split::text_cuts::{TextCuts, WINDOW};
 use crate::vocab::Unit;
 
 /// How many bytes are searched at a time for the last cut.
@@ -21,13 +21,13 @@ const AHEAD: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub struct Settled<'e> {
     encoder: &'e Encoder,
-    cuts: Option<&'e Cuts>,
+    cuts: Option<&'e TextCuts>,
 }
 
 impl<'e> Settled<'e> {
     /// The cuts of an encoder's texts; `cuts` are those of its pattern.
     #[must_use]
-    pub fn new(encoder: &'e Encoder, cuts: Option<&'e Cuts>) -> Self {
+    pub fn new(encoder: &'e Encoder, cuts: Option<&'e TextCuts>) -> Self {
         Self { encoder, cuts }
     }
 
@@ -150,7 +150,7 @@ mod tests {
         ];
         let mut draw = Draw(5);
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&[] as &[&str]]) {
-            let (encoder, cuts) = (encoder(regexes), Cuts::of(regexes));
+            let (encoder, cuts) = (encoder(regexes), TextCuts::of(regexes));
             let settled = Settled::new(&encoder, cuts.as_ref());
             let mut found = 0;
             for round in 0..3000 {

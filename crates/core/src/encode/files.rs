@@ -12,7 +12,7 @@ use std::path::Path;
 
 use memchr::memmem::Finder;
 
-use crate::encode::long_text::{Ragged, Rules, spread};
+use crate::encode::long_text::{LongText, Ragged, spread};
 use crate::error::{Error, Result};
 use crate::split::Text;
 use crate::split::text_cuts::WINDOW;
@@ -23,7 +23,7 @@ type Break = (usize, usize);
 
 /// A part of the text: ends of documents, parts of documents, or both.
 #[derive(Debug, PartialEq, Eq)]
-struct Part {
+struct FilePart {
     text: Vec<u8>,
     /// The number of the document that the part begins in, and how much of it came before.
     document: usize,
@@ -109,7 +109,7 @@ impl Stream {
     /// # Errors
     /// Those of [`crate::encode::Encoder::encode`] (with a separator as [`Error::InBatch`]), with offsets in their document, and
     /// [`Error::Corpus`] for a file that cannot be read or changes meanwhile. The rest of the text is then lost.
-    pub fn read(&mut self, rules: &Rules<'_>, limit: u64, threads: usize, stop: &Stop) -> Result<Ragged> {
+    pub fn read(&mut self, rules: &LongText<'_>, limit: u64, threads: usize, stop: &Stop) -> Result<Ragged> {
         let batch = self.separator.is_some();
         let threads = threads.min(usize::try_from(self.left().min(limit)).unwrap_or(usize::MAX) / rules.part + 1);
         let mut given = 0;
@@ -118,7 +118,7 @@ impl Stream {
             given += part.as_ref().map_or(0, |part| part.text.len() as u64);
             Ok(part)
         };
-        spread(rules.encoder, threads, stop, next, |part: Part, session, out| {
+        spread(rules.encoder, threads, stop, next, |part: FilePart, session, out| {
             let (mut at, mut offset, mut document) = (0, part.offset, part.document);
             let last = part.text.len();
             for &(end, after) in part.breaks.iter().chain([&(last, last)]) {
@@ -139,7 +139,7 @@ impl Stream {
     }
 
     /// The next part, None if it takes more text than there is yet, or if there is no more.
-    fn next(&mut self, rules: &Rules<'_>, stop: &Stop) -> Result<Option<Part>> {
+    fn next(&mut self, rules: &LongText<'_>, stop: &Stop) -> Result<Option<FilePart>> {
         let mut reach = rules.part;
         while !self.finished {
             stop.check()?;
@@ -160,7 +160,7 @@ impl Stream {
 
     /// The first good end of a part of `reach` bytes or more, else the last end of a document before: the breaks before
     /// it, where its text ends, and where the next part begins.
-    fn end_of_part(&self, reach: usize, rules: &Rules<'_>) -> Option<(Vec<Break>, usize, usize)> {
+    fn end_of_part(&self, reach: usize, rules: &LongText<'_>) -> Option<(Vec<Break>, usize, usize)> {
         let text = &self.buffer[self.start..];
         let mut breaks = Vec::new();
         let mut separators = self.separators(text);
@@ -185,7 +185,7 @@ impl Stream {
     }
 
     /// Takes the text up to `end` as a part; a document ends there if the next part begins further on.
-    fn give(&mut self, breaks: Vec<Break>, end: usize, after: usize) -> Result<Part> {
+    fn give(&mut self, breaks: Vec<Break>, end: usize, after: usize) -> Result<FilePart> {
         let mut text = Vec::new();
         let path = self.source.as_ref().map_or("", |source| &source.path);
         Error::if_no_room(&mut text, end, path)?;
@@ -198,18 +198,18 @@ impl Stream {
             None => offset + end,
         };
         self.start += after;
-        Ok(Part { text, document, offset, breaks, ends })
+        Ok(FilePart { text, document, offset, breaks, ends })
     }
 
     /// All that is left.
-    fn rest(&mut self) -> Result<Part> {
+    fn rest(&mut self) -> Result<FilePart> {
         let text = &self.buffer[self.start..];
         let breaks: Vec<_> = self.separators(text).collect();
         let end = text.len();
         let begun = breaks.last().map_or(end + self.offset, |&(_, after)| end - after);
         let ends = begun > 0 || self.separator.is_none();
         self.finished = true;
-        Ok(Part { ends, ..self.give(breaks, end, end)? })
+        Ok(FilePart { ends, ..self.give(breaks, end, end)? })
     }
 
     /// Reads until more than `wanted` bytes wait, or the file ends.
@@ -269,7 +269,7 @@ mod tests {
     use crate::encode::long_text::tests::{drawn, encoder};
     use crate::split::pattern::PATTERNS;
     use crate::split::special::Allow;
-    use crate::split::text_cuts::Cuts;
+    use crate::split::text_cuts::TextCuts;
 
     /// The documents of a text, by the plainest reading of the rule.
     fn documents<'t>(text: &'t [u8], separator: &[u8]) -> Vec<&'t [u8]> {
@@ -323,7 +323,12 @@ mod tests {
     }
 
     /// Everything that a stream gives, `limit` bytes at a time, fed in blocks of `block` bytes or read from its file.
-    fn everything(mut stream: Stream, text: &[u8], rules: &Rules<'_>, (block, limit): (usize, u64)) -> Result<Ragged> {
+    fn everything(
+        mut stream: Stream,
+        text: &[u8],
+        rules: &LongText<'_>,
+        (block, limit): (usize, u64),
+    ) -> Result<Ragged> {
         let mut all = Ragged::default();
         let mut blocks = text.chunks(block);
         while !stream.finished() {
@@ -344,14 +349,14 @@ mod tests {
         let mut state = 11;
         let none = ["[a-z]+| "];
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&none[..], &[]]) {
-            let (encoder, cuts) = (encoder(regexes), Cuts::of(regexes));
+            let (encoder, cuts) = (encoder(regexes), TextCuts::of(regexes));
             for round in 0..120 {
                 // Some texts are longer than what is searched for a cut, so that cuts are also missed.
                 let text = drawn(&mut state, if round % 10 == 0 { 3000 } else { round % 60 });
                 let separator: &[u8] = [&b""[..], b"\n", b"  ", b" a ", b"  a  a ", b"<|end|>"][round % 6];
                 let allow = [Allow::All, Allow::Text, Allow::Raise][round % 3].clone();
                 let wanted = expected(&encoder, &text, separator, &allow);
-                let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &allow, part: 1 + round % 29 };
+                let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &allow, part: 1 + round % 29 };
                 let file = Temporary::new("drawn.txt", &text);
                 for limit in [1, 50, u64::MAX] {
                     let stream = Stream::open(&file.0, separator).unwrap();
@@ -366,8 +371,8 @@ mod tests {
     #[test]
     fn a_file_that_changes_is_an_error() {
         let row = PATTERNS[0].regexes;
-        let (encoder, cuts) = (encoder(row), Cuts::of(row));
-        let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
+        let (encoder, cuts) = (encoder(row), TextCuts::of(row));
+        let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
         let text = b"a b ".repeat(5000);
         let file = Temporary::new("changing.txt", &text);
         let mut shrunk = Stream::open(&file.0, b"").unwrap();
@@ -386,8 +391,8 @@ mod tests {
     #[test]
     fn memory_is_bounded_by_parts_where_a_text_can_be_cut() {
         let row = PATTERNS[0].regexes;
-        let (encoder, cuts) = (encoder(row), Cuts::of(row));
-        let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1000 };
+        let (encoder, cuts) = (encoder(row), TextCuts::of(row));
+        let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1000 };
         let file = Temporary::new("large.txt", &b"some text ".repeat(100_000));
         let mut stream = Stream::open(&file.0, b"").unwrap();
         while !stream.finished() {

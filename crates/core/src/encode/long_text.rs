@@ -13,7 +13,7 @@ use crate::encode::pieces::Session;
 use crate::error::{Error, Result};
 use crate::split::Text;
 use crate::split::special::Allow;
-use crate::split::text_cuts::Cuts;
+use crate::split::text_cuts::TextCuts;
 use crate::threads::parallel::{Stop, locked, map};
 
 /// The least bytes of a part, unless it is the last: much longer than what is lost where a part begins, and short enough
@@ -22,11 +22,11 @@ pub const PART: usize = 1 << 18;
 
 /// What cutting a text goes by.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules<'e> {
+pub struct LongText<'e> {
     /// The encoder of the text.
     pub encoder: &'e Encoder,
     /// Its cuts; without them a document is held whole.
-    pub cuts: Option<&'e Cuts>,
+    pub cuts: Option<&'e TextCuts>,
     /// What special tokens become.
     pub allow: &'e Allow,
     /// The least bytes of a part (normally [`PART`]).
@@ -147,8 +147,8 @@ pub fn spread<P>(
 ///
 /// # Errors
 /// Those of [`Encoder::encode`], with the same offsets.
-pub fn encode(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<Vec<u32>> {
-    let &Rules { encoder, allow, part, .. } = rules;
+pub fn encode(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<Vec<u32>> {
+    let &LongText { encoder, allow, part, .. } = rules;
     let work = |(start, end), session: &mut Session, out: &mut Ragged| {
         let part = text.part(start, end);
         encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))
@@ -161,8 +161,8 @@ pub fn encode(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) ->
 ///
 /// # Errors
 /// Those of [`encode`].
-pub fn count(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<u64> {
-    let &Rules { encoder, allow, part, .. } = rules;
+pub fn count(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<u64> {
+    let &LongText { encoder, allow, part, .. } = rules;
     let work = |(start, end), session: &mut Session, out: &mut Ragged| {
         let part = text.part(start, end);
         let counted = encoder.count(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))?;
@@ -175,8 +175,8 @@ pub fn count(rules: &Rules<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> 
 }
 
 /// The parts of one text: where each starts and ends.
-fn parts<'t>(rules: &Rules<'t>, text: Text<'t>) -> impl FnMut() -> Result<Option<(usize, usize)>> + Send + 't {
-    let &Rules { encoder, cuts, part, .. } = rules;
+fn parts<'t>(rules: &LongText<'t>, text: Text<'t>) -> impl FnMut() -> Result<Option<(usize, usize)>> + Send + 't {
+    let &LongText { encoder, cuts, part, .. } = rules;
     let bytes = text.as_bytes();
     let mut at = 0usize;
     move || {
@@ -256,8 +256,8 @@ pub(crate) mod tests {
     fn threads_and_parts_change_neither_ids_nor_errors() {
         let mut state = 5;
         let (mut errors, mut found) = (0, 0);
-        for row in PATTERNS.iter().filter(|row| Cuts::of(row.regexes).is_some()) {
-            let (encoder, cuts) = (encoder(row.regexes), Cuts::of(row.regexes).unwrap());
+        for row in PATTERNS.iter().filter(|row| TextCuts::of(row.regexes).is_some()) {
+            let (encoder, cuts) = (encoder(row.regexes), TextCuts::of(row.regexes).unwrap());
             for round in 0..150 {
                 let bytes = drawn(&mut state, round % 60);
                 let lossy = String::from_utf8_lossy(&bytes).into_owned();
@@ -268,7 +268,7 @@ pub(crate) mod tests {
                     let expected = serial(&encoder, text, allow);
                     errors += usize::from(expected.is_err());
                     for (threads, part) in [(1, 3), (2, 1), (3, 11), (5, 40)] {
-                        let rules = Rules { encoder: &encoder, cuts: Some(&cuts), allow, part };
+                        let rules = LongText { encoder: &encoder, cuts: Some(&cuts), allow, part };
                         let got = super::encode(&rules, text, threads, &Stop::default());
                         assert_eq!(got, expected, "{} {part} {:?}", row.name, bytes.escape_ascii().to_string());
                     }
@@ -286,8 +286,8 @@ pub(crate) mod tests {
         let row = PATTERNS[0].regexes;
         let text = Text::Str("a b c");
         let encoder = encoder(row);
-        for cuts in [Cuts::of(row), None] {
-            let rules = Rules { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
+        for cuts in [TextCuts::of(row), None] {
+            let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
             assert_eq!(super::encode(&rules, text, 2, &stop), Err(Error::Interrupted));
         }
     }

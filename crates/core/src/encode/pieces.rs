@@ -5,8 +5,8 @@
 //! hardly ever come again, and their stretches do.
 
 use crate::Result;
-use crate::kinds::{PieceEncoder, Scratch};
-use crate::merge::memory::{Memory, Name, View};
+use crate::kinds::{PieceEncoder, PieceScratch};
+use crate::merge::memory::{Memory, PieceName, View};
 use crate::merge::short::merge_stretch;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
@@ -19,10 +19,10 @@ pub struct Session {
     /// The pieces met so far.
     pub memory: Memory,
     /// Buffers for long pieces.
-    pub scratch: Scratch,
+    pub scratch: PieceScratch,
     /// A buffer for what the splitter finds.
     pub ends: Option<Box<Ends>>,
-    waiting: Waiting,
+    waiting: WaitingParts,
 }
 
 /// More bytes of buffers than this are given back when a call ends: only a very long piece needs them.
@@ -36,7 +36,7 @@ impl Worth for Session {
 
     fn shrink(&mut self) {
         if self.scratch.bytes() > MOST_BUFFERS {
-            self.scratch = Scratch::default();
+            self.scratch = PieceScratch::default();
         }
     }
 }
@@ -52,21 +52,21 @@ const MOST_IDS: usize = 8;
 
 /// Parts whose slots are on their way from memory, and room for their ids.
 #[derive(Debug)]
-struct Waiting {
-    parts: [Part; WAITING],
+struct WaitingParts {
+    parts: [PiecePart; WAITING],
     count: usize,
     ids: [u32; (WAITING + 1) * MOST_IDS],
 }
 
-impl Default for Waiting {
+impl Default for WaitingParts {
     fn default() -> Self {
-        Self { parts: [Part::default(); WAITING], count: 0, ids: [0; (WAITING + 1) * MOST_IDS] }
+        Self { parts: [PiecePart::default(); WAITING], count: 0, ids: [0; (WAITING + 1) * MOST_IDS] }
     }
 }
 
 /// A piece, or a stretch between two cuts of one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct PiecePart {
     start: usize,
     len: u32,
     slot: u32,
@@ -75,20 +75,20 @@ struct Part {
 }
 
 impl<'t> Window<'t> {
-    fn name(&self, part: &Part) -> Name<'t> {
+    fn name(&self, part: &PiecePart) -> PieceName<'t> {
         let (start, len) = (part.start, part.len as usize);
         if len <= LONGEST_OF_TWO {
-            Name::Short(part.key)
+            PieceName::Short(part.key)
         } else if len <= LONGEST {
-            Name::Wide(self.wide_key(part))
+            PieceName::Wide(self.wide_key(part))
         } else {
-            Name::Long(&self.text[start..start + len])
+            PieceName::Long(&self.text[start..start + len])
         }
     }
 
     /// A stretch whose slot is not asked for.
-    fn stretch(&self, start: usize, end: usize) -> Part {
-        let mut part = Part { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
+    fn stretch(&self, start: usize, end: usize) -> PiecePart {
+        let mut part = PiecePart { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
         if end - start <= LONGEST_OF_TWO {
             part.key = self.key(start, end - start);
             part.key[1] |= STRETCH;
@@ -98,8 +98,8 @@ impl<'t> Window<'t> {
 
     /// The part of the text from `start` on, its slot asked for.
     #[inline(always)]
-    fn part(&self, (short, wide): (View<'_, 2>, View<'_, 4>), start: usize, len: usize, stretch: u64) -> Part {
-        let mut part = Part { start, len: len as u32, slot: 0, key: [0, stretch] };
+    fn part(&self, (short, wide): (View<'_, 2>, View<'_, 4>), start: usize, len: usize, stretch: u64) -> PiecePart {
+        let mut part = PiecePart { start, len: len as u32, slot: 0, key: [0, stretch] };
         if len <= LONGEST_OF_TWO {
             part.key = self.key(start, len);
             part.key[1] |= stretch;
@@ -111,7 +111,7 @@ impl<'t> Window<'t> {
     }
 
     #[inline(always)]
-    fn wide_key(&self, part: &Part) -> Key<4> {
+    fn wide_key(&self, part: &PiecePart) -> Key<4> {
         let mut key = self.key(part.start, part.len as usize);
         key[3] |= part.key[1];
         key
@@ -119,7 +119,7 @@ impl<'t> Window<'t> {
 }
 
 /// Pieces on their way to ids: each waits a little, so that its slot is there when it is looked at.
-pub struct Pieces<'e, 't> {
+pub struct PieceWalk<'e, 't> {
     encoder: &'e PieceEncoder,
     session: &'e mut Session,
     stop: &'e Stop,
@@ -129,7 +129,7 @@ pub struct Pieces<'e, 't> {
     at: usize,
 }
 
-impl<'e, 't> Pieces<'e, 't> {
+impl<'e, 't> PieceWalk<'e, 't> {
     /// The pieces of one text, which is split elsewhere.
     pub fn new(
         encoder: &'e PieceEncoder,
@@ -276,11 +276,11 @@ impl<'e, 't> Pieces<'e, 't> {
 
     /// A part that is not where its hash says, or nowhere.
     #[inline(never)]
-    fn resolve(&mut self, part: Part) -> Result<()> {
+    fn resolve(&mut self, part: PiecePart) -> Result<()> {
         let (start, end) = (part.start, part.start + part.len as usize);
         let is_piece = part.key[1] & STRETCH == 0;
         let name = self.window.name(&part);
-        let is_long = matches!(name, Name::Long(_));
+        let is_long = matches!(name, PieceName::Long(_));
         if !is_long && self.session.memory.recall(&name, self.out) {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use memchr::memmem;
 use crate::bounds::Bounds;
 use crate::encode::call::Call;
 use crate::encode::encoder::Encoder;
-use crate::encode::pieces::Pieces;
+use crate::encode::pieces::PieceWalk;
 use crate::error::{Error, Result};
 use crate::merge::draws::Draws;
 use crate::split::scan::Ends;
@@ -16,7 +16,7 @@ use crate::split::spans::Spans;
 use crate::split::special::Segment;
 use crate::split::{Text, utf8_parts};
 use crate::steps::bytes::byte_of;
-use crate::steps::{Joined, Line, Origin, Splitter, normalize, split};
+use crate::steps::{Joined, Line, Origin, SplitStep, normalize, split};
 use crate::threads::parallel::Stop;
 use crate::vocab::Unit;
 
@@ -30,7 +30,7 @@ fn line_of(text: Text<'_>, start: usize, tracked: bool) -> Line<'_> {
 }
 
 /// Pieces one after another, where each ends, and where each byte comes from, if that was kept.
-type Written = (Vec<u8>, Vec<usize>, Option<Vec<Origin>>);
+type WrittenPieces = (Vec<u8>, Vec<usize>, Option<Vec<Origin>>);
 
 impl Encoder {
     /// The pieces of a text without added tokens, as they are merged: normalized, and rewritten where a step does so.
@@ -98,7 +98,7 @@ impl Encoder {
     }
 
     /// The pieces of a normalized line that steps split, one after another, where each ends, and where its bytes come from.
-    fn joined(&self, line: Line<'_>, bounds: &Bounds<'_>) -> Result<Written> {
+    fn joined(&self, line: Line<'_>, bounds: &Bounds<'_>) -> Result<WrittenPieces> {
         let splitters = &self.stages().splitters;
         let joined = split(splitters, line, bounds)?;
         if self.vocab().unit() == Unit::Byte && splitters.iter().any(|splitter| writes_bytes(splitter)) {
@@ -239,7 +239,7 @@ impl Call<'_> {
     /// Appends the ids of pieces that stand one after another.
     fn pieces(&mut self, text: &[u8], ends: &[usize]) -> Result<()> {
         if !self.is_by_piece() && !self.slow {
-            let mut pieces = Pieces::new(self.encoder.piece_encoder(), self.session, self.stop, text, self.out);
+            let mut pieces = PieceWalk::new(self.encoder.piece_encoder(), self.session, self.stop, text, self.out);
             pieces.take(ends)?;
             return pieces.finish();
         }
@@ -279,8 +279,8 @@ fn place(spans: &mut Spans, ends: impl Iterator<Item = usize>, origins: &[Origin
     }
 }
 
-fn writes_bytes(splitter: &Splitter) -> bool {
-    matches!(splitter, Splitter::ByteCharacters)
+fn writes_bytes(splitter: &SplitStep) -> bool {
+    matches!(splitter, SplitStep::ByteCharacters)
 }
 
 /// The error of a text with these origins, with its place in their source.
@@ -295,7 +295,7 @@ pub(crate) fn placed_by(error: Error, origins: Option<&[Origin]>) -> Error {
 }
 
 /// Pieces that are written in characters of bytes, as these bytes.
-fn as_bytes(joined: &Joined) -> Written {
+fn as_bytes(joined: &Joined) -> WrittenPieces {
     let mut bytes = Vec::with_capacity(joined.text.len());
     let mut ends = Vec::with_capacity(joined.ends.len());
     let mut origins = joined.origins.as_ref().map(|_| Vec::with_capacity(joined.text.len()));

@@ -5,16 +5,16 @@ use crate::error::{Error, Result, shortened};
 use crate::kinds::hf_characters::HfCharacters;
 use crate::split::special::AddedToken;
 use crate::steps::splitters::Prepend;
-use crate::steps::{Line, Normalizer, Placed, Splitter, normalize};
+use crate::steps::{Line, NormalizeStep, Placed, SplitStep, normalize};
 use crate::threads::parallel::Stop;
 
 /// What is done to a text beside cutting and merging.
 #[derive(Debug, Default)]
 pub struct Stages {
     /// What is done to a text first.
-    pub normalizers: Vec<Placed<Normalizer>>,
+    pub normalizers: Vec<Placed<NormalizeStep>>,
     /// What cuts it, if some step rewrites it or leaves a part out; otherwise the encoder's own splitter does.
-    pub splitters: Vec<Placed<Splitter>>,
+    pub splitters: Vec<Placed<SplitStep>>,
     /// What pieces of characters are made of; None where each character must have a token.
     pub symbols: Option<HfCharacters>,
 }
@@ -46,7 +46,7 @@ impl Stages {
 
     /// Whether a step asks for origins.
     pub(crate) fn ask_for_origins(&self) -> bool {
-        self.splitters.iter().any(|splitter| matches!(**splitter, Splitter::Metaspace(_, Prepend::First)))
+        self.splitters.iter().any(|splitter| matches!(**splitter, SplitStep::Metaspace(_, Prepend::First)))
     }
 
     /// The bounds of the contents of added tokens, which are one text.

@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::merge::rule::Symbols;
-use crate::merge::{Merger, Scratch};
+use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 
@@ -24,7 +24,7 @@ pub struct HfCharacters {
 }
 
 /// Unknown characters that wait: their id, and how many bytes they have.
-type Waiting = Option<(u32, usize)>;
+type UnknownRun = Option<(u32, usize)>;
 
 impl HfCharacters {
     /// Appends the ids of `piece` to `out`; where they start and the last one ends is left in `scratch.symbols.starts`.
@@ -36,7 +36,7 @@ impl HfCharacters {
         merger: &Merger,
         piece: &str,
         stop: &Stop,
-        scratch: &mut Scratch,
+        scratch: &mut MergeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let vocab = merger.vocab();
@@ -67,7 +67,7 @@ impl HfCharacters {
             symbols.starts.push(place.min(piece.len()) as u32);
             place += size;
         };
-        let mut unknown: Waiting = None;
+        let mut unknown: UnknownRun = None;
         let mut marked = String::new();
         for (at, char) in piece.char_indices() {
             let end = at + char.len_utf8();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn placed(symbols: &HfCharacters, vocab: &Arc<Vocab>, piece: &str) -> Result<(Vec<u32>, Vec<u32>)> {
-        let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
+        let (mut ids, mut scratch) = (Vec::new(), MergeScratch::default());
         let merger = Merger::new(Arc::clone(vocab), None);
         symbols.encode(&merger, piece, &Stop::default(), &mut scratch, &mut ids)?;
         Ok((ids, scratch.symbols.starts))

@@ -39,13 +39,13 @@ pub enum Kernel {
 
 /// Buffers that are kept from piece to piece.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct PieceScratch {
     /// Those of merging; [`PieceEncoder::stretch`] leaves its ids there.
-    pub merge: merge::Scratch,
-    unigram: unigram::Scratch,
+    pub merge: merge::MergeScratch,
+    unigram: unigram::BestPaths,
 }
 
-impl Scratch {
+impl PieceScratch {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -160,7 +160,7 @@ impl PieceEncoder {
     /// # Errors
     /// [`Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
     /// [`Error::Option`] for a piece of 4 GiB that has to be merged as a whole; [`Error::Interrupted`].
-    pub fn encode(&self, piece: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    pub fn encode(&self, piece: &[u8], stop: &Stop, scratch: &mut PieceScratch, out: &mut Vec<u32>) -> Result<()> {
         if let Some(id) = self.whole(piece) {
             out.push(id);
             return Ok(());
@@ -177,7 +177,13 @@ impl PieceEncoder {
     ///
     /// # Errors
     /// Those of [`Self::encode`].
-    pub fn encode_stretch(&self, piece: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    pub fn encode_stretch(
+        &self,
+        piece: &[u8],
+        stop: &Stop,
+        scratch: &mut PieceScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         if matches!(self.kernel, Kernel::Merge(_)) {
             self.merger.merge(piece, stop, &mut scratch.merge)?;
             out.extend_from_slice(&scratch.merge.symbols.ids);
@@ -187,7 +193,7 @@ impl PieceEncoder {
     }
 
     /// Appends the ids of the tokens that cover a piece.
-    fn cover(&self, piece: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    fn cover(&self, piece: &[u8], stop: &Stop, scratch: &mut PieceScratch, out: &mut Vec<u32>) -> Result<()> {
         let missing = || Error::NotInVocabulary { content: piece.to_vec(), offset: 0 };
         match &self.kernel {
             Kernel::Merge(_) => unreachable!("this kernel merges"),
@@ -207,7 +213,7 @@ impl PieceEncoder {
         &self,
         piece: &[u8],
         stop: &Stop,
-        scratch: &mut Scratch,
+        scratch: &mut PieceScratch,
         out: &mut Vec<u32>,
         ends: &mut Vec<usize>,
     ) -> Result<()> {
@@ -239,7 +245,7 @@ impl PieceEncoder {
         piece: &[u8],
         drawing: &mut Drawing<'_>,
         stop: &Stop,
-        scratch: &mut Scratch,
+        scratch: &mut PieceScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         match &self.kernel {

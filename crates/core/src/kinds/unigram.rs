@@ -31,7 +31,7 @@ const MISSING: u32 = u32::MAX;
 
 /// What makes a vocabulary with scores run.
 #[derive(Debug)]
-pub struct Rules<'o> {
+pub struct UnigramRules<'o> {
     /// The score of each token, in the order of the vocabulary.
     pub scores: &'o [f64],
     /// Whether sums have single precision, and tokens of bytes and of the unknown stand for no text (`SentencePiece`);
@@ -50,7 +50,7 @@ pub struct Rules<'o> {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct TokenScore {
     score: f64,
     id: u32,
 }
@@ -59,7 +59,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct Unigram {
     trie: Trie,
-    entries: Vec<Entry>,
+    entries: Vec<TokenScore>,
     unknown_score: f64,
     /// The most bytes that a step takes.
     longest: usize,
@@ -79,7 +79,7 @@ struct Best {
 
 /// A token that stands in a text.
 #[derive(Debug, Clone, Copy)]
-struct Edge {
+struct LatticeEdge {
     start: usize,
     end: usize,
     place: u32,
@@ -88,13 +88,13 @@ struct Edge {
 
 /// Buffers that are kept from stretch to stretch.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct BestPaths {
     best: Vec<Best>,
     path: Vec<(u32, u32)>,
     ends: Vec<usize>,
 }
 
-impl Scratch {
+impl BestPaths {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -120,8 +120,8 @@ impl Unigram {
     ///
     /// # Errors
     /// [`Error::Model`] when there is not one finite score for each token.
-    pub fn new(vocab: &Vocab, rules: Rules<'_>) -> Result<Self> {
-        let Rules { scores, single, symbols, silent, missing, unknown, escape } = rules;
+    pub fn new(vocab: &Vocab, rules: UnigramRules<'_>) -> Result<Self> {
+        let UnigramRules { scores, single, symbols, silent, missing, unknown, escape } = rules;
         if scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite()) {
             return Err(Error::model("each token must have one score, and it must be finite", None));
         }
@@ -130,14 +130,14 @@ impl Unigram {
         for ((token, id), &score) in vocab.tokens().zip(scores) {
             if !silent.contains(&id) {
                 lowest = score.min(lowest);
-                entries.push(Entry { score, id });
+                entries.push(TokenScore { score, id });
                 texts.push(token);
             }
         }
         for (content, id) in symbols {
             #[allow(clippy::cast_precision_loss)] // no content is so long
             let score = PREFERENCE * (content.len() as f64 - 1.0);
-            entries.push(Entry { score: f64::from(score as f32), id: *id });
+            entries.push(TokenScore { score: f64::from(score as f32), id: *id });
             texts.push(content.as_bytes());
         }
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(4);
@@ -154,8 +154,8 @@ impl Unigram {
     ///
     /// # Errors
     /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
-    pub fn encode(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
-        let Scratch { best, path, ends } = scratch;
+    pub fn encode(&self, text: &[u8], stop: &Stop, scratch: &mut BestPaths, out: &mut Vec<u32>) -> Result<()> {
+        let BestPaths { best, path, ends } = scratch;
         self.find_best(text, stop, best)?;
         path.clear();
         let mut end = text.len();
@@ -230,11 +230,11 @@ impl Unigram {
     }
 
     /// Every token that stands in a text, by where it ends and then by where it starts.
-    fn edges(&self, text: &[u8]) -> Vec<Edge> {
+    fn edges(&self, text: &[u8]) -> Vec<LatticeEdge> {
         let (mut edges, mut start) = (Vec::new(), 0);
         while start < text.len() {
             start += self.each_token(text, start, |place, len| {
-                edges.push(Edge { start, end: start + len, place, score: self.score(place) });
+                edges.push(LatticeEdge { start, end: start + len, place, score: self.score(place) });
             });
         }
         edges.sort_by_key(|edge| edge.end);

@@ -13,7 +13,7 @@ use crate::kinds::PieceEncoder;
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::split::scan::class::{CASELESS, Classes, LETTER, classes};
 use crate::split::special::AddedTokens;
-use crate::split::text_cuts::Cuts;
+use crate::split::text_cuts::TextCuts;
 use crate::split::{Text, utf8_parts};
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
@@ -28,7 +28,7 @@ pub const TABS: usize = 16;
 
 /// The counts that are one number each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct TextTotals {
     /// Texts.
     pub documents: u64,
     /// Their bytes.
@@ -55,7 +55,7 @@ pub struct Totals {
     pub long_numbers: u64,
 }
 
-impl Totals {
+impl TextTotals {
     /// The counts by name.
     #[must_use]
     pub fn named(&self) -> [(&'static str, u64); 12] {
@@ -79,8 +79,8 @@ impl Totals {
 /// All counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counts {
-    /// See [`Totals`].
-    pub totals: Totals,
+    /// See [`TextTotals`].
+    pub totals: TextTotals,
     /// By place among [`Decoder::tokens`]: how often the id was emitted.
     pub ids: Vec<u64>,
     /// By `1 << (digits - 1) | cuts`, where bit i of `cuts` is set if a token ends after digit i + 1: numbers.
@@ -94,7 +94,7 @@ impl Counts {
     #[must_use]
     pub fn new(tokens: usize) -> Self {
         let (numbers, indents) = (vec![0; 1 << DIGITS], vec![[0; 2]; SPACES + TABS + 1]);
-        Self { totals: Totals::default(), ids: vec![0; tokens], numbers, indents }
+        Self { totals: TextTotals::default(), ids: vec![0; tokens], numbers, indents }
     }
 
     /// Adds the counts of other texts by the same tokens.
@@ -119,13 +119,13 @@ impl Counts {
 }
 
 /// A part of a document: where it starts and ends in it.
-pub type Part = (usize, usize);
+pub type TextPart = (usize, usize);
 
 /// The parts of a document that can be encoded and tallied one by one: at least `least` bytes each, but for the last.
 ///
 /// At a cut ([`crate::split::text_cuts`]) no word, number or indentation goes on, and no space precedes a word.
 #[must_use]
-pub fn parts(text: &[u8], cuts: Option<&Cuts>, added: &AddedTokens, least: usize) -> Vec<Part> {
+pub fn parts(text: &[u8], cuts: Option<&TextCuts>, added: &AddedTokens, least: usize) -> Vec<TextPart> {
     let (mut all, mut start, mut from) = (Vec::new(), 0, 0);
     loop {
         from += least;
@@ -142,7 +142,7 @@ pub fn parts(text: &[u8], cuts: Option<&Cuts>, added: &AddedTokens, least: usize
 
 /// Counts, and the buffers for the next text.
 #[derive(Debug)]
-pub struct Tally<'d> {
+pub struct TextSums<'d> {
     /// What was counted so far, ids aside.
     counts: Counts,
     /// How often each id was emitted; the low bits in a table that is small enough to stay near the processor.
@@ -151,11 +151,11 @@ pub struct Tally<'d> {
     decoder: &'d Decoder,
     /// Of a vocabulary whose ids spell what was encoded, but for those that it does not know.
     spelling: Option<(&'d Vocab, &'d Widths)>,
-    ends: Ends,
+    ends: EndBits,
     decoded: Vec<u8>,
 }
 
-impl<'d> Tally<'d> {
+impl<'d> TextSums<'d> {
     /// Nothing counted yet; `decoder` knows the tokens. `spelling` is the vocabulary of an encoder that puts the bytes of a
     /// text into its ids as they are ([`crate::encode::Encoder::spelling`]): then they are not compared again.
     #[must_use]
@@ -163,7 +163,7 @@ impl<'d> Tally<'d> {
         let spelling = spelling.and_then(|pieces| Some((&**pieces.vocab(), pieces.widths()?)));
         let ids: Vec<u32> = decoder.tokens().map(|(id, _)| id).collect();
         let (high, low) = (ById::new(ids.iter().copied()), ById::new(ids.iter().copied()));
-        Self { counts: Counts::new(0), high, low, decoder, spelling, ends: Ends::default(), decoded: Vec::new() }
+        Self { counts: Counts::new(0), high, low, decoder, spelling, ends: EndBits::default(), decoded: Vec::new() }
     }
 
     /// What was counted.
@@ -210,7 +210,7 @@ impl<'d> Tally<'d> {
                 &repaired
             }
         };
-        with_masks(Walk { counts: &mut self.counts, ends: &self.ends, text, begins, placed });
+        with_masks(BlockWalk { counts: &mut self.counts, ends: &self.ends, text, begins, placed });
     }
 
     /// Whether the ids spell the text; then it is known where each ends.
@@ -237,9 +237,9 @@ fn without_invalid(text: &[u8]) -> Vec<u8> {
 
 /// Where tokens end: bit `at % 64` of word `at / 64` is set if one ends before the byte at `at`.
 #[derive(Debug, Default)]
-struct Ends(Vec<u64>);
+struct EndBits(Vec<u64>);
 
-impl Ends {
+impl EndBits {
     /// No ends in a text of so many bytes.
     fn clear(&mut self, bytes: usize) {
         self.0.clear();
@@ -291,9 +291,9 @@ impl Ends {
 }
 
 /// One walk over a text.
-struct Walk<'t> {
+struct BlockWalk<'t> {
     counts: &'t mut Counts,
-    ends: &'t Ends,
+    ends: &'t EndBits,
     text: &'t [u8],
     begins: bool,
     placed: bool,
@@ -317,7 +317,7 @@ struct Carry {
     number: usize,
 }
 
-impl AsksMasks for Walk<'_> {
+impl AsksMasks for BlockWalk<'_> {
     type Result = ();
 
     #[inline(always)]
@@ -346,7 +346,7 @@ impl AsksMasks for Walk<'_> {
     }
 }
 
-impl Walk<'_> {
+impl BlockWalk<'_> {
     #[inline(always)]
     fn words(&mut self, rest: &[u8], masks: &Masks, ends: u64, classes: &Classes, carry: &mut Carry) {
         let (mut letter, mut mark) = (masks.upper | masks.lower | carry.letter, carry.mark);
@@ -552,7 +552,7 @@ mod tests {
                 at += token.len();
                 ends.push(at);
             }
-            let mut tally = Tally::new(&decoder, (round % 2 == 0).then_some(&vocab));
+            let mut tally = TextSums::new(&decoder, (round % 2 == 0).then_some(&vocab));
             tally.add(Text::Str(&text), &ids, None, true);
             let mut plain = Counts::new(decoder.tokens().count());
             plain.totals.documents = 1;
@@ -563,7 +563,7 @@ mod tests {
             }
             plainly(&text, &ends, &mut plain);
             assert_eq!(tally.done(), plain, "{text:?} {ends:?}");
-            let mut placed = Tally::new(&decoder, None);
+            let mut placed = TextSums::new(&decoder, None);
             placed.add(Text::Str(&text), &ids, Some(&ends), true);
             assert_eq!(placed.done(), plain);
         }
@@ -572,12 +572,12 @@ mod tests {
     #[test]
     fn parts_add_up_to_the_whole() {
         let row = PATTERNS.iter().find(|row| row.name == "cl100k").unwrap();
-        let (cuts, added) = (Cuts::of(row.regexes), AddedTokens::new(Vec::new()).unwrap());
+        let (cuts, added) = (TextCuts::of(row.regexes), AddedTokens::new(Vec::new()).unwrap());
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
         let decoder = Decoder::new(vocab.vocab(), &[]);
         let text = "One 123 zwei\n    drei é日本\n\n\tvier  fünf".repeat(40);
         let ids: Vec<u32> = text.bytes().map(u32::from).collect();
-        let mut whole = Tally::new(&decoder, None);
+        let mut whole = TextSums::new(&decoder, None);
         whole.add(Text::Str(&text), &ids, None, true);
         let whole = whole.done();
         for least in [1, 7, 64, 500] {
@@ -585,7 +585,7 @@ mod tests {
             let all = parts(text.as_bytes(), cuts.as_ref(), &added, least);
             assert!(all.len() > 1 && all[0].0 == 0 && all.windows(2).all(|pair| pair[0].1 == pair[1].0));
             for (start, end) in all {
-                let mut part = Tally::new(&decoder, None);
+                let mut part = TextSums::new(&decoder, None);
                 part.add(Text::Str(&text[start..end]), &ids[start..end], None, start == 0);
                 sum.merge(&part.done());
             }
@@ -598,7 +598,7 @@ mod tests {
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&["ab"])));
         let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: Flags::default() };
         let decoder = Decoder::new(vocab.vocab(), &[added]);
-        let mut tally = Tally::new(&decoder, Some(&vocab));
+        let mut tally = TextSums::new(&decoder, Some(&vocab));
         tally.add(Text::Bytes(b"ab<s>b"), &[256, 300, 98], None, true);
         assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (0, 0));
         tally.add(Text::Bytes(b"ab<t>b"), &[256, 300, 98], None, true);
@@ -609,7 +609,7 @@ mod tests {
     fn ids_are_counted_beyond_the_small_table() {
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
         let decoder = Decoder::new(vocab.vocab(), &[]);
-        let mut tally = Tally::new(&decoder, Some(&vocab));
+        let mut tally = TextSums::new(&decoder, Some(&vocab));
         let (text, more) = (vec![b'a'; 150_000], vec![b'a'; 50_001]);
         for text in [text, more] {
             tally.add(Text::Bytes(&text), &vec![97; text.len()], None, true);
@@ -622,12 +622,12 @@ mod tests {
     fn a_text_that_its_tokens_do_not_spell_is_only_counted() {
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
         let decoder = Decoder::new(vocab.vocab(), &[]);
-        let mut spelling = Tally::new(&decoder, Some(&vocab));
+        let mut spelling = TextSums::new(&decoder, Some(&vocab));
         spelling.add(Text::Bytes(b"a b"), &[97, 98], None, true);
         assert_eq!((spelling.counts.totals.changed, spelling.counts.totals.unplaced), (1, 1));
-        let mut tally = Tally::new(&decoder, None);
+        let mut tally = TextSums::new(&decoder, None);
         tally.add(Text::Bytes(b"a b"), &[97, 98], None, true);
-        let Totals { changed, unplaced, words, tokens, .. } = tally.counts.totals;
+        let TextTotals { changed, unplaced, words, tokens, .. } = tally.counts.totals;
         assert_eq!((changed, unplaced, words, tokens), (1, 1, 0, 2));
         tally.add(Text::Bytes(b"a\xFFb"), &[97, 255, 98], None, true);
         assert_eq!((tally.counts.totals.unplaced, tally.counts.totals.words), (1, 2));

@@ -94,11 +94,11 @@ impl Backtracking {
         ids.clear();
         row.dead.clear();
         row.dead.resize(text.len() / 64 + 1, 0);
-        Search { vocab, joints, prefixes, text, dead: &mut row.dead, ids }.run(stop)
+        Backtrack { vocab, joints, prefixes, text, dead: &mut row.dead, ids }.run(stop)
     }
 }
 
-struct Search<'s> {
+struct Backtrack<'s> {
     vocab: &'s Vocab,
     joints: &'s ValidPairs,
     prefixes: &'s Prefixes,
@@ -108,7 +108,7 @@ struct Search<'s> {
     ids: &'s mut Vec<u32>,
 }
 
-impl Search<'_> {
+impl Backtrack<'_> {
     /// Invariant: `ids` is the row of `text[..at]`, and `next` the longest token to try after it.
     fn run(&mut self, stop: &Stop) -> Result<bool> {
         let mut at = 0;
@@ -174,13 +174,13 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::drawn::{Draw, bytes_vocab};
-    use crate::merge::{Merger, Scratch};
+    use crate::merge::{MergeScratch, Merger};
     use crate::table::parse_tiktoken;
     use crate::vocab::{Tables, Unit};
 
     /// The ids by merge after merge.
     pub(crate) fn slowly(vocab: &Arc<Vocab>, text: &[u8]) -> Vec<u32> {
-        let mut scratch = Scratch::default();
+        let mut scratch = MergeScratch::default();
         Merger::new(Arc::clone(vocab), None).merge_slowly(text, &Stop::default(), &mut scratch).unwrap();
         scratch.symbols.ids
     }
@@ -273,7 +273,7 @@ pub(crate) mod tests {
     fn a_token_whose_merges_fall_in_rank_is_left_to_the_others() {
         let vocab = Arc::new(bytes_vocab(&["aba", "ab"]));
         assert_eq!(forward(&vocab, b"xaba"), None);
-        let mut scratch = Scratch::default();
+        let mut scratch = MergeScratch::default();
         Merger::new(Arc::clone(&vocab), None)
             .merge(&b"abaabx".repeat(1 << 14), &Stop::default(), &mut scratch)
             .unwrap();
@@ -293,7 +293,7 @@ pub(crate) mod tests {
         let text = "a日".repeat(20_000) + "本";
         assert_eq!(forward(&vocab, text.as_bytes()), None);
         let error = Merger::new(Arc::clone(&vocab), None)
-            .merge(text.as_bytes(), &Stop::default(), &mut Scratch::default())
+            .merge(text.as_bytes(), &Stop::default(), &mut MergeScratch::default())
             .unwrap_err();
         assert_eq!(error, crate::Error::NotInVocabulary { content: "本".into(), offset: 80_000 });
     }
@@ -303,7 +303,8 @@ pub(crate) mod tests {
         let vocab = Arc::new(bytes_vocab(&["ab"]));
         let stop = Stop::default();
         stop.raise();
-        let stopped = |text: &[u8]| Merger::new(Arc::clone(&vocab), None).merge(text, &stop, &mut Scratch::default());
+        let stopped =
+            |text: &[u8]| Merger::new(Arc::clone(&vocab), None).merge(text, &stop, &mut MergeScratch::default());
         assert_eq!(stopped(&b"ab".repeat(1 << 17)), Err(crate::Error::Interrupted));
         assert_eq!(stopped(&[&b"ab".repeat(1 << 17)[..], b"x"].concat()), Err(crate::Error::Interrupted));
     }
@@ -330,7 +331,7 @@ pub(crate) mod tests {
         for vocab in ["r50k_base", "cl100k_base", "o200k_base", "llama3"].into_iter().filter_map(published) {
             let check = |text: &[u8]| {
                 let slow = slowly(&vocab, text);
-                let mut scratch = Scratch::default();
+                let mut scratch = MergeScratch::default();
                 Merger::new(Arc::clone(&vocab), None).merge(text, &Stop::default(), &mut scratch).unwrap();
                 assert_eq!(scratch.symbols.ids, slow, "{}", text.escape_ascii());
                 assert_eq!(forward(&vocab, text).unwrap_or_else(|| slow.clone()), slow, "{}", text.escape_ascii());

@@ -21,13 +21,13 @@ const MERGES_PER_LOOK: usize = 1 << 16;
 const GONE: u32 = u32::MAX;
 
 /// A pair that waits: the rank of its merge, the place of its left symbol, and the id that the merge makes.
-type Entry = Reverse<(u32, u32, u32)>;
+type WaitingPair = Reverse<(u32, u32, u32)>;
 
 /// Buffers that are kept from piece to piece.
 #[derive(Debug, Default)]
 pub struct Heap {
     links: Vec<Link>,
-    waiting: BinaryHeap<Entry>,
+    waiting: BinaryHeap<WaitingPair>,
 }
 
 /// A symbol's neighbours, by place.
@@ -60,7 +60,7 @@ impl Heap {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.links.capacity() * size_of::<Link>() + self.waiting.capacity() * size_of::<Entry>()
+        self.links.capacity() * size_of::<Link>() + self.waiting.capacity() * size_of::<WaitingPair>()
     }
 
     /// Merges symbols in place. `look` gives the merge of two ids that stand at this range of the piece.

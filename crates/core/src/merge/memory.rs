@@ -33,7 +33,7 @@ const SPILT: u64 = 0xFF;
 
 /// What a piece is known by.
 #[derive(Debug, Clone, Copy)]
-pub enum Name<'t> {
+pub enum PieceName<'t> {
     /// Up to 15 bytes.
     Short(Key<2>),
     /// Up to 31 bytes.
@@ -43,12 +43,12 @@ pub enum Name<'t> {
 }
 
 /// A key of `K` words, and as many words with two ids each.
-type Slot<const K: usize> = [[u64; K]; 2];
+type MemorySlot<const K: usize> = [[u64; K]; 2];
 
 /// What is looked at while pieces come and go: the slots of a table, and how to find one.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'m, const K: usize> {
-    slots: &'m [Slot<K>],
+    slots: &'m [MemorySlot<K>],
     seeds: Seeds,
 }
 
@@ -84,20 +84,20 @@ impl<const K: usize> View<'_, K> {
 
 /// Pieces with keys of `K` words.
 #[derive(Debug)]
-pub struct Table<const K: usize> {
-    slots: Slots<Slot<K>>,
+pub struct MemoryTable<const K: usize> {
+    slots: Slots<MemorySlot<K>>,
     used: usize,
     seeds: Seeds,
 }
 
-impl<const K: usize> Default for Table<K> {
+impl<const K: usize> Default for MemoryTable<K> {
     fn default() -> Self {
         Self { slots: Slots::new(FEWEST_SLOTS), used: 0, seeds: Seeds::default() }
     }
 }
 
-impl<const K: usize> Table<K> {
-    const MOST_SLOTS: usize = MOST_BYTES / size_of::<Slot<K>>();
+impl<const K: usize> MemoryTable<K> {
+    const MOST_SLOTS: usize = MOST_BYTES / size_of::<MemorySlot<K>>();
 
     /// The table as it is now.
     #[inline]
@@ -107,7 +107,7 @@ impl<const K: usize> Table<K> {
     }
 
     /// The slot that has the key, or the free one where it belongs.
-    fn place(slots: &[Slot<K>], seeds: &Seeds, key: &Key<K>) -> usize {
+    fn place(slots: &[MemorySlot<K>], seeds: &Seeds, key: &Key<K>) -> usize {
         let mask = slots.len() - 1;
         let mut home = seeds.hash(key) as usize & mask;
         loop {
@@ -165,7 +165,7 @@ impl<const K: usize> Table<K> {
         let forgets = old >= Self::MOST_SLOTS;
         // Never smaller, because somebody may be about to look at a slot.
         // Small tables grow in large steps, for there are many to come; large ones in small steps, for each costs memory.
-        let factor = if old * size_of::<Slot<K>>() < SMALL_BYTES { 4 } else { 2 };
+        let factor = if old * size_of::<MemorySlot<K>>() < SMALL_BYTES { 4 } else { 2 };
         let larger = Slots::new(if forgets { old } else { old * factor });
         let old = std::mem::replace(&mut self.slots, larger);
         self.used = 0;
@@ -213,9 +213,9 @@ impl Spilt {
 #[derive(Debug)]
 pub struct Memory {
     /// Pieces of up to 15 bytes.
-    pub short: Table<2>,
+    pub short: MemoryTable<2>,
     /// Pieces of up to 31.
-    pub wide: Table<4>,
+    pub wide: MemoryTable<4>,
     spilt: Spilt,
     hasher: DefaultHashBuilder,
     long: HashTable<LongStretch>,
@@ -237,8 +237,8 @@ struct LongStretch {
 impl Default for Memory {
     fn default() -> Self {
         Self {
-            short: Table::default(),
-            wide: Table::default(),
+            short: MemoryTable::default(),
+            wide: MemoryTable::default(),
             spilt: Spilt::default(),
             hasher: DefaultHashBuilder::default(),
             long: HashTable::new(),
@@ -259,11 +259,11 @@ impl Memory {
     }
 
     /// Appends the ids of a piece; false if it is not known.
-    pub fn recall(&self, name: &Name<'_>, out: &mut Vec<u32>) -> bool {
+    pub fn recall(&self, name: &PieceName<'_>, out: &mut Vec<u32>) -> bool {
         match name {
-            Name::Short(key) => self.short.recall(key, &self.spilt, out),
-            Name::Wide(key) => self.wide.recall(key, &self.spilt, out),
-            Name::Long(stretch) => {
+            PieceName::Short(key) => self.short.recall(key, &self.spilt, out),
+            PieceName::Wide(key) => self.wide.recall(key, &self.spilt, out),
+            PieceName::Long(stretch) => {
                 let same =
                     |known: &LongStretch| self.bytes[known.bytes.0 as usize..known.bytes.1 as usize] == **stretch;
                 let found = self.long.find(self.hasher.hash_one(stretch), same);
@@ -273,11 +273,11 @@ impl Memory {
     }
 
     /// Remembers the ids of a piece. A long one is remembered when it comes for the second time: most never do.
-    pub fn learn(&mut self, name: &Name<'_>, ids: &[u32]) {
+    pub fn learn(&mut self, name: &PieceName<'_>, ids: &[u32]) {
         match name {
-            Name::Short(key) => self.short.learn(key, ids, &mut self.spilt),
-            Name::Wide(key) => self.wide.learn(key, ids, &mut self.spilt),
-            Name::Long(stretch) => {
+            PieceName::Short(key) => self.short.learn(key, ids, &mut self.spilt),
+            PieceName::Wide(key) => self.wide.learn(key, ids, &mut self.spilt),
+            PieceName::Long(stretch) => {
                 let hash = self.hasher.hash_one(stretch);
                 if stretch.len() <= LONGEST_REMEMBERED && self.came_before(hash) {
                     self.learn_long(stretch, hash, ids);

@@ -36,7 +36,7 @@ use crate::vocab::{Merge, Unit, Vocab};
 
 /// Buffers that are kept from piece to piece.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct MergeScratch {
     /// The symbols of the piece, and its ids when all is merged.
     pub symbols: Symbols,
     pairs: Vec<Option<Merge>>,
@@ -44,7 +44,7 @@ pub struct Scratch {
     dead: DeadPlaces,
 }
 
-impl Scratch {
+impl MergeScratch {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -111,7 +111,7 @@ impl Merger {
     /// # Errors
     /// [`crate::Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
     /// [`crate::Error::Option`] for a piece of 4 GiB; [`crate::Error::Interrupted`].
-    pub fn merge(&self, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    pub fn merge(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<()> {
         if self.merge_repeating(piece, stop, scratch)? {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Merger {
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
-    pub fn merge_repeating(&self, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<bool> {
+    pub fn merge_repeating(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<bool> {
         repeats::merge(&self.vocab, &self.backtracking, piece, stop, &mut scratch.symbols.ids)
     }
 
@@ -134,7 +134,7 @@ impl Merger {
     ///
     /// # Errors
     /// Those of [`Self::merge`].
-    pub fn merge_slowly(&self, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    pub fn merge_slowly(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<()> {
         scratch.symbols.start(&self.vocab, self.unknown, piece)?;
         self.merge_symbols(piece, stop, scratch)
     }
@@ -143,7 +143,7 @@ impl Merger {
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
-    pub fn merge_symbols(&self, piece: &[u8], stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    pub fn merge_symbols(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<()> {
         if scratch.symbols.ids.len() <= RESCAN_LIMIT {
             rescan(&self.vocab, piece, &mut scratch.symbols, &mut scratch.pairs, 1);
             return Ok(());
@@ -155,7 +155,13 @@ impl Merger {
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
-    pub fn merge_dropping(&self, piece: &[u8], dropout: Dropout<'_>, stop: &Stop, scratch: &mut Scratch) -> Result<()> {
+    pub fn merge_dropping(
+        &self,
+        piece: &[u8],
+        dropout: Dropout<'_>,
+        stop: &Stop,
+        scratch: &mut MergeScratch,
+    ) -> Result<()> {
         self.merge_with_heap(piece, stop, scratch, Some(dropout))
     }
 
@@ -163,7 +169,7 @@ impl Merger {
         &self,
         piece: &[u8],
         stop: &Stop,
-        scratch: &mut Scratch,
+        scratch: &mut MergeScratch,
         dropout: Option<Dropout<'_>>,
     ) -> Result<()> {
         let look = |[left, right]: [u32; 2], range: Range<usize>| self.vocab.merge(left, right, &piece[range]);

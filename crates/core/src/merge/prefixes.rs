@@ -22,7 +22,7 @@ const FIRST: u32 = 1 << 31;
 
 /// A node, or 0 in `key` for none.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+struct PrefixSlot {
     key: u32,
     /// The longest token on the way here, this node included, and [`EXACT`] if it is this node.
     token: u32,
@@ -42,7 +42,7 @@ pub struct Prefixes {
     bytes: Box<[u32]>,
     /// By first and second byte: their node's slot + 1, or 0.
     pairs: Box<[u32]>,
-    slots: Box<[Slot]>,
+    slots: Box<[PrefixSlot]>,
     shift: u32,
     factor: u64,
     known: ById<Known>,
@@ -76,7 +76,7 @@ impl Prefixes {
         Self {
             bytes: vec![NONE; 256].into(),
             pairs: vec![0; 1 << 16].into(),
-            slots: vec![Slot::default(); slots].into(),
+            slots: vec![PrefixSlot::default(); slots].into(),
             shift: 64 - slots.ilog2(),
             factor: RandomState::new().hash_one(0) | 1,
             known: ById::filled(vocab.ids(), || Known { shorter: NONE, len: 0 }),
@@ -126,7 +126,7 @@ impl Prefixes {
             *longest = slot.token & !EXACT;
         } else if *room > 0 {
             *room -= 1;
-            *slot = Slot { key, token: *longest };
+            *slot = PrefixSlot { key, token: *longest };
         }
         at
     }

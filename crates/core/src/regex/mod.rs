@@ -37,13 +37,13 @@ const FEWEST_REPETITIONS: usize = 16;
 
 /// A regex of the Rust dialect, whose empty matches do not count.
 #[derive(Debug)]
-pub struct Search {
+pub struct RegexSearch {
     regex: Regex,
     /// The regex as its user wrote it.
     pattern: Box<str>,
 }
 
-impl Search {
+impl RegexSearch {
     /// The search for a regex.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ mod tests {
 
     fn matches(pattern: &str, text: &str, stop: &Stop) -> Result<Vec<(usize, usize)>> {
         let mut all = Vec::new();
-        Search::new(pattern)?.each(text, &Bounds::new(text.len(), stop), |start, end| {
+        RegexSearch::new(pattern)?.each(text, &Bounds::new(text.len(), stop), |start, end| {
             all.push((start, end));
             Ok(())
         })?;

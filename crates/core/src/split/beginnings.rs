@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 /// A beginning of some content.
 #[derive(Debug, Clone, Copy, Default)]
-struct Node {
+struct Branch {
     bytes: u32,
     /// The longest end of it that is a node too; for the empty one itself.
     suffix: u32,
@@ -21,7 +21,7 @@ struct Node {
 #[derive(Debug)]
 pub struct Beginnings {
     next: HashMap<(u32, u8), u32>,
-    nodes: Vec<Node>,
+    nodes: Vec<Branch>,
     longest: usize,
 }
 
@@ -30,7 +30,7 @@ impl Beginnings {
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
     pub fn of<'a>(contents: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut made = Self { next: HashMap::new(), nodes: vec![Node::default()], longest: 0 };
+        let mut made = Self { next: HashMap::new(), nodes: vec![Branch::default()], longest: 0 };
         for content in contents {
             made.longest = made.longest.max(content.len());
             let mut at = 0;
@@ -38,7 +38,7 @@ impl Beginnings {
                 made.nodes[at as usize].goes_on = true;
                 at = *made.next.entry((at, byte)).or_insert_with(|| {
                     let bytes = made.nodes[at as usize].bytes + 1;
-                    made.nodes.push(Node { bytes, ..Node::default() });
+                    made.nodes.push(Branch { bytes, ..Branch::default() });
                     made.nodes.len() as u32 - 1
                 });
             }

@@ -13,7 +13,7 @@ pub mod text_cuts;
 
 use crate::bounds::Bounds;
 use crate::error::Result;
-use crate::regex::Search;
+use crate::regex::RegexSearch;
 use crate::regex::onig;
 use crate::slow::slow;
 use crate::split::scan::{Ends, Scanner};
@@ -69,8 +69,8 @@ pub struct Splitter {
 #[derive(Debug)]
 enum Step {
     Scan(Scanner),
-    Match(Box<Search>),
-    Other(steps::Placed<steps::Splitter>),
+    Match(Box<RegexSearch>),
+    Other(steps::Placed<steps::SplitStep>),
 }
 
 impl Splitter {
@@ -246,7 +246,7 @@ fn scanner(pattern: &str) -> Option<Scanner> {
 }
 
 fn compile(pattern: &str) -> Result<Step> {
-    Ok(Step::Match(Box::new(Search::new(pattern)?)))
+    Ok(Step::Match(Box::new(RegexSearch::new(pattern)?)))
 }
 
 /// The pieces of `text` under `steps`; the last of them hands over to `each`.

@@ -69,14 +69,14 @@ pub struct AddedTokens {
     places: HashMap<String, usize>,
     longest: usize,
     beginnings: Once<Beginnings>,
-    raw: Search,
+    raw: TokenSearch,
     /// Those that are found in the normalized text.
-    normalized: Search,
+    normalized: TokenSearch,
 }
 
 /// A search for some of the added tokens.
 #[derive(Debug, Default)]
-struct Search {
+struct TokenSearch {
     all: Option<AhoCorasick>,
     places: Vec<usize>,
     /// Finds only the tokens that are not special.
@@ -115,7 +115,7 @@ impl AddedTokens {
             let found = tokens.iter().enumerate().filter(move |(_, token)| token.flags.normalized == normalized);
             found.map(|(place, token)| (place, token.content.clone())).collect()
         };
-        let (raw, normalized) = (Search::new(&tokens, of(false))?, Search::new(&tokens, of(true))?);
+        let (raw, normalized) = (TokenSearch::new(&tokens, of(false))?, TokenSearch::new(&tokens, of(true))?);
         Ok(Self { tokens, places, longest, beginnings: Once::default(), raw, normalized })
     }
 
@@ -129,7 +129,7 @@ impl AddedTokens {
             contents.push((place, normalize(&token.content)?));
         }
         contents.retain(|(_, content)| !content.is_empty());
-        self.normalized = Search::new(&self.tokens, contents)?;
+        self.normalized = TokenSearch::new(&self.tokens, contents)?;
         Ok(self)
     }
 
@@ -199,7 +199,7 @@ impl AddedTokens {
 
     fn search(
         &self,
-        search: &Search,
+        search: &TokenSearch,
         text: &[u8],
         allow: &Allow,
         mut each: impl FnMut(Segment) -> Result<()>,
@@ -230,7 +230,7 @@ impl AddedTokens {
     }
 }
 
-impl Search {
+impl TokenSearch {
     fn bytes(&self) -> usize {
         let searches = [&self.all, &self.ordinary].into_iter().flatten();
         let places = size_of_val(&self.places[..]) + size_of_val(&self.ordinary_places[..]);

@@ -36,11 +36,11 @@ pub const WINDOW: usize = 1 << 12;
 
 /// Finds the cuts of texts that are split by one pattern.
 #[derive(Debug)]
-pub struct Cuts {
+pub struct TextCuts {
     rule: Regex,
 }
 
-impl Cuts {
+impl TextCuts {
     /// The cuts for these regexes; None where nothing is proven.
     #[must_use]
     pub fn of(patterns: &[impl AsRef<str>]) -> Option<Self> {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     /// Every cut of `text`, and whether both sides have the pieces of the whole; their number.
-    fn check(cuts: &Cuts, splitters: &[Splitter], text: &[u8]) -> usize {
+    fn check(cuts: &TextCuts, splitters: &[Splitter], text: &[u8]) -> usize {
         let mut found = 0;
         let mut from = 0;
         while let Some(cut) = cuts.find(text, from, &none()) {
@@ -149,7 +149,7 @@ mod tests {
             b"\xFF",
         ];
         for Pattern { name, regexes, .. } in PATTERNS.iter().filter(|row| row.has_cuts) {
-            let cuts = Cuts::of(regexes).unwrap();
+            let cuts = TextCuts::of(regexes).unwrap();
             let splitters = [Splitter::new(regexes).unwrap(), Splitter::without_scanners(regexes).unwrap()];
             let mut found = 0;
             for number in 0..16usize.pow(4) {
@@ -171,14 +171,14 @@ mod tests {
 
     #[test]
     fn only_proven_rows_have_cuts() {
-        assert!(Cuts::of(&[] as &[&str]).is_none());
-        assert!(Cuts::of(&[r"\w+"]).is_none());
-        assert!(Cuts::of(&[row("gpt2")[0], row("gpt2")[0]]).is_none());
+        assert!(TextCuts::of(&[] as &[&str]).is_none());
+        assert!(TextCuts::of(&[r"\w+"]).is_none());
+        assert!(TextCuts::of(&[row("gpt2")[0], row("gpt2")[0]]).is_none());
     }
 
     #[test]
     fn a_cut_is_behind_where_it_was_asked_for_and_near() {
-        let cuts = Cuts::of(row("o200k")).unwrap();
+        let cuts = TextCuts::of(row("o200k")).unwrap();
         assert_eq!(cuts.find(b"ab cd ef", 0, &none()), Some(2));
         assert_eq!(cuts.find(b"ab cd ef", 2, &none()), Some(5));
         assert_eq!(cuts.find("日本 x".as_bytes(), 1, &none()), Some(6));
@@ -195,7 +195,7 @@ mod tests {
         let token =
             |content: &str, special| AddedToken { content: content.into(), id: 300, special, flags: Flags::default() };
         let added = AddedTokens::new(vec![token("a b c", true), token("c d", false), token("d e", true)]).unwrap();
-        let cuts = Cuts::of(row("gpt2")).unwrap();
+        let cuts = TextCuts::of(row("gpt2")).unwrap();
         let all = |text: &[u8]| {
             let mut from = 0;
             std::iter::from_fn(|| cuts.find(text, from, &added).inspect(|&cut| from = cut)).collect::<Vec<_>>()

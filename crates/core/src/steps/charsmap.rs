@@ -18,7 +18,7 @@ pub struct Charsmap {
 }
 
 /// Where a search stands: the place that the labels of the next byte are counted from.
-type Node = usize;
+type MapNode = usize;
 
 impl Charsmap {
     /// The table of a compiled blob: the size of the trie in bytes, the trie, the texts.
@@ -76,13 +76,13 @@ impl Charsmap {
         value.is_none() && (0..128).all(|next| self.step(node, next).is_none())
     }
 
-    fn root(&self) -> Option<Node> {
+    fn root(&self) -> Option<MapNode> {
         self.units.first().map(|&unit| offset(unit))
     }
 
     /// The node after `byte`, and the place of the text if a key ends there.
     #[inline]
-    fn step(&self, node: Node, byte: u8) -> Option<(Node, Option<u32>)> {
+    fn step(&self, node: MapNode, byte: u8) -> Option<(MapNode, Option<u32>)> {
         let node = node ^ usize::from(byte);
         let unit = *self.units.get(node)?;
         if unit & (1 << 31 | 0xFF) != u32::from(byte) {

@@ -3,7 +3,7 @@
 use super::bytes::byte_of;
 use super::find::Finder;
 use super::normalizers::replaced_len;
-use super::options::Options;
+use super::options::StepOptions;
 use super::placed::Placed;
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::threads::parallel::Stop;
 
 /// One decoder.
 #[derive(Debug)]
-pub enum Decoder {
+pub enum DecodeStep {
     /// Takes all tokens for bytes written as characters, where they are, and makes one text of them.
     ByteCharacters,
     /// Makes texts of tokens that are written like bytes (`<0x41>`).
@@ -36,45 +36,47 @@ pub enum Decoder {
 }
 
 /// A row of the table: the name of a kind, and what makes its steps.
-pub type Row = (&'static str, fn(&mut Options<'_>) -> Result<Vec<Decoder>>);
+pub type DecoderRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<DecodeStep>>);
 
 /// Every kind, by name.
-pub const ROWS: &[Row] = &[
-    ("byte_characters", |_| Ok(vec![Decoder::ByteCharacters])),
-    ("byte_fallback", |_| Ok(vec![Decoder::ByteFallback])),
+pub const ROWS: &[DecoderRow] = &[
+    ("byte_characters", |_| Ok(vec![DecodeStep::ByteCharacters])),
+    ("byte_fallback", |_| Ok(vec![DecodeStep::ByteFallback])),
     ("ctc", |options| {
         let (pad, delimiter) = (options.text("pad")?.to_owned(), options.text("delimiter")?.to_owned());
-        Ok(vec![Decoder::Ctc(pad, delimiter, options.flag("cleanup")?)])
+        Ok(vec![DecodeStep::Ctc(pad, delimiter, options.flag("cleanup")?)])
     }),
-    ("fuse", |_| Ok(vec![Decoder::Fuse])),
-    ("metaspace", |options| Ok(vec![Decoder::Metaspace(options.char("replacement")?, options.flag("drop_first")?)])),
+    ("fuse", |_| Ok(vec![DecodeStep::Fuse])),
+    ("metaspace", |options| Ok(vec![DecodeStep::Metaspace(options.char("replacement")?, options.flag("drop_first")?)])),
     ("replace", |options| {
         let finder = Finder::new(options.text("pattern")?, options.text("dialect")?)?;
-        Ok(vec![Decoder::Replace(finder, options.text("content")?.to_owned())])
+        Ok(vec![DecodeStep::Replace(finder, options.text("content")?.to_owned())])
     }),
-    ("spaced", |_| Ok(vec![Decoder::Spaced])),
+    ("spaced", |_| Ok(vec![DecodeStep::Spaced])),
     ("strip", |options| {
-        Ok(vec![Decoder::Strip(options.char("content")?, options.count("start")?, options.count("stop")?)])
+        Ok(vec![DecodeStep::Strip(options.char("content")?, options.count("start")?, options.count("stop")?)])
     }),
-    ("word_end", |options| Ok(vec![Decoder::WordEnd(options.text("suffix")?.to_owned())])),
-    ("wordpiece", |options| Ok(vec![Decoder::WordPiece(options.text("prefix")?.to_owned(), options.flag("cleanup")?)])),
+    ("word_end", |options| Ok(vec![DecodeStep::WordEnd(options.text("suffix")?.to_owned())])),
+    ("wordpiece", |options| {
+        Ok(vec![DecodeStep::WordPiece(options.text("prefix")?.to_owned(), options.flag("cleanup")?)])
+    }),
 ];
 
 /// Decoders, one after the other.
 #[derive(Debug)]
 pub struct Chain {
-    decoders: Vec<Placed<Decoder>>,
+    decoders: Vec<Placed<DecodeStep>>,
 }
 
 impl Chain {
-    pub(super) fn new(decoders: Vec<Placed<Decoder>>) -> Self {
+    pub(super) fn new(decoders: Vec<Placed<DecodeStep>>) -> Self {
         Self { decoders }
     }
 
     /// Whether it searches with a regex, which takes longer than the tokens let expect.
     #[must_use]
     pub fn searches(&self) -> bool {
-        self.decoders.iter().any(|decoder| matches!(&**decoder, Decoder::Replace(finder, _) if finder.searches()))
+        self.decoders.iter().any(|decoder| matches!(&**decoder, DecodeStep::Replace(finder, _) if finder.searches()))
     }
 
     /// The text of tokens.
@@ -87,7 +89,7 @@ impl Chain {
             stop.check()?;
             let before = total(&tokens);
             let resize = |after: usize| bounds.resize(before, after, || decoder.name());
-            if let Decoder::Replace(finder, content) = &**decoder {
+            if let DecodeStep::Replace(finder, content) = &**decoder {
                 tokens = replaced(&tokens, finder, content, (&bounds, &resize))?;
             } else {
                 tokens = decoder.apply(tokens);
@@ -103,7 +105,7 @@ fn total(tokens: &[String]) -> usize {
     tokens.iter().map(String::len).sum()
 }
 
-impl Decoder {
+impl DecodeStep {
     /// What it makes of tokens, at most a few times as much; what may be more is [`replaced`].
     fn apply(&self, tokens: Vec<String>) -> Vec<String> {
         let last = tokens.len().saturating_sub(1);
@@ -235,24 +237,24 @@ fn ctc(mut tokens: Vec<String>, pad: &str, delimiter: &str, cleanup: bool) -> Ve
 mod tests {
     use super::*;
 
-    fn applied(decoder: &Decoder, tokens: &[&str]) -> Vec<String> {
+    fn applied(decoder: &DecodeStep, tokens: &[&str]) -> Vec<String> {
         decoder.apply(tokens.iter().map(ToString::to_string).collect())
     }
 
     #[test]
     fn bytes_become_characters_where_they_are_some() {
-        assert_eq!(applied(&Decoder::ByteFallback, &["a", "<0xC3>", "<0xA9>", "b"]), ["a", "é", "b"]);
-        assert_eq!(applied(&Decoder::ByteFallback, &["<0xC3>", "b", "<0xc3>"]), ["\u{FFFD}", "b", "\u{FFFD}"]);
-        assert_eq!(applied(&Decoder::ByteCharacters, &["Ġa", "<｜b｜>", "Ã", "©"]), [" a<｜b｜>é"]);
+        assert_eq!(applied(&DecodeStep::ByteFallback, &["a", "<0xC3>", "<0xA9>", "b"]), ["a", "é", "b"]);
+        assert_eq!(applied(&DecodeStep::ByteFallback, &["<0xC3>", "b", "<0xc3>"]), ["\u{FFFD}", "b", "\u{FFFD}"]);
+        assert_eq!(applied(&DecodeStep::ByteCharacters, &["Ġa", "<｜b｜>", "Ã", "©"]), [" a<｜b｜>é"]);
     }
 
     #[test]
     fn marks_become_spaces() {
-        assert_eq!(applied(&Decoder::Strip(' ', 2, 1), &["   a  ", "b", " "]), [" a ", "b", ""]);
-        assert_eq!(applied(&Decoder::Metaspace('▁', true), &["▁a▁b", "▁c"]), ["ab", " c"]);
-        assert_eq!(applied(&Decoder::WordEnd("</w>".into()), &["a</w>", "b</w>"]), ["a ", "b"]);
-        assert_eq!(applied(&Decoder::WordPiece("##".into(), true), &["a", "##b", "c", "."]), ["a", "b", " c", "."]);
-        let ctc = Decoder::Ctc("<pad>".into(), "|".into(), true);
+        assert_eq!(applied(&DecodeStep::Strip(' ', 2, 1), &["   a  ", "b", " "]), [" a ", "b", ""]);
+        assert_eq!(applied(&DecodeStep::Metaspace('▁', true), &["▁a▁b", "▁c"]), ["ab", " c"]);
+        assert_eq!(applied(&DecodeStep::WordEnd("</w>".into()), &["a</w>", "b</w>"]), ["a ", "b"]);
+        assert_eq!(applied(&DecodeStep::WordPiece("##".into(), true), &["a", "##b", "c", "."]), ["a", "b", " c", "."]);
+        let ctc = DecodeStep::Ctc("<pad>".into(), "|".into(), true);
         assert_eq!(applied(&ctc, &["<pad>", "h", "h", "<pad>", "h", "|"]), ["h", "h", " "]);
     }
 }

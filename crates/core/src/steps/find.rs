@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 use crate::regex::Found;
 use crate::regex::onig::matches::each_match;
 use crate::regex::onig::translate;
-use crate::regex::{Search, check_length, refused};
+use crate::regex::{RegexSearch, check_length, refused};
 use crate::slow::slow;
 
 /// What is searched for.
 #[derive(Debug)]
 pub enum Finder {
     /// A regex of the Rust dialect, whose empty matches do not count.
-    Rust(Box<Search>),
+    Rust(Box<RegexSearch>),
     /// A regex that only Oniguruma can run, and how it is written.
     Onig(Box<onig::Regex>, String),
     /// A text that is not empty.
@@ -75,7 +75,7 @@ impl Finder {
     /// [`Error::Option`] for a regex that does not compile, [`Error::Model`] for an unknown dialect.
     pub fn new(pattern: &str, dialect: &str) -> Result<Self> {
         match dialect {
-            "rust" => Ok(Self::Rust(Box::new(Search::new(pattern)?))),
+            "rust" => Ok(Self::Rust(Box::new(RegexSearch::new(pattern)?))),
             "onig" => translated(pattern).map_or_else(|| onig(pattern), Ok),
             // Oniguruma's rule for empty matches holds here too.
             "literal" if pattern.is_empty() => onig(pattern),
@@ -210,7 +210,7 @@ fn translated(pattern: &str) -> Option<Finder> {
     if slow() {
         return None;
     }
-    let search = Search::translated(&translate(pattern)?, pattern).ok()?;
+    let search = RegexSearch::translated(&translate(pattern)?, pattern).ok()?;
     Some(Finder::Rust(Box::new(search)))
 }
 

@@ -18,23 +18,23 @@ pub mod splitters;
 
 pub use decoders::Chain;
 pub use line::{Line, Origin};
-pub use normalizers::Normalizer;
+pub use normalizers::NormalizeStep;
 pub use options::{Spec, Value};
 pub use placed::Placed;
-pub use splitters::{Joined, Pieces, Splitter};
+pub use splitters::{Joined, Pieces, SplitStep};
 
 use crate::bounds::Bounds;
 use crate::error::Result;
-use options::Options;
+use options::StepOptions;
 
 /// A row of a table of steps: the name of a kind, and what makes the steps of it.
-type Row<T> = (&'static str, fn(&mut Options<'_>) -> Result<Vec<T>>);
+type StepRow<T> = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<T>>);
 
 /// The steps that `specs` say, made by the rows of a table; `field` is the one that holds them.
-fn made<T>(field: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<Placed<T>>> {
+fn made<T>(field: &'static str, specs: &[Spec], rows: &[StepRow<T>]) -> Result<Vec<Placed<T>>> {
     let mut steps = Vec::new();
     for (place, spec) in specs.iter().enumerate() {
-        let mut options = Options::new(field, spec);
+        let mut options = StepOptions::new(field, spec);
         let Some((kind, make)) = rows.iter().find(|(kind, _)| *kind == spec.kind) else {
             return Err(options.wrong("is not executed yet; the model can be loaded and saved, but not run"));
         };
@@ -49,7 +49,7 @@ fn made<T>(field: &'static str, specs: &[Spec], rows: &[Row<T>]) -> Result<Vec<P
 /// # Errors
 /// [`crate::Error::Model`] for a step that no row knows or that lacks an option, [`crate::Error::Option`] for a regex that does not
 /// compile.
-pub fn normalizers(specs: &[Spec]) -> Result<Vec<Placed<Normalizer>>> {
+pub fn normalizers(specs: &[Spec]) -> Result<Vec<Placed<NormalizeStep>>> {
     made("normalizers", specs, normalizers::ROWS)
 }
 
@@ -57,7 +57,7 @@ pub fn normalizers(specs: &[Spec]) -> Result<Vec<Placed<Normalizer>>> {
 ///
 /// # Errors
 /// Those of [`normalizers()`].
-pub fn splitters(specs: &[Spec]) -> Result<Vec<Placed<Splitter>>> {
+pub fn splitters(specs: &[Spec]) -> Result<Vec<Placed<SplitStep>>> {
     made("splitters", specs, splitters::ROWS)
 }
 
@@ -73,7 +73,7 @@ pub fn decoders(specs: &[Spec]) -> Result<Chain> {
 ///
 /// # Errors
 /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
-pub fn normalize(normalizers: &[Placed<Normalizer>], line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
+pub fn normalize(normalizers: &[Placed<NormalizeStep>], line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
     normalizers.iter().try_for_each(|normalizer| normalizer.apply(line, bounds))
 }
 
@@ -81,7 +81,7 @@ pub fn normalize(normalizers: &[Placed<Normalizer>], line: &mut Line<'_>, bounds
 ///
 /// # Errors
 /// Those of [`normalize`].
-pub fn split(splitters: &[Placed<Splitter>], line: Line<'_>, bounds: &Bounds<'_>) -> Result<Joined> {
+pub fn split(splitters: &[Placed<SplitStep>], line: Line<'_>, bounds: &Bounds<'_>) -> Result<Joined> {
     let mut pieces = Pieces::new(line);
     for splitter in splitters {
         pieces.split(splitter, bounds)?;

@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::bytes::byte_characters;
 use super::find::Finder;
 use super::line::Line;
-use super::options::Options;
+use super::options::StepOptions;
 use super::placed::Placed;
 use crate::bounds::Bounds;
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub type PerChar = fn(char, &mut dyn FnMut(char));
 
 /// One normalizer.
 #[derive(Debug)]
-pub enum Normalizer {
+pub enum NormalizeStep {
     /// One of Unicode's forms.
     Form(Form),
     /// Replaces what is found by a text.
@@ -53,26 +53,26 @@ pub enum Form {
 }
 
 /// A row of the table: the name of a kind, and what makes its steps.
-pub type Row = (&'static str, fn(&mut Options<'_>) -> Result<Vec<Normalizer>>);
+pub type NormalizerRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<NormalizeStep>>);
 
 /// Every kind, by name.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[NormalizerRow] = &[
     ("bert", bert),
-    ("byte_characters", |_| Ok(vec![Normalizer::Chars(byte_characters)])),
-    ("lowercase", |_| Ok(vec![Normalizer::Chars(lowercase)])),
-    ("nfc", |_| Ok(vec![Normalizer::Form(Form::Nfc)])),
-    ("nfd", |_| Ok(vec![Normalizer::Form(Form::Nfd)])),
-    ("nfkc", |_| Ok(vec![Normalizer::Form(Form::Nfkc)])),
-    ("nfkd", |_| Ok(vec![Normalizer::Form(Form::Nfkd)])),
-    ("nmt", |_| Ok(vec![Normalizer::Chars(nmt)])),
+    ("byte_characters", |_| Ok(vec![NormalizeStep::Chars(byte_characters)])),
+    ("lowercase", |_| Ok(vec![NormalizeStep::Chars(lowercase)])),
+    ("nfc", |_| Ok(vec![NormalizeStep::Form(Form::Nfc)])),
+    ("nfd", |_| Ok(vec![NormalizeStep::Form(Form::Nfd)])),
+    ("nfkc", |_| Ok(vec![NormalizeStep::Form(Form::Nfkc)])),
+    ("nfkd", |_| Ok(vec![NormalizeStep::Form(Form::Nfkd)])),
+    ("nmt", |_| Ok(vec![NormalizeStep::Chars(nmt)])),
     ("precompiled", precompiled),
-    ("prepend", |options| Ok(vec![Normalizer::Prepend(options.text("prepend")?.to_owned())])),
+    ("prepend", |options| Ok(vec![NormalizeStep::Prepend(options.text("prepend")?.to_owned())])),
     ("replace", replace),
-    ("strip", |options| Ok(vec![Normalizer::Strip(options.flag("left")?, options.flag("right")?)])),
-    ("strip_accents", |_| Ok(vec![Normalizer::Chars(without_marks)])),
+    ("strip", |options| Ok(vec![NormalizeStep::Strip(options.flag("left")?, options.flag("right")?)])),
+    ("strip_accents", |_| Ok(vec![NormalizeStep::Chars(without_marks)])),
 ];
 
-impl Normalizer {
+impl NormalizeStep {
     /// Whether it searches with a regex, which takes longer than the text lets expect.
     #[must_use]
     pub fn searches(&self) -> bool {
@@ -80,7 +80,7 @@ impl Normalizer {
     }
 }
 
-impl Placed<Normalizer> {
+impl Placed<NormalizeStep> {
     /// Does it.
     ///
     /// # Errors
@@ -90,23 +90,23 @@ impl Placed<Normalizer> {
         // What may make much of little says so before it does it.
         let resize = |after: usize| bounds.resize(before, after, || self.name());
         match &**self {
-            Normalizer::Form(form) => {
+            NormalizeStep::Form(form) => {
                 if let Some(changes) = form.changes(line.text(), before + bounds.room()) {
                     resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
                     line.transform(changes.into_iter());
                 }
             }
-            Normalizer::Replace(finder, content) => {
+            NormalizeStep::Replace(finder, content) => {
                 let found = finder.find(line.text(), bounds)?;
                 resize(replaced_len(&found, content))?;
                 line.replace(&found, content);
             }
-            Normalizer::Prepend(content) if before > 0 => {
+            NormalizeStep::Prepend(content) if before > 0 => {
                 resize(before + content.len())?;
                 line.prepend(content);
             }
-            Normalizer::Prepend(_) => {}
-            Normalizer::Strip(left, right) => {
+            NormalizeStep::Prepend(_) => {}
+            NormalizeStep::Strip(left, right) => {
                 let text = line.text();
                 let kept = if *left { text.trim_start() } else { text };
                 let start = text.len() - kept.len();
@@ -114,11 +114,11 @@ impl Placed<Normalizer> {
                 resize(kept.len())?;
                 line.cut(start..start + kept.len());
             }
-            Normalizer::Chars(each) => {
+            NormalizeStep::Chars(each) => {
                 line.map_chars(*each);
                 resize(line.text().len())?;
             }
-            Normalizer::Precompiled(map) => {
+            NormalizeStep::Precompiled(map) => {
                 let changes = rewritten(line.text(), map, before + bounds.room());
                 resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
                 line.transform(changes.into_iter());
@@ -171,34 +171,34 @@ fn up_to(most: usize, changes: impl Iterator<Item = (char, isize)>) -> Vec<(char
     changes.take_while(fits).collect()
 }
 
-fn replace(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
+fn replace(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     let finder = Finder::new(options.text("pattern")?, options.text("dialect")?)?;
-    Ok(vec![Normalizer::Replace(finder, options.text("content")?.to_owned())])
+    Ok(vec![NormalizeStep::Replace(finder, options.text("content")?.to_owned())])
 }
 
-fn precompiled(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
+fn precompiled(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     let blob = BASE64_STANDARD.decode(options.text("charsmap")?);
     let blob = blob.map_err(|error| options.wrong(&format!("has a charsmap that is not base 64: {error}")))?;
-    Ok(vec![Normalizer::Precompiled(Box::new(Charsmap::new(&blob)?))])
+    Ok(vec![NormalizeStep::Precompiled(Box::new(Charsmap::new(&blob)?))])
 }
 
 /// What BERT does: each part of it is a normalizer of its own.
-fn bert(options: &mut Options<'_>) -> Result<Vec<Normalizer>> {
+fn bert(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     let lowers = options.flag("lowercase")?;
     let strips = options.flag_or_nothing("strip_accents")?.unwrap_or(lowers);
     let mut steps = Vec::new();
     if options.flag("clean_text")? {
-        steps.push(Normalizer::Chars(clean));
+        steps.push(NormalizeStep::Chars(clean));
     }
     if options.flag("handle_chinese_chars")? {
-        steps.push(Normalizer::Chars(spaced));
+        steps.push(NormalizeStep::Chars(spaced));
     }
     if strips {
-        steps.push(Normalizer::Form(Form::Nfd));
-        steps.push(Normalizer::Chars(without_nonspacing));
+        steps.push(NormalizeStep::Form(Form::Nfd));
+        steps.push(NormalizeStep::Chars(without_nonspacing));
     }
     if lowers {
-        steps.push(Normalizer::Chars(lowercase));
+        steps.push(NormalizeStep::Chars(lowercase));
     }
     Ok(steps)
 }

@@ -27,13 +27,13 @@ pub struct Spec {
 
 /// The options of a step that are not taken yet.
 #[derive(Debug)]
-pub struct Options<'s> {
+pub struct StepOptions<'s> {
     place: &'static str,
     spec: &'s Spec,
     left: Vec<&'s (String, Value)>,
 }
 
-impl<'s> Options<'s> {
+impl<'s> StepOptions<'s> {
     pub(super) fn new(place: &'static str, spec: &'s Spec) -> Self {
         Self { place, spec, left: spec.options.iter().collect() }
     }

@@ -5,7 +5,7 @@
 use super::bytes::byte_characters;
 use super::find::{Behavior, Cut, Finder, is_punctuation};
 use super::line::{Line, Origin};
-use super::options::Options;
+use super::options::StepOptions;
 use super::placed::Placed;
 use super::scripts::script_starts;
 use crate::bounds::Bounds;
@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// One splitter.
 #[derive(Debug)]
-pub enum Splitter {
+pub enum SplitStep {
     /// Cuts at what is found.
     Cut(Cut),
     /// Cuts after so many characters.
@@ -40,12 +40,12 @@ pub enum Prepend {
 }
 
 /// A row of the table: the name of a kind, and what makes its steps.
-pub type Row = (&'static str, fn(&mut Options<'_>) -> Result<Vec<Splitter>>);
+pub type SplitterRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<SplitStep>>);
 
 /// Every kind, by name.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SplitterRow] = &[
     ("bert", |_| Ok(vec![chars(char::is_whitespace, Behavior::Removed), chars(is_punctuation, Behavior::Isolated)])),
-    ("byte_characters", |_| Ok(vec![Splitter::ByteCharacters])),
+    ("byte_characters", |_| Ok(vec![SplitStep::ByteCharacters])),
     ("delimiter", |options| Ok(vec![cut(Finder::Char(options.char("delimiter")?), Behavior::Removed)])),
     ("digits", |options| {
         let alone = options.flag("individual")?;
@@ -54,42 +54,42 @@ pub const ROWS: &[Row] = &[
     ("fixed_length", length),
     ("literal", |options| searched(options, "literal")),
     ("metaspace", metaspace),
-    ("prefix_space", |_| Ok(vec![Splitter::PrefixSpace])),
+    ("prefix_space", |_| Ok(vec![SplitStep::PrefixSpace])),
     ("punctuation", |options| Ok(vec![chars(is_punctuation, Behavior::of(options.text("behavior")?)?)])),
     ("regex", |options| {
         let dialect = options.text("dialect")?;
         searched(options, dialect)
     }),
-    ("unicode_scripts", |_| Ok(vec![Splitter::Scripts])),
+    ("unicode_scripts", |_| Ok(vec![SplitStep::Scripts])),
     ("whitespace", |_| {
         let finder = Finder::new(r"\w+|[^\w\s]+", "rust")?;
-        Ok(vec![Splitter::Cut(Cut { finder, behavior: Behavior::Removed, invert: true })])
+        Ok(vec![SplitStep::Cut(Cut { finder, behavior: Behavior::Removed, invert: true })])
     }),
     ("whitespace_split", |_| Ok(vec![chars(char::is_whitespace, Behavior::Removed)])),
 ];
 
-fn cut(finder: Finder, behavior: Behavior) -> Splitter {
-    Splitter::Cut(Cut { finder, behavior, invert: false })
+fn cut(finder: Finder, behavior: Behavior) -> SplitStep {
+    SplitStep::Cut(Cut { finder, behavior, invert: false })
 }
 
-fn chars(is_sought: fn(char) -> bool, behavior: Behavior) -> Splitter {
+fn chars(is_sought: fn(char) -> bool, behavior: Behavior) -> SplitStep {
     cut(Finder::Chars(is_sought), behavior)
 }
 
-fn searched(options: &mut Options<'_>, dialect: &str) -> Result<Vec<Splitter>> {
+fn searched(options: &mut StepOptions<'_>, dialect: &str) -> Result<Vec<SplitStep>> {
     let finder = Finder::new(options.text("pattern")?, dialect)?;
     let (behavior, invert) = (Behavior::of(options.text("behavior")?)?, options.flag("invert")?);
-    Ok(vec![Splitter::Cut(Cut { finder, behavior, invert })])
+    Ok(vec![SplitStep::Cut(Cut { finder, behavior, invert })])
 }
 
-fn length(options: &mut Options<'_>) -> Result<Vec<Splitter>> {
+fn length(options: &mut StepOptions<'_>) -> Result<Vec<SplitStep>> {
     match options.count("length")? {
         0 => Err(options.wrong("needs a length of at least 1")),
-        length => Ok(vec![Splitter::Length(length)]),
+        length => Ok(vec![SplitStep::Length(length)]),
     }
 }
 
-fn metaspace(options: &mut Options<'_>) -> Result<Vec<Splitter>> {
+fn metaspace(options: &mut StepOptions<'_>) -> Result<Vec<SplitStep>> {
     let replacement = options.char("replacement")?;
     let prepend = match options.text("prepend")? {
         "always" => Prepend::Always,
@@ -97,14 +97,14 @@ fn metaspace(options: &mut Options<'_>) -> Result<Vec<Splitter>> {
         "never" => Prepend::Never,
         _ => return Err(options.wrong("needs 'always', 'first' or 'never' as the option \"prepend\"")),
     };
-    let mut steps = vec![Splitter::Metaspace(replacement, prepend)];
+    let mut steps = vec![SplitStep::Metaspace(replacement, prepend)];
     if options.flag("split")? {
         steps.push(cut(Finder::Char(replacement), Behavior::MergedWithNext));
     }
     Ok(steps)
 }
 
-impl Splitter {
+impl SplitStep {
     /// Whether every byte of a text is in a piece, as it is.
     #[must_use]
     pub fn only_cuts(&self) -> bool {
@@ -176,13 +176,13 @@ impl<'t> Pieces<'t> {
     ///
     /// # Errors
     /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
-    pub fn split(&mut self, placed: &Placed<Splitter>, bounds: &Bounds<'_>) -> Result<()> {
+    pub fn split(&mut self, placed: &Placed<SplitStep>, bounds: &Bounds<'_>) -> Result<()> {
         self.spans.retain(|(start, end)| start < end);
         let before = self.line.text().len();
         match &**placed {
-            Splitter::PrefixSpace => self.prepend(' ', |text, _| !text.starts_with(' ')),
-            Splitter::ByteCharacters => self.rewrite(byte_characters),
-            Splitter::Metaspace(replacement, prepend) => {
+            SplitStep::PrefixSpace => self.prepend(' ', |text, _| !text.starts_with(' ')),
+            SplitStep::ByteCharacters => self.rewrite(byte_characters),
+            SplitStep::Metaspace(replacement, prepend) => {
                 let replacement = *replacement;
                 self.rewrite(move |char, emit| emit(if char == ' ' { replacement } else { char }));
                 self.prepend(replacement, |text, origin| {

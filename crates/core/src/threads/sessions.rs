@@ -27,10 +27,10 @@ pub trait Worth: Default {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Kept<S>(Mutex<Waiting<S>>);
+pub struct Kept<S>(Mutex<WaitingValue<S>>);
 
 #[derive(Debug)]
-struct Waiting<S> {
+struct WaitingValue<S> {
     /// Each with its bytes.
     all: Vec<(Box<S>, usize)>,
     bytes: usize,
@@ -38,7 +38,7 @@ struct Waiting<S> {
 
 impl<S> Default for Kept<S> {
     fn default() -> Self {
-        Self(Mutex::new(Waiting { all: Vec::new(), bytes: 0 }))
+        Self(Mutex::new(WaitingValue { all: Vec::new(), bytes: 0 }))
     }
 }
 
@@ -92,7 +92,7 @@ impl<S: Worth> Kept<S> {
     }
 
     /// The lock, unless it is held for longer than any call here holds it.
-    fn lock(&self) -> Option<MutexGuard<'_, Waiting<S>>> {
+    fn lock(&self) -> Option<MutexGuard<'_, WaitingValue<S>>> {
         (0..TRIES).find_map(|_| self.0.try_lock().map_err(|_| yield_now()).ok())
     }
 }

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use crate::count::PieceCounts;
 use crate::count::arena::Arena;
-use crate::count::tally::{Table, Tally};
+use crate::count::tally::{Tally, TallyTable};
 use crate::error::Result;
 use crate::vocab::key::{Seeds, Window};
 
@@ -47,7 +47,7 @@ pub fn within(counts: &PieceCounts, alphabet: &[char]) -> Result<PieceCounts> {
     let is_known = |char: char| known.get(char as usize).copied().unwrap_or_else(|| others.contains_key(&char));
     let arena = counts.arena();
     let window = Window::new(&arena.bytes);
-    let mut table = Table::new(Seeds::default());
+    let mut table = TallyTable::new(Seeds::default());
     let mut start = 0;
     for (piece, tally) in arena.iter() {
         let mut from = 0;

@@ -32,11 +32,11 @@ use crate::count::PieceCounts;
 use crate::error::Result;
 use pairs::Pairs;
 use queue::{Next, Queue};
-use rules::Rules;
-use text::Text;
+use rules::TrainRules;
+use text::TrainText;
 use watch::Watch;
 
-pub use options::{Merge, NO_ID, Options, Ties};
+pub use options::{LearnedMerge, NO_ID, Ties, TrainOptions};
 pub use watch::{Stopped, Trained};
 
 /// The merges of a corpus. `report` gets what was learned so far now and then, and may end training.
@@ -46,12 +46,12 @@ pub use watch::{Stopped, Trained};
 /// more than 4 GiB of distinct pieces.
 pub fn train(
     counts: &PieceCounts,
-    options: &Options,
+    options: &TrainOptions,
     report: &mut dyn FnMut(&Trained) -> ControlFlow<()>,
 ) -> Result<Trained> {
     options.check()?;
     let mut watch = Watch::new(report);
-    let mut text = Text::new(counts, options)?;
+    let mut text = TrainText::new(counts, options)?;
     watch.trained.symbols = text.symbols;
     let stopped = learn(&mut text, options, &mut watch);
     let mut trained = watch.trained;
@@ -60,8 +60,8 @@ pub fn train(
 }
 
 /// Merges until a limit is reached, and says which; nothing if the caller asks to stop.
-fn learn(text: &mut Text, options: &Options, watch: &mut Watch<'_>) -> Option<Stopped> {
-    let mut rules = Rules::new(options);
+fn learn(text: &mut TrainText, options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Stopped> {
+    let mut rules = TrainRules::new(options);
     let mut pairs = Pairs::new(text, watch)?;
     // Merges that are given need no leave: all pairs are kept as long as one of them may still come.
     for &(left, right, id) in &options.given {

@@ -17,18 +17,18 @@ pub enum Ties {
 }
 
 /// One merge: left id, right id and the id of the result.
-pub type Merge = (u32, u32, u32);
+pub type LearnedMerge = (u32, u32, u32);
 
 /// What training starts from, when it stops, and how it chooses.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct TrainOptions {
     /// The id of each byte's symbol; [`NO_ID`] for one that must not occur.
     pub alphabet: [u32; 256],
     /// A tokenizer to go on from: pieces start as its ids, and no pair whose joined bytes are one of its tokens merges.
     /// Of `alphabet` nothing is used then.
     pub base: Option<Arc<Vocab>>,
     /// Merges that come first, in this order, whatever their counts and whatever the rules below.
-    pub given: Vec<Merge>,
+    pub given: Vec<LearnedMerge>,
     /// The id of the first merge that is learned; above all ids of `alphabet`, `base` and `given`.
     pub next_id: u32,
     /// The most merges to learn.
@@ -43,7 +43,7 @@ pub struct Options {
     pub whole_characters: bool,
 }
 
-impl Options {
+impl TrainOptions {
     /// Every byte is the symbol of its own value, and nothing ends training but the end of pairs.
     #[must_use]
     pub fn of_bytes() -> Self {

@@ -9,9 +9,9 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::options::{Merge, NO_ID};
-use super::rules::Rules;
-use super::text::{SEPARATOR, Text};
+use super::options::{LearnedMerge, NO_ID};
+use super::rules::TrainRules;
+use super::text::{SEPARATOR, TrainText};
 use super::watch::Watch;
 
 /// Garbage below this is not worth collecting.
@@ -83,12 +83,12 @@ impl Numbers {
 struct Fresh {
     /// By the other symbol: which of `tallies` is its pair with the new one before it, and after it.
     slots: [Vec<u32>; 2],
-    tallies: Vec<Tally>,
+    tallies: Vec<PairTally>,
     /// The tally and the place of each occurrence, in the order in which they were found.
     found: Vec<(u32, u32)>,
 }
 
-struct Tally {
+struct PairTally {
     /// The other symbol.
     other: u32,
     /// 0 where it stands before the new symbol, 1 where after it.
@@ -103,7 +103,7 @@ struct Tally {
 
 impl Fresh {
     /// Merges the pair that stands at a place, and gives how many symbols went.
-    fn join(&mut self, text: &mut Text, at: usize, (left, _, id): Merge) -> u64 {
+    fn join(&mut self, text: &mut TrainText, at: usize, (left, _, id): LearnedMerge) -> u64 {
         let weight = text.weight(at);
         let (before, right) = (text.before(at), text.after(at));
         let after = text.after(right);
@@ -127,7 +127,7 @@ impl Fresh {
         let slot = &mut self.slots[side][other as usize];
         if *slot == NO_ID {
             *slot = self.tallies.len() as u32;
-            self.tallies.push(Tally { other, side, gained: 0, lost: 0, places: 0, start: 0 });
+            self.tallies.push(PairTally { other, side, gained: 0, lost: 0, places: 0, start: 0 });
         }
         let tally = &mut self.tallies[*slot as usize];
         tally.gained += weight;
@@ -152,7 +152,7 @@ impl Fresh {
 
 impl Pairs {
     /// The pairs of a text of which nothing has merged, or nothing if the caller asks to stop.
-    pub fn new(text: &Text, watch: &mut Watch<'_>) -> Option<Self> {
+    pub fn new(text: &TrainText, watch: &mut Watch<'_>) -> Option<Self> {
         let mut pairs = Self {
             table: Vec::new(),
             by_key: Numbers::default(),
@@ -184,7 +184,7 @@ impl Pairs {
     /// Visits every place of a text of which nothing has merged, with the number of its pair.
     fn each(
         &mut self,
-        text: &Text,
+        text: &TrainText,
         watch: &mut Watch<'_>,
         square: &mut [u32],
         mut visit: impl FnMut(&mut Self, usize, usize),
@@ -234,7 +234,7 @@ impl Pairs {
     }
 
     /// The first place where a pair whose count is not 0 stands.
-    pub fn first_standing(&mut self, number: usize, text: &Text) -> u32 {
+    pub fn first_standing(&mut self, number: usize, text: &TrainText) -> u32 {
         let pair = &mut self.table[number];
         while !text.stands(pair.key, self.places[pair.start] as usize) {
             pair.start += 1;
@@ -248,9 +248,9 @@ impl Pairs {
     /// the pairs that arise those are kept that the rules allow.
     pub fn merge(
         &mut self,
-        (left, right, id): Merge,
-        text: &mut Text,
-        rules: Option<&Rules>,
+        (left, right, id): LearnedMerge,
+        text: &mut TrainText,
+        rules: Option<&TrainRules>,
         watch: &mut Watch<'_>,
     ) -> Option<(u64, u64)> {
         let Some(number) = self.by_key.remove((left, right), &self.table) else { return Some((0, 0)) };
@@ -276,7 +276,7 @@ impl Pairs {
     }
 
     /// Brings the table up to date after a merge.
-    fn settle(&mut self, (left, right, id): Merge, rules: Option<&Rules>) {
+    fn settle(&mut self, (left, right, id): LearnedMerge, rules: Option<&TrainRules>) {
         let mut start = self.places.len();
         for tally in &mut self.fresh.tallies {
             let (old, new) = match tally.side {
@@ -331,7 +331,7 @@ impl Pairs {
     }
 
     /// Forgets the pairs that may not merge or that stand nowhere. The numbers of the others change.
-    pub fn compact(&mut self, rules: Option<&Rules>) {
+    pub fn compact(&mut self, rules: Option<&TrainRules>) {
         let before = self.table.len();
         self.table.retain(|pair| pair.count > 0 && rules.is_none_or(|rules| rules.allow(pair.key, pair.count)));
         if self.table.len() < before {

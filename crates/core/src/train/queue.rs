@@ -9,12 +9,12 @@ use std::collections::BinaryHeap;
 
 use super::options::Ties;
 use super::pairs::Pairs;
-use super::rules::Rules;
-use super::text::Text;
+use super::rules::TrainRules;
+use super::text::TrainText;
 use super::watch::Watch;
 
 /// Count, what decides between equals (the smallest first), and the pair's number.
-type Entry = (u64, Reverse<u64>, u32);
+type QueuedPair = (u64, Reverse<u64>, u32);
 
 /// What [`Queue::pop`] finds.
 pub enum Next {
@@ -25,7 +25,7 @@ pub enum Next {
 
 pub struct Queue {
     ties: Ties,
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<QueuedPair>,
     /// Pairs with a lower count are not in the heap.
     least: u64,
     /// The pair that was taken out last, and is no longer one of those that wait.
@@ -58,7 +58,13 @@ impl Queue {
     }
 
     /// Takes out the pair that merges next. None: the caller asks to stop.
-    pub fn pop(&mut self, pairs: &mut Pairs, text: &Text, rules: &Rules, watch: &mut Watch<'_>) -> Option<Next> {
+    pub fn pop(
+        &mut self,
+        pairs: &mut Pairs,
+        text: &TrainText,
+        rules: &TrainRules,
+        watch: &mut Watch<'_>,
+    ) -> Option<Next> {
         let mut looked = 0;
         loop {
             while let Some((count, Reverse(tie), number)) = self.heap.pop() {
@@ -81,7 +87,7 @@ impl Queue {
     }
 
     /// The highest count of the pairs that wait, or what one that is too rare may have. None: the caller asks to stop.
-    pub fn most(&mut self, pairs: &mut Pairs, rules: &Rules, watch: &mut Watch<'_>) -> Option<u64> {
+    pub fn most(&mut self, pairs: &mut Pairs, rules: &TrainRules, watch: &mut Watch<'_>) -> Option<u64> {
         loop {
             while let Some(&(count, _, number)) = self.heap.peek() {
                 if pairs.pair(number as usize).count == count {
@@ -98,7 +104,7 @@ impl Queue {
     }
 
     /// Lowers the least count, so that about half of what is left comes in; whether anything is left.
-    fn refill(&mut self, pairs: &mut Pairs, rules: &Rules) -> bool {
+    fn refill(&mut self, pairs: &mut Pairs, rules: &TrainRules) -> bool {
         pairs.compact(Some(rules));
         let waiting = (0..pairs.len()).map(|number| pairs.pair(number)).filter(|pair| self.taken != Some(pair.key));
         let most = waiting.map(|pair| pair.count).max();

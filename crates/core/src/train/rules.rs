@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::options::{NO_ID, Options};
-use crate::merge::{Merger, Scratch};
+use super::options::{NO_ID, TrainOptions};
+use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
@@ -14,7 +14,7 @@ const LONGEST: u32 = 1 << 30;
 
 /// What a token's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum TokenShape {
     /// Whole characters.
     Whole,
     /// The beginning of one character.
@@ -23,23 +23,23 @@ enum Shape {
     Other,
 }
 
-pub struct Rules {
+pub struct TrainRules {
     min_count: u64,
     longest: u32,
     whole_characters: bool,
     lengths: Vec<u32>,
     /// By id; empty where only the length of tokens matters.
-    tokens: Vec<(Shape, Vec<u8>)>,
+    tokens: Vec<(TokenShape, Vec<u8>)>,
     base: Option<Arc<Vocab>>,
     /// What may not become a token, because encoding could make more of it than training did.
     parts: HashSet<Vec<u8>>,
 }
 
-impl Rules {
-    pub fn new(options: &Options) -> Self {
+impl TrainRules {
+    pub fn new(options: &TrainOptions) -> Self {
         let most = options.next_id as usize;
         let bytes_matter = options.whole_characters || options.base.is_some();
-        let mut tokens = vec![(Shape::Other, Vec::new()); if bytes_matter { most } else { 0 }];
+        let mut tokens = vec![(TokenShape::Other, Vec::new()); if bytes_matter { most } else { 0 }];
         let mut lengths = vec![1; most];
         for (token, id) in options.base.iter().flat_map(|vocab| vocab.tokens()) {
             lengths[id as usize] = token.len() as u32;
@@ -94,9 +94,9 @@ impl Rules {
     /// Whether both are whole characters, or both parts of one that is completed from left to right.
     fn whole(&self, left: u32, right: u32) -> bool {
         match (self.tokens[left as usize].0, self.tokens[right as usize].0) {
-            (Shape::Whole, Shape::Whole) => true,
-            (Shape::Begun, Shape::Other) => {
-                self.length(left, right) <= 4 && shape_of(&self.joined(left, right)) != Shape::Other
+            (TokenShape::Whole, TokenShape::Whole) => true,
+            (TokenShape::Begun, TokenShape::Other) => {
+                self.length(left, right) <= 4 && shape_of(&self.joined(left, right)) != TokenShape::Other
             }
             _ => false,
         }
@@ -116,11 +116,11 @@ fn set<T: Clone>(values: &mut Vec<T>, id: u32, value: T) {
     }
 }
 
-fn shape_of(bytes: &[u8]) -> Shape {
+fn shape_of(bytes: &[u8]) -> TokenShape {
     match std::str::from_utf8(bytes) {
-        Ok(_) => Shape::Whole,
-        Err(problem) if problem.error_len().is_none() && problem.valid_up_to() == 0 => Shape::Begun,
-        Err(_) => Shape::Other,
+        Ok(_) => TokenShape::Whole,
+        Err(problem) if problem.error_len().is_none() && problem.valid_up_to() == 0 => TokenShape::Begun,
+        Err(_) => TokenShape::Other,
     }
 }
 
@@ -131,7 +131,7 @@ fn parts_of_unreachable(vocab: &Arc<Vocab>) -> HashSet<Vec<u8>> {
     if vocab.merge_rule() == MergeRule::Pair {
         return parts;
     }
-    let (merger, mut scratch) = (Merger::new(Arc::clone(vocab), None), Scratch::default());
+    let (merger, mut scratch) = (Merger::new(Arc::clone(vocab), None), MergeScratch::default());
     for (token, id) in vocab.tokens() {
         let merged = merger.merge(token, &Stop::default(), &mut scratch);
         if merged.is_err() || scratch.symbols.ids != [id] {

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::watch::REPORT_EVERY;
 use super::*;
 use crate::count::arena::Arena;
-use crate::count::{Facts, Tally};
+use crate::count::{CountFacts, Tally};
 use crate::error::Error;
 use crate::split::{Splitter, Text as Document};
 use crate::threads::parallel::Stop;
@@ -15,13 +15,13 @@ fn counted(documents: &[Vec<u8>], patterns: &[&str]) -> PieceCounts {
     counts
 }
 
-fn trained(documents: &[&str], options: &Options) -> Trained {
+fn trained(documents: &[&str], options: &TrainOptions) -> Trained {
     let documents: Vec<_> = documents.iter().map(|text| text.as_bytes().to_vec()).collect();
     train(&counted(&documents, &[]), options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-fn options(limit: usize) -> Options {
-    Options { limit, min_count: 2, ..Options::of_bytes() }
+fn options(limit: usize) -> TrainOptions {
+    TrainOptions { limit, min_count: 2, ..TrainOptions::of_bytes() }
 }
 
 fn keys(trained: &Trained) -> Vec<(u32, u32)> {
@@ -35,13 +35,13 @@ fn the_textbook_example() {
     assert_eq!(found.merges, [(97, 97, 256), (97, 98, 257), (256, 257, 258)]);
     assert_eq!((found.counts, found.left), (vec![4, 2, 2], vec![9, 7, 5]));
     assert_eq!(found.stopped, Stopped::MinCount);
-    let found = trained(&["aaabdaaabac"], &Options { ties: Ties::FirstSeen, ..options(2) });
+    let found = trained(&["aaabdaaabac"], &TrainOptions { ties: Ties::FirstSeen, ..options(2) });
     assert_eq!(keys(&found), [(97, 97), (256, 97)]);
 }
 
 #[test]
 fn runs_and_repeated_documents() {
-    let found = trained(&["aaaa", "aaaa", "b"], &Options { min_count: 1, ..options(100) });
+    let found = trained(&["aaaa", "aaaa", "b"], &TrainOptions { min_count: 1, ..options(100) });
     assert_eq!(keys(&found), [(97, 97), (256, 256)]);
     assert_eq!((found.counts, found.left), (vec![6, 2], vec![5, 3]));
     assert_eq!((found.symbols, found.stopped), (9, Stopped::NoPairs));
@@ -49,7 +49,7 @@ fn runs_and_repeated_documents() {
 
 #[test]
 fn long_tokens_can_be_forbidden() {
-    let found = trained(&["abcabc"], &Options { max_token_bytes: Some(2), ..options(100) });
+    let found = trained(&["abcabc"], &TrainOptions { max_token_bytes: Some(2), ..options(100) });
     assert_eq!(keys(&found), [(97, 98)]);
     assert_eq!(found.stopped, Stopped::NoPairs);
 }
@@ -57,12 +57,13 @@ fn long_tokens_can_be_forbidden() {
 #[test]
 fn given_merges_come_first_whatever_they_count() {
     // Of abab the given merge makes a X b; the pair Xb stands once, and so does aX.
-    let found = trained(&["abab"], &Options { given: vec![(98, 97, 300), (1, 2, 256)], next_id: 301, ..options(1) });
+    let found =
+        trained(&["abab"], &TrainOptions { given: vec![(98, 97, 300), (1, 2, 256)], next_id: 301, ..options(1) });
     assert_eq!(found.merges, [(98, 97, 300), (1, 2, 256)]);
     assert_eq!((found.counts, found.left), (vec![1, 0], vec![3, 3]));
     for given in [vec![(97, 256, 257)], vec![(97, 98, 98)], vec![(97, 98, 256), (98, 97, 256)], vec![(97, 98, 900)]] {
         let refused =
-            train(&counted(&[b"ab".to_vec()], &[]), &Options { given, next_id: 300, ..options(1) }, &mut |_| {
+            train(&counted(&[b"ab".to_vec()], &[]), &TrainOptions { given, next_id: 300, ..options(1) }, &mut |_| {
                 ControlFlow::Continue(())
             });
         assert!(matches!(refused, Err(Error::Option { argument: "given", .. })));
@@ -89,7 +90,7 @@ fn counts_above_32_bits_are_counts() {
         for (place, &(piece, count)) in pieces.iter().enumerate() {
             arena.push(piece.as_bytes(), Tally { count, first: (0, 10 * place as u64) });
         }
-        let facts = Facts { documents: 1, positions: true, ..Facts::default() };
+        let facts = CountFacts { documents: 1, positions: true, ..CountFacts::default() };
         PieceCounts::kept(Splitter::new(&[""; 0]).unwrap(), arena, facts).unwrap()
     };
     // In 32 bits bc would stand 7 times, and -2^31 times ab; he stands in both of its pieces.
@@ -101,14 +102,14 @@ fn counts_above_32_bits_are_counts() {
 
 /// Training as it is defined: after each merge every pair is counted anew.
 struct Naive<'o> {
-    options: &'o Options,
+    options: &'o TrainOptions,
     /// By first position.
     pieces: Vec<(Vec<u32>, u64)>,
     tokens: HashMap<u32, Vec<u8>>,
 }
 
 impl<'o> Naive<'o> {
-    fn new(counts: &PieceCounts, options: &'o Options) -> Self {
+    fn new(counts: &PieceCounts, options: &'o TrainOptions) -> Self {
         let ids = |piece: &[u8]| piece.iter().map(|&byte| options.alphabet[usize::from(byte)]).collect();
         let pieces = counts.in_order().into_iter().map(|(piece, tally)| (ids(piece), tally.count)).collect();
         let tokens = (0..=255).map(|byte| (options.alphabet[usize::from(byte)], vec![byte])).collect();
@@ -203,7 +204,7 @@ impl<'o> Naive<'o> {
             && (whole || !self.options.whole_characters)
     }
 
-    fn apply(&mut self, (left, right, id): Merge) {
+    fn apply(&mut self, (left, right, id): LearnedMerge) {
         let joined = [&self.tokens[&left][..], &self.tokens[&right][..]].concat();
         self.tokens.insert(id, joined);
         for (ids, _) in &mut self.pieces {
@@ -251,14 +252,14 @@ impl Draw {
         (0..self.below(40)).flat_map(|_| self.of(symbols).repeat(1 + self.below(8) / 7 * self.below(9))).collect()
     }
 
-    fn options(&mut self) -> Options {
-        let mut options = Options {
+    fn options(&mut self) -> TrainOptions {
+        let mut options = TrainOptions {
             limit: self.of(&[0, 1, 5, 60, 1000]),
             min_count: self.of(&[1, 1, 2, 3]),
             ties: self.of(&[Ties::LowestIds, Ties::FirstSeen]),
             max_token_bytes: self.of(&[None, None, Some(1), Some(2), Some(5)]),
             whole_characters: self.below(3) == 0,
-            ..Options::of_bytes()
+            ..TrainOptions::of_bytes()
         };
         if self.below(3) == 0 {
             options.alphabet = std::array::from_fn(|byte| (byte as u32 * 77 + 13) % 256 * self.0.count_ones().max(1));
@@ -281,7 +282,7 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
             let earlier = draw.options();
             let other = counted(&[draw.document(), documents[0].clone()], &[]);
             let first =
-                Options { alphabet: options.alphabet, next_id: options.next_id, limit: draw.below(20), ..earlier };
+                TrainOptions { alphabet: options.alphabet, next_id: options.next_id, limit: draw.below(20), ..earlier };
             options.given = train(&other, &first, &mut |_| ControlFlow::Continue(())).unwrap().merges;
             options.next_id += 20;
         }

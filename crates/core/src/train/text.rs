@@ -4,11 +4,11 @@
 //! one, its second and its last hold how many, marked by [`LONG`]. So both neighbours of a symbol are found at once,
 //! and what has merged needs no memory beside its own.
 
-use super::options::Options;
+use super::options::TrainOptions;
 use crate::count::PieceCounts;
 use crate::count::arena::Arena;
 use crate::error::{Error, Result};
-use crate::kinds::{PieceEncoder, Scratch};
+use crate::kinds::{PieceEncoder, PieceScratch};
 use crate::simd::prefetch;
 use crate::threads::parallel::Stop;
 use crate::train::options::NO_ID;
@@ -20,7 +20,7 @@ const LONG: u32 = 1 << 31;
 /// The longest array of cells, so that places are u32.
 const MOST_CELLS: usize = (u32::MAX - 16) as usize;
 
-pub struct Text {
+pub struct TrainText {
     cells: Vec<u32>,
     weights: Weights,
     /// All symbols, each times the count of its piece.
@@ -39,8 +39,8 @@ enum Weights {
     Each(Vec<u32>, Vec<u64>),
 }
 
-impl Text {
-    pub fn new(counts: &PieceCounts, options: &Options) -> Result<Self> {
+impl TrainText {
+    pub fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
         let pieces = counts.arena();
         let places = 1 + pieces.bytes.len() + pieces.len();
         if places > MOST_CELLS {
@@ -53,7 +53,8 @@ impl Text {
         let room = places.next_multiple_of(BLOCK);
         let mut text = Self { cells: Vec::with_capacity(room), weights: Weights::new(pieces, room), symbols: 0 };
         text.cells.push(SEPARATOR);
-        let mut base = options.base.clone().map(|vocab| (PieceEncoder::plain(vocab), Scratch::default(), Vec::new()));
+        let mut base =
+            options.base.clone().map(|vocab| (PieceEncoder::plain(vocab), PieceScratch::default(), Vec::new()));
         for (piece, tally) in pieces.iter() {
             let symbols = if let Some((pieces, scratch, ids)) = &mut base {
                 ids.clear();

@@ -34,7 +34,7 @@ const MISSING: u32 = u32::MAX;
 
 /// How large the model gets, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct UnigramOptions {
     /// The number of tokens.
     pub size: usize,
     /// The most stretches that training starts from.
@@ -60,7 +60,7 @@ pub type Scored = (Vec<u8>, f64);
 pub fn train(
     words: &[(&[u8], u64)],
     alphabet: &[&str],
-    options: Options,
+    options: UnigramOptions,
     report: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Vec<Scored>> {
     let words = cut(words);
@@ -130,7 +130,7 @@ struct Lattice {
 }
 
 impl Model {
-    fn seeded(words: &[(&[u8], u64)], alphabet: &[&str], options: Options) -> Result<Self> {
+    fn seeded(words: &[(&[u8], u64)], alphabet: &[&str], options: UnigramOptions) -> Result<Self> {
         let mut counts: Vec<(Vec<u8>, u64)> = characters(words, alphabet);
         counts.extend(seeds(words, options.seeds, options.longest)?);
         let sum = counts.iter().map(|(_, count)| *count as f64).sum::<f64>().ln();
@@ -379,7 +379,7 @@ mod tests {
         alphabet.sort();
         alphabet.dedup();
         let alphabet: Vec<&str> = alphabet.iter().map(String::as_str).collect();
-        let options = Options { size, seeds: 1000, longest: 16, shrink: 0.75, rounds: 2, threads };
+        let options = UnigramOptions { size, seeds: 1000, longest: 16, shrink: 0.75, rounds: 2, threads };
         train(&words, &alphabet, options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::options::Merge;
+use super::options::LearnedMerge;
 
 /// Why training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Stopped {
 #[derive(Debug)]
 pub struct Trained {
     /// Each merge.
-    pub merges: Vec<Merge>,
+    pub merges: Vec<LearnedMerge>,
     /// The count of its pair when it merged.
     pub counts: Vec<u64>,
     /// By how much that was more than the count of any other pair; 0 for a merge that was given.
@@ -89,7 +89,7 @@ impl<'w> Watch<'w> {
         if step.is_multiple_of(PLACES_PER_LOOK) { self.go_on() } else { Some(()) }
     }
 
-    pub(super) fn learned(&mut self, merge: Merge, (count, lead): (u64, u64), gone: u64) {
+    pub(super) fn learned(&mut self, merge: LearnedMerge, (count, lead): (u64, u64), gone: u64) {
         let before = self.trained.left.last().copied().unwrap_or(self.trained.symbols);
         self.trained.merges.push(merge);
         self.trained.counts.push(count);

@@ -13,10 +13,10 @@ const LARGE: usize = 2 << 20;
 
 /// An array that begins as zeros.
 #[derive(Debug)]
-pub struct Slots<T>(Kind<T>);
+pub struct Slots<T>(SlotKind<T>);
 
 #[derive(Debug)]
-enum Kind<T> {
+enum SlotKind<T> {
     Heap(Box<[T]>),
     Pages(MmapMut),
 }
@@ -26,7 +26,7 @@ impl<T: Pod> Slots<T> {
     #[must_use]
     pub fn new(count: usize) -> Self {
         let pages = if count * size_of::<T>() < LARGE { None } else { huge_pages(count * size_of::<T>()) };
-        Self(pages.map_or_else(|| Kind::Heap(vec![T::zeroed(); count].into()), Kind::Pages))
+        Self(pages.map_or_else(|| SlotKind::Heap(vec![T::zeroed(); count].into()), SlotKind::Pages))
     }
 }
 
@@ -45,8 +45,8 @@ impl<T: Pod> Deref for Slots<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Kind::Heap(slots) => slots,
-            Kind::Pages(pages) => bytemuck::cast_slice(pages),
+            SlotKind::Heap(slots) => slots,
+            SlotKind::Pages(pages) => bytemuck::cast_slice(pages),
         }
     }
 }
@@ -55,8 +55,8 @@ impl<T: Pod> DerefMut for Slots<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
-            Kind::Heap(slots) => slots,
-            Kind::Pages(pages) => bytemuck::cast_slice_mut(pages),
+            SlotKind::Heap(slots) => slots,
+            SlotKind::Pages(pages) => bytemuck::cast_slice_mut(pages),
         }
     }
 }

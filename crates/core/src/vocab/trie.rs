@@ -15,7 +15,7 @@ const BLOCK: usize = 256;
 const OPEN: usize = 12;
 
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct TrieSlot {
     base: u32,
     parent: u32,
     value: u32,
@@ -24,14 +24,14 @@ struct Slot {
 /// See the module.
 #[derive(Debug)]
 pub struct Trie {
-    slots: Vec<Slot>,
+    slots: Vec<TrieSlot>,
 }
 
 impl Trie {
     /// The memory of the slots.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>()
+        self.slots.capacity() * size_of::<TrieSlot>()
     }
 
     /// The trie of keys, which must be unique, with a value below `u32::MAX` for each.
@@ -98,7 +98,7 @@ impl Trie {
 }
 
 struct Builder {
-    slots: Vec<Slot>,
+    slots: Vec<TrieSlot>,
     /// By block: the slots that are free, a bit each.
     free: Vec<[u64; 4]>,
     /// The blocks that may have room.
@@ -112,7 +112,7 @@ impl Builder {
         }
         self.open.push(self.free.len());
         self.free.push([u64::MAX; 4]);
-        let empty = Slot { base: 0, parent: NOTHING, value: NOTHING };
+        let empty = TrieSlot { base: 0, parent: NOTHING, value: NOTHING };
         self.slots.resize(self.slots.len() + BLOCK, empty);
     }
 

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 mod walk;
 
-use walk::{Found, Json};
+use walk::{FieldFound, Json};
 
 /// What some programs write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -47,7 +47,7 @@ pub fn is_blank(line: &[u8]) -> bool {
 pub fn text<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
     let utf8 = utf8(row)?;
     let mut reader = serde_json::Deserializer::from_str(utf8);
-    let found = Row(field).deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
+    let found = JsonRow(field).deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
     match found {
         Ok(Some(text)) => Ok(text),
         _ => read(row, field),
@@ -70,8 +70,8 @@ pub fn read<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
         format!("is no JSON object: {} at byte {at} of the row; expected one object in each line", problem.what)
     })?;
     let is = match found {
-        Some(Found::Text(text)) => return Ok(text),
-        Some(Found::Other(kind)) => format!("but {kind}"),
+        Some(FieldFound::Text(text)) => return Ok(text),
+        Some(FieldFound::Other(kind)) => format!("but {kind}"),
         None => "which is missing".to_owned(),
     };
     let name: String = field.chars().take(QUOTED).collect();
@@ -79,9 +79,9 @@ pub fn read<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
 }
 
 /// The row, whose field of this name is asked for.
-struct Row<'f>(&'f str);
+struct JsonRow<'f>(&'f str);
 
-impl<'r> DeserializeSeed<'r> for Row<'_> {
+impl<'r> DeserializeSeed<'r> for JsonRow<'_> {
     type Value = Option<Cow<'r, str>>;
 
     fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
@@ -89,7 +89,7 @@ impl<'r> DeserializeSeed<'r> for Row<'_> {
     }
 }
 
-impl<'r> Visitor<'r> for Row<'_> {
+impl<'r> Visitor<'r> for JsonRow<'_> {
     type Value = Option<Cow<'r, str>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,10 +98,10 @@ impl<'r> Visitor<'r> for Row<'_> {
 
     fn visit_map<M: MapAccess<'r>>(self, mut row: M) -> Result<Self::Value, M::Error> {
         let mut found = None;
-        while let Some(is_field) = row.next_key_seed(Name(self.0))? {
+        while let Some(is_field) = row.next_key_seed(FieldName(self.0))? {
             if is_field {
                 // Of several fields of one name the last counts.
-                found = Some(row.next_value_seed(Value)?);
+                found = Some(row.next_value_seed(FieldValue)?);
             } else {
                 row.next_value::<IgnoredAny>()?;
             }
@@ -111,9 +111,9 @@ impl<'r> Visitor<'r> for Row<'_> {
 }
 
 /// Whether a name is the one asked for.
-struct Name<'f>(&'f str);
+struct FieldName<'f>(&'f str);
 
-impl<'r> DeserializeSeed<'r> for Name<'_> {
+impl<'r> DeserializeSeed<'r> for FieldName<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<bool, D::Error> {
@@ -121,7 +121,7 @@ impl<'r> DeserializeSeed<'r> for Name<'_> {
     }
 }
 
-impl Visitor<'_> for Name<'_> {
+impl Visitor<'_> for FieldName<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -134,9 +134,9 @@ impl Visitor<'_> for Name<'_> {
 }
 
 /// A value that is a text.
-struct Value;
+struct FieldValue;
 
-impl<'r> DeserializeSeed<'r> for Value {
+impl<'r> DeserializeSeed<'r> for FieldValue {
     type Value = Cow<'r, str>;
 
     fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
@@ -144,7 +144,7 @@ impl<'r> DeserializeSeed<'r> for Value {
     }
 }
 
-impl<'r> Visitor<'r> for Value {
+impl<'r> Visitor<'r> for FieldValue {
     type Value = Cow<'r, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

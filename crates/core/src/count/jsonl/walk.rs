@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// The value of the field.
-pub enum Found<'r> {
+pub enum FieldFound<'r> {
     Text(Cow<'r, str>),
     Other(&'static str),
 }
@@ -30,7 +30,7 @@ impl<'r> Json<'r> {
     }
 
     /// The field of the object that the row is; the last of several.
-    pub fn fields(&mut self, field: &str) -> Result<Option<Found<'r>>, Wrong> {
+    pub fn fields(&mut self, field: &str) -> Result<Option<FieldFound<'r>>, Wrong> {
         self.space();
         if !self.takes(b'{') {
             return self.wrong("the row does not begin with '{'");
@@ -56,16 +56,16 @@ impl<'r> Json<'r> {
         if self.at < self.row.len() { self.wrong("something follows the object") } else { Ok(found) }
     }
 
-    fn found(&mut self) -> Result<Found<'r>, Wrong> {
+    fn found(&mut self) -> Result<FieldFound<'r>, Wrong> {
         let kind = match self.next() {
-            Some(b'"') => return self.string().map(unescaped).map(Found::Text),
+            Some(b'"') => return self.string().map(unescaped).map(FieldFound::Text),
             Some(b'{') => "an object",
             Some(b'[') => "a list",
             Some(b't' | b'f') => "true or false",
             Some(b'n') => "null",
             _ => "a number",
         };
-        self.value().map(|()| Found::Other(kind))
+        self.value().map(|()| FieldFound::Other(kind))
     }
 
     /// A name with its colon and the space behind it.

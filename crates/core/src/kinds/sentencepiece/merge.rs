@@ -48,12 +48,12 @@ pub struct CharTokens {
 
 /// Buffers that are kept from stretch to stretch.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct CharScratch {
     symbols: Symbols,
     heap: Heap,
 }
 
-impl Scratch {
+impl CharScratch {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -152,7 +152,7 @@ impl CharTokens {
     ///
     /// # Errors
     /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
-    pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut CharScratch, out: &mut Vec<u32>) -> Result<()> {
         if text.len() <= FEW { self.merge_few(text, out) } else { self.merge_many(text, None, stop, scratch, out) }
     }
 
@@ -175,11 +175,11 @@ impl CharTokens {
         text: &[u8],
         dropout: Option<Dropout<'_>>,
         stop: &Stop,
-        scratch: &mut Scratch,
+        scratch: &mut CharScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         fits(text.len())?;
-        let Scratch { symbols, heap } = scratch;
+        let CharScratch { symbols, heap } = scratch;
         symbols.clear();
         for (start, char) in characters(text) {
             symbols.ids.push(self.character(char));
@@ -200,7 +200,7 @@ impl CharTokens {
     /// # Errors
     /// Those of [`Self::merge`].
     pub fn sample(&self, text: &[u8], dropout: Dropout<'_>, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
-        self.merge_many(text, Some(dropout), stop, &mut Scratch::default(), out)
+        self.merge_many(text, Some(dropout), stop, &mut CharScratch::default(), out)
     }
 
     /// The id that stands for characters without a token, one for several in a row.

@@ -19,12 +19,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::kinds::Sampling;
-use crate::kinds::sentencepiece::merge::{CharTokens, FEW, Missing, Scratch};
+use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, FEW, Missing};
 use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
-use crate::kinds::sentencepiece::safe_cuts::Cuts;
-use crate::kinds::sentencepiece::segments::{LongSegments, Slots, key};
+use crate::kinds::sentencepiece::safe_cuts::CharCuts;
+use crate::kinds::sentencepiece::segments::{LongSegments, SegmentSlots, key};
 use crate::kinds::sentencepiece::widths::CharWidths;
-use crate::kinds::unigram::{self, Rules, Unigram};
+use crate::kinds::unigram::{self, Unigram, UnigramRules};
 use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
 use crate::split::Text;
@@ -44,7 +44,7 @@ const WIDE: usize = FEW;
 
 /// What makes a vocabulary of characters run.
 #[derive(Debug)]
-pub struct Options<'o> {
+pub struct CharsOptions<'o> {
     /// A score for each token of the vocabulary, in its order. None: the earlier is the better.
     pub scores: Option<&'o [f64]>,
     /// Whether the tokens with the highest sum of scores cover a text, instead of merging.
@@ -63,36 +63,36 @@ pub struct Options<'o> {
 #[derive(Debug)]
 pub struct Chars {
     pub(crate) tokens: CharTokens,
-    cuts: Cuts,
+    cuts: CharCuts,
     unigram: Option<Unigram>,
     pub(crate) normalizer: Normalizer,
     pub(crate) frozen: Option<AhoCorasick>,
     frozen_ids: Vec<u32>,
     pub(crate) widths: CharWidths,
-    sessions: Kept<Session>,
+    sessions: Kept<CharSession>,
 }
 
 /// What one call at a time works with.
 #[derive(Debug, Default)]
-struct Session {
-    short: Slots<2, 4>,
-    wide: Slots<4, 8>,
+struct CharSession {
+    short: SegmentSlots<2, 4>,
+    wide: SegmentSlots<4, 8>,
     long: LongSegments,
-    scratch: Scratch,
-    unigram: unigram::Scratch,
+    scratch: CharScratch,
+    unigram: unigram::BestPaths,
     ids: Vec<u32>,
 }
 
 /// More bytes of buffers than this are given back when a call ends: only a text that is one long stretch needs them.
 const MOST_BUFFERS: usize = 16 << 20;
 
-impl Session {
+impl CharSession {
     fn buffers(&self) -> usize {
         self.scratch.bytes() + self.unigram.bytes() + self.ids.capacity() * size_of::<u32>()
     }
 }
 
-impl Worth for Session {
+impl Worth for CharSession {
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.short.bytes() + self.wide.bytes() + self.long.bytes() + self.buffers()
     }
@@ -109,8 +109,8 @@ impl Chars {
     ///
     /// # Errors
     /// [`Error::Model`] when a token is no UTF-8, scores are too few, or a byte has no token.
-    pub fn new(vocab: &Vocab, options: Options<'_>) -> Result<Self> {
-        let Options { scores, unigram, byte_fallback, unknown, frozen, normalizer } = options;
+    pub fn new(vocab: &Vocab, options: CharsOptions<'_>) -> Result<Self> {
+        let CharsOptions { scores, unigram, byte_fallback, unknown, frozen, normalizer } = options;
         if scores.is_some_and(|scores| scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite())) {
             return Err(Error::model("each token must have one score, and it must be finite", None));
         }
@@ -124,7 +124,7 @@ impl Chars {
                 texts.push(text);
             }
         }
-        let cuts = Cuts::new(texts.into_iter(), escape);
+        let cuts = CharCuts::new(texts.into_iter(), escape);
         let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
             (Ok(bytes), _) => Missing::Bytes(Box::new(bytes)),
             (_, Some(id)) => Missing::Unknown(id),
@@ -134,7 +134,8 @@ impl Chars {
         let unigram = if unigram {
             let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
             let missing = missing.clone();
-            let rules = Rules { scores, single: true, symbols: &frozen, silent: &bytes, missing, unknown, escape };
+            let rules =
+                UnigramRules { scores, single: true, symbols: &frozen, silent: &bytes, missing, unknown, escape };
             Some(Unigram::new(vocab, rules)?)
         } else {
             None
@@ -218,7 +219,7 @@ impl Chars {
         Ok(ways)
     }
 
-    fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
+    fn with_session<T>(&self, work: impl FnOnce(&mut CharSession) -> T) -> T {
         self.sessions.lend(work)
     }
 
@@ -242,7 +243,7 @@ impl Chars {
     }
 
     fn encode_slowly(&self, text: Text<'_>, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
-        let mut scratch = Scratch::default();
+        let mut scratch = CharScratch::default();
         self.parts(&self.normalized(text, bounds)?, out, |part, out| {
             self.tokens.merge(&self.tokens.written(part), bounds.stop(), &mut scratch, out)
         })
@@ -252,7 +253,7 @@ impl Chars {
         &self,
         text: Text<'_>,
         bounds: &Bounds<'_>,
-        session: &mut Session,
+        session: &mut CharSession,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let stop = bounds.stop();
@@ -333,12 +334,12 @@ impl Chars {
             return self.with_session(|session| unigram.encode(&written, stop, &mut session.unigram, out));
         }
         if slow {
-            return self.tokens.merge(&self.tokens.written(part), stop, &mut Scratch::default(), out);
+            return self.tokens.merge(&self.tokens.written(part), stop, &mut CharScratch::default(), out);
         }
         self.with_session(|session| self.segments(part, stop, session, out))
     }
 
-    fn segments(&self, text: &[u8], stop: &Stop, session: &mut Session, out: &mut Vec<u32>) -> Result<()> {
+    fn segments(&self, text: &[u8], stop: &Stop, session: &mut CharSession, out: &mut Vec<u32>) -> Result<()> {
         let mut segments = Segments::new(self, session, stop, text, out);
         self.cuts.each(text, |start, end| segments.push(start, end - start))?;
         segments.finish()
@@ -384,7 +385,7 @@ pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
 
 /// A segment whose slot is on its way from memory.
 #[derive(Debug, Clone, Copy, Default)]
-struct Waiting {
+struct WaitingSegment {
     key: [u64; 2],
     start: usize,
     len: usize,
@@ -394,10 +395,10 @@ struct Waiting {
 /// Segments on their way to ids: each waits a little, so that its slot is there when it is looked at.
 struct Segments<'e> {
     chars: &'e Chars,
-    session: &'e mut Session,
+    session: &'e mut CharSession,
     stop: &'e Stop,
     text: &'e [u8],
-    waiting: [Waiting; WAITING],
+    waiting: [WaitingSegment; WAITING],
     count: usize,
     waits: usize,
     /// Ids on their way out; there is always room for those of one slot.
@@ -407,14 +408,20 @@ struct Segments<'e> {
 }
 
 impl<'e> Segments<'e> {
-    fn new(chars: &'e Chars, session: &'e mut Session, stop: &'e Stop, text: &'e [u8], out: &'e mut Vec<u32>) -> Self {
-        let waiting = [Waiting::default(); WAITING];
+    fn new(
+        chars: &'e Chars,
+        session: &'e mut CharSession,
+        stop: &'e Stop,
+        text: &'e [u8],
+        out: &'e mut Vec<u32>,
+    ) -> Self {
+        let waiting = [WaitingSegment::default(); WAITING];
         Self { chars, session, stop, text, waiting, count: 0, waits: 0, room: [0; ROOM + 8], filled: 0, out }
     }
 
     #[inline(always)]
     fn push(&mut self, start: usize, len: usize) -> Result<()> {
-        let mut waiting = Waiting { key: [0; 2], start, len, slot: 0 };
+        let mut waiting = WaitingSegment { key: [0; 2], start, len, slot: 0 };
         if len <= SHORT {
             waiting.key = key(self.text, start, len);
             waiting.slot = self.session.short.expect(&waiting.key);
@@ -435,7 +442,7 @@ impl<'e> Segments<'e> {
     #[inline(never)]
     fn drain(&mut self) -> Result<()> {
         for at in 0..std::mem::take(&mut self.count) {
-            let Waiting { key: short, start, len, slot } = self.waiting[at];
+            let WaitingSegment { key: short, start, len, slot } = self.waiting[at];
             let room = &mut self.room[self.filled..];
             let known = if len <= SHORT {
                 self.session.short.recall(slot, &short, room)
@@ -459,7 +466,7 @@ impl<'e> Segments<'e> {
     /// Appends the ids of a segment that is not known.
     #[inline(never)]
     fn merge(&mut self, start: usize, len: usize) -> Result<()> {
-        let Session { scratch, ids, short, wide, long, .. } = &mut *self.session;
+        let CharSession { scratch, ids, short, wide, long, .. } = &mut *self.session;
         let tokens = &self.chars.tokens;
         let segment = &self.text[start..start + len];
         ids.clear();

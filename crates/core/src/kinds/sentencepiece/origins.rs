@@ -4,7 +4,7 @@ use crate::kinds::sentencepiece::normalize::{BLOCK, Written};
 
 /// A stretch of the normalized text: where it ends there and in the text that it comes from.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct OriginStretch {
     end: usize,
     source: usize,
     /// Whether each byte comes from one byte; otherwise the stretch was rewritten as a whole, removed or added.
@@ -16,7 +16,7 @@ struct Stretch {
 pub(crate) struct Origins {
     text: Vec<u8>,
     escape: bool,
-    stretches: Vec<Stretch>,
+    stretches: Vec<OriginStretch>,
 }
 
 impl Origins {
@@ -31,8 +31,8 @@ impl Origins {
     }
 
     /// A walk along the text.
-    pub(crate) fn walk(&self) -> Walk<'_> {
-        Walk { stretches: &self.stretches, before: (0, 0) }
+    pub(crate) fn walk(&self) -> OriginWalk<'_> {
+        OriginWalk { stretches: &self.stretches, before: (0, 0) }
     }
 
     /// Where the source of the byte at `at` begins.
@@ -50,7 +50,7 @@ impl Origins {
         let source = from + source;
         match self.stretches.last_mut() {
             Some(last) if even && last.even => (last.end, last.source) = (end, source),
-            _ => self.stretches.push(Stretch { end, source, even }),
+            _ => self.stretches.push(OriginStretch { end, source, even }),
         }
     }
 }
@@ -80,23 +80,23 @@ impl Written for Origins {
             let (start, from) = self.stretches.last().map_or((0, 0), |before| (before.end, before.source));
             if start < len {
                 let source = if last.even { from + (len - start) } else { last.source };
-                self.stretches.push(Stretch { end: len, source, even: last.even });
+                self.stretches.push(OriginStretch { end: len, source, even: last.even });
             }
         }
         // What is gone was removed.
-        self.stretches.push(Stretch { end: len, source, even: false });
+        self.stretches.push(OriginStretch { end: len, source, even: false });
     }
 }
 
 /// Places of a normalized text, from left to right.
-pub(crate) struct Walk<'o> {
+pub(crate) struct OriginWalk<'o> {
     /// The stretches that do not end before the last place.
-    stretches: &'o [Stretch],
+    stretches: &'o [OriginStretch],
     /// Where the stretch before them ends.
     before: (usize, usize),
 }
 
-impl Walk<'_> {
+impl OriginWalk<'_> {
     /// Where the source of the text before `at` ends: of what is rewritten whole before it, and of what has a part there.
     pub(crate) fn source(&mut self, at: usize) -> (usize, usize) {
         while let [first, rest @ ..] = self.stretches

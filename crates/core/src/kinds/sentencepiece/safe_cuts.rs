@@ -19,14 +19,14 @@ const ASK: u8 = 2;
 
 /// What can be crossed, for one vocabulary.
 #[derive(Debug)]
-pub struct Cuts {
+pub struct CharCuts {
     /// By the bytes before and after a place: no cut (0), `CUT` or `ASK`.
     bytes: Box<[u8]>,
     /// A bit for the hash of each pair of neighbours.
     characters: Box<[u64]>,
 }
 
-impl Cuts {
+impl CharCuts {
     /// The memory of the tables.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -163,7 +163,7 @@ fn bit(window: u64) -> usize {
 mod tests {
     use super::*;
 
-    fn segments<'t>(cuts: &Cuts, text: &'t str) -> Vec<&'t str> {
+    fn segments<'t>(cuts: &CharCuts, text: &'t str) -> Vec<&'t str> {
         let mut found = Vec::new();
         let each = |start: usize, end: usize| -> Result<(), ()> {
             found.push(&text[start..end]);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_where_no_token_holds_both_characters() {
-        let cuts = Cuts::new(["▁ab", "bc", "日本", "a日", "▁▁"].into_iter(), true);
+        let cuts = CharCuts::new(["▁ab", "bc", "日本", "a日", "▁▁"].into_iter(), true);
         assert_eq!(segments(&cuts, " ab abc"), [" ab", " abc"]);
         assert_eq!(segments(&cuts, "▁ab▁abc"), ["▁ab", "▁abc"]);
         assert_eq!(segments(&cuts, "  ▁ab"), ["  ▁ab"]);
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn an_unescaped_space_is_a_character_of_its_own() {
-        let cuts = Cuts::new(["▁a", "b c"].into_iter(), false);
+        let cuts = CharCuts::new(["▁a", "b c"].into_iter(), false);
         assert_eq!(segments(&cuts, " a▁ab c"), [" ", "a", "▁a", "b c"]);
     }
 }

@@ -19,12 +19,12 @@ const COUNT_SHIFT: u32 = 24;
 const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
 /// The bytes of a segment, zeros after them, and the length in the last byte.
-pub type Key<const K: usize> = [u64; K];
+pub type SegmentKey<const K: usize> = [u64; K];
 
 /// The key of a segment of fewer than `K * 8` bytes.
 #[inline]
 #[must_use]
-pub fn key<const K: usize>(text: &[u8], start: usize, len: usize) -> Key<K> {
+pub fn key<const K: usize>(text: &[u8], start: usize, len: usize) -> SegmentKey<K> {
     let mut key = [0; K];
     for (at, word) in key.iter_mut().enumerate() {
         let kept = len.saturating_sub(at * 8).min(8);
@@ -50,29 +50,29 @@ fn last_bytes(text: &[u8], at: usize) -> [u8; 8] {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Slot<const K: usize, const N: usize> {
-    key: Key<K>,
+struct SegmentSlot<const K: usize, const N: usize> {
+    key: SegmentKey<K>,
     words: [u32; N],
 }
 
 /// Segments with keys of `K` words and up to `N` ids.
 #[derive(Debug)]
-pub struct Slots<const K: usize, const N: usize> {
-    table: Box<[Slot<K, N>]>,
+pub struct SegmentSlots<const K: usize, const N: usize> {
+    table: Box<[SegmentSlot<K, N>]>,
     used: usize,
     /// Random, so that nobody can write a text whose keys all collide.
     seeds: [u64; K],
 }
 
-impl<const K: usize, const N: usize> Default for Slots<K, N> {
+impl<const K: usize, const N: usize> Default for SegmentSlots<K, N> {
     fn default() -> Self {
         let random = RandomState::new();
         Self { table: Self::empty(FEWEST_SLOTS), used: 0, seeds: std::array::from_fn(|at| random.hash_one(at)) }
     }
 }
 
-impl<const K: usize, const N: usize> Slots<K, N> {
-    const MOST: usize = MOST_BYTES / size_of::<Slot<K, N>>();
+impl<const K: usize, const N: usize> SegmentSlots<K, N> {
+    const MOST: usize = MOST_BYTES / size_of::<SegmentSlot<K, N>>();
 
     /// The memory of the table.
     #[must_use]
@@ -80,12 +80,12 @@ impl<const K: usize, const N: usize> Slots<K, N> {
         size_of_val(&*self.table)
     }
 
-    fn empty(slots: usize) -> Box<[Slot<K, N>]> {
-        vec![Slot { key: [0; K], words: [0; N] }; slots].into()
+    fn empty(slots: usize) -> Box<[SegmentSlot<K, N>]> {
+        vec![SegmentSlot { key: [0; K], words: [0; N] }; slots].into()
     }
 
     #[inline]
-    fn hash(&self, key: &Key<K>) -> usize {
+    fn hash(&self, key: &SegmentKey<K>) -> usize {
         let mut hash = 0;
         for at in 0..K / 2 {
             let left = u128::from(key[at * 2] ^ self.seeds[at * 2]);
@@ -98,7 +98,7 @@ impl<const K: usize, const N: usize> Slots<K, N> {
     /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
     #[inline]
     #[must_use]
-    pub fn expect(&self, key: &Key<K>) -> usize {
+    pub fn expect(&self, key: &SegmentKey<K>) -> usize {
         let at = self.hash(key) & (self.table.len() - 1);
         prefetch(&self.table[at]);
         at
@@ -108,7 +108,7 @@ impl<const K: usize, const N: usize> Slots<K, N> {
     /// starts at the slot that was expected.
     #[inline]
     #[must_use]
-    pub fn recall(&self, mut at: usize, key: &Key<K>, room: &mut [u32]) -> Option<usize> {
+    pub fn recall(&self, mut at: usize, key: &SegmentKey<K>, room: &mut [u32]) -> Option<usize> {
         let mask = self.table.len() - 1;
         loop {
             let slot = &self.table[at & mask];
@@ -127,7 +127,7 @@ impl<const K: usize, const N: usize> Slots<K, N> {
 
     /// Remembers a segment, if its ids are few enough. Slots that are expected may have moved then, and be searched for in
     /// vain, which costs another merge and no exactness.
-    pub fn learn(&mut self, key: &Key<K>, ids: &[u32]) {
+    pub fn learn(&mut self, key: &SegmentKey<K>, ids: &[u32]) {
         if ids.is_empty() || ids.len() > N {
             return;
         }
@@ -137,10 +137,10 @@ impl<const K: usize, const N: usize> Slots<K, N> {
         let mut words = [0; N];
         words[..ids.len()].copy_from_slice(ids);
         words[0] |= (ids.len() as u32) << COUNT_SHIFT;
-        self.insert(Slot { key: *key, words });
+        self.insert(SegmentSlot { key: *key, words });
     }
 
-    fn insert(&mut self, slot: Slot<K, N>) {
+    fn insert(&mut self, slot: SegmentSlot<K, N>) {
         let mask = self.table.len() - 1;
         let mut at = self.hash(&slot.key) & mask;
         while self.table[at].key[K - 1] != 0 && self.table[at].key != slot.key {
@@ -154,7 +154,7 @@ impl<const K: usize, const N: usize> Slots<K, N> {
     fn grow(&mut self) {
         self.used = 0;
         if self.table.len() >= Self::MOST {
-            self.table.fill(Slot { key: [0; K], words: [0; N] });
+            self.table.fill(SegmentSlot { key: [0; K], words: [0; N] });
             return;
         }
         let larger = Self::empty(self.table.len() * 4);

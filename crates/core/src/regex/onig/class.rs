@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-use super::escape::Kind;
+use super::escape::EscapeKind;
 use super::names;
-use super::reader::{Reader, Unlike};
+use super::reader::{PatternReader, Unlike};
 
 /// A class that was read.
 pub struct Bracket {
@@ -28,7 +28,7 @@ enum State {
     /// Behind a character, with which a range may start.
     Char(char),
     /// Behind something like `\s`, with which none may.
-    Kind,
+    EscapeKind,
     /// Behind a character and `-`.
     Range(char),
     /// Behind a range or a class.
@@ -79,7 +79,7 @@ impl Side {
 
 impl Bracket {
     /// Reads a class behind its `[`.
-    pub fn read(reader: &mut Reader) -> Option<Self> {
+    pub fn read(reader: &mut PatternReader) -> Option<Self> {
         reader.deeper(|reader| {
             let negated = reader.take('^');
             let mut sides: Option<ClassUnicode> = None;
@@ -158,21 +158,21 @@ impl Bracket {
 
 impl Side {
     /// Takes a `-`: a character, or the sign of a range.
-    fn hyphen(&mut self, reader: &Reader) -> Option<()> {
+    fn hyphen(&mut self, reader: &PatternReader) -> Option<()> {
         let ends = reader.peek() == Some(']') || reader.starts_with("&&");
         match self.state {
             State::Char(from) if !ends => self.state = State::Range(from),
-            State::Kind if !ends => return None,
+            State::EscapeKind if !ends => return None,
             _ => self.char('-')?,
         }
         Some(())
     }
 
     /// Takes something like `\s`; clears `plain` where ignoring case would reach into what it leaves out.
-    fn kind(&mut self, kind: &Kind, fold: bool, plain: &mut bool) -> Option<()> {
+    fn kind(&mut self, kind: &EscapeKind, fold: bool, plain: &mut bool) -> Option<()> {
         let text = kind.text();
         *plain &= !fold || !(kind.negated || text.contains("[^"));
-        self.add(&text, &set_of(&text)?, State::Kind)
+        self.add(&text, &set_of(&text)?, State::EscapeKind)
     }
 }
 
@@ -213,7 +213,7 @@ fn escaped(char: char) -> String {
 }
 
 /// The kind of a bracket such as `[:alpha:]` behind its first `[`, which is taken, if one stands here.
-fn posix(reader: &mut Reader) -> Result<Option<Kind>, Unlike> {
+fn posix(reader: &mut PatternReader) -> Result<Option<EscapeKind>, Unlike> {
     let Some(name) = reader.chars[reader.at..].strip_prefix(&[':']) else { return Ok(None) };
     let negated = name.first() == Some(&'^');
     let name = &name[usize::from(negated)..];
@@ -223,5 +223,5 @@ fn posix(reader: &mut Reader) -> Result<Option<Kind>, Unlike> {
     }
     let class = names::bracket(&name[..len].iter().collect::<String>());
     reader.at += 1 + usize::from(negated) + len + 2;
-    class.map(|class| Some(Kind { class, negated })).ok_or(Unlike)
+    class.map(|class| Some(EscapeKind { class, negated })).ok_or(Unlike)
 }

@@ -1,18 +1,18 @@
 //! What a backslash of Oniguruma starts.
 
 use super::names;
-use super::reader::{Reader, Unlike};
-use super::shape::Shape;
+use super::reader::{PatternReader, Unlike};
+use super::shape::RegexShape;
 
 /// Characters of a kind, such as `\s`: a class of the `regex` crate.
-pub struct Kind {
+pub struct EscapeKind {
     /// The class.
     pub class: String,
     /// Whether it is what the class leaves out.
     pub negated: bool,
 }
 
-impl Kind {
+impl EscapeKind {
     fn new(class: &str, negated: bool) -> Self {
         Self { class: class.to_owned(), negated }
     }
@@ -28,9 +28,9 @@ impl Kind {
     }
 }
 
-impl Reader {
+impl PatternReader {
     /// What stands behind a backslash, out of brackets.
-    pub fn escape(&mut self) -> Option<Shape> {
+    pub fn escape(&mut self) -> Option<RegexShape> {
         if let Some(mut kind) = self.kind().ok()? {
             if kind.class == names::WORD {
                 kind.class.insert_str(1, names::LATIN_NUMBERS);
@@ -49,7 +49,7 @@ impl Reader {
             'O' => Some(self.set("(?s:.)")),
             'R' => {
                 self.out.push_str(r"(?>\r\n|[\n-\r\x{85}\x{2028}\x{2029}])");
-                Some(Shape { min: 1, max: Some(2), even: false, ..Shape::EMPTY })
+                Some(RegexShape { min: 1, max: Some(2), even: false, ..RegexShape::EMPTY })
             }
             'k' => self.reference_by_name(),
             '1'..='9' => self.reference_by_number(),
@@ -62,13 +62,13 @@ impl Reader {
     }
 
     /// A place between a word character and another, or one that is not: what must follow no word character, and what one.
-    fn boundary(&mut self, outside: &str, inside: &str) -> Shape {
-        let word = Kind::new(&names::WORD.replacen('[', &format!("[{}", names::LATIN_NUMBERS), 1), false).class;
+    fn boundary(&mut self, outside: &str, inside: &str) -> RegexShape {
+        let word = EscapeKind::new(&names::WORD.replacen('[', &format!("[{}", names::LATIN_NUMBERS), 1), false).class;
         let (open, close) = if self.flags.fold { ("(?-i:", ")") } else { ("(?:", ")") };
         self.assertion(&format!("{open}(?<={word}){inside}{word})|(?<!{word}){outside}{word}){close}"))
     }
 
-    fn reference_by_name(&mut self) -> Option<Shape> {
+    fn reference_by_name(&mut self) -> Option<RegexShape> {
         let end = match self.next()? {
             '<' => '>',
             '\'' => '\'',
@@ -79,7 +79,7 @@ impl Reader {
         self.reference(number, &format!(r"\k<{name}>"))
     }
 
-    fn reference_by_number(&mut self) -> Option<Shape> {
+    fn reference_by_number(&mut self) -> Option<RegexShape> {
         self.at -= 1;
         let number = self.number().ok()??;
         self.numbered = true;
@@ -87,15 +87,15 @@ impl Reader {
     }
 
     /// What a group captured that ends before.
-    fn reference(&mut self, group: usize, text: &str) -> Option<Shape> {
+    fn reference(&mut self, group: usize, text: &str) -> Option<RegexShape> {
         let shape = (*self.groups.get(group)?)?;
         self.out.push_str(text);
         let even = shape.max == Some(shape.min);
-        (!self.flags.fold && !shape.is_folded()).then_some(Shape { captures: true, even, ..shape })
+        (!self.flags.fold && !shape.is_folded()).then_some(RegexShape { captures: true, even, ..shape })
     }
 
     /// A kind of characters behind a backslash, if one stands here.
-    pub fn kind(&mut self) -> Result<Option<Kind>, Unlike> {
+    pub fn kind(&mut self) -> Result<Option<EscapeKind>, Unlike> {
         let Some(letter) = self.peek() else { return Ok(None) };
         let class = match letter.to_ascii_lowercase() {
             'd' => r"\d",
@@ -109,16 +109,16 @@ impl Reader {
             _ => return Ok(None),
         };
         self.at += 1;
-        Ok(Some(Kind::new(class, letter.is_ascii_uppercase())))
+        Ok(Some(EscapeKind::new(class, letter.is_ascii_uppercase())))
     }
 
     /// A property behind its `{`.
-    fn property(&mut self, negated: bool) -> Option<Kind> {
+    fn property(&mut self, negated: bool) -> Option<EscapeKind> {
         let negated = negated ^ self.take('^');
         let start = self.at;
         while self.next()? != '}' {}
         let name: String = self.chars[start..self.at - 1].iter().collect();
-        names::property(&name).map(|class| Kind { class, negated })
+        names::property(&name).map(|class| EscapeKind { class, negated })
     }
 
     /// The character that an escape means.

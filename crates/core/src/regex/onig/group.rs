@@ -1,21 +1,21 @@
 //! What a parenthesis of Oniguruma starts.
 
-use super::reader::Reader;
-use super::shape::Shape;
+use super::reader::PatternReader;
+use super::shape::RegexShape;
 
 /// The farthest that a look-behind may look, in characters.
 const FARTHEST: usize = 255;
 
-impl Reader {
+impl PatternReader {
     /// A group behind its `(`.
-    pub fn group(&mut self) -> Option<Shape> {
+    pub fn group(&mut self) -> Option<RegexShape> {
         if !self.take('?') {
             // `(*` calls the program around the engine.
             return if self.peek() == Some('*') { None } else { self.capturing("(") };
         }
         match self.next()? {
-            ':' => self.body("(?:").map(Shape::grouped),
-            '>' => self.body("(?>").map(Shape::grouped),
+            ':' => self.body("(?:").map(RegexShape::grouped),
+            '>' => self.body("(?>").map(RegexShape::grouped),
             '=' => self.body("(?=").and_then(ahead),
             '!' => self.forgetting("(?!").and_then(ahead),
             '<' if self.take('=') => self.behind("(?<="),
@@ -30,7 +30,7 @@ impl Reader {
     }
 
     /// What stands in a group up to its `)`, which is taken.
-    fn body(&mut self, opening: &str) -> Option<Shape> {
+    fn body(&mut self, opening: &str) -> Option<RegexShape> {
         let flags = self.flags;
         self.out.push_str(opening);
         let shape = self.alternatives()?;
@@ -40,16 +40,16 @@ impl Reader {
     }
 
     /// A group that captures.
-    fn capturing(&mut self, opening: &str) -> Option<Shape> {
+    fn capturing(&mut self, opening: &str) -> Option<RegexShape> {
         let number = self.groups.len();
         self.groups.push(None);
-        let shape = Shape { captures: true, ..self.body(opening)?.grouped() };
+        let shape = RegexShape { captures: true, ..self.body(opening)?.grouped() };
         self.groups[number] = Some(shape);
         Some(shape)
     }
 
     /// A group with a name behind `(?<` or `(?'`.
-    fn named(&mut self, end: char) -> Option<Shape> {
+    fn named(&mut self, end: char) -> Option<RegexShape> {
         let name = self.name(end)?;
         if self.names.iter().any(|(other, _)| *other == name) {
             return None;
@@ -73,7 +73,7 @@ impl Reader {
     }
 
     /// A body out of which no capture gets.
-    fn forgetting(&mut self, opening: &str) -> Option<Shape> {
+    fn forgetting(&mut self, opening: &str) -> Option<RegexShape> {
         let before = self.groups.len();
         let shape = self.body(opening)?;
         self.groups[before..].fill(None);
@@ -81,14 +81,14 @@ impl Reader {
     }
 
     /// A look-behind at one length of text for each branch.
-    fn behind(&mut self, opening: &str) -> Option<Shape> {
+    fn behind(&mut self, opening: &str) -> Option<RegexShape> {
         let shape = self.body(opening)?;
         let is_simple = shape.even && shape.max? <= FARTHEST && !shape.asks && !shape.captures && !shape.is_folded();
         is_simple.then(|| shape.place())
     }
 
     /// Options, for a group or for what follows in this one, branches included.
-    fn options(&mut self) -> Option<Shape> {
+    fn options(&mut self) -> Option<RegexShape> {
         let (before, mut flags) = (self.flags, self.flags);
         let mut on = true;
         let first = self.at;
@@ -118,6 +118,6 @@ impl Reader {
 }
 
 /// A look-ahead. Where it looks any distance ahead from each place, the time is quadratic, and Oniguruma takes the fewer steps.
-fn ahead(shape: Shape) -> Option<Shape> {
+fn ahead(shape: RegexShape) -> Option<RegexShape> {
     shape.max.is_some().then(|| shape.place())
 }

@@ -37,7 +37,7 @@ pub fn each_match(
 ) -> Result<()> {
     // `\G` stands where a search starts, so that it must not be cut into windows.
     let window = if pattern.contains(r"\G") { text.len() } else { WINDOW };
-    let mut search = Search { regex, pattern, text, bounds, region: Region::new() };
+    let mut search = OnigSearch { regex, pattern, text, bounds, region: Region::new() };
     let (mut at, mut last) = (0, None);
     while let Some((start, end)) = search.first(at, window)? {
         if start == end && last == Some(end) {
@@ -53,7 +53,7 @@ pub fn each_match(
     Ok(())
 }
 
-struct Search<'s> {
+struct OnigSearch<'s> {
     regex: &'s Regex,
     pattern: &'s str,
     text: &'s str,
@@ -61,7 +61,7 @@ struct Search<'s> {
     region: Region,
 }
 
-impl Search<'_> {
+impl OnigSearch<'_> {
     /// The first match that starts at `at` or behind it.
     fn first(&mut self, mut at: usize, window: usize) -> Result<Option<(usize, usize)>> {
         let text = self.text;

@@ -18,8 +18,8 @@ mod tests;
 use std::fmt::Write as _;
 
 use class::Bracket;
-use reader::{Reader, Unlike};
-use shape::Shape;
+use reader::{PatternReader, Unlike};
+use shape::RegexShape;
 
 /// The longest regex that is translated, in bytes: it bounds the work at loading. Published ones have some hundreds.
 const LONGEST: usize = 16 << 10;
@@ -34,7 +34,7 @@ pub fn translate(pattern: &str) -> Option<String> {
     if pattern.len() > LONGEST {
         return None;
     }
-    let mut reader = Reader::new(pattern);
+    let mut reader = PatternReader::new(pattern);
     let shape = reader.alternatives()?;
     let is_whole = reader.at == reader.chars.len();
     // Where groups have names, the others capture nothing, and none has a number.
@@ -57,7 +57,7 @@ enum How {
     Possessive,
 }
 
-impl Reader {
+impl PatternReader {
     /// Passes comments, and where they mean nothing white space and lines behind `#`.
     fn skip(&mut self) -> Option<()> {
         loop {
@@ -81,7 +81,7 @@ impl Reader {
     }
 
     /// Branches with `|` between.
-    fn alternatives(&mut self) -> Option<Shape> {
+    fn alternatives(&mut self) -> Option<RegexShape> {
         let mut shape = self.branch()?;
         while self.take('|') {
             self.out.push('|');
@@ -91,8 +91,8 @@ impl Reader {
     }
 
     /// Parts one after another.
-    fn branch(&mut self) -> Option<Shape> {
-        let mut shape = Shape::EMPTY;
+    fn branch(&mut self) -> Option<RegexShape> {
+        let mut shape = RegexShape::EMPTY;
         loop {
             self.skip()?;
             if matches!(self.peek(), None | Some('|' | ')')) {
@@ -103,7 +103,7 @@ impl Reader {
     }
 
     /// A part and how often it repeats. Behind a quantifier, another repeats what that made.
-    fn repeated(&mut self) -> Option<Shape> {
+    fn repeated(&mut self) -> Option<RegexShape> {
         let (start, first) = (self.out.len(), self.at);
         let mut shape = self.atom()?;
         for turn in 0.. {
@@ -120,7 +120,7 @@ impl Reader {
                 // Behind all the white space, the end of a line is the end of the text.
                 self.out.push('$');
                 self.skip()?;
-                return if self.quantifier().ok()?.is_some() { None } else { shape.then(Shape::PLACE) };
+                return if self.quantifier().ok()?.is_some() { None } else { shape.then(RegexShape::PLACE) };
             }
         }
         Some(shape)
@@ -211,7 +211,7 @@ impl Reader {
     }
 
     /// A character, a class or a group.
-    fn atom(&mut self) -> Option<Shape> {
+    fn atom(&mut self) -> Option<RegexShape> {
         if self.peek() == Some('{') && self.interval().ok()?.is_some() {
             return None;
         }
@@ -228,7 +228,7 @@ impl Reader {
     }
 
     /// A class in brackets.
-    fn bracket(&mut self) -> Option<Shape> {
+    fn bracket(&mut self) -> Option<RegexShape> {
         let bracket = Bracket::read(self)?;
         if self.flags.fold && bracket.names_any(shape::FOLDED_TO_MANY) {
             return None;
@@ -237,19 +237,19 @@ impl Reader {
     }
 
     /// Writes what matches one character.
-    fn set(&mut self, text: &str) -> Shape {
+    fn set(&mut self, text: &str) -> RegexShape {
         self.out.push_str(text);
-        Shape::ONE
+        RegexShape::ONE
     }
 
     /// Writes what matches a place.
-    fn assertion(&mut self, text: &str) -> Shape {
+    fn assertion(&mut self, text: &str) -> RegexShape {
         self.out.push_str(text);
-        Shape::PLACE
+        RegexShape::PLACE
     }
 
     /// Writes a character.
-    fn literal(&mut self, char: char) -> Option<Shape> {
+    fn literal(&mut self, char: char) -> Option<RegexShape> {
         match char {
             '\n' => self.out.push_str(r"\n"),
             '\r' => self.out.push_str(r"\r"),
@@ -263,6 +263,6 @@ impl Reader {
             }
             _ => self.out.push(char),
         }
-        if self.flags.fold { Shape::folded(char) } else { Some(Shape::ONE) }
+        if self.flags.fold { RegexShape::folded(char) } else { Some(RegexShape::ONE) }
     }
 }

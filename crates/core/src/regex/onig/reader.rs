@@ -1,6 +1,6 @@
 //! Reads the characters of a regex, and holds what was read and written so far.
 
-use super::shape::Shape;
+use super::shape::RegexShape;
 
 /// How deep groups and classes may lie in each other, so that no regex exhausts the stack.
 const DEEPEST: usize = 100;
@@ -8,14 +8,14 @@ const DEEPEST: usize = 100;
 const LONGEST_OUT: usize = 1 << 20;
 
 /// Reads a regex by recursive descent and writes the translation.
-pub(super) struct Reader {
+pub(super) struct PatternReader {
     pub(super) chars: Vec<char>,
     pub(super) at: usize,
     pub(super) out: String,
     pub(super) depth: usize,
-    pub(super) flags: Flags,
+    pub(super) flags: RegexFlags,
     /// What each group that captures can match; `None` where it is not known, or no group can refer to it.
-    pub(super) groups: Vec<Option<Shape>>,
+    pub(super) groups: Vec<Option<RegexShape>>,
     /// The groups with names, each with its number.
     pub(super) names: Vec<(String, usize)>,
     /// Whether something refers to a group by its number.
@@ -24,7 +24,7 @@ pub(super) struct Reader {
 
 /// Options of a place in a regex.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Flags {
+pub(super) struct RegexFlags {
     /// Whether case is ignored.
     pub(super) fold: bool,
     /// Whether `.` matches a line feed.
@@ -36,14 +36,14 @@ pub(super) struct Flags {
 /// What stands here is not known to mean the same in both engines.
 pub(super) struct Unlike;
 
-impl Reader {
+impl PatternReader {
     pub(super) fn new(pattern: &str) -> Self {
         Self {
             chars: pattern.chars().collect(),
             at: 0,
             out: String::new(),
             depth: 0,
-            flags: Flags::default(),
+            flags: RegexFlags::default(),
             groups: Vec::new(),
             names: Vec::new(),
             numbered: false,

@@ -33,7 +33,7 @@ const CLASHES: &[(u16, u16)] = &[(S, S | T), (F, F | I | L), (ANY, SECOND), (FIR
 
 /// What a part can match.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub struct RegexShape {
     /// The fewest characters.
     pub min: usize,
     /// The most, if there is a most.
@@ -49,7 +49,7 @@ pub struct Shape {
     pub(super) tails: u16,
 }
 
-impl Shape {
+impl RegexShape {
     /// Nothing.
     pub const EMPTY: Self = Self { min: 0, max: Some(0), even: true, asks: false, captures: false, heads: 0, tails: 0 };
     /// One character.

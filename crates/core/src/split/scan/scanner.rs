@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::block::{Kinds, READ};
 use super::class;
-use super::text::Text;
+use super::text::ScanText;
 use crate::simd::{AsksMasks, BLOCK, Instructions, Masks};
 
 /// The two ways in which a row finds its pieces; they agree.
@@ -14,7 +14,7 @@ pub trait Scan {
     const MARKS_IN_WORDS: bool = false;
 
     /// The end of the piece that starts at `at`, which is not the end of the text.
-    fn end(text: Text<'_>, at: usize) -> usize;
+    fn end(text: ScanText<'_>, at: usize) -> usize;
 
     /// In a block: the bytes where a piece starts, and those from which on it takes [`Self::end`] to tell.
     fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64);
@@ -124,7 +124,7 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
 
     #[inline(always)]
     fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) {
-        let view = Text { text: self.text, classes: class::classes() };
+        let view = ScanText { text: self.text, classes: class::classes() };
         let bytes = self.text.as_bytes();
         let mut at = self.at;
         while at < bytes.len() && !self.ends.is_full() {

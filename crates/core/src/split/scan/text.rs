@@ -4,14 +4,14 @@ use super::class::{Classes, END, NEWLINE, NUMBER, SPACE};
 
 /// A text with the class table at hand. Positions are bytes and always stand between characters.
 #[derive(Clone, Copy)]
-pub struct Text<'t> {
+pub struct ScanText<'t> {
     /// All of it.
     pub text: &'t str,
     /// The table.
     pub classes: &'static Classes,
 }
 
-impl Text<'_> {
+impl ScanText<'_> {
     /// The class bits and length of the character at `at`; no bits and length 0 at the end of the text.
     #[inline(always)]
     pub fn look(self, at: usize) -> (u8, usize) {

@@ -9,7 +9,7 @@ use super::translate;
 use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::regex::Found;
-use crate::regex::Search;
+use crate::regex::RegexSearch;
 use crate::steps::find::{Finder, onig};
 use crate::threads::parallel::Stop;
 
@@ -223,7 +223,8 @@ impl Tally {
             return;
         };
         self.translated += 1;
-        let Ok(own) = Search::translated(&translation, pattern).map(|search| Finder::Rust(Box::new(search))) else {
+        let Ok(own) = RegexSearch::translated(&translation, pattern).map(|search| Finder::Rust(Box::new(search)))
+        else {
             self.refused_by_rust += 1;
             return;
         };

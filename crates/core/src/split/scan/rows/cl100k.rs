@@ -4,7 +4,7 @@ use crate::split::scan::block::{Kinds, READ, bit, contraction};
 use crate::split::scan::class::{END, LETTER, NEWLINE, NUMBER, SPACE};
 use crate::split::scan::row::Pattern;
 use crate::split::scan::scanner::{Scan, Scanner};
-use crate::split::scan::text::Text;
+use crate::split::scan::text::ScanText;
 
 /// The row.
 pub const ROW: Pattern = Pattern {
@@ -32,7 +32,7 @@ pub struct Cl100k<const DIGITS: usize, const WHOLE_AT_END: bool>;
 
 impl<const DIGITS: usize, const WHOLE_AT_END: bool> Scan for Cl100k<DIGITS, WHOLE_AT_END> {
     #[inline]
-    fn end(text: Text<'_>, at: usize) -> usize {
+    fn end(text: ScanText<'_>, at: usize) -> usize {
         let (class, len) = text.look(at);
         if class & LETTER != 0 {
             return text.run(at + len, LETTER);

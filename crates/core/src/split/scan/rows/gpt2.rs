@@ -4,7 +4,7 @@ use crate::split::scan::block::{Kinds, READ, bit, contraction};
 use crate::split::scan::class::{END, LETTER, NUMBER, SPACE};
 use crate::split::scan::row::Pattern;
 use crate::split::scan::scanner::{Scan, Scanner};
-use crate::split::scan::text::Text;
+use crate::split::scan::text::ScanText;
 
 /// The row.
 pub const ROW: Pattern = Pattern {
@@ -26,7 +26,7 @@ pub struct Gpt2;
 
 impl Scan for Gpt2 {
     #[inline]
-    fn end(text: Text<'_>, at: usize) -> usize {
+    fn end(text: ScanText<'_>, at: usize) -> usize {
         let after = lower_contraction(text, at);
         if after > at {
             return after;
@@ -65,7 +65,7 @@ impl Scan for Gpt2 {
 
 /// Unlike later patterns', in lower case only.
 #[inline]
-fn lower_contraction(text: Text<'_>, at: usize) -> usize {
+fn lower_contraction(text: ScanText<'_>, at: usize) -> usize {
     let rest = &text.text.as_bytes()[at..];
     match rest {
         [b'\'', b's' | b'd' | b'm' | b't', ..] => at + 2,

@@ -4,7 +4,7 @@ use crate::split::scan::block::{Kinds, READ, bit, contraction};
 use crate::split::scan::class::{CASELESS, END, LETTER, LOWER, NEWLINE, NUMBER, SPACE, UPPER};
 use crate::split::scan::row::Pattern;
 use crate::split::scan::scanner::{Scan, Scanner};
-use crate::split::scan::text::Text;
+use crate::split::scan::text::ScanText;
 
 /// The row.
 pub const ROW: Pattern = Pattern {
@@ -35,7 +35,7 @@ impl Scan for O200k {
     const MARKS_IN_WORDS: bool = true;
 
     #[inline]
-    fn end(text: Text<'_>, at: usize) -> usize {
+    fn end(text: ScanText<'_>, at: usize) -> usize {
         let (class, len) = text.look(at);
         if class & NUMBER != 0 {
             return text.numbers(at, 3);
@@ -89,7 +89,7 @@ fn odd_word(kinds: &Kinds) -> u64 {
 
 /// The end of the word at `at`, tried in the order of the regex: each branch with its prefix before it without.
 #[inline]
-fn word(text: Text<'_>, at: usize, class: u8, after_prefix: usize) -> Option<usize> {
+fn word(text: ScanText<'_>, at: usize, class: u8, after_prefix: usize) -> Option<usize> {
     let has_prefix = class & (LETTER | NEWLINE | NUMBER) == 0;
     let prefixed = has_prefix.then_some(after_prefix);
     let bare = (class & (LETTER | CASELESS) != 0).then_some(at);
@@ -99,7 +99,7 @@ fn word(text: Text<'_>, at: usize, class: u8, after_prefix: usize) -> Option<usi
 
 /// `[UC]*[lC]+`: where nothing follows the first run, its last C is given back, and the match ends behind it.
 #[inline]
-fn lower_word(text: Text<'_>, start: usize) -> Option<usize> {
+fn lower_word(text: ScanText<'_>, start: usize) -> Option<usize> {
     let (mut end, mut after_caseless) = (start, start);
     loop {
         let (class, len) = text.look(end);
@@ -117,7 +117,7 @@ fn lower_word(text: Text<'_>, start: usize) -> Option<usize> {
 
 /// `[UC]+[lC]*`
 #[inline]
-fn upper_word(text: Text<'_>, start: usize) -> Option<usize> {
+fn upper_word(text: ScanText<'_>, start: usize) -> Option<usize> {
     let end = text.run(start, UPPER | CASELESS);
     (end > start).then(|| text.run(end, LOWER | CASELESS))
 }
