@@ -3,7 +3,7 @@ encoding again changes.
 
 Everything is said in terms of `encode`: a part of a text counts as many ids as it has as a text of its own. A text is
 encoded only as far as it is needed where the core knows a place at which it can be cut without changing an id
-(`settled.rs`), and whole where it knows none.
+(`encode/boundaries.rs`), and whole where it knows none.
 """
 
 from __future__ import annotations

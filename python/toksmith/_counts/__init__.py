@@ -1,7 +1,7 @@
 """count_pieces: a corpus to its distinct pieces with their counts, which training needs and nothing else of the corpus.
 
 Counts of shards add up to the counts of the whole, so that shards can be counted anywhere, kept in files and trained on
-together (`_files.py`). The core counts (`counter.rs`); here is where documents come from, and what counts can be asked.
+together (`_files.py`). The core counts (`count/`); here is where documents come from, and what counts can be asked.
 """
 
 from __future__ import annotations

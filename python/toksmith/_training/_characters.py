@@ -1,8 +1,8 @@
 """Trains on characters as SentencePiece does: code-point BPE and unigram models.
 
 Each text gets a space before it. A word begins at each space, which is written `▁`. The most frequent characters form the
-alphabet, and all others cut words. The core learns from the words: `train.rs` learns merges, after the merges that join
-the bytes of each character into one symbol; `unigram_train.rs` learns scores.
+alphabet, and all others cut words. The core learns from the words: `train/` learns merges, after the merges that join
+the bytes of each character into one symbol; `train/unigram.rs` learns scores.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Calls the merge loop of the core: what merging starts from, which pairs may merge, and the phases of a training.
 
-The loop (`train.rs`) first applies the merges that it is given, whatever their counts. Seed tokens, checkpoints and the
+The loop (`train/`) first applies the merges that it is given, whatever their counts. Seed tokens, checkpoints and the
 second phase of superwords use this.
 """
 
