@@ -14,7 +14,7 @@ from .report import joined, number
 from .targets import Row, Verdict, amount, own, verdicts
 from .texts import CORPORA
 
-START = "<!-- comparison: `python -m bench --readme` writes what stands between these marks -->"
+START = "<!-- comparison: `python -m bench --readme` writes the text between these marks -->"
 END = "<!-- end of the comparison -->"
 SHOWN = "o200k"
 NOTHING = "No whole run is recorded yet."

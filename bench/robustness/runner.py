@@ -145,7 +145,7 @@ def heard(lines: Sequence[str], cell: Cell) -> tuple[int | None, bool]:
 def how(code: int, late: bool, attack: Attack) -> tuple[str, str]:
     """How a call ended its process."""
     if late:
-        return "hang", "waits without an end"
+        return "hang", "hangs"
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return "hang", f"no end in {attack.seconds} s"
+        return "hang", f"timeout after {attack.seconds} s"
     return "crash", signal.Signals(-code).name if code < 0 else f"exit {code}"

@@ -13,7 +13,7 @@ from .runner import FINDINGS, Cell
 from .subjects import LIBRARIES
 
 DOCUMENT = ROOT / "docs" / "robustness.md"
-START = "<!-- attacks: `python -m bench.robustness` writes what stands between these marks -->"
+START = "<!-- attacks: `python -m bench.robustness` writes the text between these marks -->"
 END = "<!-- end of the attacks -->"
 MOST_SHOWN = 4
 Cells = Mapping[tuple[str, str], Cell]

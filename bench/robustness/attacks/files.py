@@ -152,14 +152,14 @@ FILES = (
         for name, libraries in NAMES.items()
     ),
     *(
-        Attack(f"{name}: {CHANGES} times changed", libraries, partial(each, name, changed))
+        Attack(f"{name}: {CHANGES} random changes", libraries, partial(each, name, changed))
         for name, libraries in NAMES.items()
     ),
     Attack("random bytes under the names of ten formats", (OURS,), drawn),
-    Attack("tokenizer.json, a million levels deep", (OURS, TOKENIZERS), deep),
+    Attack("tokenizer.json nested a million levels deep", (OURS, TOKENIZERS), deep),
     Attack("SentencePiece model that claims lengths of 2³¹ to 2⁶³", (OURS, SENTENCEPIECE), claims),
     Attack("small files that claim 4 · 10⁹ and more tokens or ids", (OURS,), huge_claims),
     *(Attack(f"/dev/zero as {name}", (OURS, peer), partial(device, name)) for name, peer in ENDLESS.items()),
-    Attack("a named pipe that nobody writes", (OURS, TIKTOKEN, TOKENIZERS, SENTENCEPIECE), pipe, idle_s=10),
+    Attack("a named pipe without a writer", (OURS, TIKTOKEN, TOKENIZERS, SENTENCEPIECE), pipe, idle_s=10),
     Attack("40 MB of gzip that unpack to 10 GB in one row", (OURS,), bombs, seconds=SECONDS_LONG),
 )

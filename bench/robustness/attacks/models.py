@@ -100,12 +100,12 @@ def slipped(library: str, folder: Path) -> Iterator[Call]:
 
 
 MODELS = (
-    Attack("special token in text that NFD, NFKC or `▁` rewrites: its offset", BOTH, rewritten_specials),
+    Attack("offset of a special token in text that NFD, NFKC or `▁` rewrites", BOTH, rewritten_specials),
     Attack(
         "tokenizer.json, 60 normalizers `a` → `aa`, the text `a`", BOTH, partial(doubled, "normalizer", []), gigabytes=2
     ),
     Attack(
-        "the same with an added token `a`, which is rewritten on loading",
+        "the same with an added token `a`, which loading rewrites",
         BOTH,
         partial(doubled, "normalizer", [added("a", normalized=True)]),
         gigabytes=2,
@@ -114,5 +114,5 @@ MODELS = (
         "tokenizer.json, 60 decoders `a` → `aa`, the ids of `a`", BOTH, partial(doubled, "decoder", []), gigabytes=2
     ),
     Attack("300 bytes of tokenizer.json with an id of 16,777,215", BOTH, far_id, most_mb=300),
-    Attack("text of a special token in a user's text", (OURS, "tiktoken", TOKENIZERS, SENTENCEPIECE), slipped),
+    Attack("a special token spelled in a user's text", (OURS, "tiktoken", TOKENIZERS, SENTENCEPIECE), slipped),
 )

@@ -39,7 +39,7 @@ def back(subject: Subject, text: Any, due: str | None) -> str:
     """Encodes a text, and looks whether its ids give the text again where the vocabulary is one of bytes."""
     ids = subject.encode(text)
     if due is not None and subject.library != SENTENCEPIECE:  # its models rewrite white space, as their users ask them
-        require(subject.decode(ids) == due, "the ids give another text")
+        require(subject.decode(ids) == due, "the ids decode to another text")
     return "ids"
 
 
@@ -97,7 +97,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "10 MB of `a`": lambda: "a" * LONG,
     "10 MB of spaces": lambda: " " * LONG,
     "10 MB of line ends": lambda: "\n" * LONG,
-    "10 MB of `a` and line end": lambda: "a\n" * (LONG // 2),
+    "10 MB of alternating `a` and line end": lambda: "a\n" * (LONG // 2),
     "10 MB of digits": lambda: "7" * LONG,
     "10 MB of `的`, without a space": lambda: "的" * (LONG // 3),
     "1 MB of NUL": lambda: "\0" * 1_000_000,
@@ -108,6 +108,6 @@ WHOLE: dict[str, Callable[[], str]] = {
 TEXTS = (
     *(Attack(f"text: {name}", LIBRARIES, partial(one, make), seconds=SECONDS_LONG) for name, make in WHOLE.items()),
     Attack("text: lone surrogates", LIBRARIES, surrogates),
-    Attack("text: bytes that are no UTF-8", (OURS, SENTENCEPIECE), broken),
-    Attack("texts: drawn from 24 hard characters", LIBRARIES, drawn),
+    Attack("text: bytes that are not UTF-8", (OURS, SENTENCEPIECE), broken),
+    Attack("texts: random strings of 24 hard characters", LIBRARIES, drawn),
 )
