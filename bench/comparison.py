@@ -67,8 +67,8 @@ def opening(record: Row, name: str) -> str:
     return (
         f"Measured on {record['date'][:10]} at commit `{record['commit'][:12]}` by `make bench`, on {machine['cpu']},\n"
         f"{machine['cpus']} processors, {machine['python']}: medians of {record['settings']['runs']} fresh processes per "
-        f"engine, engines in turn.\nBeside it: {peers}.\nAn engine whose ids differ from the reference's does not count. "
-        f"Every figure: `bench/records/{name}`."
+        f"engine, with the engines in turn.\nCompared with {peers}.\nEngines whose ids differ from the reference's do not count. "
+        f"All figures: `bench/records/{name}`."
     )
 
 
@@ -76,7 +76,7 @@ def corpora(rows: Sequence[Row]) -> str:
     """The nine corpora with one vocabulary: toksmith and the best peer, the first time, again, and into lists."""
     kinds = {"cold": "first pass", "hot": "later passes", "list": "later passes, into lists"}
     heads = [SHOWN, *(head for kind in kinds.values() for head in (kind, "best peer"))]
-    lines = ["MB of UTF-8 a second, one thread:", "", joined(heads), joined(["---", *["--:"] * (len(heads) - 1)])]
+    lines = ["MB of UTF-8 text per second, one thread:", "", joined(heads), joined(["---", *["--:"] * (len(heads) - 1)])]
     for corpus in CORPORA:
         cells = [corpus]
         for kind in kinds:
@@ -100,8 +100,8 @@ def pair(row: Row) -> tuple[str, str]:
 
 def summary(rows: Sequence[Row]) -> str:
     """Every row of the table of targets: what was aimed at, and the range of what was seen."""
-    heads = ["what, with all its vocabularies and texts", "aimed at", "seen, worst to best", "cells that hold"]
-    lines = ["All that is measured, as a ratio:", "", joined(heads), joined(["---", "---", "--:", "--:"])]
+    heads = ["measurement, over all its vocabularies and texts", "target", "observed, worst to best", "cells that reach it"]
+    lines = ["All measurements, as ratios:", "", joined(heads), joined(["---", "---", "--:", "--:"])]
     for verdict in verdicts(rows):
         cells = f"{verdict.held()} of {len(verdict.cells)}"
         lines.append(joined([verdict.goal.title, verdict.goal.target.said(), seen_range(verdict), cells]))

@@ -15,7 +15,7 @@ from .texts import CORPORA
 
 Row = dict[str, Any]
 SPEED, COST = "at least", "at most"
-BEST, ALONE, TENTH = "the best peer", "its own one thread", "a tenth of the text"
+BEST, ALONE, TENTH = "the best peer", "toksmith on one thread", "a tenth of the text"
 OWN = frozenset({ALONE, TENTH})
 EASY = ("english", "code")
 OTHERS = tuple(corpus for corpus in CORPORA if corpus not in EASY)
@@ -68,22 +68,22 @@ BATCH_LISTS = ("batch lists cold", "batch lists hot")
 # 13 where 10 is linear: n log n from 1e4 to 1e5 is 12.5.
 GOALS = (
     Goal("cold, one thread, array", ("cold",), Target(2.0), CORPORA),
-    Goal("text never seen before, array", ("stream arrays",), Target(2.0)),
-    Goal("text never seen before, list", ("stream lists",), Target(1.5)),
+    Goal("text that never repeats, array", ("stream arrays",), Target(2.0)),
+    Goal("text that never repeats, list", ("stream lists",), Target(1.5)),
     Goal("hot, one thread, array: english, code", ("hot",), Target(1.1, "gigatoken"), EASY),
-    Goal("hot, one thread, array: the other seven", ("hot",), Target(1.3, "gigatoken"), OTHERS),
+    Goal("hot, one thread, array: the other seven texts", ("hot",), Target(1.3, "gigatoken"), OTHERS),
     Goal("hot, one thread, list", ("list",), Target(1.3, "fastokens"), CORPORA),
     Goal("batch, array", BATCH_ARRAYS, Target(1.2)),
     Goal("batch, list", BATCH_LISTS, Target(1.2)),
-    Goal("batch, array, what threads bring", BATCH_ARRAYS, Target(1.7, ALONE)),
-    Goal("batch, list, what threads bring", BATCH_LISTS, Target(1.7, ALONE)),
+    Goal("batch, array, gain from two threads", BATCH_ARRAYS, Target(1.7, ALONE)),
+    Goal("batch, list, gain from two threads", BATCH_LISTS, Target(1.7, ALONE)),
     Goal("SentencePiece BPE, cold", ("sentencepiece cold",), Target(3.0, "gigatoken")),
     Goal("SentencePiece BPE, hot", ("sentencepiece hot",), Target(1.5, "gigatoken")),
     Goal("short strings, time of a call", ("short",), Target(0.6, sense=COST)),
     Goal("decode, list to str", ("decode list to str",), Target(1.3, "rs_bpe")),
     Goal("decode, array to bytes", ("decode array to bytes",), Target(1.5, "gigatoken")),
     Goal("long runs and texts without spaces, time", ("hostile",), Target(1.0, sense=COST)),
-    Goal("the same from 1e4 to 1e7, time of a tenfold step", ("growth",), Target(13, TENTH, COST)),
+    Goal("the same from 1e4 to 1e7 bytes, time for ten times the text", ("growth",), Target(13, TENTH, COST)),
     Goal("load o200k from .tiktoken to first ids, ms", ("load",), Target(100, "", COST), encodings=("o200k",)),
     Goal("load o200k from .toksmith, ms", ("load, native format",), Target(30, "", COST), encodings=("o200k",)),
     Goal("resident memory after loading", ("memory after load",), Target(1.0, "gigatoken", COST)),

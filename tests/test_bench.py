@@ -285,7 +285,7 @@ def test_threads_are_held_to_one_thread() -> None:
     rows = [
         records.row(ask, ask.cells[0], {OURS: outcome(took)}) for ask, took in zip((two, one), (0.5, 0.9), strict=True)
     ]
-    assert verdict_of("batch, list, what threads bring", rows) == "1 of 1; target 1.7, seen 1.80: holds"
+    assert verdict_of("batch, list, gain from two threads", rows) == "1 of 1; target 1.7, seen 1.80: holds"
     assert "target 1.7, seen 1.80: holds" in report.table("batch lists hot", rows[:1], rows)
     assert {goal.target.than for goal in GOALS} >= OWN >= {ALONE}
 
