@@ -76,7 +76,12 @@ def corpora(rows: Sequence[Row]) -> str:
     """The nine corpora with one vocabulary: toksmith and the best peer, the first time, again, and into lists."""
     kinds = {"cold": "first pass", "hot": "later passes", "list": "later passes, into lists"}
     heads = [SHOWN, *(head for kind in kinds.values() for head in (kind, "best peer"))]
-    lines = ["MB of UTF-8 text per second, one thread:", "", joined(heads), joined(["---", *["--:"] * (len(heads) - 1)])]
+    lines = [
+        "MB of UTF-8 text per second, one thread:",
+        "",
+        joined(heads),
+        joined(["---", *["--:"] * (len(heads) - 1)]),
+    ]
     for corpus in CORPORA:
         cells = [corpus]
         for kind in kinds:
@@ -100,7 +105,12 @@ def pair(row: Row) -> tuple[str, str]:
 
 def summary(rows: Sequence[Row]) -> str:
     """Every row of the table of targets: what was aimed at, and the range of what was seen."""
-    heads = ["measurement, over all its vocabularies and texts", "target", "observed, worst to best", "cells that reach it"]
+    heads = [
+        "measurement, over all its vocabularies and texts",
+        "target",
+        "observed, worst to best",
+        "cells that reach it",
+    ]
     lines = ["All measurements, as ratios:", "", joined(heads), joined(["---", "---", "--:", "--:"])]
     for verdict in verdicts(rows):
         cells = f"{verdict.held()} of {len(verdict.cells)}"

@@ -60,7 +60,7 @@ def number(value: Any, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InvalidOption(name, value, "a number that a float can be") from None
+        raise InvalidOption(name, value, "a number that fits a float") from None
 
 
 def flag(value: Any, name: str) -> bool:
@@ -190,7 +190,7 @@ def corpus(value: Any, name: str) -> Any:
 def several(value: Any, name: str) -> Any:
     """An iterable whose items are looked at later."""
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"{name}: expected a list, not one text")
+        raise TypeError(f"{name}: expected a list, not a single text")
     try:
         iter(value)
     except TypeError:

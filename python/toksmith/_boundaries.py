@@ -170,7 +170,7 @@ def truncated(parts: Parts, text: Some, max_tokens: int, side: str) -> Some:
     """See `Tokenizer.truncate`."""
     checked_count("max_tokens", max_tokens, 0)
     if side not in ("left", "right"):
-        raise InvalidOption("side", side, "'left' or 'right': the side that is cut off")
+        raise InvalidOption("side", side, "'left' or 'right': the side to cut off")
     return parts.first(text, 0, max_tokens) if side == "right" else parts.last(text, max_tokens)
 
 
@@ -200,7 +200,7 @@ def too_small(parts: Parts, text: Some, start: int, max_tokens: int) -> InvalidO
     known = parts.enough(text, start, max_tokens)
     first = next((place for place in parts.places(known, start) if place), len(known))
     needed = parts.count(known[:first], start)
-    return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for what stands at {start} and is never cut")
+    return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for the text at {start}, which cannot be cut")
 
 
 def checked_count(argument: str, value: int, least: int) -> None:

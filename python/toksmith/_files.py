@@ -65,7 +65,7 @@ def rest_of(file: BinaryIO, room: Room, before: int) -> bytes:
         OSError: There is more than the room.
     """
     size = os.fstat(file.fileno()).st_size
-    too_large = f"it is larger than {room.bytes} bytes, the most that a file of {room.what} may have"
+    too_large = f"it is larger than {room.bytes} bytes, the limit for a file of {room.what}"
     if not room.whole:
         return file.read(room.bytes - before)
     if size > room.bytes:
@@ -88,7 +88,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         if not os.path.isdir(path):
             os.mkdir(path)
     except (OSError, ValueError) as error:
-        problem = "it is a file, and a folder is expected" if os.path.lexists(path) else reason(error, path)
+        problem = "it is a file; a folder is expected" if os.path.lexists(path) else reason(error, path)
         raise FormatError(shown(path), None, f"cannot be written: {problem}") from error
 
 

@@ -53,19 +53,18 @@ class MemoryUse(_render.Shown):
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
-        one = self.sessions == 1
-        waiting = f"{self.sessions:,} " + ("session that waits" if one else "sessions that wait") + " for the next call"
+        waiting = f"{_render.amount(self.sessions, 'session')} kept for the next call"
         rows = [
             ("model", self.model, ""),
             ("tables", self.tables, ""),
             ("tables made at first use", self.first_use, ""),
-            ("tokens that heal looks into", self.healing, "yes"),
+            ("tokens that heal searches", self.healing, "yes"),
             (waiting, self.session_bytes, "yes"),
         ]
-        yield Table(["", "bytes", "release gives it back"], [[name, f"{size:,}", back] for name, size, back in rows])
+        yield Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
 
     def __repr__(self) -> str:
-        return f"<MemoryUse {self.total:,} bytes, {self.sessions} sessions>"
+        return f"<MemoryUse {self.total:,} bytes, {_render.amount(self.sessions, 'session')}>"
 
 
 def memory_use(model: Model, engine: _core.Engine, healing: Sequence[Sequence[bytes]]) -> MemoryUse:

@@ -42,7 +42,7 @@ def check_special_tokens(contents: Sequence[str]) -> None:
         raise InvalidOption("special_tokens", twice, "contents that are listed once")
     clash = first_clash(contents)
     if clash is not None:
-        allowed = "contents of which none stands inside another or overlaps its start"
+        allowed = "contents that neither contain nor overlap each other"
         raise InvalidOption("special_tokens", clash, allowed)
 
 

@@ -292,7 +292,7 @@ def listed(note: str, paths: Sequence[Path]) -> list[tuple[str, str, State]]:
             raise ValueError(note)
         return found
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise OSError(f"{note!r} is not what was written there; delete it") from None
+        raise OSError(f"{note!r} is not a note of toksmith; delete it") from None
 
 
 def settle(paths: Sequence[Path]) -> dict[str, str]:
@@ -380,7 +380,7 @@ def replaceable_mode(target: str) -> int | None:
     if stat.S_ISDIR(found):
         raise IsADirectoryError(target)
     if not stat.S_ISREG(found):
-        raise OSError("it is no regular file; name a file that can be replaced")
+        raise OSError("it is not a regular file; name a file that can be replaced")
     if not found & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise OSError("the file is read-only; make it writable, delete it, or choose another name")
     return stat.S_IMODE(found)

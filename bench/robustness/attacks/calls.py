@@ -159,7 +159,9 @@ CALLS = (
     Attack("batch: a million empty texts", LIBRARIES, empty_batch, seconds=SECONDS_LONG),
     Attack("batch and decode: a list whose `__len__` lies", LIBRARIES, lying),
     Attack(
-        "batch and decode: a caller that changes its lists and arrays during the call", (OURS, TIKTOKEN, TOKENIZERS), changing
+        "batch and decode: a caller that changes its lists and arrays during the call",
+        (OURS, TIKTOKEN, TOKENIZERS),
+        changing,
     ),
     Attack("128 threads at once", LIBRARIES, many_threads, seconds=SECONDS_LONG, gigabytes=64, most_mb=600),
     Attack("encode, batch and decode: arguments of other types", LIBRARIES, wrong_types),

@@ -91,13 +91,13 @@ class Files:
         for pattern in self.globs:
             found = sorted(glob.glob(pattern, recursive=True))
             if not found:
-                raise CorpusError(pattern, None, "no file has this name")
+                raise CorpusError(pattern, None, "no file matches this name")
             for name in found:
                 before = seen.setdefault(os.path.realpath(name), pattern)
                 if before is pattern:
                     yield Path(name)
                 else:
-                    LOG.warning("%s is named by %r and by %r; it is read once", name, before, pattern)
+                    LOG.warning("%s is matched by %r and by %r; it is read once", name, before, pattern)
 
 
 Item = str | bytes | os.PathLike[str] | Files | BinaryIO
@@ -169,7 +169,7 @@ def say_if_again(path: Path, seen: set[str]) -> None:
     # No file has a zero byte in its name; opening it says so.
     name = str(path) if "\0" in str(path) else os.path.realpath(path)
     if name in seen:
-        LOG.warning("%s is named again; its documents count again", path)
+        LOG.warning("%s is listed again; its documents are counted again", path)
     seen.add(name)
 
 
@@ -189,7 +189,7 @@ def in_item(item: object, number: int) -> Iterator[WholeFile | File]:
 def refuse_file_name(text: str) -> None:
     """A corpus that is the name of a file is a path without `Path(…)`."""
     if len(text) < 256 and "\n" not in text and "\0" not in text and os.path.exists(text):
-        raise InvalidOption("corpus", text, f"a text; to read that file pass pathlib.Path({text!r})")
+        raise InvalidOption("corpus", text, f"a text; to read this file pass pathlib.Path({text!r})")
 
 
 def in_path(path: Path, field: str) -> Iterator[File]:
@@ -199,7 +199,7 @@ def in_path(path: Path, field: str) -> Iterator[File]:
         return
     inside = sorted(item for item in path.rglob("*") if item.name.endswith(SUFFIXES_IN_FOLDERS) and item.is_file())
     if not inside:
-        raise CorpusError(str(path), None, f"the folder holds no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
+        raise CorpusError(str(path), None, f"the folder contains no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
     for item in inside:
         yield File(item, field)
 

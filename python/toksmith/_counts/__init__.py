@@ -75,7 +75,7 @@ class Limits:
         need(longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
         allowed = f"at least {LEAST_MEMORY} (1 MiB), or None for no limit"
         need(memory is None or LEAST_MEMORY <= memory <= MOST, "max_memory", allowed)
-        need(self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "a folder that exists")
+        need(self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "an existing folder")
         need(self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
 
 
@@ -129,7 +129,7 @@ def count_pieces(
     parts = items(start, "start", "an int or two") if hasattr(start, "__iter__") else (start, 0)
     place = Position(*(whole_number(part, "start") for part in parts)) if len(parts) == 2 else Position(-1, 0)
     if not all(0 <= part <= MOST for part in place):
-        raise InvalidOption("start", start, "a number of documents, at least 0, or that and a number of bytes")
+        raise InvalidOption("start", start, "a number of documents (at least 0), or that number and a number of bytes")
     patterns = [step["pattern"] for step in splitters(pattern)]
     reporter = Reporter(progress)
     with reporter.drawn():
@@ -157,8 +157,8 @@ def counted(
     reporter.report("counting", core.bytes, core.bytes)
     counts = PieceCounts(core, tuple(patterns), ((start, end),), skipped.count)
     if counts.long.pieces:
-        said = "%d pieces of over %d bytes are left out (max_piece_bytes), %d bytes in all"
-        LOG.warning(said, counts.long.pieces, limits.max_piece_bytes, counts.long.bytes)
+        said = "left out pieces of more than %d bytes (max_piece_bytes): %d pieces, %d bytes in total"
+        LOG.warning(said, limits.max_piece_bytes, counts.long.pieces, counts.long.bytes)
     return counts
 
 
@@ -235,7 +235,7 @@ class PieceCounts:
         for part in parts[1:]:
             if part.patterns != parts[0].patterns:
                 raise InvalidOption(
-                    "counts", part.patterns, f"counts of one pattern; the first has {parts[0].patterns}"
+                    "counts", part.patterns, f"counts with the same pattern; the first has {parts[0].patterns}"
                 )
         spans = joined([span for part in parts for span in part._spans])
         core = _core.PieceCounts.sum([part._core for part in parts], spans is not None)
@@ -312,7 +312,10 @@ class PieceCounts:
         return self._core.unique
 
     def __repr__(self) -> str:
-        return f"<PieceCounts of {self.documents} documents, {self.bytes} bytes, {len(self)} distinct pieces>"
+        from .._render import amount  # when asked for: it draws
+
+        parts = ((self.documents, "document"), (self.bytes, "byte"), (len(self), "distinct piece"))
+        return f"<PieceCounts of {', '.join(amount(count, unit) for count, unit in parts)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         blob, columns = self._core.columns()

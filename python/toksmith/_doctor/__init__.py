@@ -32,14 +32,14 @@ class Check(NamedTuple):
 
 CHECKS = (
     Check(cut_characters, "Which tokens are not whole characters?"),
-    Check(unreachable, "Which tokens does no text give?"),
-    Check(merges, "Which tokens are made by no merge?"),
+    Check(unreachable, "Which tokens does no text produce?"),
+    Check(merges, "Which tokens does no merge make?"),
     Check(pattern, "Is the split pattern the vocabulary's own?"),
     Check(missing_bytes, "Can every byte be encoded?"),
-    Check(duplicates, "Which tokens are one text in several forms?"),
-    Check(special_tokens, "Can ordinary text give a special token?"),
+    Check(duplicates, "Which tokens are the same text in several forms?"),
+    Check(special_tokens, "Can ordinary text produce a special token?"),
     Check(never_emitted, "Which tokens does the corpus not need?"),
-    Check(text_forms, "What in the corpus is hidden, or in another Unicode form?"),
+    Check(text_forms, "Does the corpus contain hidden characters or other Unicode forms?"),
     Check(under_trained, "Which tokens has the model hardly seen?"),
 )
 

@@ -21,7 +21,7 @@ def pattern(subject: Subject) -> Finding:
     """Whether the split pattern is the one that the vocabulary was made with."""
     model = subject.tok.model
     if model.kind != "bpe" or model.unit != "byte" or model.normalizers or not subject.texts.texts:
-        return Finding("pattern", "not applicable", "only vocabularies of byte-level BPE tell their pattern")
+        return Finding("pattern", "not applicable", "this check needs a byte-level BPE vocabulary")
     own = int(subject.misfits.sum())
     regexes = tuple(step["pattern"] for step in model.splitters if step.kind == "regex")
     rows = patterns().values()
@@ -35,8 +35,8 @@ def pattern(subject: Subject) -> Finding:
     best, least = min(others.items(), key=lambda item: item[1])
     few = max(FEW, len(subject.texts.texts) // FEW_OF_ALL)
     if own - least > few and least * MUCH_BETTER <= own:
-        says = f"the pattern ({name}) is wrong: {own:,} tokens do not encode to themselves, and with {best!r} {least:,}"
-        advice = f"Load the vocabulary with pattern={best!r}; the vocabulary was not made with this one."
+        says = f"the pattern ({name}) is wrong: {own:,} tokens do not encode to themselves, but {least:,} with {best!r}"
+        advice = f"Load the vocabulary with pattern={best!r}; it was not trained with this one."
         first = np.flatnonzero(subject.misfits).tolist()
         ids, texts = subject.texts.ids, subject.texts.texts
         found = [Witness(int(ids[place]), texts[place].encode(), "misfit") for place in first]
@@ -61,16 +61,16 @@ def special_tokens(subject: Subject) -> Finding:
     plain = [token for token in added if not token.special]
     counts = {
         "special tokens": len(special),
-        "given by ordinary text": len(spelt),
+        "produced by ordinary text": len(spelt),
         "added tokens that are always found": len(plain),
     }
-    found = [Witness(token.id, token.content.encode(), "given by ordinary text", token.content) for token in spelt]
+    found = [Witness(token.id, token.content.encode(), "produced by ordinary text", token.content) for token in spelt]
     found += [Witness(token.id, token.content.encode(), "always found", token.content) for token in plain]
     if spelt:
-        says = f"{len(spelt):,} special tokens have the ids of ordinary tokens: text that is not trusted can give them"
-        return Finding("special_tokens", "fail", says, counts, found, "Give them contents that no merge makes.")
-    says = f"with special='text', none of the {len(special):,} special tokens comes from text that spells it"
-    advice = "" if not special else "Text that is not trusted goes through special='text' or 'raise', never 'allow'."
+        says = f"{len(spelt):,} special tokens have the ids of ordinary tokens: untrusted text can produce them"
+        return Finding("special_tokens", "fail", says, counts, found, "Give them contents that no merge can make.")
+    says = f"with special='text', no text produces any of the special tokens ({len(special):,})"
+    advice = "" if not special else "Encode untrusted text with special='text' or 'raise', never with 'allow'."
     return Finding("special_tokens", "pass", says, counts, found, advice)
 
 
@@ -91,14 +91,14 @@ def never_emitted(subject: Subject) -> Finding:
         "tokens": int(own.sum()),
         "tokens that others are merged from": int((own & inner).sum()),
         "never emitted": int(never.sum()),
-        "never emitted, and others are merged from them": int(scaffold.sum()),
+        "never emitted, but others are merged from them": int(scaffold.sum()),
         "documents": sample.documents,
         "bytes of text": sample.bytes,
     }
     found = subject.witnesses(facts.ids[scaffold], "scaffold")
     found += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
     says = f"{counts['never emitted']:,} of {counts['tokens']:,} tokens do not occur in {sample.bytes:,} bytes"
-    advice = "A token for a language that the corpus lacks is not dead: look with text of every language first."
+    advice = "A token for a language that the corpus lacks is not dead: first check with text in every language."
     return Finding("never_emitted", "pass", says, counts, found, advice)
 
 
@@ -115,7 +115,7 @@ def text_forms(subject: Subject) -> Finding:
     for each in linted:
         for found in each.findings:
             counts[f"{found.name}: places"] = counts.get(f"{found.name}: places", 0) + found.count
-            saved = f"{found.name}: tokens more if repaired"
+            saved = f"{found.name}: additional tokens if repaired"
             counts[saved] = counts.get(saved, 0) + found.tokens - each.tokens
             there, around = each.text[found.start : found.end], each.text[max(found.start - 8, 0) : found.end + 8]
             data, seen = (as_bytes(text) for text in (there, around))
@@ -123,9 +123,9 @@ def text_forms(subject: Subject) -> Finding:
         for form, tokens in each.forms.items():
             counts[f"tokens more in {form}"] = counts.get(f"tokens more in {form}", 0) + tokens - each.tokens
     if not witnesses:
-        return Finding("text_forms", "pass", "nothing in the text is hidden or looks like something else", counts)
+        return Finding("text_forms", "pass", "the text contains no hidden or look-alike characters", counts)
     says = f"found in {counts['characters looked at']:,} characters: {', '.join(witnesses)}"
-    advice = "Each can be meant; toksmith.explain.lint repairs what is not."
+    advice = "Each may be intended; toksmith.explain.lint repairs those that are not."
     return Finding("text_forms", "warn", says, counts, [*witnesses.values()], advice)
 
 

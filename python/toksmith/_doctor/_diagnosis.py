@@ -114,7 +114,7 @@ class Diagnosis(_render.Shown):
         return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
 
     def __repr__(self) -> str:
-        return f"<Diagnosis {self.severity}, {len(self.findings)} findings, {self.tokenizer[:12]}>"
+        return f"<Diagnosis {self.severity}, {_render.amount(len(self.findings), 'finding')}, {self.tokenizer[:12]}>"
 
 
 def _details(finding: Finding) -> Iterator[_render.Block]:

@@ -40,13 +40,13 @@ def cut_characters(subject: Subject) -> Finding:
     counts |= {name: int(mask.sum()) for name, mask in kinds.items()}
     single = own & (facts.lengths == 1)
     counts["single bytes, not valid UTF-8 alone"] = int((single & facts.partial).sum())
-    counts["single bytes in no UTF-8"] = int((single & facts.impossible).sum())
+    counts["single bytes that never occur in UTF-8"] = int((single & facts.impossible).sum())
     found = [each for name, mask in kinds.items() for each in subject.witnesses(facts.ids[mask], name)]
     total, dead = counts["several bytes, not valid UTF-8 alone"], counts["in no UTF-8"]
     says = f"{total:,} tokens of several bytes are not valid UTF-8 alone"
     if dead:
-        return Finding("cut_characters", "warn", f"{says}, and {dead:,} of them are in no UTF-8 at all", counts, found)
-    return Finding("cut_characters", "pass", f"{says}; every one is a part of some valid UTF-8", counts, found)
+        return Finding("cut_characters", "warn", f"{says}, and {dead:,} of them never occur in UTF-8", counts, found)
+    return Finding("cut_characters", "pass", f"{says}; each is part of some valid UTF-8", counts, found)
 
 
 def unreachable(subject: Subject) -> Finding:
@@ -54,26 +54,26 @@ def unreachable(subject: Subject) -> Finding:
     texts = subject.texts
     total = len(texts.texts)
     if not total:
-        return Finding("unreachable", "not applicable", "no ordinary token is whole characters")
+        return Finding("unreachable", "not applicable", "no ordinary token consists of whole characters")
     places = np.flatnonzero(subject.misfits)
     dead = proven_dead(subject, places)
     seen = contexts(subject, places[~dead])
     found = [Witness(*one(subject, place), "only in a context", text) for place, text in seen.items()]
     found += [Witness(*one(subject, place), "never, proven") for place in places[dead].tolist()]
     rest = [place for place in places[~dead].tolist() if place not in seen]
-    found += [Witness(*one(subject, place), "in no context tried") for place in rest]
+    found += [Witness(*one(subject, place), "in no tested context") for place in rest]
     counts = {
         "whole characters": total,
         "encode to themselves": total - len(places),
         "only in a context": len(seen),
         "never, proven": int(dead.sum()),
-        "in no context tried": len(rest),
+        "in no tested context": len(rest),
     }
     lost = len(places) - len(seen)
     said = f"{total - len(places):,} of {total:,} tokens encode to themselves, {len(seen):,} only in a context"
     if not lost:
         return Finding("unreachable", "pass", said, counts, found)
-    return Finding("unreachable", "warn", f"{said}; nothing is known to give {lost:,}", counts, found)
+    return Finding("unreachable", "warn", f"{said}; for {lost:,} no text is known", counts, found)
 
 
 def one(subject: Subject, place: int) -> tuple[int, bytes]:
@@ -135,15 +135,15 @@ def merges(subject: Subject) -> Finding:
         return Finding("merges", "not applicable", f"a tokenizer of kind {model.kind!r} has no merges")
     listed = np.isin(subject.facts.ids, model.ids)
     ids = subject.facts.ids[listed & ~subject.facts.special & ~subject.merged]
-    counts = {"tokens": len(model.ids), "not by merges alone": len(ids)}
+    counts = {"tokens": len(model.ids), "not made by merges alone": len(ids)}
     found = subject.witnesses(ids, "whole-piece lookup" if model.whole_piece else "never")
     if not len(ids):
-        return Finding("merges", "pass", "merging makes every token", counts)
+        return Finding("merges", "pass", "merges make every token", counts)
     if model.whole_piece:
-        says = f"{len(ids):,} tokens come from the whole-piece lookup only"
-        advice = "A program that merges by rank without looking pieces up whole gives other ids for these tokens."
+        says = f"{len(ids):,} tokens come only from the whole-piece lookup"
+        advice = "A program that merges by rank without looking up whole pieces gives other ids for these tokens."
         return Finding("merges", "warn", says, counts, found, advice)
-    return Finding("merges", "fail", f"{len(ids):,} tokens are made by no merge and are never given", counts, found)
+    return Finding("merges", "fail", f"{len(ids):,} tokens are made by no merge and never emitted", counts, found)
 
 
 def missing_bytes(subject: Subject) -> Finding:
@@ -156,7 +156,7 @@ def missing_bytes(subject: Subject) -> Finding:
     absent = [byte for byte, name in enumerate(names) if model.vocab.id(name) is None]
     found = [Witness(None, bytes([byte]), "missing") for byte in absent]
     if absent:
-        says = f"{len(absent)} bytes have no token, so that text with them is lost or refused"
+        says = f"{len(absent)} bytes have no token, so text with them is lost or refused"
         return Finding("missing_bytes", "fail", says, {"missing": len(absent)}, found)
     return Finding("missing_bytes", "pass", "all 256 bytes have a token", {"missing": 0})
 
@@ -173,7 +173,7 @@ def duplicates(subject: Subject) -> Finding:
     """Tokens that are the same text but for white space around them, for case, or for the Unicode form."""
     texts = subject.texts.texts
     if not texts:
-        return Finding("duplicates", "not applicable", "no ordinary token is whole characters")
+        return Finding("duplicates", "not applicable", "no ordinary token consists of whole characters")
     counts: dict[str, int | float | str | None] = {"whole characters": len(texts)}
     found: list[Witness] = []
     for name, form in FORMS.items():
@@ -184,7 +184,7 @@ def duplicates(subject: Subject) -> Finding:
     all_forms = len({FORMS["strip and case"](text) for text in shown})
     counts["distinct after strip and case, cut characters shown as U+FFFD"] = all_forms
     distinct = counts["distinct after strip and case"]
-    says = f"{len(texts):,} tokens are {distinct:,} texts without the white space around them and in one case"
+    says = f"{len(texts):,} tokens are {distinct:,} different texts if white space around them and case are ignored"
     return Finding("duplicates", "pass", says, counts, found)
 
 

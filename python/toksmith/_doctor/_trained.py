@@ -53,13 +53,13 @@ def under_trained(subject: Subject) -> Finding:
     left_out = "" if len(indicators) > 1 else "; too few unused ids share a direction for the other indicators"
     says = f"up to {most:,} tokens look under-trained by one of {len(indicators)} indicators{left_out}"
     advice = (
-        f"The {SHOWN} lowest of each indicator are listed; ask the model to repeat them before calling them broken."
+        f"The {SHOWN} lowest of each indicator are listed; ask the model to repeat them before you call them broken."
     )
     return Finding("under_trained", "warn" if most else "pass", says, counts, found, advice)
 
 
 def reference_ids(subject: Subject, rows: int) -> NDArray[np.intp]:
-    """The ids that no text gives: those without a token, and single bytes in no UTF-8.
+    """The ids that no text gives: those without a token, and single bytes that never occur in UTF-8.
 
     Where there are none, the special tokens that the corpus never emitted stand for them.
     """

@@ -175,7 +175,9 @@ def listening(host: str, port: int) -> socket.socket:
     except ValueError:
         raise toksmith.InvalidOption("host", host, "a loopback address such as 127.0.0.1") from None
     if not ip.is_loopback:
-        raise toksmith.InvalidOption("host", host, "a loopback address such as 127.0.0.1: nobody else may ask")
+        raise toksmith.InvalidOption(
+            "host", host, "a loopback address such as 127.0.0.1, because only this machine may connect"
+        )
     if not 0 <= port <= 65535:
         raise toksmith.InvalidOption("port", port, "0 to 65,535")
     family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
@@ -193,7 +195,7 @@ def listening(host: str, port: int) -> socket.socket:
             bound.close()
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-    raise toksmith.InvalidOption("port", port, f"a port of which one up to {last} is free")
+    raise toksmith.InvalidOption("port", port, f"a port such that one up to {last} is free")
 
 
 def authority(host: str, port: int) -> str:

@@ -289,7 +289,7 @@ def own_texts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, 1):
         name, colon, text = line.partition(":")
         if not colon or not name.strip():
-            raise toksmith.InvalidOption(f"line {number}", line[:40], "a language, a colon and the text in it")
+            raise toksmith.InvalidOption(f"line {number}", line[:40], "a language, a colon and a text in that language")
         yield name.strip(), text.strip()
 
 
@@ -389,6 +389,6 @@ def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
     """The content type and the text of an exported view."""
     result = VIEWS[view](asked)
     if isinstance(result, dict):
-        raise toksmith.InvalidOption("view", view, "one that is a result of its own")
+        raise toksmith.InvalidOption("view", view, "one that has a result of its own")
     kind, make = EXPORTS[format]
     return kind, make(Named(result, asked.toks))

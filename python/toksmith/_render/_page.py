@@ -31,7 +31,7 @@ details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
 {colors}
 @media (forced-colors: active) {{ .t {{ border-left: 2px solid CanvasText; }} }}"""
 MAIN = """<h1>{title}</h1>
-<p>Point at a token, or walk to it with the tabulator key, to read what it is.</p>
+<p>Point at a token, or move to it with the tab key, to read its details.</p>
 {sections}"""
 
 

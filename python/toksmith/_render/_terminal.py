@@ -23,7 +23,7 @@ from rich.tree import Tree
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, View
 from ._chart import bar_lines
 from ._palette import COLORS, TICK
-from ._view import MergeView, TokenView, plain, token_parts, token_text
+from ._view import MergeView, TokenView, amount, plain, token_parts, token_text
 
 __all__ = ["draw_tokens", "merge_lines", "renderables", "summary", "use_utf8"]
 
@@ -140,7 +140,7 @@ def summary(tokens: Sequence[TokenView]) -> str:
     """Tokens, characters, bytes and bytes per token, in one line; an invalid byte counts as the U+FFFD it decodes to."""
     data = b"".join(view.token for view in tokens)
     amounts = ((len(tokens), "token"), (len(data.decode("utf-8", "replace")), "character"), (len(data), "byte"))
-    sizes = ", ".join(f"{amount:,} {unit}{'' if amount == 1 else 's'}" for amount, unit in amounts)
+    sizes = ", ".join(amount(count, unit) for count, unit in amounts)
     return f"{sizes}, {len(data) / len(tokens):.2f} bytes per token" if tokens else sizes
 
 
@@ -166,7 +166,7 @@ def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str
         number, pair, id, count, left = (cell.rjust(size) for cell, size in zip(cells, widths, strict=True))
         token = f"{TICK}{token_text(merge.token)}{TICK}"
         padding = " " * (width - cell_len(token))
-        yield f"merge {number}: {pair} → {id}  {token}{padding}{count} times, {left} ids left"
+        yield f"merge {number}: {pair} → {id}  {token}{padding}{count} {'time, ' if merge.count == 1 else 'times,'} {left} id{'' if merge.left == 1 else 's'} left"
 
 
 def use_utf8() -> None:

@@ -159,7 +159,7 @@ def dtype_of(tok: Tokenizer, dtype: str) -> str:
         raise InvalidOption("dtype", dtype, "'auto', 'uint16' or 'uint32'")
     fits = tok.vocab_size <= 1 << 16
     if dtype == "uint16" and not fits:
-        largest = f"the tokenizer's largest id is {tok.vocab_size - 1}, and uint16 ends at 65535"
+        largest = f"the tokenizer's largest id is {tok.vocab_size - 1}, but uint16 ends at 65535"
         raise InvalidOption("dtype", dtype, f"'uint32' or 'auto': {largest}")
     if dtype == "auto":
         return "uint16" if fits else "uint32"

@@ -62,17 +62,19 @@ def facts_of(path: Path, waiting: dict[str, str]) -> Facts:
     try:
         value = json.loads(data)
         if value.pop("toksmith_ids") != VERSION:
-            raise ValueError(f"it is of another version than {VERSION}")
+            raise ValueError(f"its version is not {VERSION}")
         for name, own in (("ids", path.name), ("ends", ends_path(path).name)):
             facts = value[name]
             count, size = facts["count"], facts["bytes"]
             sound = type(count) is int and 0 <= count < 1 << 60 and facts["dtype"] in DTYPES[name]
             if not sound or size != HEADER_BYTES + count * np.dtype(facts["dtype"]).itemsize:
-                raise ValueError(f"what it says of the {name} cannot be")
+                raise ValueError(f"its entry for the {name} is impossible")
             if facts["name"] != own or not isinstance(facts["values_sha256"], str):
-                raise ValueError(f"it is that of {str(facts['name'])[:100]!r}, not of {own!r}; files keep their names")
+                raise ValueError(
+                    f"it is that of {str(facts['name'])[:100]!r}, not of {own!r}; the files must keep their names"
+                )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        said = f"is no manifest of ids: {str(problem)[:200]}; write the files again with encode_corpus"
+        said = f"is not a manifest of ids: {str(problem)[:200]}; write the files again with encode_corpus"
         raise FormatError(shown(place), None, said) from None
     found: Facts = value
     return found
@@ -99,7 +101,7 @@ def read_pair(path: Path, waiting: dict[str, str]) -> Ragged:
     ends = checked(ends_path(path), facts["ends"], waiting)
     last = int(ends[-1]) if len(ends) else 0
     if last != len(ids) or not (ends[:-1] <= ends[1:]).all():
-        raise FormatError(shown(ends_path(path)), None, f"its values do not ascend to the {len(ids)} ids")
+        raise FormatError(shown(ends_path(path)), None, f"its values do not ascend to the number of ids, {len(ids)}")
     return Ragged(ids.astype(np.uint32, copy=False), ends.astype(np.uint64, copy=False))
 
 
@@ -111,6 +113,6 @@ def checked(path: Path, facts: dict[str, Any], waiting: dict[str, str]) -> NDArr
     except OSError as error:
         raise FormatError(shown(path), None, f"cannot be read: {reason(error, path)}") from error
     if found is None or found[1] != facts["values_sha256"]:
-        problem = "is not the file that the manifest beside it names"
+        problem = "is not the file that its manifest describes"
         raise FormatError(shown(path), None, f"{problem}; write the files again with encode_corpus")
     return found[0]

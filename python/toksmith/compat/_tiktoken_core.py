@@ -172,7 +172,7 @@ class CoreBPE:
             return self._tok.decode_bytes(tokens)
         except UnknownId as error:
             if not 0 <= error.id < 1 << 32:
-                raise OverflowError(f"the token {error.id} is no unsigned integer of 32 bits") from error
+                raise OverflowError(f"the token {error.id} is not an unsigned integer of 32 bits") from error
             raise KeyError(f"Invalid token for decoding: {error.id}") from error
 
     def decode_single_token_bytes(self, token: int) -> bytes:
@@ -181,7 +181,7 @@ class CoreBPE:
             return self._tok.token_bytes(token)
         except UnknownId as error:
             if not 0 <= error.id < 1 << 32:
-                raise OverflowError(f"the token {error.id} is no unsigned integer of 32 bits") from error
+                raise OverflowError(f"the token {error.id} is not an unsigned integer of 32 bits") from error
             raise KeyError(str(token)) from error
 
 

@@ -170,7 +170,7 @@ class Tokenizer:
         tok = train([text], merges=wanted, pattern=self.pattern or None, ties="first_seen", progress=False)
         learnt = merges_of(tok.model)
         if len(learnt) < wanted:
-            raise ValueError(f"no pair is left after {len(learnt)} merges, and vocab_size asks for {wanted}")
+            raise ValueError(f"no pair is left to merge after merge {len(learnt)}, but vocab_size requires {wanted}")
         self.merges = learnt
         self.vocab = {byte: bytes([byte]) for byte in range(256)}
         counts = tok.model.training.counts.tolist() if tok.model.training else []
@@ -263,7 +263,7 @@ class RegexTokenizer(Tokenizer):
         elif isinstance(allowed_special, (set, frozenset)):
             special = {content: id for content, id in self.special_tokens.items() if content in allowed_special}
         else:
-            raise ValueError(f"allowed_special={allowed_special!r} is none of 'all', 'none', 'none_raise' and a set")
+            raise ValueError(f"allowed_special={allowed_special!r} is not 'all', 'none', 'none_raise' or a set")
         if not special:
             return self.encode_ordinary(text)
         ids: list[int] = []

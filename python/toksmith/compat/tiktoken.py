@@ -104,7 +104,7 @@ class Encoding:
             or not all(t.special for t in model.added_tokens)
         ):
             raise ValueError(
-                f"{tok!r} is no table of ranks with one split pattern; save it as .tiktoken, or use it as it is"
+                f"{tok!r} is not a table of ranks with one split pattern; save it as .tiktoken, or use it directly"
             )
         encoding = cls.__new__(cls)
         encoding.name = name

@@ -117,7 +117,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
             raise ImportError(problem) from MISSING
         if tokenizer is None:
             if vocab_file is None:
-                raise InvalidOption("tokenizer", None, "a Tokenizer, or vocab_file=, the native file of one")
+                raise InvalidOption("tokenizer", None, "a Tokenizer, or vocab_file= with its native file")
             tokenizer = Tokenizer(_formats.read(vocab_file, format="native"))
         self._take(tokenizer)
         self._added_tokens_decoder = {token.id: as_there(token) for token in tokenizer.model.added_tokens}
@@ -349,7 +349,7 @@ def pairs_of(texts: Sequence[Any], pairs: Sequence[Any] | None, split: bool) -> 
     """The texts of a batch, each with its second text or None; two texts in a tuple or list are a pair."""
     if pairs is not None:
         if not isinstance(pairs, (list, tuple)) or len(pairs) != len(texts):
-            raise ValueError("of a batch, text_pair must be a batch of the same length")
+            raise ValueError("for a batch, text_pair must be a batch of the same length")
         yield from zip(texts, pairs, strict=True)
         return
     for text in texts:

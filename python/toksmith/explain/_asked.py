@@ -11,20 +11,21 @@ from numpy.typing import NDArray
 
 from .._arguments import items
 from .._errors import InvalidOption
+from .._render import amount
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
 __all__ = ["Tokenizers", "name_of", "named_tokenizers", "piece_ends", "pieces_in", "token_ends", "token_json"]
 
 INVALID = re.compile("([\udc80-\udcff]+)")  # what decoding makes of bytes that are part of no character
-SEVERAL = "a Tokenizer, several by name or several in order"
+SEVERAL = "a Tokenizer, a dict of them by name, or a list of them"
 Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
 
 
 @lru_cache(maxsize=64)
 def name_of(tok: Tokenizer) -> str:
     """What a tokenizer is called where nobody named it."""
-    return f"{tok.model.kind}, {len(tok):,} tokens"
+    return f"{tok.model.kind}, {amount(len(tok), 'token')}"
 
 
 def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
@@ -42,7 +43,7 @@ def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
         named = {f"{place}: {name_of(as_tokenizer(tok))}": tok for place, tok in enumerate(listed, 1)}
     for name, tok in named.items():
         if not isinstance(name, str):
-            raise TypeError(f"toks: expected names that are str, not {type(name).__name__}")
+            raise TypeError(f"toks: expected str as names, not {type(name).__name__}")
         as_tokenizer(tok)
     if not named:
         raise InvalidOption("toks", toks, "at least one tokenizer")

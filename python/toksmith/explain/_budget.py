@@ -10,7 +10,7 @@ from .. import _render
 from .._arguments import checked, whole_number
 from .._arguments import text as argument_text
 from .._errors import InvalidOption
-from .._render import Bars, Block, Cell, Table, View
+from .._render import Bars, Block, Cell, Table, View, amount
 from .._tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import Tokenizers, named_tokenizers, token_ends
@@ -61,12 +61,12 @@ class Budget(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{self.chars:,} characters, {self.bytes:,} bytes", tuple(self.blocks()))
+        return View(f"{amount(self.chars, 'character')}, {amount(self.bytes, 'byte')}", tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
         counts = {row.tokenizer: row.tokens for row in self.rows}
-        yield Bars([(name, tokens, f"{tokens:,} tokens") for name, tokens in counts.items()])
+        yield Bars([(name, tokens, amount(tokens, "token")) for name, tokens in counts.items()])
         cells: list[list[str | Cell]] = []
         for row in self.rows:
             part = f"{row.fitting_chars / self.chars:.0%}" if self.chars else ""
@@ -78,7 +78,8 @@ class Budget(_render.Shown):
 
     def __repr__(self) -> str:
         counts = {row.tokenizer: row.tokens for row in self.rows}
-        return f"<Budget: {', '.join(f'{name} {tokens:,} tokens' for name, tokens in counts.items())}>"
+        said = (f"{name} {amount(tokens, 'token')}" for name, tokens in counts.items())
+        return f"<Budget: {', '.join(said)}>"
 
 
 @checked

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
-from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._render import Block, Line, Table, Tokens, TokenView, View, amount, token_text
 from .._tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import Tokenizers, named_tokenizers, token_ends, token_json
@@ -93,7 +93,7 @@ class Comparison(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{len(self.cuts)} tokenizers on {len(self.text):,} bytes", tuple(self.blocks()))
+        return View(f"{amount(len(self.cuts), 'tokenizer')} on {amount(len(self.text), 'byte')}", tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
@@ -110,7 +110,7 @@ class Comparison(_render.Shown):
         for name, cuts in self.cuts.items():
             starts = (0, *cuts.ends[:-1])
             marked = frozenset(place for place, start in enumerate(starts) if start and start not in shared)
-            yield Tokens(cuts.tokens, f"{name} (▏▏: a cut that not all make)", marked=marked)
+            yield Tokens(cuts.tokens, f"{name} (▏▏: a cut that not all of them make)", marked=marked)
         if not self.differences:
             yield Line("all cut alike")
             return
@@ -130,7 +130,7 @@ class Comparison(_render.Shown):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
-        return f"<Comparison of {counts}; {len(self.differences):,} differences>"
+        return f"<Comparison of {counts}; {amount(len(self.differences), 'difference')}>"
 
 
 @checked
@@ -151,10 +151,10 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     small           4             1.25              2.00                2
     large           2             2.50              1.00                0
     <BLANKLINE>
-    small (▏▏: a cut that not all make)
+    small (▏▏: a cut that not all of them make)
     ▏a▏·▏▏lo▏▏w
     <BLANKLINE>
-    large (▏▏: a cut that not all make)
+    large (▏▏: a cut that not all of them make)
     ▏a▏·low
     <BLANKLINE>
     where they differ

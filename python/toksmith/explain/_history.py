@@ -9,7 +9,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._errors import InvalidOption
-from .._render import Block, Line, Table, View, token_text
+from .._render import Block, Line, Table, View, amount, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
 
@@ -87,7 +87,9 @@ class History(_render.Shown):
             yield Line("there before the first merge")
         else:
             made = f"({self.born.left}, {self.born.right})"
-            yield Line(f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {self.born.count:,} times")
+            yield Line(
+                f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {amount(self.born.count, 'time')}"
+            )
         rows = []
         for event in self.uses[:MOST_ROWS]:
             left = "" if event.left_over is None else f"{event.left_over:,}"
@@ -99,12 +101,12 @@ class History(_render.Shown):
             more = f" (the first {MOST_ROWS} of {len(self.uses):,})" if len(self.uses) > MOST_ROWS else ""
             yield Table(["merge", "pair", "id", "token", "times", "left"], rows, f"used by{more}", left=(1, 3))
         if self.left_over is not None:
-            yield Line(f"in the encoded corpus it stands {self.left_over:,} times")
+            yield Line(f"occurrences in the encoded corpus: {self.left_over:,}")
             if self.left_over == 0:
                 yield Line("a scaffold: it only helped to build other tokens", "warn")
 
     def __repr__(self) -> str:
-        return f"<History of token {self.id} {token_text(self.token)}: {len(self.uses)} uses>"
+        return f"<History of token {self.id} {token_text(self.token)}: {amount(len(self.uses), 'use')}>"
 
 
 @checked
@@ -129,7 +131,7 @@ def history(tok: Tokenizer, id: int) -> History:
     used by
     merge  pair        id  token  times  left
         2  256 + 119  257  low        3     0
-    in the encoded corpus it stands 0 times
+    occurrences in the encoded corpus: 0
     a scaffold: it only helped to build other tokens
     """
     token = tok.token_bytes(id)

@@ -13,7 +13,7 @@ import regex
 from .. import _render
 from .._arguments import checked
 from .._errors import UnknownName
-from .._render import Block, Cell, Line, Table, View
+from .._render import Block, Cell, Line, Table, View, amount
 from .._tokenizer import Text, Tokenizer
 from ._asked import name_of
 
@@ -94,7 +94,10 @@ class Lint(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{len(self.text):,} characters, {self.tokens:,} tokens by {self.tokenizer}", tuple(self.blocks()))
+        return View(
+            f"{amount(len(self.text), 'character')}, {amount(self.tokens, 'token')} by {self.tokenizer}",
+            tuple(self.blocks()),
+        )
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
@@ -190,27 +193,29 @@ def row(name: str, pattern: str, repair: str | Callable[[str], str], why: str) -
 
 
 LINTS: tuple[LintRow, ...] = (
-    row("no character", "[\ud800-\udfff]", "\ufffd", "a lone surrogate, or bytes that are no UTF-8; it becomes U+FFFD"),
-    row("replacement character", "\ufffd", "", "U+FFFD: the text was decoded wrongly before"),
-    LintRow(
-        "decomposed", not_composed, partial(unicodedata.normalize, "NFC"), "not in NFC: accents or jamo by themselves"
+    row(
+        "no character", "[\ud800-\udfff]", "\ufffd", "a lone surrogate, or bytes that are not UTF-8; it becomes U+FFFD"
     ),
-    row("zero-width", "[\u200b\u2060\ufeff]", "", "nothing is seen of it"),
-    row("joiner", r"(?<=[A-Za-z0-9 ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9 ])", "", "it joins nothing here"),
-    row("soft hyphen", "\u00ad", "", "nothing is seen of it inside a line"),
-    row("direction mark", "[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", "it turns the order in which text is read"),
+    row("replacement character", "\ufffd", "", "U+FFFD: an earlier step decoded the text wrongly"),
+    LintRow("decomposed", not_composed, partial(unicodedata.normalize, "NFC"), "not in NFC: separate accents or jamo"),
+    row("zero-width", "[\u200b\u2060\ufeff]", "", "invisible"),
+    row("joiner", r"(?<=[A-Za-z0-9 ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9 ])", "", "it joins no characters here"),
+    row("soft hyphen", "\u00ad", "", "invisible inside a line"),
+    row("direction mark", "[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", "it changes the reading direction"),
     row("no-break space", "[\u00a0\u2007\u202f]", " ", "looks like a space"),
     row("other space", "[\u1680\u2000-\u2006\u2008-\u200a\u205f\u3000]", " ", "looks like a space"),
     row(
         "full-width",
         "[\uff01-\uff5e]",
         partial(unicodedata.normalize, "NFKC"),
-        "a Latin character in an East Asian width",
+        "a Latin character in East Asian width",
     ),
     row("ligature", "[\ufb00-\ufb06]", partial(unicodedata.normalize, "NFKC"), "several letters in one character"),
-    LintRow("look-alike", look_alikes, lambda word: word.translate(LOOK_ALIKES), "Cyrillic or Greek read as Latin"),
-    row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "nothing is seen of it"),
+    LintRow(
+        "look-alike", look_alikes, lambda word: word.translate(LOOK_ALIKES), "Cyrillic or Greek that looks like Latin"
+    ),
+    row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "invisible"),
     row("carriage return", r"\r\n?", "\n", "lines end as on Windows"),
-    row("space before a line ends", r"[ \t]+(?=\r?\n)", "", "nothing is seen of it"),
-    row("space at the end", r"[ \t]+\Z", "", "a prompt that ends so keeps the model from its usual next token"),
+    row("space before a line ends", r"[ \t]+(?=\r?\n)", "", "invisible"),
+    row("space at the end", r"[ \t]+\Z", "", "at the end of a prompt it prevents the model's usual next token"),
 )

@@ -56,7 +56,7 @@ class Overview(_render.Shown):
         return _render.page("toksmith", [(heading, result.view()) for heading, result in self.sections])
 
     def __repr__(self) -> str:
-        return f"<Overview: {len(self.sections)} views>"
+        return f"<Overview: {_render.amount(len(self.sections), 'view')}>"
 
 
 @checked

@@ -9,7 +9,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._errors import InvalidOption
-from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._render import Block, Line, Table, Tokens, TokenView, View, amount, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
@@ -31,7 +31,7 @@ class Prompt(_render.Shown):
         followed: The ids of the whole text; equal to `ids` where nothing follows.
         agree: How many ids the two begin with in common.
         healed: The ids that are left of the prompt when it is healed.
-        rest: The bytes behind these, which the next token has to begin with.
+        rest: The bytes behind these, which the next token must begin with.
         continuations: How many tokens begin with `rest`; 0 where nothing was cut off.
         first_continuations: Id and bytes of some of them, the lowest ids.
     """
@@ -78,30 +78,32 @@ class Prompt(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        title = f"a prompt of {len(self.prompt):,} bytes, {len(self.ids):,} tokens by {self.tokenizer}"
+        title = f"a prompt of {amount(len(self.prompt), 'byte')}, {amount(len(self.ids), 'token')} by {self.tokenizer}"
         return View(title, tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
         prompt, followed, healed = self.drawn
         if self.ends_in_space:
-            yield Line("it ends in white space, which keeps a model from the token that it would expect next", "warn")
-        yield Tokens(prompt, "the prompt by itself (its last tokens)")
+            yield Line(
+                "it ends in white space, which prevents the token that a model would usually choose next", "warn"
+            )
+        yield Tokens(prompt, "the prompt alone (its last tokens)")
         if len(self.followed) > len(self.ids) or not self.is_beginning:
-            yield Tokens(followed, "the text that follows and what stands before it (the tokens round the end)")
+            yield Tokens(followed, "the longer text (its tokens around the end of the prompt)")
         if not self.is_beginning:
             left = len(self.ids) - self.agree
-            yield Line(f"the last {left:,} ids of the prompt are not those that the longer text has there", "warn")
+            yield Line(f"ids at the end of the prompt: {left:,} differ from those of the longer text", "warn")
         if not self.rest:
-            yield Line("nothing has to be cut off: the prompt can go on in every way", "good")
+            yield Line("nothing needs to be cut off: every continuation of the prompt is possible", "good")
             return
-        yield Tokens(healed, "healed: what is kept")
-        yield Line(f"the next token has to begin with {token_text(self.rest)}: {self.continuations:,} tokens do")
+        yield Tokens(healed, "healed: the part that is kept")
+        yield Line(f"the next token must begin with {token_text(self.rest)}: {amount(self.continuations, 'candidate')}")
         rows = [[str(id), token_text(token)] for id, token in self.first_continuations]
         yield Table(["id", "token"], rows, "the first of them", left=(1,))
 
     def __repr__(self) -> str:
-        return f"<Prompt of {len(self.ids):,} ids, {self.agree:,} kept by the text>"
+        return f"<Prompt of {amount(len(self.ids), 'id')}, {self.agree:,} kept by the text>"
 
 
 @checked

@@ -117,7 +117,7 @@ def rules_of(tok: Tokenizer) -> Rules:
         InvalidOption: What it does to a piece is not merging.
     """
     if tok.model.kind not in ("bpe", "chars", "words"):
-        allowed = f"a tokenizer that merges; this one is of kind {tok.model.kind!r}, which chooses tokens otherwise"
+        allowed = f"a tokenizer that merges; this one has the kind {tok.model.kind!r}, which does not merge"
         raise InvalidOption("tok", tok, allowed)
     return Rules(tok.model)
 

@@ -10,7 +10,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._errors import SpecialTokenInText
-from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
+from .._render import Block, Line, Table, Tokens, TokenView, View, amount, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
@@ -74,9 +74,9 @@ class Specials(_render.Shown):
             yield Table(["special token", "id", "byte", "tokens as text"], rows)
         for said, views in (("plain text", self.plain), ("allowed", self.allowed)):
             more = f", the first {MOST_TOKENS}" if len(views) > MOST_TOKENS else ""
-            yield Tokens(views[:MOST_TOKENS], f"{said}: {len(views):,} tokens{more}")
+            yield Tokens(views[:MOST_TOKENS], f"{said}: {amount(len(views), 'token')}{more}")
         if self.refusal is None:
-            yield Line("refused: nothing is", "good")
+            yield Line("refused: nothing", "good")
         else:
             yield Line(f"refused: {self.refusal}", "warn")
 

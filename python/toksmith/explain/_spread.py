@@ -86,11 +86,11 @@ class Ranks(_render.Shown):
     def plot(self) -> Plot:
         """The chart, as plain data: both scales are logarithmic, and few points of the long tail are kept."""
         series = {name: thinned(found) for name, found in self.counts.items()}
-        return Plot("Tokens by how often they come", "rank", "times", series, kind="curves")
+        return Plot("Tokens by frequency", "rank", "times", series, kind="curves")
 
     def view(self) -> View:
         """What is to be seen."""
-        return View("how often tokens come, from the most frequent on", tuple(self.blocks()))
+        return View("frequency of tokens, the most frequent first", tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
@@ -133,7 +133,7 @@ def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
     >>> print(toksmith.explain.ranks({"low": tok}, "low lower lowest"))
-    how often tokens come, from the most frequent on
+    frequency of tokens, the most frequent first
     tokenizer  tokens  different  once  rank 1
     low             8          6     4       2
     """

@@ -43,7 +43,7 @@ class Tree(_render.Shown):
         nodes: All tokens that merging its bytes makes, in the order in which they come about.
         roots: The places of those that are left in the end: one, the token itself, unless merging alone does not make it.
         children: The merges that it is a part of, in rank order.
-        special: Whether it is a special token, which nothing makes.
+        special: Whether it is a special token, which no merge makes.
     """
 
     tokenizer: str
@@ -105,13 +105,13 @@ class Tree(_render.Shown):
         """The parts of the view."""
         bytes_said = f"{len(self.token):,} byte{'' if len(self.token) == 1 else 's'}: {self.token[:64].hex(' ')}"
         if self.special:
-            yield Line(f"{bytes_said}; a special token, which nothing makes")
+            yield Line(f"{bytes_said}; a special token, which no merge makes")
             return
         others = "1 other" if len(self.children) == 1 else f"{len(self.children):,} others"
-        uses = f"used to build {others}" if self.children else "a leaf: no other is made of it"
+        uses = f"used to build {others}" if self.children else "a leaf: no other token is merged from it"
         yield Line(f"{bytes_said}; depth {self.depth}; {uses}")
         if not self.is_derivable:
-            yield Line("merging alone does not make it: it comes only from looking up a whole piece", "warn")
+            yield Line("merging alone does not make it: it comes only from the whole-piece lookup", "warn")
         for root in self.roots:
             yield self.branch(root, DEEPEST)
         rows = [

@@ -72,8 +72,10 @@ class Parity(_render.Shown):
         blocks.append(_render.Line(said.format(*map(_figure, (self.gini, self.gini_per_byte)))))
         ordered = sorted(self.languages, key=lambda each: each.premium or 0)
         bars = [(each.name, each.premium, f"{each.premium:.2f}") for each in ordered if each.premium is not None]
-        blocks.append(_render.Bars(bars, f"Tokens over those of {self.reference} for the same text"))
-        hidden = "It does not show whether the texts say the same, nor how well a model does in any of these languages."
+        blocks.append(_render.Bars(bars, f"Tokens relative to {self.reference} for the same text"))
+        hidden = (
+            "It does not show whether the texts have the same meaning, or how well a model does in these languages."
+        )
         blocks.append(_render.Line(hidden, "dim"))
         return _render.View(f"Parity with {self.reference}", blocks)
 
@@ -82,7 +84,7 @@ class Parity(_render.Shown):
         ordered = sorted(
             (each for each in self.languages if each.premium is not None), key=lambda each: each.premium or 0
         )
-        title, label = "What the same text costs", f"tokens over those of {self.reference}"
+        title, label = "What the same text costs", f"tokens relative to {self.reference}"
         series = {label: [each.premium for each in ordered]}
         return _render.Plot(title, label, "", series, [each.name for each in ordered], "across", 1)
 
@@ -186,11 +188,11 @@ def _warnings(languages: Sequence[Language]) -> Iterator[str]:
     counts = {each.lines for each in languages}
     if len(counts) > 1:
         said = ", ".join(f"{each.name} {each.lines:,}" for each in languages)
-        yield f"the numbers of lines differ, so that the texts may not say the same ({said})"
+        yield f"the numbers of lines differ, so the texts may not have the same meaning ({said})"
     for each in languages:
         if each.layout:
             said = f"{each.layout:,} of {each.lines:,} lines of {each.name} are blank, or begin or end with white space"
-            yield f"{said}; strip them, or layout is compared and not language"
+            yield f"{said}; strip them, otherwise this compares layout and not language"
         if not each.tokens:
             yield f"{each.name} has no text"
 

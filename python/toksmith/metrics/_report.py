@@ -56,20 +56,23 @@ class Report(_render.Shown, Mapping[str, float | None]):
         return hash(self.sample)
 
     def __repr__(self) -> str:
-        return f"<Report {self.sample.tokens} tokens of {self.sample.bytes} bytes, {self.sample.tokenizer[:12]}>"
+        return f"<Report {_render.amount(self.sample.tokens, 'token')} of {_render.amount(self.sample.bytes, 'byte')}, {self.sample.tokenizer[:12]}>"
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""
         sample = self.sample
-        size = f"{sample.documents:,} documents, {sample.bytes:,} bytes, {sample.tokens:,} tokens"
+        size = ", ".join(
+            _render.amount(count, unit)
+            for count, unit in ((sample.documents, "document"), (sample.bytes, "byte"), (sample.tokens, "token"))
+        )
         rows = [self._shown(row) for row in METRICS.values()]
         blocks: list[_render.Block] = [
             _render.Line(f"{size}; tokenizer {sample.tokenizer[:12]}"),
             _render.Table(("metric", "value", "unit", "numerator", "denominator"), rows, left=(0, 2)),
-            _render.Line("↑ higher is better, ↓ lower is better, all else equal; – is undefined here", "dim"),
+            _render.Line("↑ higher is better, ↓ lower is better, all else equal; – undefined", "dim"),
         ]
         if sample.unplaced:
-            said = f"{sample.unplaced:,} documents are not the bytes of their tokens: words and numbers leave them out"
+            said = f"{_render.amount(sample.unplaced, 'document')} cannot be placed in their tokens: words and numbers leave them out"
             blocks.append(_render.Line(said, "warn"))
         for table in TABLES:
             shown = [[_figure(cell) for cell in row] for row in table.rows(sample)]

@@ -207,34 +207,34 @@ RUST = "Rust et al., ACL 2021"
 ROWS = (
     Metric(
         *("bytes_per_token", bytes_per_token, "bytes", "tokens", "higher"),
-        "It says nothing about where texts are cut, and a script of three bytes a letter looks three times as good.",
+        "It says nothing about where texts are cut, and a script with three bytes per letter looks three times as good.",
     ),
     Metric(
         *("chars_per_token", chars_per_token, "characters", "tokens", "higher"),
-        "Characters of different scripts carry different amounts of meaning, so that it compares tokenizers, not languages.",
+        "Characters of different scripts carry different amounts of meaning, so it compares tokenizers, not languages.",
     ),
     Metric(
         *("fertility", fertility, "tokens", "words", "lower"),
-        "Where a script has no spaces a whole sentence is one word; it says nothing about where a word is cut.",
+        "In a script without spaces a whole sentence is one word; it says nothing about where a word is cut.",
         RUST,
     ),
     Metric(
         *("continued_words", continued_words, "cut words", "words", "lower"),
-        "It counts running words, so that a few frequent ones decide, and a word in two tokens weighs as one in ten.",
+        "It counts running words, so a few frequent words decide, and a word of two tokens weighs as much as a word of ten.",
         RUST,
     ),
     Metric(
         *("single_token_words", single_token_words, "whole words", "words", "higher"),
-        "It counts running words and not different ones, of which far fewer are whole.",
+        "It counts running words, not distinct words, of which far fewer are whole.",
         "arXiv 2510.09947",
     ),
     Metric(
         *("vocabulary_used", vocabulary_used, "used entries", "entries", "higher"),
-        "It grows with the corpus, so that only samples of one size compare; an entry for another language is not waste.",
+        "It grows with the corpus, so compare only samples of equal size; an entry for another language is not waste.",
     ),
     Metric(
         *("shannon_efficiency", shannon_efficiency, "bits", "bits of even use", "higher"),
-        "It can be raised without any gain to a model, and larger vocabularies score lower by their size alone.",
+        "It can rise without any gain for a model, and larger vocabularies score lower because of their size alone.",
         "Zouhar et al., ACL 2023",
     ),
     Metric(
@@ -244,7 +244,7 @@ ROWS = (
     ),
     Metric(
         *("unigram_bits_per_byte", unigram_bits_per_byte, "bits", "bytes", "lower"),
-        "It leaves out what the vocabulary costs and everything that a model learns from the order of tokens.",
+        "It ignores the cost of the vocabulary and everything that a model learns from the order of tokens.",
     ),
     Metric(
         *("vocabulary_token_bytes", vocabulary_token_bytes, "bytes", "entries", ""),
@@ -252,7 +252,7 @@ ROWS = (
     ),
     Metric(
         *("partial_entries", partial_entries, "partial entries", "entries", ""),
-        "The vocabulary's share and the share of what is emitted differ by a factor of a hundred.",
+        "The share of the vocabulary and the share of emitted tokens differ by a factor of a hundred.",
     ),
     Metric(
         *("partial_tokens", partial_tokens, "partial tokens", "tokens", "lower"),
@@ -260,32 +260,32 @@ ROWS = (
     ),
     Metric(
         *("cut_characters", cut_characters, "cut characters", "characters", "lower"),
-        "A cut character costs a model nothing that can be read off here; streams must hold its bytes back.",
+        "It does not show what a cut character costs a model; streams must hold its bytes back.",
     ),
     Metric(
         *("digit_alignment", digit_alignment, "F1 score", "numbers", "higher"),
-        "Consistent cuts from the left score 0 too; digit_pattern_entropy tells them from random ones.",
+        "Consistent cuts from the left score 0 too; digit_pattern_entropy distinguishes them from random cuts.",
         "Singh and Strouse, arXiv 2402.14903",
     ),
     Metric(
         *("digit_pattern_entropy", digit_pattern_entropy, "bits", "numbers", "lower"),
-        "0 says that numbers of one length are all cut alike, not that they are cut well.",
+        "0 means that all numbers of one length are cut alike, not that they are cut well.",
     ),
     Metric(
         *("indentation", indentation, "tokens", "indented lines", "lower"),
-        "One token for an indentation is cheap, but the depth is then to be learned from an id.",
+        "One token for an indentation is cheap, but the model must then learn the depth from an id.",
     ),
     Metric(
         *("white_tokens", white_tokens, "white tokens", "tokens", ""),
-        "White space that is in one token with a word is not counted.",
+        "White space inside the token of a word is not counted.",
     ),
     Metric(
         *("glued_spaces", glued_spaces, "glued words", "words after a space", ""),
-        "High is how most vocabularies are made; it says how often a trailing space in a prompt hurts, not how much.",
+        "Most vocabularies score high by design; it says how often a trailing space in a prompt hurts, not how much.",
     ),
     Metric(
         *("round_trip", round_trip, "unchanged documents", "documents", "higher"),
-        "One changed byte counts as much as a lost page; lone surrogates are replaced before anything is counted.",
+        "One changed byte counts as much as a lost page; lone surrogates are replaced before counting.",
     ),
 )
 

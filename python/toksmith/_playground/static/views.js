@@ -30,7 +30,7 @@ const forest = {
       return h('li', {}, said, h('ul', {}, node(left, levels - 1), node(right, levels - 1)));
     };
     const total = tree.children_total ?? tree.children.length;
-    const facts = tree.special ? 'a special token, which nothing makes' : `${count(tree.hex.length / 2, 'byte')}, depth ${tree.depth}, ${total ? `used in ${count(total, 'merge')}` : 'a leaf: no other token is made of it'}`;
+    const facts = tree.special ? 'a special token, which no merge makes' : `${count(tree.hex.length / 2, 'byte')}, depth ${tree.depth}, ${total ? `used in ${count(total, 'merge')}` : 'a leaf: no other token is made of it'}`;
     return [
       h('h3', {}, 'Token ', h('bdi', { className: 'mono' }, tree.shown), ` ${tree.id}`), h('p', {}, facts, '; ', h('span', { className: 'mono' }, hexBytes(tree.hex.slice(0, 96)))),
       tree.is_derivable || tree.special ? null : h('p', { className: 'warn' }, 'Merging alone does not make it: it comes only from looking up a whole piece.'),
@@ -69,7 +69,7 @@ const languages = {
       h('p', {}, `Tokens over those of ${found.reference} for the same text. Gini coefficient of tokens ${figure(found.gini)}, of tokens per byte ${figure(found.gini_per_byte)} (0: all languages pay the same).`),
       found.warnings.map((warning) => h('p', { className: 'warn' }, warning)),
       table(['language', 'premium', 'tokens', 'bytes'], sorted.map((each) => [h('bdi', {}, each.name), h('span', { className: 'with-bar' }, bar((each.premium ?? 0) / most), each.premium === null ? '–' : each.premium.toFixed(2)), each.tokens, each.bytes])),
-      h('p', { className: 'dim' }, 'A few sentences show the order of magnitude. It does not show whether the texts say the same, nor how well a model does in any of these languages.'),
+      h('p', { className: 'dim' }, 'A few sentences show the order of magnitude. It does not show whether the texts have the same meaning, or how well a model does in these languages.'),
     ];
   },
 };
