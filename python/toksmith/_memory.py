@@ -1,7 +1,7 @@
-"""MemoryUse: what a tokenizer holds in memory, and for what.
+"""MemoryUse: how much memory a tokenizer holds, and for what.
 
-The rule: every figure is what was allocated for tables and buffers, summed up by those who own them. Left out: Python's
-own objects, compiled regexes, and what calls that are at work hold.
+Every figure is the memory allocated for tables and buffers, summed by their owners. Left out: Python's own objects,
+compiled regexes, and the memory of running calls.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class MemoryUse(_render.Shown):
 
     Attributes:
         model: The arrays of the model: tokens, ids, merges, scores.
-        tables: What was made of them for encoding and decoding.
-        first_use: Tables that were made when a call needed them first. They stay, and do not grow.
-        healing: The sorted tokens that `heal` looks into; made at its first call, given back by `release`.
-        session_bytes: What calls left for the next ones, most of it pieces with their ids; given back by `release`.
-        sessions: How many calls at a time find something left: at most as many as there are processors, or 4.
+        tables: The tables made from them for encoding and decoding.
+        first_use: Tables that were made when a call first needed them. They stay, and do not grow.
+        healing: The sorted tokens that `heal` searches; made at its first call, freed by `release`.
+        session_bytes: What the tokenizer keeps for later calls, mostly pieces with their ids; freed by `release`.
+        sessions: How many concurrent calls can use it: at most the number of processors, or 4.
     """
 
     model: int

@@ -1,7 +1,7 @@
-"""count_pieces: a corpus to its distinct pieces with their counts, which training needs and nothing else of the corpus.
+"""count_pieces: counts the distinct pieces of a corpus, which is all that training needs of it.
 
-Counts of shards add up to the counts of the whole, so that shards can be counted anywhere, kept in files and trained on
-together (`_files.py`). The core counts (`counter.rs`); here is where documents come from, and what counts can be asked.
+Counts of shards add up to the counts of the whole, so shards can be counted anywhere, stored in files (`_files.py`) and
+trained on together. The core counts (`counter.rs`); this module reads the documents and wraps the counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BEGINNING = Position(0, 0)
 
 
 class LeftOut(NamedTuple):
-    """Pieces that are not among the counts: how many occurrences, and all their bytes."""
+    """Pieces that were not counted: the number of occurrences, and their total bytes."""
 
     pieces: int
     bytes: int
@@ -93,22 +93,24 @@ def count_pieces(
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
 ) -> PieceCounts:
-    """The distinct pieces of a corpus, how often each stands there, and where it stands first.
+    """The distinct pieces of a corpus, how often each occurs, and where it occurs first.
 
     `train(counts)` gives what `train(corpus)` gives, bit for bit, and `+` adds the counts of shards, in any order. For
-    `ties="first_seen"` each shard needs its place in the whole: pass as `start` the `end` of the shard before.
+    `ties="first_seen"` each shard needs its position in the whole: pass the `end` of the previous shard as `start`.
 
     Args:
         corpus: As of `train`.
         pattern: As of `train`.
-        start: The number of the first document among those of all shards, or that number and a byte in the document.
+        start: The number of the first document over all shards, or this number and a byte in the document.
         min_count: Pieces that occur less often are left out at the end, as by `filter`.
-        max_piece_bytes: Longer pieces are left out and told in `long`; None leaves none out.
-        max_memory: The bytes of memory that the table of pieces may take before it goes to a file; None for no limit.
-            The result does not depend on it. A single piece is never divided, and the result itself is in memory.
-        spill_to: The folder for such files; None for the system's. They have no name, and are gone whatever happens.
-        errors: "stop" raises at a file or row that cannot be read; "skip" leaves it out (of a file, what comes after the
-            fault), says so in the log, and `skipped` counts them.
+        max_piece_bytes: Longer pieces are left out and reported in `long`; None leaves none out.
+        max_memory: The bytes of memory that the table of pieces may use before it is written to a file; None for no
+            limit. The result does not depend on it. A single piece is never divided, and the result itself is in
+            memory.
+        spill_to: The folder for such files; None for the system's. They have no name and always disappear with the
+            process.
+        errors: "stop" raises at a file or row that cannot be read; "skip" leaves it out (of a file, the part after the
+            error), logs a warning, and counts it in `skipped`.
         threads: At least 1; None for all processors. The result does not depend on it.
         progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
     Raises:
@@ -145,7 +147,7 @@ def counted(
     threads: int,
     start: Position = BEGINNING,
 ) -> PieceCounts:
-    """The counts of a corpus, for options that are checked."""
+    """The counts of a corpus, for checked options."""
     folder = os.fspath(limits.spill_to or tempfile.gettempdir())
     counter = _core.Counter(patterns, start, limits.max_memory, folder, limits.max_piece_bytes)
     skipped = Skipped(limits.errors == "skip")
@@ -177,7 +179,7 @@ def counted_pieces(counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]]) ->
 
 
 class PieceCounts:
-    """The distinct pieces of a corpus with their counts: what training needs of it. Made by `count_pieces`.
+    """The distinct pieces of a corpus with their counts, which is what training needs. Made by `count_pieces`.
 
     `len()` is the number of distinct pieces, `+` adds the counts of two corpora. Values are immutable.
     """
@@ -194,13 +196,13 @@ class PieceCounts:
     def of(
         counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]], *, pattern: str | Sequence[str] | None = "o200k"
     ) -> PieceCounts:
-        """Counts that were made in another way, as one document with the pieces in this order.
+        """Counts from another source, as one document with the pieces in this order.
 
         Args:
             counts: Pieces, each once and not empty, with counts of at least 1.
-            pattern: What they were split by, which is believed.
+            pattern: The pattern that split them; it cannot be checked.
         Raises:
-            FormatError: A piece is empty or there twice, or a count is 0.
+            FormatError: A piece is empty or occurs twice, or a count is 0.
             InvalidOption: A count, or the bytes of all occurrences, do not fit in 64 bits.
 
         >>> import toksmith
@@ -224,7 +226,7 @@ class PieceCounts:
 
         Raises:
             InvalidOption: There are none, they were split by different patterns, or a sum does not fit in 64 bits.
-        Cost: time and memory as the distinct pieces of all parts.
+        Cost: time and memory grow with the distinct pieces of all parts.
         """
         parts = items(parts, "parts", "a list of PieceCounts")
         for part in parts:
@@ -252,10 +254,10 @@ class PieceCounts:
 
     @checked
     def filter(self, min_count: int) -> PieceCounts:
-        """The counts without the pieces that occur less often; `rare` tells what was left out.
+        """The counts without the pieces that occur less often; `rare` reports what was left out.
 
-        A merge that training learns from them may then differ from what all counts teach. The record of training tells
-        which is the first that may (`tok.run_report["first_uncertified_merge"]`).
+        Training may then learn other merges than from all counts. The run report says which merge is the first that may
+        differ (`tok.run_report["first_uncertified_merge"]`).
 
         >>> import toksmith
         >>> counts = toksmith.count_pieces("low low low").filter(2)
@@ -267,14 +269,14 @@ class PieceCounts:
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
-        r"""Writes the counts to a file, whole or not at all.
+        r"""Writes the counts to a file, completely or not at all.
 
         `.parquet` holds everything. `.tsv` is for other tools: a line for each piece, with its count, a tab and its bytes
-        (`\\`, `\t`, `\n`, `\r`, and `\xNN` for other control characters and for bytes that are no UTF-8), after one line
-        of facts; it has no first positions. Pieces stand in the order of their bytes, so that equal counts give equal files.
+        (`\\`, `\t`, `\n`, `\r`, and `\xNN` for other control characters and for bytes that are not UTF-8), after one
+        line of facts; it has no first positions. Pieces are sorted by their bytes, so equal counts give equal files.
 
         Raises:
-            FormatError: The name ends in neither, or the file cannot be written.
+            FormatError: The name has neither suffix, or the file cannot be written.
         """
         facts = Facts(self._patterns, self.documents, self.long, self._core.rare, self._spans, self._skipped)
         write_counts(self._core, facts, path)
@@ -285,10 +287,10 @@ class PieceCounts:
         """The counts of a file that `save` wrote, or of lines from elsewhere.
 
         Args:
-            pattern: For `.tsv` files without a line of facts: what the pieces were split by.
+            pattern: For `.tsv` files without a line of facts: the pattern that split the pieces.
         Raises:
-            FormatError: The file cannot be read, or is no file of counts.
-            InvalidOption: `pattern` is missing, or the file tells it.
+            FormatError: The file cannot be read, or is not a file of counts.
+            InvalidOption: `pattern` is missing, or the file contains it.
 
         >>> import tempfile, toksmith
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -302,7 +304,7 @@ class PieceCounts:
         return PieceCounts(core, facts.patterns, spans, facts.skipped)
 
     def items(self) -> list[tuple[bytes, int]]:
-        """The pieces and their counts, by first position where it is known, else by bytes."""
+        """The pieces and their counts, sorted by first position if it is known, else by bytes."""
         return self._core.items()
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
@@ -312,7 +314,7 @@ class PieceCounts:
         return self._core.unique
 
     def __repr__(self) -> str:
-        from .._render import amount  # when asked for: it draws
+        from .._render import amount  # imported on demand: it draws
 
         parts = ((self.documents, "document"), (self.bytes, "byte"), (len(self), "distinct piece"))
         return f"<PieceCounts of {', '.join(amount(count, unit) for count, unit in parts)}>"
@@ -335,17 +337,17 @@ class PieceCounts:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all documents, whatever was left out."""
+        """The bytes of all documents, including pieces that were left out."""
         return self._core.bytes
 
     @property
     def digest(self) -> str:
-        """What the record of training keeps of the pieces and counts; it does not depend on the order of documents."""
+        """The digest of the pieces and counts in the training record; it does not depend on the order of documents."""
         return self._core.digest
 
     @property
     def has_positions(self) -> bool:
-        """Whether it is known where pieces stand first, which `ties="first_seen"` asks for."""
+        """Whether the first positions of the pieces are known, which `ties="first_seen"` needs."""
         return self._core.positions
 
     @property
@@ -370,7 +372,7 @@ class PieceCounts:
 
     @property
     def spilled(self) -> int:
-        """How often the table of pieces went to a file."""
+        """How often the table of pieces was written to a file."""
         return self._core.runs
 
 

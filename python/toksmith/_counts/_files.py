@@ -30,7 +30,7 @@ POSITIONS = ("document", "byte")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a file tells of counts besides the pieces."""
+    """The facts in a file of counts, besides the pieces."""
 
     patterns: tuple[str, ...]
     documents: int = 0
@@ -44,7 +44,7 @@ class Facts:
         return json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=True).encode()
 
     def core(self) -> tuple[int, tuple[int, int], tuple[int, int, int]]:
-        """What the core keeps of it."""
+        """The facts for the core."""
         return self.documents, self.long, self.rare
 
 
@@ -74,7 +74,7 @@ def numbers(values: Any) -> tuple[int, ...]:
 
 
 def suffix(path: str) -> str:
-    """What the name of a file means."""
+    """The suffix of a file's name."""
     for known in SUFFIXES:
         if path.endswith(known):
             return known

@@ -170,7 +170,9 @@ class Tokenizer:
         tok = train([text], merges=wanted, pattern=self.pattern or None, ties="first_seen", progress=False)
         learnt = merges_of(tok.model)
         if len(learnt) < wanted:
-            raise ValueError(f"no pair is left to merge after merge {len(learnt)}, but vocab_size requires {wanted}")
+            raise ValueError(
+                f"no pair is left to merge; merges so far: {len(learnt)}, but vocab_size requires {wanted}"
+            )
         self.merges = learnt
         self.vocab = {byte: bytes([byte]) for byte in range(256)}
         counts = tok.model.training.counts.tolist() if tok.model.training else []
