@@ -358,7 +358,7 @@ def test_columns_of_texts(kind: Any, tmp_path: Path) -> None:
     assert content(count_pieces(toksmith.files(tmp_path / "a.parquet", field="body"))) == content(count_pieces(texts))
     with pytest.raises(CorpusError, match=r"no column 'text'; it has \['body', 'n'\]"):
         count_pieces(tmp_path)
-    with pytest.raises(CorpusError, match="the column 'n' holds int64, no texts"):
+    with pytest.raises(CorpusError, match="the column 'n' holds int64 instead of texts"):
         count_pieces(toksmith.files(tmp_path / "a.parquet", field="n"))
 
 
@@ -435,7 +435,7 @@ def test_files_that_two_globs_name_are_told_and_read_once(tmp_path: Path, caplog
     assert "it is read once" in caplog.text
     caplog.clear()
     assert count_pieces([tmp_path / "a.txt", toksmith.files(tmp_path / "*.txt")]).documents == 3
-    assert "a.txt is named again; its documents count again" in caplog.text
+    assert "a.txt is listed again; its documents are counted again" in caplog.text
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="lacks resource limits")
@@ -541,9 +541,9 @@ def test_lines_of_other_tools(tmp_path: Path) -> None:
         (b"1\ta\nx\tb\n", "a.tsv:2: the count is no 64-bit number"),
         (b"1\t\\q\n", "a.tsv:1: an escape or a tab in the piece is wrong"),
         (b"18446744073709551616\ta\n", "a.tsv:1: the count is no 64-bit number"),
-        (b"# toksmith piece counts: {}\n", "a.tsv: its first line"),
-        (b"# toksmith piece counts: \xff\n", "a.tsv: its first line"),
-        (b'# toksmith piece counts: {"version": 2}\n', "a.tsv: its first line"),
+        (b"# toksmith piece counts: {}\n", "a.tsv: its facts"),
+        (b"# toksmith piece counts: \xff\n", "a.tsv: its facts"),
+        (b'# toksmith piece counts: {"version": 2}\n', "a.tsv: its facts"),
     ],
 )
 def test_hostile_lines(lines: bytes, said: str, tmp_path: Path) -> None:
@@ -565,10 +565,10 @@ def test_hostile_tables(tmp_path: Path) -> None:
         "nulls": table.set_column(1, "count", arrow.array([1, 1, None], arrow.uint64())),
         "a type that save": table.set_column(1, "count", arrow.array([1, 1, -1])),
         "row 2: the piece stands": table.set_column(0, "piece", arrow.array([b"x", b"x", b"y"])),
-        "line of facts": table.replace_schema_metadata({next(iter(facts)): b"{"}),
+        "its facts": table.replace_schema_metadata({next(iter(facts)): b"{"}),
     }
     for said, bad in bad_tables.items():
-        if said not in ("lacks the facts", "line of facts"):
+        if said not in ("lacks the facts", "its facts"):
             bad = bad.replace_schema_metadata(facts)
         arrow.parquet.write_table(bad, path)
         with pytest.raises(FormatError, match=said):

@@ -165,7 +165,7 @@ def test_hidden_characters_and_forms_of_a_corpus() -> None:
     finding = doctor(tok, corpus=iter(["a\u200bb", b"e\xcc\x81", "no\u200btrace\xa0here"]))["text_forms"]
     assert finding.severity == "warn"
     assert finding.counts["zero-width: places"] == 2
-    assert finding.counts["zero-width: tokens more if repaired"] == -6
+    assert finding.counts["zero-width: additional tokens if repaired"] == -6
     assert finding.counts["tokens more in NFC"] == -1
     assert {witness.kind for witness in finding.witnesses} == {"zero-width", "decomposed", "no-break space"}
     assert doctor(tok, corpus=["plain text"])["text_forms"].severity == "pass"
@@ -259,18 +259,18 @@ def header_only(header: object) -> bytes:
 
 ENTRY = {"dtype": "F32", "shape": [4, 2], "data_offsets": [0, 32]}
 WRONG = {
-    "empty": (b"", "no safetensors file"),
+    "empty": (b"", "not a safetensors file"),
     "long header": (struct.pack("<Q", 1 << 60) + b"{}", "does not fit"),
-    "no JSON": (struct.pack("<Q", 3) + b"abc", "no JSON"),
-    "nested": (struct.pack("<Q", 200_000) + b"[" * 200_000, "no JSON"),
-    "a list": (header_only([1]), "no JSON object"),
+    "not JSON": (struct.pack("<Q", 3) + b"abc", "not JSON"),
+    "nested": (struct.pack("<Q", 200_000) + b"[" * 200_000, "not JSON"),
+    "a list": (header_only([1]), "not a JSON object"),
     "no entry": (header_only({"wte.weight": 3}), "wte.weight: expected dtype"),
-    "outside": (header_only({"wte.weight": ENTRY}), "lie outside"),
+    "outside": (header_only({"wte.weight": ENTRY}), "are outside"),
     "negative": (header_only({"wte.weight": {**ENTRY, "data_offsets": [-1, 31]}}) + bytes(32), "expected dtype"),
     "dtype": (header_only({"wte.weight": {**ENTRY, "dtype": "I64"}}) + bytes(32), "has the dtype I64"),
     "size": (header_only({"wte.weight": {**ENTRY, "shape": [5, 2]}}) + bytes(32), "but 32 bytes"),
     "vector": (header_only({"wte.weight": {**ENTRY, "shape": [8]}}) + bytes(32), "has the shape"),
-    "few rows": (header_only({"wte.weight": ENTRY}) + bytes(32), "has 4 rows, so that the id 300 has none"),
+    "few rows": (header_only({"wte.weight": ENTRY}) + bytes(32), "has 4 rows, so the id 300 has none"),
     "none": (header_only({"a": ENTRY, "b": ENTRY}) + bytes(32), "no tensor with the name of an embedding"),
 }
 

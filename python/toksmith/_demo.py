@@ -66,7 +66,7 @@ def library_sources() -> list[Path]:
 
 
 def train_and_reload(demo: Demo, sources: list[Path]) -> toksmith.Tokenizer:
-    """Train, save into a folder of its own, load, compare."""
+    """Train, save to a new folder, load, compare."""
     demo.console.rule(f"Training to {VOCAB_SIZE:,} tokens", align="left")
     with demo.timed("train"):
         tok = toksmith.train(sources, VOCAB_SIZE, special_tokens=["<|endoftext|>"])

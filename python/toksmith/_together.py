@@ -178,7 +178,7 @@ def drop(name: str, file: BinaryIO) -> None:
 
 
 def sweep(target: str, paths: Sequence[Path]) -> None:
-    """Removes the temporary files that killed processes left beside a target, except those that a note of these paths names."""
+    """Removes leftovers of killed processes beside a target, except those that a note of these paths names."""
     folder, own = os.path.split(target)
     with contextlib.suppress(OSError):
         with os.scandir(folder) as found:

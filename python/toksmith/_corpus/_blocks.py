@@ -46,7 +46,7 @@ class Skipped:
     count: int = 0
 
     def says(self, problem: CorpusError) -> None:
-        """Logs an error and counts what is left out, or raises it; always raises if a library is missing, because that affects all such files."""
+        """Logs an error and counts it, or raises it; a missing library always raises, because all such files need it."""
         if not self.allowed or isinstance(problem.__cause__, ImportError):
             raise problem
         self.count += 1

@@ -61,7 +61,7 @@ def parsed(data: bytes, path: str) -> Facts:
         if fields or len(long) != 2 or len(rare) != 3 or any(list(map(len, pair)) != [2, 2] for pair in pairs):
             raise ValueError("a field has an unexpected value")
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as problem:
-        raise FormatError(path, None, f"its first line is not one that save() writes: {problem}") from problem
+        raise FormatError(path, None, f"its facts are not what save() writes: {problem}") from problem
     return Facts(patterns, documents, (long[0], long[1]), (rare[0], rare[1], rare[2]), pairs, skipped)
 
 

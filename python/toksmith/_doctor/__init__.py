@@ -1,4 +1,4 @@
-"""doctor: what is wrong with a tokenizer, with exact counts and a witness for each.
+"""doctor: finds problems of a tokenizer, each with exact counts and an example.
 
 A check is a function of a `Subject` and a row of `CHECKS`. Without anything else it looks at the vocabulary alone; a
 corpus and a model's embeddings answer more. Left out: asking a model.
@@ -58,7 +58,7 @@ def doctor(
         One finding for each check, "not applicable" where something is missing.
     Raises:
         CorpusError: A file of the corpus cannot be read.
-        FormatError: The file of embeddings is none, or has no matrix with a row for each id.
+        FormatError: It is not a file of embeddings, or has no matrix with a row for each id.
     Cost: a few encodings of the whole vocabulary; with a corpus, one encoding of it; with embeddings, a few passes.
 
     >>> import toksmith

@@ -1,4 +1,4 @@
-"""Checks of what stands around the tokens: the split pattern, special tokens, and what a corpus never asked for."""
+"""Checks of the context of the tokens: the split pattern, special tokens, and the tokens that a corpus never needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ._subject import Subject
 
 __all__ = ["never_emitted", "pattern", "special_tokens", "text_forms"]
 
-# A pattern is called wrong if another leaves at most so many of its misfits, and the rest is more than a few tokens.
+# A pattern is reported as wrong if another has at most this share of its misfits, and the difference is more than a few
+# tokens.
 MUCH_BETTER, FEW, FEW_OF_ALL = 4, 3, 1000
 
 
@@ -51,7 +52,7 @@ def fitted(subject: Subject, regexes: tuple[str, ...]) -> int:
 
 
 def special_tokens(subject: Subject) -> Finding:
-    """Special tokens whose id ordinary text can give, so that a user's text can speak for the program."""
+    """Special tokens whose id ordinary text can produce, so that a user's text can control the program."""
     added = subject.tok.model.added_tokens
     special = [token for token in added if token.special]
     if not added:
@@ -130,7 +131,7 @@ def text_forms(subject: Subject) -> Finding:
 
 
 def as_bytes(text: str) -> bytes:
-    """The bytes of a part of a document: those that are no UTF-8 as they were, lone surrogates as if they were characters."""
+    """The bytes of a part of a document: invalid bytes unchanged, lone surrogates encoded as characters."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -21,10 +21,10 @@ class Witness:
     """One token that a finding is about, or one text that shows it.
 
     Attributes:
-        id: The token's id; None for what is no token.
+        id: The token's id; None if it is not a token.
         token: Its bytes.
         kind: Which of the finding's counts it belongs to.
-        text: A text that shows what is said, or None.
+        text: A text that shows the problem, or None.
         figure: A number that ranks it, or None.
     """
 

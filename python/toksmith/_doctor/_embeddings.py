@@ -2,7 +2,7 @@
 
 A safetensors file is the length of its header (8 bytes, little-endian), the header (JSON: type, shape and place of each
 tensor), and the raw numbers. No other library is needed. A matrix is read some rows at a time, and the file is not mapped,
-because one that shrinks under a map ends the process. Left out: every tensor that is no embedding.
+because a file that shrinks while it is mapped ends the process. Left out: every tensor that is not an embedding.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
     Returns:
         The input matrix, then the output matrix where it is another.
     Raises:
-        FormatError: The file is no safetensors file, holds no embeddings, or ones that do not fit the vocabulary.
+        FormatError: The file is not a safetensors file, contains no embeddings, or its embeddings do not fit the
+            vocabulary.
     """
     found = []
     for role, names in (("input", INPUT), ("output", OUTPUT)):
@@ -123,7 +124,7 @@ def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
 
 
 def files(path: Path) -> Iterator[Path]:
-    """The safetensors files that a path stands for."""
+    """The safetensors files of a path."""
     if not path.is_dir():
         yield path
     elif (path / WHOLE).is_file():

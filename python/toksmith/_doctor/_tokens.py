@@ -16,7 +16,7 @@ from ._subject import Subject
 
 __all__ = ["cut_characters", "duplicates", "merges", "missing_bytes", "unreachable"]
 
-# What may stand around a token that its own text does not give: signs, letters in both cases, endings of words.
+# Contexts for tokens that do not encode to themselves: signs, letters in both cases, endings of words.
 LEFT = ("", "!", "#", "$", "a", "A", "1", " ", "\n", "中", "«")
 RIGHT = ("", "a", "A", "LL", "Va", "PPa", "s", "1", " ", "!", "\n", "中", "'s")
 BATCH = 1 << 16
@@ -95,7 +95,7 @@ def proven_dead(subject: Subject, places: NDArray[np.intp]) -> NDArray[np.bool_]
 
 
 def contexts(subject: Subject, places: NDArray[np.intp]) -> dict[int, str]:
-    """A text for each of these tokens, by place, that gives the token where it stands; shortest contexts first."""
+    """A text for each of these tokens, by position, in which the token is emitted; shortest contexts first."""
     found: dict[int, str] = {}
     pairs = [(left, right) for left in LEFT for right in RIGHT if left or right]
     pairs.sort(key=lambda pair: len(pair[0] + pair[1]))
@@ -147,7 +147,7 @@ def merges(subject: Subject) -> Finding:
 
 
 def missing_bytes(subject: Subject) -> Finding:
-    """Bytes that no token stands for, so that some text cannot be encoded."""
+    """Bytes without a token, so that some text cannot be encoded."""
     model = subject.tok.model
     if model.unit == "char" and not model.byte_fallback:
         says = "a tokenizer of characters without byte fallback has no tokens for bytes"

@@ -1,9 +1,9 @@
-"""The page over HTTP, on this machine only: who may ask, how much, and what the browser may do.
+"""The page over HTTP, on this machine only: access, limits, and what the browser may do.
 
-The rules: a request is answered only if it names this server as its host and does not come from another origin, so that
-no other page can ask (not by rebinding a name either); what is asked is JSON and bounded; files are those of a table
-read at the start, so that no path leads anywhere else; the browser may run this server's scripts and ask this server,
-and nothing else. Left out: what a view is, which `_views` says.
+The rules: a request is answered only if it names this server as its host and does not come from another origin, so no
+other page can send requests (not by DNS rebinding either); requests are JSON and limited in size; the files come from a
+table that is read at the start, so no path leads anywhere else; the browser may run this server's scripts and ask this
+server, and nothing else. Left out: what a view is, which `_views` says.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def static_files() -> dict[str, Response]:
 
 
 class Guard:
-    """Answers only who may ask, and puts the headers on every answer."""
+    """Answers only allowed requests, and adds the headers to every answer."""
 
     def __init__(self, app: ASGIApp, authorities: frozenset[str]) -> None:
         self.app, self.authorities = app, authorities
@@ -90,7 +90,7 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
 
 
 def problem(status: int, said: str, kind: str = "") -> Response:
-    """An answer that says what is wrong."""
+    """An answer with an error message."""
     headers = {"connection": "close"} if status == 413 else None
     return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
 
@@ -125,7 +125,7 @@ def answer(session: Session, name: str, format: str, data: bytes) -> Response:
     """What one view answers to a body."""
     try:
         values = json.loads(data)
-    except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 and numbers without end, too
+    except (ValueError, RecursionError) as error:  # including bytes that are not UTF-8 and huge numbers
         return problem(400, f"the body is not JSON: {error}")
     try:
         asked = Asked(session, values)

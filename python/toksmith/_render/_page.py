@@ -1,4 +1,4 @@
-"""Several views as one page that stands alone: what is handed on to somebody who has nothing of ours.
+"""Several views as one self-contained page, for readers without toksmith.
 
 The rules of `_html`, and: a section for each view, which can be folded; every token can be pointed at and reached by
 the tabulator key, and says then what it is; light and dark as the reader has it. No script, nothing fetched.
@@ -53,7 +53,7 @@ def section(heading: str, view: View) -> str:
 
 
 def tokens_html(block: Tokens) -> str:
-    """A text as its tokens, each with what is said of it."""
+    """A text as its tokens, each with its description."""
     caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
     drawn = []
     parts = token_parts([view.token for view in block.tokens])
@@ -70,6 +70,6 @@ def tokens_html(block: Tokens) -> str:
 
 
 def part_html(part: Part) -> str:
-    """A part of a token: bytes of a cut character stand out by their slant."""
+    """A part of a token; bytes of a cut character are slanted."""
     text = "<br>".join(escaped(part.text).split("\n"))
     return f"<i>{text}</i>" if part.kind == "bytes" else text

@@ -70,7 +70,7 @@ def renderables(view: View, *, items: int | None = None) -> Iterator[RenderableT
     """A view for a rich console, from top to bottom.
 
     Args:
-        items: Draw at most so many rows, tokens, bars or branches of each block; None: all.
+        items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
     """
     yield Text(plain(view.title), style=TONES["strong"])
     for block in view.blocks:
@@ -170,7 +170,7 @@ def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str
 
 
 def use_utf8() -> None:
-    """Make this process's stdout and stderr UTF-8 on any locale; a file name that is no UTF-8 is printed as it is."""
+    """Make this process's stdout and stderr UTF-8 on any locale; a file name that is not UTF-8 is printed unchanged."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")

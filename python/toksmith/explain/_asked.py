@@ -1,4 +1,4 @@
-"""What the views are asked of: tokenizers by name, and where the tokens and pieces of a text lie in its bytes."""
+"""The input of the views: tokenizers by name, and the byte ranges of a text's tokens and pieces."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ..reference import cut
 
 __all__ = ["Tokenizers", "name_of", "named_tokenizers", "piece_ends", "pieces_in", "token_ends", "token_json"]
 
-INVALID = re.compile("([\udc80-\udcff]+)")  # what decoding makes of bytes that are part of no character
+INVALID = re.compile("([\udc80-\udcff]+)")  # decoded bytes that are not part of a character
 SEVERAL = "a Tokenizer, a dict of them by name, or a list of them"
 Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
 
 
 @lru_cache(maxsize=64)
 def name_of(tok: Tokenizer) -> str:
-    """What a tokenizer is called where nobody named it."""
+    """The description of a tokenizer without a name."""
     return f"{tok.model.kind}, {amount(len(tok), 'token')}"
 
 
 def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
-    """The tokenizers by name; those without a name are called after what they are, and numbered.
+    """The tokenizers by name; those without a name get a numbered description.
 
     Raises:
-        InvalidOption: There is none.
+        InvalidOption: No tokenizer was given.
     """
     if isinstance(toks, Tokenizer):
         return {name_of(toks): toks}
@@ -64,7 +64,7 @@ def token_ends(tok: Tokenizer, text: Text, special: Special) -> tuple[NDArray[np
 
 
 def piece_ends(tok: Tokenizer, data: bytes, special: Special) -> list[int]:
-    """Where each piece ends in the bytes of the text; a special or added token is a piece of its own."""
+    """Where each piece ends in the bytes of the text; each special or added token is one piece."""
     model = tok.model
     specials = {added.content: added.id for added in model.added_tokens if added.special}
     others = {added.content: added.id for added in model.added_tokens if not (added.special or added.normalized)}

@@ -35,7 +35,7 @@ class Cuts:
 class Difference:
     """A stretch of the text, in bytes, at whose ends all tokenizers cut, and inside which at least one cuts alone.
 
-    Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens that stand there.
+    Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens in the stretch.
     """
 
     start: int
@@ -49,9 +49,9 @@ class Comparison(_render.Shown):
 
     Attributes:
         text: Its bytes.
-        cuts: What each makes of it, by name.
+        cuts: The tokens of each tokenizer, by name.
         shared: Where all of them cut, in bytes; the end of the text is the last.
-        differences: The stretches between two shared cuts inside which not all do the same, in order.
+        differences: The stretches between two shared cuts that the tokenizers cut differently, in order.
     """
 
     text: bytes
@@ -135,13 +135,13 @@ class Comparison(_render.Shown):
 
 @checked
 def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
-    """What several tokenizers make of one text, aligned on its bytes.
+    """The tokens of several tokenizers on one text, aligned by its bytes.
 
     Args:
         toks: Tokenizers by name, or in order.
-        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
     Raises:
-        InvalidOption: There is no tokenizer.
+        InvalidOption: No tokenizer was given.
 
     >>> import toksmith
     >>> small, large = (toksmith.train("low lower lowest", merges=n, pattern=None) for n in (1, 3))

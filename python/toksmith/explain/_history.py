@@ -1,4 +1,4 @@
-"""The life of one token in the training that made it: how it began, and what was made of it afterwards."""
+"""The life of one token in training: the merge that made it, and the merges that used it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Event:
 
     Attributes:
         number: Of the merge, from 1.
-        left, right, id: The two ids that merged, and what they became.
-        token: The bytes of what they became.
-        count: How often the pair stood in the corpus.
+        left, right, id: The two ids that merged, and the new id.
+        token: The bytes of the new token.
+        count: How often the pair occurred in the corpus.
         replaced: How often it was replaced; fewer than `count` where pairs overlap, as in `aaa`.
-        left_over: How often the token of this history is still there after the merge; None for one no merge made.
+        left_over: How often the token of this history occurs after the merge; None for a token that no merge made.
     """
 
     number: int
@@ -47,8 +47,8 @@ class History(_render.Shown):
 
     Attributes:
         id, token: The token.
-        born: The merge that made it; None for one that was there before the first.
-        uses: The later merges that took it as a part, in order.
+        born: The merge that made it; None for a base token.
+        uses: The later merges that used it as a part, in order.
         merges: How many merges training made.
     """
 
@@ -61,7 +61,7 @@ class History(_render.Shown):
 
     @property
     def left_over(self) -> int | None:
-        """How often the token stands in the encoded corpus in the end; None where its beginning is not recorded."""
+        """How often the token occurs in the encoded corpus in the end; None if its start is not recorded."""
         last = self.uses[-1] if self.uses else self.born
         return None if last is None else last.left_over
 
@@ -111,12 +111,12 @@ class History(_render.Shown):
 
 @checked
 def history(tok: Tokenizer, id: int) -> History:
-    """What training did with one token: the merge that made it, those that used it up, and how often it was left.
+    """What training did with one token: the merge that made it, the merges that used it, and how often it remained.
 
     Args:
         id: A token of a tokenizer that `train` made with `kind="bpe"`, or that was loaded with its record.
     Raises:
-        InvalidOption: The tokenizer has no record of its training.
+        InvalidOption: The tokenizer has no training record.
         UnknownId: No token has this id.
     Cost: one pass over the merges.
 

@@ -1,4 +1,4 @@
-"""What in a text costs tokens without being seen, or looks like something else; and what each repair would save."""
+"""What in a text costs tokens but is invisible or looks like something else, and what each repair would save."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["LINTS", "Finding", "Lint", "LintRow", "lint"]
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = get_args(Form)
-# Cyrillic and Greek letters that are drawn like Latin ones.
+# Cyrillic and Greek letters that look like Latin ones.
 LOOK_ALIKES = str.maketrans(
     "АВЕЅІЈКМНОРСТУХԜаеѕіјорсухԁһԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοα", "ABESIJKMHOPCTYXWaesijopcyxdhqwABEZHIKMNOPTYXoa"
 )
@@ -29,7 +29,7 @@ LOOK_ALIKE = "".join(map(chr, LOOK_ALIKES))
 
 
 class LintRow(NamedTuple):
-    """One thing to look for: its name, where it stands in a text, what to put there, and why it matters."""
+    """One problem: its name, how to find it, its replacement, and why it matters."""
 
     name: str
     find: Callable[[str], Iterator[tuple[int, int]]]
@@ -43,7 +43,7 @@ class Finding:
 
     Attributes:
         name, why: Of the row.
-        count: How many places.
+        count: The number of places.
         start, end: The first of them, in characters of the text.
         tokens: Tokens of the text if all these places, and no others, were repaired.
     """
@@ -61,9 +61,9 @@ class Lint(_render.Shown):
     """What was found in a text.
 
     Attributes:
-        text: As it was given; of bytes, those that are part of no character are lone surrogates U+DC80 to U+DCFF.
-        tokens: Of the text as it is.
-        findings: In the order of `LINTS`; none where all is well.
+        text: As given; bytes that are not part of a character are lone surrogates U+DC80 to U+DCFF.
+        tokens: Tokens of the unchanged text.
+        findings: In the order of `LINTS`; empty if there is no problem.
         forms: Tokens of the text in each Unicode normalization form.
     """
 
@@ -119,11 +119,11 @@ class Lint(_render.Shown):
 
 @checked
 def lint(tok: Tokenizer, text: Text) -> Lint:
-    r"""What in a text costs tokens without being seen, or looks like something else, and what repairing it changes.
+    r"""What in a text costs tokens but is invisible or looks like something else, and what a repair changes.
 
-    Nothing is repaired unless it is asked for (`Lint.repaired`): each finding can be meant.
+    It repairs nothing by itself (use `Lint.repaired`), because each finding may be intended.
 
-    Returns: one finding for each row of `explain.LINTS` that stands in the text.
+    Returns: one finding for each row of `explain.LINTS` that occurs in the text.
     Cost: one encoding of the text for each finding and each Unicode form.
 
     >>> import toksmith
@@ -147,7 +147,7 @@ def lint(tok: Tokenizer, text: Text) -> Lint:
 
 
 def counted(tok: Tokenizer, text: str, *, is_bytes: bool) -> int:
-    """The tokens of a text that was given as bytes or not."""
+    """The number of tokens of a text, given as bytes or as str."""
     return tok.count(text.encode("utf-8", "surrogateescape") if is_bytes else text)
 
 
@@ -174,7 +174,7 @@ def not_composed(text: str) -> Iterator[tuple[int, int]]:
 
 
 def look_alikes(text: str) -> Iterator[tuple[int, int]]:
-    """Words that read as Latin and are not: beside Latin letters, or where the text has no other letter of their script."""
+    """Words that look Latin but are not: next to Latin letters, or if the text has no other letter of their script."""
     genuine = regex.search(rf"[\p{{Cyrillic}}\p{{Greek}}--[{LOOK_ALIKE}]]", text, regex.V1)
     for found in regex.finditer(r"\p{L}+", text):
         word = found.group()

@@ -16,23 +16,23 @@ from ._asked import name_of, token_json
 
 __all__ = ["Prompt", "prompt"]
 
-MOST_TOKENS = 24  # tokens that are drawn before the end
-AFTER = 8  # tokens that are drawn of what follows
+MOST_TOKENS = 24  # tokens shown before the end
+AFTER = 8  # tokens shown behind the end
 MOST_CONTINUATIONS = 60
 
 
 @dataclass(frozen=True, repr=False)
 class Prompt(_render.Shown):
-    """A prompt, the text that it is the beginning of, and the prompt cut back to where it can go on in every way.
+    """A prompt, the longer text, and the prompt cut back to a place that allows every continuation.
 
     Attributes:
         prompt: Its bytes.
-        ids: Of the prompt by itself.
-        followed: The ids of the whole text; equal to `ids` where nothing follows.
-        agree: How many ids the two begin with in common.
-        healed: The ids that are left of the prompt when it is healed.
+        ids: Of the prompt alone.
+        followed: The ids of the whole text; equal to `ids` if nothing follows.
+        agree: The number of ids with which both begin.
+        healed: The ids of the healed prompt.
         rest: The bytes behind these, which the next token must begin with.
-        continuations: How many tokens begin with `rest`; 0 where nothing was cut off.
+        continuations: How many tokens begin with `rest`; 0 if nothing was cut off.
         first_continuations: Id and bytes of some of them, the lowest ids.
     """
 
@@ -49,7 +49,7 @@ class Prompt(_render.Shown):
 
     @property
     def is_beginning(self) -> bool:
-        """Whether a model that was given the prompt stands where it stands in the whole text."""
+        """Whether the ids of the whole text begin with the ids of the prompt."""
         return self.agree == len(self.ids)
 
     @property
@@ -58,7 +58,7 @@ class Prompt(_render.Shown):
         return self.prompt.endswith((b" ", b"\t"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Ids and tokens as JSON values; bytes are hex. Of long prompts the last tokens are given."""
+        """Ids and tokens as JSON values, bytes as hex; for long prompts only the last tokens."""
         prompt, followed, healed = (
             [{"id": view.id, **token_json(view.token)} for view in views] for views in self.drawn
         )
@@ -108,13 +108,13 @@ class Prompt(_render.Shown):
 
 @checked
 def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
-    """What happens where a prompt ends: its ids beside those of the longer text, and the prompt healed.
+    """What happens at the end of a prompt: its ids, those of the longer text, and the healed prompt.
 
     Args:
-        text: The prompt and what follows it.
+        text: The prompt and the text behind it.
         end: Where the prompt ends, in characters of the text (of `bytes`: in bytes); None for the end of the text.
-        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
-    Raises: as `Tokenizer.encode`; InvalidOption where `end` is outside the text.
+        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+    Raises: as `Tokenizer.encode`; InvalidOption if `end` is outside the text.
     Cost: two encodings, and at the first call an index of the tokens by their bytes.
 
     >>> import toksmith

@@ -19,10 +19,10 @@ ARROWS = {"higher": "↑", "lower": "↓", "": ""}
 
 
 class Report(_render.Shown, Mapping[str, float | None]):
-    """The metrics of one tokenizer on one corpus: a mapping of names to values; None is what is undefined there.
+    """The metrics of one tokenizer on one corpus: a mapping of names to values; undefined values are None.
 
-    Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to that of the whole, because they keep the
-    counts and make every ratio of them.
+    Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to the report of the whole, because they keep
+    the counts and compute every ratio from them.
 
     Attributes:
         sample: The exact counts.
@@ -88,7 +88,7 @@ class Report(_render.Shown, Mapping[str, float | None]):
         return [row.name, _render.Cell(said, "strong"), row.unit, _figure(numerator), _figure(denominator)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that is shown, as JSON values; what is undefined is None."""
+        """Everything that the view shows, as JSON values; undefined values are None."""
         sample = self.sample
         names = ("documents", "bytes", "chars", "tokens", "unplaced")
         return {
@@ -132,11 +132,11 @@ def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", thread
 
     Args:
         corpus: Documents as for `train`: texts, paths, `files(…)`.
-        special: What special tokens in the text become, as for `encode`.
+        special: What happens to special tokens in the text, as for `encode`.
         threads: At least 1; None for all processors. The result does not depend on it.
     Returns:
-        The values by name, None for what is undefined on this corpus (no words, no numbers, no text), with the counts
-        that they are made of. `measure(tok, a) + measure(tok, b)` is `measure(tok, [*a, *b])`.
+        The values by name, None if undefined on this corpus (no words, no numbers, no text), with the counts behind
+        them. `measure(tok, a) + measure(tok, b)` is `measure(tok, [*a, *b])`.
     Raises:
         CorpusError: A file cannot be read.
         SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `Tokenizer.encode_batch`.

@@ -1,7 +1,8 @@
-"""The metrics: one row and one function each. A value is a numerator over a denominator, None where that is zero.
+"""The metrics: one row and one function each. A value is a numerator divided by a denominator, None if the denominator
+is zero.
 
-A new metric is a function of a `Sample` and a row of `METRICS`. Left out: any single score; what a figure does not show
-stands in its row.
+A new metric is a function of a `Sample` and a row of `METRICS`. Each row says what its figure does not show. Left out:
+any single score.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class Metric(NamedTuple):
     """One row.
 
     Attributes:
-        name: What `measure` calls it.
+        name: Its name in `measure`.
         function: The parts of the value.
         counted: What the numerator counts.
         over: What the denominator counts.
-        better: Which direction is better, all else equal; "" where neither is.
+        better: Which direction is better, all else equal; "" for neither.
         hides: What the figure does not show, in one sentence.
         source: Where the definition comes from.
     """
@@ -56,22 +57,22 @@ class Metric(NamedTuple):
 
 
 def singular(words: str) -> str:
-    """`words` for one of them."""
+    """The singular of a unit such as `words`."""
     return {"bytes": "byte", "entries": "entry"}.get(words, words.removesuffix("s"))
 
 
 def bytes_per_token(sample: Sample) -> Parts:
-    """UTF-8 bytes that a token stands for: a ratio of totals, not a mean over documents."""
+    """UTF-8 bytes per token: a ratio of totals, not a mean over documents."""
     return Parts(sample.bytes, sample.tokens)
 
 
 def chars_per_token(sample: Sample) -> Parts:
-    """Characters (code points) that a token stands for."""
+    """Characters (code points) per token."""
     return Parts(sample.chars, sample.tokens)
 
 
 def fertility(sample: Sample) -> Parts:
-    """Tokens in a word, the space before it included; 1.0 means that no word is cut."""
+    """Tokens per word, including the space before it; 1.0 means that no word is cut."""
     return Parts(sample.word_tokens, sample.words)
 
 
@@ -146,15 +147,16 @@ def cut_characters(sample: Sample) -> Parts:
 
 
 def numbers_of(sample: Sample, digits: int) -> NDArray[np.uint64]:
-    """How often numbers of so many digits were cut in each way, by the bits of the cuts."""
+    """How often numbers of a given length were cut in each way, by the bits of the cuts."""
     return sample.numbers[1 << (digits - 1) : 1 << digits]
 
 
 @cache
 def alignment(digits: int) -> NDArray[np.float64]:
-    """For each way to cut a number: the F1 score of its cuts against those before every third digit from the right.
+    """For each way to cut a number: the F1 score of its cuts, compared with cuts before every third digit from the
+    right.
 
-    1.0 where there is no cut to make and none was made.
+    1.0 if no cut is expected and none was made.
     """
     ideal = sum(1 << (place - 1) for place in range(digits - 3, 0, -3))
     scores = []
@@ -194,12 +196,12 @@ def white_tokens(sample: Sample) -> Parts:
 
 
 def glued_spaces(sample: Sample) -> Parts:
-    """Words after a space that are in one token with it: a prompt that ends in that space is cut as no text is."""
+    """Words after a space that share a token with it: a prompt that ends in this space is cut as no text is."""
     return Parts(sample.glued, sample.spaced)
 
 
 def round_trip(sample: Sample) -> Parts:
-    """Documents that decoding gives back byte for byte."""
+    """Documents that decoding restores byte for byte."""
     return Parts(sample.documents - sample.changed, sample.documents)
 
 
