@@ -105,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of an option that holds several, separated by commas."""
+    """The values of an option, separated by commas."""
     return tuple(word for word in text.split(",") if word)
 
 
@@ -162,7 +162,7 @@ def wanted_text(text: str, names: Sequence[str]) -> bool:
 
 
 def say(message: str) -> None:
-    """Tells the user what goes on."""
+    """Reports progress to the user."""
     print(message, file=sys.stderr, flush=True)
 
 

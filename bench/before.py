@@ -1,4 +1,4 @@
-"""This build beside an earlier one, both measured in turn in one run: the table that says what a change cost."""
+"""Compares this build with an earlier one, both measured in turn in one run: the table shows what a change cost."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NOTHING = "No whole run is recorded yet."
 
 
 def refresh(folder: Path) -> str:
-    """Writes the comparison of a folder's records into docs/perf.md, and draws the chart; returns what was done."""
+    """Writes the comparison of a folder's records to docs/perf.md, and draws the chart; returns a message."""
     page = with_comparison(PAGE.read_text(encoding="utf-8"), folder)
     write_whole(PAGE, page.encode("utf-8"))
     write_whole(CHART, drawn(folder).encode("utf-8"))
@@ -29,7 +29,7 @@ def refresh(folder: Path) -> str:
 
 
 def with_comparison(page: str, folder: Path) -> str:
-    """A page with what the records of a folder say between its marks."""
+    """A page with the comparison of a folder's records between its marks."""
     head, start, rest = page.partition(START)
     _, end, tail = rest.partition(END)
     if not start or not end:
@@ -38,7 +38,7 @@ def with_comparison(page: str, folder: Path) -> str:
 
 
 def comparison(folder: Path) -> str:
-    """What the newest whole run of a folder says."""
+    """The comparison from the newest whole run of a folder."""
     if found := newest(folder):
         record, name = found
         return "\n\n".join([opening(record, name), corpora(record["rows"]), summary(record["rows"])])
@@ -104,7 +104,7 @@ def pair(row: Row) -> tuple[str, str]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Every row of the table of targets: what was aimed at, and the range of what was seen."""
+    """Every row of the table of targets: the target, and the range of observed ratios."""
     heads = [
         "measurement, over all its vocabularies and texts",
         "target",

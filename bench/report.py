@@ -42,7 +42,7 @@ def head(record: Row) -> str:
 
 
 def goals(rows: Sequence[Row]) -> str:
-    """The table of targets: what came of each row, by its worst cell; rows without a cell are named below it."""
+    """The table of targets: the result of each row by its worst cell; rows without a cell are listed below it."""
     heads = ["what", "target", "cells", "hold", "worst cell", "verdict"]
     lines = ["## targets", "", joined(heads), joined(["---", "---", "--:", "--:", "---", "---"])]
     found = verdicts(rows)
@@ -82,7 +82,7 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
 
 
 def growth_table(name: str, rows: list[Row]) -> str:
-    """Toksmith's time at growing sizes, one kind of text a line, and what the dearest tenfold step costs."""
+    """Toksmith's time at growing sizes, one line for each kind of text, and the cost of the worst tenfold step."""
     kinds: dict[str, list[Row]] = {}
     for row in rows:
         kinds.setdefault(row["text"].rpartition("-")[0], []).append(row)
@@ -127,12 +127,12 @@ def ratio(row: Row) -> str:
 
 
 def verdict_of(row: Row) -> str:
-    """What came of a cell's target; "" where none is set."""
+    """The result of a cell's target; "" if none is set."""
     return said(Target(**row["target"]), row["ratio"]) if row["target"] else ""
 
 
 def own_verdict(row: Row, ratio: float | None) -> str:
-    """What came of the target that toksmith's own figures set for a cell; the ratio alone where none is set."""
+    """The result of a target relative to toksmith's own figures; only the ratio if none is set."""
     own = (goal.target for goal in GOALS if goal.target.than in OWN and goal.covers(*cell_of(row)))
     target = next(own, None)
     return said(target, ratio) if target else amount(ratio) if ratio else ""

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def shortened(attack: Attack, seconds: int | None) -> Attack:
-    """The attack with at most so many seconds of the processor."""
+    """The attack with a lower limit on its CPU seconds."""
     return replace(attack, seconds=min(attack.seconds, seconds)) if seconds else attack
 
 

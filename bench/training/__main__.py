@@ -71,7 +71,7 @@ def chosen(options: argparse.Namespace) -> list[Case]:
 
 
 def measured(cases: Sequence[Case], options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The rows of the record; what was measured until Ctrl-C, if that comes."""
+    """The rows of the record; after Ctrl-C, those measured so far."""
     rows: list[dict[str, Any]] = []
     began = monotonic()
     peers = {*options.peers.split(","), OURS}
@@ -134,7 +134,7 @@ def show(result: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def say(message: str) -> None:
-    """Tells the user what goes on."""
+    """Reports progress to the user."""
     print(message, file=sys.stderr, flush=True)
 
 

@@ -1,7 +1,7 @@
-"""What is trained, with whom, and what toksmith must reach beside them.
+"""The trainings, the engines, and what toksmith must reach relative to them.
 
-A case is one training: a text, a split, a size of the vocabulary and the form in which the engine gets its documents. A
-vocabulary of 256 learns nothing: it is counting alone. `SERIES` are the cases along which the time may grow.
+A case is one training: a text, a split, a vocabulary size and the form of the documents. A vocabulary of 256 learns
+nothing, so it measures counting alone. `SERIES` are the cases along which the time may grow.
 """
 
 from __future__ import annotations
@@ -135,6 +135,6 @@ def scaled(case: Case, scale: float) -> Case:
 
 
 def along(name: str) -> Iterator[tuple[float, Case]]:
-    """The cases of a series with what grows in it, ascending: megabytes, or tokens."""
+    """The cases of a series with their growing size, ascending: megabytes, or tokens."""
     for case in SERIES[name]:
         yield (case.mb if name == "corpus" else case.size), case

@@ -46,7 +46,7 @@ def head(record: Row) -> str:
 
 
 def goals(rows: Rows) -> str:
-    """The table of targets: what came of each row, by its worst case."""
+    """The table of targets: the result of each row by its worst case."""
     lines = table("targets", ["what", "target", "cases", "hold", "worst case", "verdict"], "ll--ll")
     found = verdicts(rows)
     for verdict in found:
@@ -93,7 +93,7 @@ def cell(outcome: Row | None, name: str, ours: float | None, shown: Callable[[fl
 
 
 def growth(name: str, rows: Rows) -> str:
-    """The time along a series: seconds, and what each step costs beside growing as fast as what it is measured in."""
+    """The time along a series: seconds, and the cost of each step relative to linear growth."""
     unit = "MB" if name == "corpus" else "tokens"
     lines = table(f"time by size of the {name}", [unit, OURS, "of linear", "rustbpe", "of linear"], "-----")
     before: dict[str, tuple[float, float]] = {}

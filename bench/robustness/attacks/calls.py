@@ -17,7 +17,7 @@ TEXT = "def low(self): return 5\n" * 400
 
 
 class Lying(list[Any]):
-    """A list that says another length than it has."""
+    """A list that reports a wrong length."""
 
     def __init__(self, content: list[Any], length: int) -> None:
         super().__init__(content)
@@ -125,7 +125,7 @@ def many_threads(library: str, folder: Path) -> Iterator[Call]:
 
 
 def wrong_types(library: str, folder: Path) -> Iterator[Call]:
-    """What is no text, no list of texts and no list of ids."""
+    """Values that are not a text, a list of texts or a list of ids."""
     subject = small(library, folder)
     things: tuple[Any, ...] = (
         None,
@@ -149,7 +149,7 @@ def wrong_types(library: str, folder: Path) -> Iterator[Call]:
 
 
 def asked(call: Callable[[Any], object], thing: Any) -> str:
-    """Calls, and says that an answer came."""
+    """Calls, and reports that it returned."""
     call(thing)
     return "answers"
 

@@ -1,4 +1,4 @@
-"""Files that are no model: cut, changed, deep, endless, packed."""
+"""Files that are not a model: cut, changed, deep, endless, packed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUTS, CHANGES = 200, 400
 
 
 def used(library: str, path: Path) -> str:
-    """Loads a file, and uses what comes of it."""
+    """Loads a file, and uses the result."""
     subject = Subject(library, path)
     ids = subject.encode("def low(é):\n  return '한' 12345 ")
     require(all(0 <= id < 1 << 24 for id in ids), "ids that are none")
@@ -96,7 +96,7 @@ def claims(library: str, folder: Path) -> Iterator[Call]:
 
 
 def device(name: str, library: str, folder: Path) -> Iterator[Call]:
-    """A file that has no end, under a name that says its format."""
+    """An endless file, under a name with the format's suffix."""
     path = folder / "made" / f"device-{library}" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def gguf() -> bytes:
 
 
 def huge_claims(library: str, folder: Path) -> Iterator[Call]:
-    """Counts of things that a small file cannot hold."""
+    """Numbers of entries that a small file cannot contain."""
     forms = {
         "a.gguf": gguf(),
         "a.toksmith": b"toksmith 1\nmodel {}\ntokens 4000000000\n",

@@ -1,4 +1,4 @@
-"""Model files that say something valid and mean harm: what they make of a text, of an id and of memory."""
+"""Valid but malicious model files: their effect on a text, on an id and on memory."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def place(subject: Subject, text: str, due: set[int]) -> None:
 
 
 def rewritten_specials(library: str, folder: Path) -> Iterator[Call]:
-    """A special token that is looked for in rewritten text, after letters whose length the rewriting changes.
+    """A special token that is searched in rewritten text, after letters whose length the rewriting changes.
 
-    With a `▁` for each space the token takes the one before it, so that its place is there or behind it.
+    If each space becomes `▁`, the token includes the one before it, so its place is there or behind it.
     """
     spaces = sequence(PREPEND, SPACES)
     cases = [({"type": "NFD"}, "éééé<s>", {4}), ({"type": "NFKC"}, "ﬃ ﷺ<s>", {3})]

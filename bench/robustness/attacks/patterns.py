@@ -1,4 +1,4 @@
-"""Split patterns and sets of special tokens: what takes long to compile, to run, or to tell apart."""
+"""Split patterns and sets of special tokens that take long to compile, to run, or to compare."""
 
 from __future__ import annotations
 
