@@ -19,9 +19,9 @@ def compared(rows: Sequence[Row]) -> str:
     found = [(seen, row) for seen, row in found if seen]
     slower = [f"{row['group']} {place(row)}" for seen, row in found if max(seen) < LOSS]
     lines = [
-        "## beside the earlier build (speed of this one / speed of the earlier one, round by round)",
+        "## compared with the earlier build (speed of this build / speed of the earlier one, round by round)",
         "",
-        "| cell | least | median | most | rounds |",
+        "| cell | minimum | median | maximum | rounds |",
         "| --- | --: | --: | --: | --: |",
     ]
     for seen, row in found:

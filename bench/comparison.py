@@ -25,7 +25,7 @@ def refresh(folder: Path) -> str:
     page = with_comparison(PAGE.read_text(encoding="utf-8"), folder)
     write_whole(PAGE, page.encode("utf-8"))
     write_whole(CHART, drawn(folder).encode("utf-8"))
-    return f"{PAGE.name} and {CHART.name} show what the newest whole record says"
+    return f"{PAGE.name} and {CHART.name} show the newest record of a whole run"
 
 
 def with_comparison(page: str, folder: Path) -> str:

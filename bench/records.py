@@ -123,7 +123,7 @@ def partial(rows: Sequence[Row], settings: Settings, start: Row) -> str:
         f"fewer than {RUNS} runs": settings.runs < RUNS,
         "shorter texts": settings.limit < LIMIT or settings.most < MOST,
         "not by the wall clock": settings.clock != "wall",
-        "the source has changes that are not committed": start["changed"],
+        "the source has uncommitted changes": start["changed"],
     }
     return ", ".join(reason for reason, applies in reasons.items() if applies)
 

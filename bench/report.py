@@ -26,7 +26,7 @@ def head(record: Row) -> str:
     took = f", {record['took_s'] / 60:.0f} minutes" if "took_s" in record else ""
     return "\n".join(
         [
-            f"# toksmith beside its peers, {record['date'][:10]}",
+            f"# toksmith and its peers, {record['date'][:10]}",
             "",
             f"{machine['cpu']}, {machine['cpus']} processors, {machine['memory_gb']} GB, {machine['python']}.",
             f"Commit {record['commit'][:12] or 'unknown'}{' with changes' if record['changed'] else ''}, "
@@ -36,7 +36,7 @@ def head(record: Row) -> str:
             ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
             "",
             "Struck out: the ids differ from the reference engine's. ~ in front: a prefix of 1 MB, for comparison. "
-            + "¹ behind: timed once, because nothing hangs on it.",
+            + "¹ behind: timed once, because the result decides nothing.",
         ]
     )
 
@@ -48,7 +48,7 @@ def goals(rows: Sequence[Row]) -> str:
     found = verdicts(rows)
     for verdict in found:
         if worst := verdict.worst():
-            where = f"{worst.where}{f', beside {worst.peer}' if worst.peer else ''}"
+            where = f"{worst.where}{f', relative to {worst.peer}' if worst.peer else ''}"
             counts = [str(len(verdict.cells)), str(verdict.held())]
             lines.append(joined([verdict.goal.title, verdict.goal.target.said(), *counts, where, verdict.said()]))
     left_out = [verdict.goal.title for verdict in found if not verdict.cells]
@@ -67,7 +67,7 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
         return growth_table(name, rows)
     columns = [engine for engine in (*ENGINES[1:], OURS) if any(engine in row["engines"] for row in rows)]
     scaled = any(single(row, every) for row in rows)
-    heads = ["encoding", "text", *columns, "ratio", "verdict", *(["beside one thread"] if scaled else [])]
+    heads = ["encoding", "text", *columns, "ratio", "verdict", *(["relative to one thread"] if scaled else [])]
     lines = [
         f"## {name} ({rows[0]['unit']})",
         "",

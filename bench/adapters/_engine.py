@@ -55,7 +55,7 @@ class Encoding:
     def ranks(self) -> Path:
         """The `.tiktoken` file, for engines that know only that kind."""
         if self.kind != "ranks":
-            raise Unsupported(f"{self.name} is no rank vocabulary")
+            raise Unsupported(f"{self.name} is not a rank vocabulary")
         return Path(self.source)
 
     def json(self) -> str:

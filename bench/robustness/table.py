@@ -23,7 +23,7 @@ def refresh(path: Path | None, page: str) -> str:
     """Writes the table to the document; returns a message."""
     document = path or DOCUMENT
     write_whole(document, with_table(document.read_text(encoding="utf-8"), page).encode("utf-8"))
-    return f"{document.name}: the table is written anew"
+    return f"{document.name}: updated the table"
 
 
 def with_table(document: str, page: str) -> str:
@@ -55,7 +55,7 @@ def report(attacks: Sequence[Attack], cells: Cells, start: Mapping[str, Any]) ->
 def opening(libraries: Sequence[str], start: Mapping[str, Any]) -> str:
     """What was run, and where."""
     named = ", ".join(f"{library} {start['versions'][library]}" for library in libraries)
-    changed = " with changes that are not committed" if start["changed"] else ""
+    changed = " with uncommitted changes" if start["changed"] else ""
     machine = start["machine"]
     return (
         f"Run on {start['date'][:10]} at commit `{start['commit'][:12]}`{changed} on {machine['cpu']},\n"

@@ -105,13 +105,13 @@ def at_most(factor: float, than: str) -> Target:
 LISTED = tuple(case for case in MAIN if case.form == LIST and "rustbpe" in case.engines)
 READ = tuple(case for case in MAIN if case.form == JSONL)
 GOALS = (
-    Goal("english 60 MB, GPT-4 pattern, beside rustbpe", (ENGLISH,), at_most(1 / 5, "rustbpe")),
-    Goal("the same, beside HF", (ENGLISH,), at_most(1 / 8, "tokenizers")),
+    Goal("english 60 MB, GPT-4 pattern, relative to rustbpe", (ENGLISH,), at_most(1 / 5, "rustbpe")),
+    Goal("the same, relative to HF", (ENGLISH,), at_most(1 / 8, "tokenizers")),
     Goal("english 60 MB, GPT-2 pattern, from JSONL", (ENGLISH_FILE,), at_most(1 / 2, "gigatoken")),
     Goal("english 10 MB, 100,000", (ENGLISH_HUGE,), at_most(1 / 4, "rustbpe")),
-    Goal("chinese, beside rustbpe", (CHINESE,), at_most(1 / 3, "rustbpe")),
+    Goal("chinese, relative to rustbpe", (CHINESE,), at_most(1 / 3, "rustbpe")),
     Goal("chinese, from JSONL", (CHINESE_FILE,), at_most(1 / 3, "gigatoken")),
-    Goal("nine corpora, beside rustbpe", (ALL, ALL_HUGE), at_most(1 / 5, "rustbpe")),
+    Goal("nine corpora, relative to rustbpe", (ALL, ALL_HUGE), at_most(1 / 5, "rustbpe")),
     Goal("nine corpora, from JSONL", (ALL_FILE, ALL_FILE_HUGE), at_most(1 / 2.5, "gigatoken")),
     Goal("counting only", (COUNTED,), at_most(1 / 2, "gigatoken")),
     Goal("unsplit", (STREAMED,), at_most(1 / 8, "rustbpe")),
@@ -119,7 +119,7 @@ GOALS = (
     Goal("peak memory, unsplit", (STREAMED,), at_most(1 / 2, "rustbpe"), "peak"),
     Goal("peak memory, from JSONL", READ, at_most(1, "gigatoken"), "peak"),
     Goal(
-        "counting, two threads beside one",
+        "counting, two threads relative to one",
         (COUNTED, COUNTED_LIST),
         Target(1.6, ALONE, SPEED),
         against=(COUNTED_ALONE, COUNTED_LIST_ALONE),

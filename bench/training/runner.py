@@ -86,6 +86,6 @@ def judge(size: int, outcomes: dict[str, Outcome]) -> None:
             continue
         tokens, ids = int(outcome.proof["tokens"]), int(outcome.proof["ids"])
         if tokens > size or tokens * WORSE < most:
-            outcome.wrong = f"{tokens:,} tokens where {most:,} are due"
+            outcome.wrong = f"{tokens:,} tokens; expected {most:,}"
         elif ids > WORSE * best:
             outcome.wrong = f"{ids:,} ids where {best:,} do"

@@ -50,7 +50,7 @@ class Verdict:
         if worst is None:
             return "not measured"
         words = said(self.goal.target, worst.ratio)
-        return f"{words}, the peer not having come to its end" if worst.bound else words
+        return f"{words}, the peer did not finish" if worst.bound else words
 
 
 def verdicts(rows: Rows) -> list[Verdict]:

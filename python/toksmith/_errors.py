@@ -48,6 +48,7 @@ __all__ = [
     "UnknownName",
     "close_names",
     "moved",
+    "number_of",
     "quoted",
     "shortened",
 ]
@@ -93,6 +94,11 @@ def quoted(value: object) -> str:
 def shortened(text: str, most: int = MOST_TOLD) -> str:
     """The text, without its middle if it is long."""
     return text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}"
+
+
+def number_of(count: int, noun: str) -> str:
+    """A number of things in words: "1 document", "2 documents"."""
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 class ToksmithError(Exception):

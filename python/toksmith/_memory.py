@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core, _render
+from ._errors import number_of
 from ._model import Model
 from ._render import Block, Table, View
 
@@ -53,7 +54,7 @@ class MemoryUse(_render.Shown):
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
-        waiting = f"{_render.amount(self.sessions, 'session')} kept for the next call"
+        waiting = f"{number_of(self.sessions, 'session')} kept for the next call"
         rows = [
             ("model", self.model, ""),
             ("tables", self.tables, ""),
@@ -64,7 +65,7 @@ class MemoryUse(_render.Shown):
         yield Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
 
     def __repr__(self) -> str:
-        return f"<MemoryUse {self.total:,} bytes, {_render.amount(self.sessions, 'session')}>"
+        return f"<MemoryUse {self.total:,} bytes, {number_of(self.sessions, 'session')}>"
 
 
 def memory_use(model: Model, engine: _core.Engine, healing: Sequence[Sequence[bytes]]) -> MemoryUse:

@@ -19,7 +19,7 @@ from .. import _core
 from .._arguments import checked, items, whole_number
 from .._corpus import Corpus
 from .._corpus._blocks import Skipped, blocks
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
@@ -314,10 +314,8 @@ class PieceCounts:
         return self._core.unique
 
     def __repr__(self) -> str:
-        from .._render import amount  # imported on demand: it draws
-
         parts = ((self.documents, "document"), (self.bytes, "byte"), (len(self), "distinct piece"))
-        return f"<PieceCounts of {', '.join(amount(count, unit) for count, unit in parts)}>"
+        return f"<PieceCounts of {', '.join(number_of(count, unit) for count, unit in parts)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         blob, columns = self._core.columns()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .. import _render
+from .._errors import number_of
 
 __all__ = ["Diagnosis", "Finding", "Severity", "Witness"]
 
@@ -114,7 +115,7 @@ class Diagnosis(_render.Shown):
         return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
 
     def __repr__(self) -> str:
-        return f"<Diagnosis {self.severity}, {_render.amount(len(self.findings), 'finding')}, {self.tokenizer[:12]}>"
+        return f"<Diagnosis {self.severity}, {number_of(len(self.findings), 'finding')}, {self.tokenizer[:12]}>"
 
 
 def _details(finding: Finding) -> Iterator[_render.Block]:

@@ -23,7 +23,7 @@ from rich.tree import Tree
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, Tokens, View
 from ._chart import bar_lines
 from ._palette import COLORS, TICK
-from ._view import MergeView, TokenView, amount, plain, token_parts, token_text
+from ._view import MergeView, TokenView, plain, token_parts, token_text
 
 __all__ = ["draw_tokens", "merge_lines", "renderables", "summary", "use_utf8"]
 
@@ -140,7 +140,7 @@ def summary(tokens: Sequence[TokenView]) -> str:
     """Tokens, characters, bytes and bytes per token, in one line; an invalid byte counts as the U+FFFD it decodes to."""
     data = b"".join(view.token for view in tokens)
     amounts = ((len(tokens), "token"), (len(data.decode("utf-8", "replace")), "character"), (len(data), "byte"))
-    sizes = ", ".join(amount(count, unit) for count, unit in amounts)
+    sizes = ", ".join(f"{amount:,} {unit}{'' if amount == 1 else 's'}" for amount, unit in amounts)
     return f"{sizes}, {len(data) / len(tokens):.2f} bytes per token" if tokens else sizes
 
 

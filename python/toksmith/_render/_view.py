@@ -18,7 +18,6 @@ __all__ = [
     "MergeView",
     "Part",
     "TokenView",
-    "amount",
     "merge_views",
     "one_line",
     "plain",
@@ -60,11 +59,6 @@ class Part(NamedTuple):
 
     text: str
     kind: Literal["text", "mark", "bytes"]
-
-
-def amount(count: int, unit: str) -> str:
-    """A number with its unit, in the plural unless the number is 1: "1 token", "2,000 tokens"."""
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def token_views(

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import items
-from .._errors import InvalidOption
-from .._render import amount
+from .._errors import InvalidOption, number_of
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
@@ -25,7 +24,7 @@ Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
 @lru_cache(maxsize=64)
 def name_of(tok: Tokenizer) -> str:
     """The description of a tokenizer without a name."""
-    return f"{tok.model.kind}, {amount(len(tok), 'token')}"
+    return f"{tok.model.kind}, {number_of(len(tok), 'token')}"
 
 
 def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:

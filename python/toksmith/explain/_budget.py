@@ -9,8 +9,8 @@ from typing import Any
 from .. import _render
 from .._arguments import checked, whole_number
 from .._arguments import text as argument_text
-from .._errors import InvalidOption
-from .._render import Bars, Block, Cell, Table, View, amount
+from .._errors import InvalidOption, number_of
+from .._render import Bars, Block, Cell, Table, View
 from .._tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import Tokenizers, named_tokenizers, token_ends
@@ -61,12 +61,12 @@ class Budget(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{amount(self.chars, 'character')}, {amount(self.bytes, 'byte')}", tuple(self.blocks()))
+        return View(f"{number_of(self.chars, 'character')}, {number_of(self.bytes, 'byte')}", tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
         counts = {row.tokenizer: row.tokens for row in self.rows}
-        yield Bars([(name, tokens, amount(tokens, "token")) for name, tokens in counts.items()])
+        yield Bars([(name, tokens, number_of(tokens, "token")) for name, tokens in counts.items()])
         cells: list[list[str | Cell]] = []
         for row in self.rows:
             part = f"{row.fitting_chars / self.chars:.0%}" if self.chars else ""
@@ -78,7 +78,7 @@ class Budget(_render.Shown):
 
     def __repr__(self) -> str:
         counts = {row.tokenizer: row.tokens for row in self.rows}
-        said = (f"{name} {amount(tokens, 'token')}" for name, tokens in counts.items())
+        said = (f"{name} {number_of(tokens, 'token')}" for name, tokens in counts.items())
         return f"<Budget: {', '.join(said)}>"
 
 

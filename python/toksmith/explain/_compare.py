@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
-from .._render import Block, Line, Table, Tokens, TokenView, View, amount, token_text
+from .._errors import number_of
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import Tokenizers, named_tokenizers, token_ends, token_json
@@ -93,7 +94,9 @@ class Comparison(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{amount(len(self.cuts), 'tokenizer')} on {amount(len(self.text), 'byte')}", tuple(self.blocks()))
+        return View(
+            f"{number_of(len(self.cuts), 'tokenizer')} on {number_of(len(self.text), 'byte')}", tuple(self.blocks())
+        )
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
@@ -130,7 +133,7 @@ class Comparison(_render.Shown):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
-        return f"<Comparison of {counts}; {amount(len(self.differences), 'difference')}>"
+        return f"<Comparison of {counts}; {number_of(len(self.differences), 'difference')}>"
 
 
 @checked

@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
-from .._render import Block, Line, Table, View, amount, token_text
+from .._errors import InvalidOption, number_of
+from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
 
@@ -88,7 +88,7 @@ class History(_render.Shown):
         else:
             made = f"({self.born.left}, {self.born.right})"
             yield Line(
-                f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {amount(self.born.count, 'time')}"
+                f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {number_of(self.born.count, 'time')}"
             )
         rows = []
         for event in self.uses[:MOST_ROWS]:
@@ -106,7 +106,7 @@ class History(_render.Shown):
                 yield Line("a scaffold: it only helped to build other tokens", "warn")
 
     def __repr__(self) -> str:
-        return f"<History of token {self.id} {token_text(self.token)}: {amount(len(self.uses), 'use')}>"
+        return f"<History of token {self.id} {token_text(self.token)}: {number_of(len(self.uses), 'use')}>"
 
 
 @checked

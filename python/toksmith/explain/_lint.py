@@ -12,8 +12,8 @@ import regex
 
 from .. import _render
 from .._arguments import checked
-from .._errors import UnknownName
-from .._render import Block, Cell, Line, Table, View, amount
+from .._errors import UnknownName, number_of
+from .._render import Block, Cell, Line, Table, View
 from .._tokenizer import Text, Tokenizer
 from ._asked import name_of
 
@@ -95,7 +95,7 @@ class Lint(_render.Shown):
     def view(self) -> View:
         """What is to be seen."""
         return View(
-            f"{amount(len(self.text), 'character')}, {amount(self.tokens, 'token')} by {self.tokenizer}",
+            f"{number_of(len(self.text), 'character')}, {number_of(self.tokens, 'token')} by {self.tokenizer}",
             tuple(self.blocks()),
         )
 

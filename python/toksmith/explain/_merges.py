@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption, NotInVocabulary
-from .._render import Block, Cell, Line, Table, Tokens, TokenView, View, amount, token_text
+from .._errors import InvalidOption, NotInVocabulary, number_of
+from .._render import Block, Cell, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, pieces_in, token_json
@@ -116,7 +116,7 @@ class Merges(_render.Shown):
         ]
 
     def __repr__(self) -> str:
-        return f"<Merges of {token_text(self.piece)}: {amount(len(self.steps), 'step')}, {amount(len(self.ids), 'id')}>"
+        return f"<Merges of {token_text(self.piece)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
 
 
 @checked

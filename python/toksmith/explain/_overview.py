@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._render import Block, Line, View
 from .._tokenizer import Special, Text, Tokenizer
 from ._asked import Tokenizers, named_tokenizers
@@ -56,7 +56,7 @@ class Overview(_render.Shown):
         return _render.page("toksmith", [(heading, result.view()) for heading, result in self.sections])
 
     def __repr__(self) -> str:
-        return f"<Overview: {_render.amount(len(self.sections), 'view')}>"
+        return f"<Overview: {number_of(len(self.sections), 'view')}>"
 
 
 @checked

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from .. import _render
 from .._arguments import checked
-from .._render import Block, Line, Table, Tokens, TokenView, View, amount, token_text
+from .._errors import number_of
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, piece_ends, token_ends, token_json
@@ -121,7 +122,7 @@ class Pieces(_render.Shown):
         return f"id {token.id}{rank}, bytes {token.start}-{token.end}, {SAID[token.kind]}: {token.token[:32].hex(' ')}"
 
     def __repr__(self) -> str:
-        return f"<Pieces of {len(self.text):,} bytes: {amount(len(self.ends), 'piece')}, {amount(len(self.tokens), 'token')}>"
+        return f"<Pieces of {len(self.text):,} bytes: {number_of(len(self.ends), 'piece')}, {number_of(len(self.tokens), 'token')}>"
 
 
 @checked

@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
-from .._render import Block, Line, Table, Tokens, TokenView, View, amount, token_text
+from .._errors import InvalidOption, number_of
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
@@ -78,7 +78,7 @@ class Prompt(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        title = f"a prompt of {amount(len(self.prompt), 'byte')}, {amount(len(self.ids), 'token')} by {self.tokenizer}"
+        title = f"a prompt of {number_of(len(self.prompt), 'byte')}, {number_of(len(self.ids), 'token')} by {self.tokenizer}"
         return View(title, tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
@@ -98,12 +98,14 @@ class Prompt(_render.Shown):
             yield Line("nothing needs to be cut off: every continuation of the prompt is possible", "good")
             return
         yield Tokens(healed, "healed: the part that is kept")
-        yield Line(f"the next token must begin with {token_text(self.rest)}: {amount(self.continuations, 'candidate')}")
+        yield Line(
+            f"the next token must begin with {token_text(self.rest)}: {number_of(self.continuations, 'candidate')}"
+        )
         rows = [[str(id), token_text(token)] for id, token in self.first_continuations]
         yield Table(["id", "token"], rows, "the first of them", left=(1,))
 
     def __repr__(self) -> str:
-        return f"<Prompt of {amount(len(self.ids), 'id')}, {self.agree:,} kept by the text>"
+        return f"<Prompt of {number_of(len(self.ids), 'id')}, {self.agree:,} kept by the text>"
 
 
 @checked

@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import SpecialTokenInText
-from .._render import Block, Line, Table, Tokens, TokenView, View, amount, token_text
+from .._errors import SpecialTokenInText, number_of
+from .._render import Block, Line, Table, Tokens, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
@@ -74,7 +74,7 @@ class Specials(_render.Shown):
             yield Table(["special token", "id", "byte", "tokens as text"], rows)
         for said, views in (("plain text", self.plain), ("allowed", self.allowed)):
             more = f", the first {MOST_TOKENS}" if len(views) > MOST_TOKENS else ""
-            yield Tokens(views[:MOST_TOKENS], f"{said}: {amount(len(views), 'token')}{more}")
+            yield Tokens(views[:MOST_TOKENS], f"{said}: {number_of(len(views), 'token')}{more}")
         if self.refusal is None:
             yield Line("refused: nothing", "good")
         else:

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._corpus import Corpus
+from .._errors import number_of
 from .._tokenizer import Special, Tokenizer
 from ._rows import METRICS, Metric, Parts
 from ._sample import Sample, counted
@@ -56,13 +57,13 @@ class Report(_render.Shown, Mapping[str, float | None]):
         return hash(self.sample)
 
     def __repr__(self) -> str:
-        return f"<Report {_render.amount(self.sample.tokens, 'token')} of {_render.amount(self.sample.bytes, 'byte')}, {self.sample.tokenizer[:12]}>"
+        return f"<Report {number_of(self.sample.tokens, 'token')} of {number_of(self.sample.bytes, 'byte')}, {self.sample.tokenizer[:12]}>"
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""
         sample = self.sample
         size = ", ".join(
-            _render.amount(count, unit)
+            number_of(count, unit)
             for count, unit in ((sample.documents, "document"), (sample.bytes, "byte"), (sample.tokens, "token"))
         )
         rows = [self._shown(row) for row in METRICS.values()]
@@ -72,7 +73,7 @@ class Report(_render.Shown, Mapping[str, float | None]):
             _render.Line("↑ higher is better, ↓ lower is better, all else equal; – undefined", "dim"),
         ]
         if sample.unplaced:
-            said = f"{_render.amount(sample.unplaced, 'document')} cannot be placed in their tokens: words and numbers leave them out"
+            said = f"{number_of(sample.unplaced, 'document')} not equal to the bytes of the tokens; words and numbers leave them out"
             blocks.append(_render.Line(said, "warn"))
         for table in TABLES:
             shown = [[_figure(cell) for cell in row] for row in table.rows(sample)]
