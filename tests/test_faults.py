@@ -358,7 +358,7 @@ def test_files_of_two_runs_are_refused(tmp_path: Path) -> None:
             (mixed / path.name).write_bytes(source.read_bytes())
         if (mixed / name).read_bytes() == (tmp_path / "one" / name).read_bytes():
             continue
-        with pytest.raises(FormatError, match=f"{name}: is not the file that the manifest beside it names"):
+        with pytest.raises(FormatError, match=f"{name}: is not the file that its manifest describes"):
             EncodedCorpus.at(mixed / "ids.npy").read()
 
 
