@@ -36,18 +36,6 @@ DOCUMENT_LINES = {
 }
 REFERENCE, REFERENCE_LINES = "python/toksmith/reference/", 200  # each file of the specification
 GENERATED = "enerated by scripts/"  # in the first lines of a table that no person writes
-# Functions of the core that still take tuples of parameters, as "file function". None may be added.
-TAKE_TUPLES = {
-    "char_offsets.rs encode_with_offsets",
-    "char_offsets.rs encode_with_origins",
-    "encode.rs encode_with_ends",
-    "encode.rs encode_with_offsets",
-    "merge.rs merge_with_ends",
-    "merge.rs sample",
-    "merge.rs sample_started",
-    "sampled.rs sample_piece",
-    "staged.rs new",
-}
 BINDING = "crates/py/"  # PyO3 takes the arguments of a Python call as the parameters of a Rust function
 
 RUST_TOKEN = re.compile(
@@ -253,19 +241,11 @@ def has_cap(path: str) -> bool:
 
 
 def broken_positional(functions: list[Function]) -> Iterator[str]:
-    """One line for each function with too many parameters, and for each exception that nothing needs."""
-    needed: set[str] = set()
+    """One line for each function that takes too many parameters; a tuple counts as its parts."""
     for function in functions:
-        if function.positional <= POSITIONAL or function.test or function.path.startswith(BINDING):
-            continue
-        name = f"{function.path.split('/')[-1]} {function.name}"
-        if name in TAKE_TUPLES:
-            needed.add(name)
-        else:
+        if function.positional > POSITIONAL and not function.test and not function.path.startswith(BINDING):
             where = f"{function.path}:{function.line}: {function.name}"
             yield f"{where} has {function.positional} positional parameters, more than {POSITIONAL}"
-    for name in sorted(TAKE_TUPLES - needed):
-        yield f"scripts/check_sizes.py: remove {name!r} from TAKE_TUPLES, for it keeps to the cap"
 
 
 def broken_caps(found: list[Source], functions: list[Function], p95: float) -> Iterator[str]:

@@ -43,6 +43,8 @@ def imports() -> dict[str, set[str]]:
     for module, name in known.items():
         code = COMMENT.sub("", TESTS.sub("", (SOURCE / name).read_text()))
         paths = [leaf for tree in USE.findall(code) for leaf in leaves(tree)] + PATH.findall(USE.sub("", code))
+        children = [path[-1] for path in known if path[:-1] == module]
+        paths += [f"self::{name}" for name in children if re.search(rf"(?<![\w:]){name}::", code)]
         targets = {resolved(path, module, known) for path in paths}
         found[name] = {known[target] for target in targets if target is not None and target != module}
     return found

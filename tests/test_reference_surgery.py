@@ -27,6 +27,7 @@ def test_added_tokens_of_extended_tokenizers() -> None:
     random, added = Random(1), 0
     for _ in range(CASES):
         tok, corpus = drawn_tok(random), [drawn_text(random) for _ in range(4)]
+        corpus += ["".join(random.choices("ab", k=random.randrange(40)))]
         options: dict[str, Any] = {"min_count": random.choice([1, 2, 3])}
         n = random.randrange(1, 9)
         wanted = surgery.extended(own_model(tok), corpus, n, by_bytes=tok.model.merge_rule == "bytes", **options)

@@ -2,7 +2,7 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use toksmith_core::split::spans::{Count, Spans};
+use toksmith_core::split::spans::{Count, PlacedIds, Spans};
 use toksmith_core::threads::ordered::Jobs;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_guard::guarded;
@@ -56,7 +56,13 @@ pub fn encode_with_offsets<'py>(
     let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
         let Part { mut ids, mut spans, counts } = Part::new(count(characters));
         encoder.with_session(|session| {
-            encoder.encode_with_offsets(core_text, &allow, stop, session, (&mut ids, &mut spans))
+            encoder.encode_with_offsets(
+                core_text,
+                &allow,
+                stop,
+                session,
+                PlacedIds { ids: &mut ids, spans: &mut spans },
+            )
         })?;
         Ok(Part { ids, spans, counts })
     });
@@ -90,7 +96,7 @@ pub fn encode_ragged_with_offsets<'py>(
                 for place in load.texts(job) {
                     stop.check()?;
                     let before = ids.len();
-                    let to = (&mut ids, &mut spans);
+                    let to = PlacedIds { ids: &mut ids, spans: &mut spans };
                     let result = encoder.encode_with_offsets(each[place], &allow, stop, session, to);
                     result.map_err(|error| error.in_batch(place))?;
                     counts.push(ids.len() - before);

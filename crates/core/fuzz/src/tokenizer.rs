@@ -12,7 +12,7 @@ use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::stages::Stages;
 use toksmith_core::kinds::{PieceEncoder, Scratch};
-use toksmith_core::split::spans::{Count, Spans};
+use toksmith_core::split::spans::{Count, PlacedIds, Spans};
 use toksmith_core::split::special::{AddedTokens, Allow, Segment};
 use toksmith_core::split::{Splitter, Text, utf8_parts};
 use toksmith_core::steps::bytes::byte_of;
@@ -169,9 +169,9 @@ impl Twins {
     /// The ids have ranges that stand one behind another, from the start of the text to its end.
     fn check_offsets(&self, text: Text<'_>, (allow, count): (&Allow, Count), expected: Result<&Vec<u32>, &String>) {
         let (mut ids, mut spans, stop) = (Vec::new(), Spans::new(count), Stop::default());
-        let done = self
-            .fast
-            .with_session(|session| self.fast.encode_with_offsets(text, allow, &stop, session, (&mut ids, &mut spans)));
+        let done = self.fast.with_session(|session| {
+            self.fast.encode_with_offsets(text, allow, &stop, session, PlacedIds { ids: &mut ids, spans: &mut spans })
+        });
         assert_eq!(plain(done.map(|()| &ids)), expected.map_err(Clone::clone), "with offsets");
         if expected.is_err() || ids.is_empty() {
             return;

@@ -12,7 +12,7 @@ use crate::fault;
 use crate::kinds::Drawing;
 use crate::merge::heap::Dropout;
 use crate::split::Text;
-use crate::split::spans::Spans;
+use crate::split::spans::{PlacedIds, Spans};
 use crate::split::special::{Allow, Segment};
 use crate::threads::parallel::Stop;
 
@@ -97,7 +97,8 @@ impl<'e> Call<'e> {
                 Segment::Token(id, end) => {
                     self.out.push(id);
                     if let Some(spans) = &mut self.spans {
-                        spans.push(end, end);
+                        // A token before may have taken white space that is this token.
+                        spans.push_to(end, end);
                     }
                 }
                 Segment::Text(start, end) if encoder.is_staged() => self.staged(text.part(start, end), start)?,
@@ -117,7 +118,8 @@ impl<'e> Call<'e> {
             return chars.sample(text, sampling, draws, self.bounds, self.out);
         }
         if let Some(spans) = &mut self.spans {
-            return chars.encode_with_offsets(text, start, (self.slow, self.bounds), (self.out, spans));
+            let out = PlacedIds { ids: self.out, spans };
+            return chars.encode_with_offsets(text, start, self.slow, self.bounds, out);
         }
         self.ids_of(text)
     }
@@ -134,11 +136,19 @@ impl<'e> Call<'e> {
         let encoder = self.encoder.piece_encoder();
         if encoder.hides_widths() {
             for end in self.ends.drain(..) {
-                spans.push(start + end, start + end);
+                spans.push_to(start + end, start + end);
             }
             return Ok(());
         }
         let (ids, vocab) = (&self.out[first..], encoder.vocab());
+        if spans.are_past(start) {
+            let mut end = start;
+            for &id in ids {
+                end += vocab.width(id);
+                spans.push_to(end, end);
+            }
+            return Ok(());
+        }
         match encoder.widths().filter(|_| !self.slow) {
             Some(widths) => spans.extend(ids.iter().map(|&id| widths.of(vocab, id))),
             None => spans.extend(ids.iter().map(|&id| vocab.width(id))),

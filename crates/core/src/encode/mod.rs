@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::kinds::{Drawing, Sampling};
 use crate::merge::draws::Draws;
 use crate::split::Text;
-use crate::split::spans::Spans;
+use crate::split::spans::PlacedIds;
 use crate::split::special::Allow;
 use crate::threads::parallel::{Stop, map};
 
@@ -56,11 +56,12 @@ impl Encoder {
         allow: &Allow,
         stop: &Stop,
         session: &mut Session,
-        (out, spans): (&mut Vec<u32>, &mut Spans),
+        out: PlacedIds<'_>,
     ) -> Result<()> {
         let bounds = &Bounds::new(text.as_bytes().len(), stop);
+        let PlacedIds { ids, spans } = out;
         spans.begin();
-        Call::new(self, allow, bounds, session, out).with_spans(spans).run(text)?;
+        Call::new(self, allow, bounds, session, ids).with_spans(spans).run(text)?;
         spans.finish(text);
         Ok(())
     }

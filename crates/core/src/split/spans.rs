@@ -7,6 +7,15 @@
 
 use crate::split::Text;
 
+/// Ids, and where they come from; a call appends to both.
+#[derive(Debug)]
+pub struct PlacedIds<'o> {
+    /// The ids.
+    pub ids: &'o mut Vec<u32>,
+    /// The range of each.
+    pub spans: &'o mut Spans,
+}
+
 /// What offsets count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
@@ -48,6 +57,11 @@ impl Spans {
     pub(crate) fn push_to(&mut self, end: usize, touched: usize) {
         let end = end.max(self.at);
         self.push(end, touched.max(end));
+    }
+
+    /// Whether the last id took the text beyond `start`.
+    pub(crate) fn are_past(&self, start: usize) -> bool {
+        self.at > start
     }
 
     /// The ranges of these ids, whose widths in bytes are known.

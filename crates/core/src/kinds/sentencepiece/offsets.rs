@@ -13,7 +13,7 @@ use crate::kinds::sentencepiece::origins::Origins;
 use crate::kinds::sentencepiece::widths::UNKNOWN;
 use crate::kinds::sentencepiece::{Chars, join_unknown};
 use crate::split::Text;
-use crate::split::spans::{Count, Spans};
+use crate::split::spans::{Count, PlacedIds, Spans};
 use crate::threads::parallel::Stop;
 
 /// The end of what starts at `at` and is as wide as a table says.
@@ -27,7 +27,7 @@ fn end(text: &[u8], at: usize, width: u32) -> usize {
 }
 
 impl Chars {
-    /// Appends the ids of `text`, which starts at `start` of the whole, to `out`, and their ranges to `spans`.
+    /// Appends the ids of `text`, which starts at `start` of the whole, and their ranges to `to`.
     ///
     /// # Errors
     /// Those of [`Chars::encode`].
@@ -35,15 +35,17 @@ impl Chars {
         &self,
         text: Text<'_>,
         start: usize,
-        (slow, bounds): (bool, &Bounds<'_>),
-        (out, spans): (&mut Vec<u32>, &mut Spans),
+        slow: bool,
+        bounds: &Bounds<'_>,
+        to: PlacedIds<'_>,
     ) -> Result<()> {
+        let PlacedIds { ids: out, spans } = to;
         let (first, first_span) = (out.len(), spans.len());
         if !slow && self.keeps_its_bytes(text) {
             self.encode_all(text, slow, bounds, out)?;
             self.walk(text.as_bytes(), start, &out[first..], spans);
         } else {
-            let result = self.encode_with_origins(text, start, (slow, bounds), (&mut *out, &mut *spans));
+            let result = self.encode_with_origins(text, start, slow, bounds, PlacedIds { ids: out, spans });
             result.map_err(|error| self.located(error, text, bounds.stop()))?;
         }
         if let Some(unknown) = self.tokens.unknown() {
@@ -82,9 +84,11 @@ impl Chars {
         &self,
         text: Text<'_>,
         start: usize,
-        (slow, bounds): (bool, &Bounds<'_>),
-        (out, spans): (&mut Vec<u32>, &mut Spans),
+        slow: bool,
+        bounds: &Bounds<'_>,
+        to: PlacedIds<'_>,
     ) -> Result<()> {
+        let PlacedIds { ids: out, spans } = to;
         let mut normal = Origins::new(self.normalizer.escape);
         self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), bounds, &mut normal)?;
         let mut walk = normal.walk();
@@ -121,7 +125,7 @@ impl Chars {
         }
         let (mut ids, mut spans) = (Vec::new(), Spans::new(Count::Bytes));
         let bounds = Bounds::new(text.as_bytes().len(), stop);
-        let again = self.encode_with_origins(text, 0, (true, &bounds), (&mut ids, &mut spans));
+        let again = self.encode_with_origins(text, 0, true, &bounds, PlacedIds { ids: &mut ids, spans: &mut spans });
         again.err().unwrap_or(error)
     }
 
