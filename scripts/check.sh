@@ -22,6 +22,8 @@ step "$python" -m mypy
 step "$python" -m mypy "${loose[@]}" tests
 step "$python" -m mypy.stubtest toksmith._core --mypy-config-file pyproject.toml --allowlist scripts/stubtest_allow.txt
 step cargo fmt --check
+# A macro names these files, so that cargo does not find them.
+step rustfmt --check --edition 2024 $(find crates -path '*/scan/rows/*.rs')
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package toksmith-core
 step "$python" scripts/check_sizes.py

@@ -4,6 +4,7 @@
 # committed and from seeds of hard and real texts, and prints a line for each: how many inputs it tried, and findings. Needs
 # a nightly toolchain and `cargo install cargo-fuzz`; the test data for encode_published; `make`, and a Python that atheris
 # has a wheel for. A finding fails, and stays in crates/core/fuzz/artifacts.
+# TOKSMITH_ROW=o200k limits the target `scan` to that row of the pattern table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -423,6 +423,9 @@ def test_splitting_by_every_row(row: str) -> None:
     draw()
     for text in HARD_TEXTS.values():
         assert fast.split(text) == slow.split(text) == reference.split(text, patterns)
+    for why, pieces in toksmith.patterns()[row].hard_texts:
+        text = "".join(pieces)
+        assert fast.split(text) == slow.split(text) == [piece.encode() for piece in pieces], why
 
 
 @pytest.mark.usefixtures("pinned_regex")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Final
@@ -31,11 +31,15 @@ PatternArgument = str | Sequence[str] | None | Unset
 
 @dataclass(frozen=True)
 class Pattern:
-    """One row of the pattern table: regexes in the Rust dialect, each applied to the pieces of the one before."""
+    """One row of the pattern table: regexes in the Rust dialect, each applied to the pieces of the one before.
+
+    `hard_texts` tells the row from its neighbours: why a text is hard, and its pieces.
+    """
 
     name: str
     regexes: tuple[str, ...]
     source: str
+    hard_texts: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
 
 
 @cache
@@ -48,8 +52,11 @@ def patterns() -> Mapping[str, Pattern]:
     >>> sorted(toksmith.patterns())[:3]
     ['cl100k', 'cl100k_minbpe', 'gpt2']
     """
-    rows = (Pattern(name, tuple(regexes), source) for name, regexes, source in _core.patterns())
-    return MappingProxyType({row.name: row for row in rows})
+    rows = {}
+    for name, regexes, source, hard_texts in _core.patterns():
+        texts = tuple((why, tuple(pieces)) for why, pieces in hard_texts)
+        rows[name] = Pattern(name, tuple(regexes), source, texts)
+    return MappingProxyType(rows)
 
 
 def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:

@@ -89,87 +89,185 @@ pub trait AsksMasks {
     fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Self::Result;
 }
 
+/// A set of instructions that this machine has; to hold one is the proof of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instructions(Set);
+
+/// A machine that has one has those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Set {
+    /// 64-bit words only. Other processors than x86-64 run this: we had no ARM machine to test and time NEON on.
+    Words,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Instructions {
+    /// The fastest of this machine.
+    #[inline]
+    #[must_use]
+    pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
+            if has_bits && has!("avx2") {
+                let has_avx512 = has!("avx512f") && has!("avx512bw");
+                return Self(if has_avx512 { Set::Avx512 } else { Set::Avx2 });
+            }
+        }
+        Self(Set::Words)
+    }
+
+    /// All of this machine, the fastest last.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let sets = [
+            Set::Words,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512,
+        ];
+        sets.into_iter().filter(|&set| set <= Self::best().0).map(Self).collect()
+    }
+
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Set::Words => "words",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "AVX-512",
+        }
+    }
+
+    /// Does the work with these instructions.
+    #[inline]
+    pub fn run<W: AsksMasks>(self, work: W) -> W::Result {
+        match self.0 {
+            Set::Words => work.run(masks_words),
+            // SAFETY: the instructions were found to be there when this value was made.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => unsafe { with_avx2(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => unsafe { with_avx512(work) },
+        }
+    }
+}
+
 /// Does the work with the best instructions of this machine.
 #[inline]
 pub fn with_masks<W: AsksMasks>(work: W) -> W::Result {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::is_x86_feature_detected as has;
-        let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
-        if has_bits && has!("avx512f") && has!("avx512bw") {
-            // SAFETY: the instructions were just found to be there.
-            return unsafe { with_avx512(work) };
-        }
-        if has_bits && has!("avx2") {
-            // SAFETY: as above.
-            return unsafe { with_avx2(work) };
-        }
-    }
-    work.run(masks_plain)
+    Instructions::best().run(work)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt")]
 fn with_avx512<W: AsksMasks>(work: W) -> W::Result {
-    work.run(|block| masks_avx512(block))
+    use std::arch::x86_64::{
+        _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8,
+        _mm512_sub_epi8,
+    };
+    let splat = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
+    // A closure and no function, so that each kind of work has its own, which leaves out what that does not ask for.
+    work.run(|block| {
+        // SAFETY: the block is 64 readable bytes, and the load needs no alignment.
+        let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+        let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, splat(byte));
+        let range = |first: u8, count: u8| _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, splat(first)), splat(count));
+        Masks::new(equal, range, _mm512_movepi8_mask(bytes))
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn with_avx2<W: AsksMasks>(work: W) -> W::Result {
-    work.run(|block| masks_avx2(block))
-}
-
-/// The twin of the others.
-fn masks_plain(block: &[u8; BLOCK]) -> Masks {
-    let of = |is: &dyn Fn(u8) -> bool| {
-        block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(is(byte)) << at)
-    };
-    let equal = |value: u8| of(&|byte| byte == value);
-    let range = |first: u8, count: u8| of(&|byte| byte.wrapping_sub(first) < count);
-    Masks::new(equal, range, range(0x80, 0x80))
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw")]
-#[inline]
-fn masks_avx512(block: &[u8; BLOCK]) -> Masks {
-    use std::arch::x86_64::{
-        _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8,
-        _mm512_sub_epi8,
-    };
-    // SAFETY: the block is 64 readable bytes, and the load needs no alignment.
-    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-    let splat = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, splat(byte));
-    let range = |first: u8, count: u8| _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, splat(first)), splat(count));
-    Masks::new(equal, range, _mm512_movepi8_mask(bytes))
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-#[inline]
-fn masks_avx2(block: &[u8; BLOCK]) -> Masks {
     use std::arch::x86_64::{
         __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
         _mm256_sub_epi8,
     };
-    // SAFETY: the block is 64 readable bytes, and the loads need no alignment.
-    let halves =
-        unsafe { [_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block.as_ptr().add(32).cast())] };
     let splat = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
-    let join = |mask: [__m256i; 2]| {
-        let [low, high] = mask.map(|half| u64::from(_mm256_movemask_epi8(half).cast_unsigned()));
-        low | high << 32
-    };
-    let equal = |byte: u8| join(halves.map(|half| _mm256_cmpeq_epi8(half, splat(byte))));
-    let range = |first: u8, count: u8| {
-        join(halves.map(|half| {
+    let bits = |half: __m256i| u64::from(_mm256_movemask_epi8(half).cast_unsigned());
+    // A closure for the same reason, and without those of arrays, which the compiler may leave as calls.
+    work.run(|block| {
+        // SAFETY: the block is 64 readable bytes, and the loads need no alignment.
+        let (low, high) =
+            unsafe { (_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block.as_ptr().add(32).cast())) };
+        let equal = |byte: u8| {
+            let value = splat(byte);
+            bits(_mm256_cmpeq_epi8(low, value)) | bits(_mm256_cmpeq_epi8(high, value)) << 32
+        };
+        let among = |half: __m256i, first: u8, count: u8| {
             let offset = _mm256_sub_epi8(half, splat(first));
-            _mm256_cmpeq_epi8(_mm256_min_epu8(offset, splat(count - 1)), offset)
-        }))
+            bits(_mm256_cmpeq_epi8(_mm256_min_epu8(offset, splat(count - 1)), offset))
+        };
+        let range = |first: u8, count: u8| among(low, first, count) | among(high, first, count) << 32;
+        Masks::new(equal, range, bits(low) | bits(high) << 32)
+    })
+}
+
+/// The twin of the others, which takes 64-bit words: each bit of the bytes is a word of 64 bits, so that a kind is some
+/// logic on eight words.
+#[inline(always)]
+fn masks_words(block: &[u8; BLOCK]) -> Masks {
+    let planes = planes(block);
+    let equal = |value: u8| {
+        let bit = |at: usize| if value >> at & 1 == 1 { planes[at] } else { !planes[at] };
+        // In halves, which other values share.
+        (bit(0) & bit(1) & (bit(2) & bit(3))) & (bit(4) & bit(5) & (bit(6) & bit(7)))
     };
-    Masks::new(equal, range, join(halves))
+    let range = |first: u8, count: u8| {
+        at_least(&planes, u32::from(first)) & !at_least(&planes, u32::from(first) + u32::from(count))
+    };
+    Masks::new(equal, range, planes[7])
+}
+
+/// Which bytes are `least` or more; from the lowest bit up, a bit decides where those above it are equal.
+#[inline(always)]
+fn at_least(planes: &[u64; 8], least: u32) -> u64 {
+    if least > 0xFF {
+        return 0;
+    }
+    planes.iter().enumerate().fold(
+        u64::MAX,
+        |mask, (at, plane)| {
+            if least >> at & 1 == 1 { plane & mask } else { plane | mask }
+        },
+    )
+}
+
+/// The bits of a block: bit `i` of word `k` is bit `k` of byte `i`.
+#[inline(always)]
+fn planes(block: &[u8; BLOCK]) -> [u64; 8] {
+    let mut words = [0; 8];
+    for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    // Byte `i` of word `k` changes places with byte `k` of word `i`, in squares of 4, 2 and 1; then bits with words.
+    swap(&mut words, [(0, 4), (1, 5), (2, 6), (3, 7)], 32, 0x0000_0000_FFFF_FFFF);
+    swap(&mut words, [(0, 2), (1, 3), (4, 6), (5, 7)], 16, 0x0000_FFFF_0000_FFFF);
+    swap(&mut words, [(0, 1), (2, 3), (4, 5), (6, 7)], 8, 0x00FF_00FF_00FF_00FF);
+    swap(&mut words, [(0, 4), (1, 5), (2, 6), (3, 7)], 4, 0x0F0F_0F0F_0F0F_0F0F);
+    swap(&mut words, [(0, 2), (1, 3), (4, 6), (5, 7)], 2, 0x3333_3333_3333_3333);
+    swap(&mut words, [(0, 1), (2, 3), (4, 5), (6, 7)], 1, 0x5555_5555_5555_5555);
+    words
+}
+
+/// Exchanges, in each pair of words, the upper bits of the one for the lower bits of the other, which `low` tells. The
+/// pairs are given, as a compiler leaves a loop that looks for them as it is.
+#[inline(always)]
+fn swap(words: &mut [u64; 8], pairs: [(usize, usize); 4], shift: u32, low: u64) {
+    for (one, other) in pairs {
+        let change = (words[one] >> shift ^ words[other]) & low;
+        words[one] ^= change << shift;
+        words[other] ^= change;
+    }
 }
 
 /// Asks for the memory of `value`, which will be read soon.
@@ -198,17 +296,63 @@ mod tests {
         }
     }
 
+    /// The kinds, byte by byte.
+    fn masks_plain(block: &[u8; BLOCK]) -> Masks {
+        let of = |is: &dyn Fn(u8) -> bool| {
+            block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(is(byte)) << at)
+        };
+        let equal = |value: u8| of(&|byte| byte == value);
+        let range = |first: u8, count: u8| of(&|byte| byte.wrapping_sub(first) < count);
+        Masks::new(equal, range, range(0x80, 0x80))
+    }
+
+    fn all_are_plain(block: &[u8; BLOCK]) {
+        let plain = masks_plain(block);
+        for instructions in Instructions::all() {
+            assert_eq!(instructions.run(One(block)), plain, "{} on {block:?}", instructions.name());
+        }
+    }
+
     #[test]
     fn every_byte_at_every_place_is_what_it_is() {
-        for first in 0..=255u8 {
-            let block = std::array::from_fn(|at| first.wrapping_add((at as u8).wrapping_mul(37)));
-            let plain = masks_plain(&block);
-            assert_eq!(with_masks(One(&block)), plain);
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the instructions were just found to be there.
-                assert_eq!(unsafe { masks_avx2(&block) }, plain);
+        for byte in 0..=255u8 {
+            for place in 0..BLOCK {
+                let mut block = [b'a'; BLOCK];
+                block[place] = byte;
+                all_are_plain(&block);
+                let step = (place as u8).wrapping_mul(2).wrapping_add(1);
+                all_are_plain(&std::array::from_fn(|at| byte.wrapping_add((at as u8).wrapping_mul(step))));
             }
         }
+    }
+
+    #[test]
+    fn every_pair_of_bytes_is_what_it_is() {
+        let mut block = [0x97; BLOCK];
+        for first in 0..=255u8 {
+            for second in 0..=255u8 {
+                let place = usize::from(first ^ second) % (BLOCK - 1);
+                let before = (block[place], block[place + 1]);
+                (block[place], block[place + 1]) = (first, second);
+                all_are_plain(&block);
+                (block[place], block[place + 1]) = before;
+            }
+        }
+    }
+
+    #[test]
+    fn the_bits_of_a_block_are_turned() {
+        let block: [u8; BLOCK] = std::array::from_fn(|at| (at as u8).wrapping_mul(37) ^ 0x5A);
+        for (bit, plane) in planes(&block).into_iter().enumerate() {
+            for (at, byte) in block.iter().enumerate() {
+                assert_eq!(plane >> at & 1, u64::from(byte >> bit & 1), "bit {bit} of byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_best_instructions_are_the_last_of_all() {
+        assert_eq!(Instructions::all().last(), Some(&Instructions::best()));
+        assert_eq!(Instructions::all()[0], Instructions(Set::Words));
     }
 }

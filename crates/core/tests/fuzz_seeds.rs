@@ -16,19 +16,13 @@ mod tokenizer;
 
 use std::path::Path;
 
-use toksmith_core::split::scan::Scanner;
-
 type Target = fn(&[u8]);
 
 /// The function of each target that needs no data of its own; `encode_published` needs vocabularies.
 const TARGETS: &[(&str, Target)] = &[
     ("decode", encode::decode),
     ("encode", encode::drawn),
-    ("scan_cl100k", |data| split::scanner(Scanner::Cl100k, data)),
-    ("scan_gpt2", |data| split::scanner(Scanner::Gpt2, data)),
-    ("scan_llama3", |data| split::scanner(Scanner::Llama3, data)),
-    ("scan_o200k", |data| split::scanner(Scanner::O200k, data)),
-    ("scan_qwen2", |data| split::scanner(Scanner::Qwen2, data)),
+    ("scan", split::scanners),
     ("split", split::any),
     ("table", table::any),
     ("tokenizer", tokenizer::any),

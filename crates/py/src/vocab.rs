@@ -12,7 +12,7 @@ use toksmith_core::kinds::unigram::{Rules, Unigram};
 use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::kinds::{Kernel, PieceEncoder};
 use toksmith_core::merge::last_merge::recover_merges;
-use toksmith_core::split::pattern::PATTERNS;
+use toksmith_core::split::pattern::{PATTERNS, Pattern};
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
 use toksmith_guard::guarded;
@@ -162,11 +162,13 @@ impl Vocab {
     }
 }
 
-type Row = (&'static str, Vec<&'static str>, &'static str);
+type HardTexts = Vec<(&'static str, Vec<&'static str>)>;
+type Row = (&'static str, &'static [&'static str], &'static str, HardTexts);
 
-/// The rows of the pattern table: name, regexes, source.
+/// The rows of the pattern table: name, regexes, source, hard texts.
 #[guarded]
 #[pyfunction]
 pub fn patterns() -> PyResult<Vec<Row>> {
-    Ok(PATTERNS.iter().map(|row| (row.name, row.regexes.to_vec(), row.source)).collect())
+    let hard_texts = |row: &Pattern| row.hard_texts.iter().map(|&(why, pieces)| (why, pieces.to_vec())).collect();
+    Ok(PATTERNS.iter().map(|row| (row.name, row.regexes, row.source, hard_texts(row))).collect())
 }

@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 
 use toksmith_core::bounds::Bounds;
 use toksmith_core::split::pattern::{PATTERNS, Pattern};
-use toksmith_core::split::scan::Scanner;
 use toksmith_core::split::{Splitter, Text};
 use toksmith_core::threads::parallel::Stop;
 
@@ -20,13 +19,18 @@ struct Twins {
     regex: Splitter,
 }
 
-fn twins() -> &'static [Twins] {
+fn chosen() -> &'static [Twins] {
     static TWINS: OnceLock<Vec<Twins>> = OnceLock::new();
     TWINS.get_or_init(|| {
+        let only = std::env::var("TOKSMITH_ROW").ok();
         assert!(!toksmith_core::slow::slow(), "TOKSMITH_SLOW=1 would compare the regex with itself");
         let scanner = |row: &Pattern| Splitter::new(row.regexes).expect("a row's regexes compile");
         let regex = |row: &Pattern| Splitter::without_scanners(row.regexes).expect("a row's regexes compile");
-        PATTERNS.iter().map(|row| Twins { row, scanner: scanner(row), regex: regex(row) }).collect()
+        let rows = PATTERNS.iter().filter(|row| row.scanner.is_some());
+        let rows = rows.filter(|row| only.as_deref().is_none_or(|only| only == row.name));
+        let twins: Vec<_> = rows.map(|row| Twins { row, scanner: scanner(row), regex: regex(row) }).collect();
+        assert!(!twins.is_empty(), "no row with a scanner is called {only:?}");
+        twins
     })
 }
 
@@ -46,11 +50,13 @@ fn ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
     Some(ends)
 }
 
+/// Splits by the scanner of every row with one, or of that which `TOKSMITH_ROW` names, and by its regex.
+///
 /// # Panics
-/// If the pieces of a scanner and of its regex differ, on the text that `data` makes.
-pub fn scanner(scanner: Scanner, data: &[u8]) {
+/// If their pieces differ, on the text that `data` makes, or there is no such row.
+pub fn scanners(data: &[u8]) {
     let text = text_of(data);
-    for twins in twins().iter().filter(|twins| twins.row.scanner == Some(scanner)) {
+    for twins in chosen() {
         let expected = ends(&twins.regex, Text::Bytes(&text)).expect("a row's regex does not give up");
         assert_eq!(ends(&twins.scanner, Text::Bytes(&text)), Some(expected), "{}", twins.row.name);
         if let Ok(text) = std::str::from_utf8(&text) {

@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::regex::Search;
 use crate::regex::onig;
 use crate::slow::slow;
-use crate::split::pattern::PATTERNS;
 use crate::split::scan::{Ends, Scanner};
 use crate::steps::{self, Spec, Value};
 
@@ -243,7 +242,7 @@ fn onig_scanner(spec: &Spec) -> Option<Scanner> {
 }
 
 fn scanner(pattern: &str) -> Option<Scanner> {
-    PATTERNS.iter().find(|row| row.regexes == [pattern]).and_then(|row| row.scanner)
+    pattern::of_regexes(&[pattern])?.scanner
 }
 
 fn compile(pattern: &str) -> Result<Step> {
@@ -301,6 +300,7 @@ pub fn utf8_parts(text: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
 mod tests {
     use super::*;
     use crate::error::Error;
+    use crate::split::pattern::PATTERNS;
     use crate::threads::parallel::Stop;
 
     fn pieces(patterns: &[&str], text: &[u8]) -> Vec<Vec<u8>> {
@@ -343,14 +343,15 @@ mod tests {
             options.push(("invert".to_owned(), Value::Flag(false)));
             Splitter::of_steps(&[Spec { kind: "regex".to_owned(), options }]).unwrap().steps.remove(0)
         };
-        for row in PATTERNS.iter().filter(|row| !row.name.contains("cl100k") || row.name == "cl100k_minbpe") {
+        for row in PATTERNS.iter().filter(|row| row.name != "cl100k") {
             assert!(matches!(of(row.regexes[0], "rust", "isolated"), Step::Scan(_)), "{}", row.name);
             assert!(matches!(of(row.regexes[0], "onig", "isolated"), Step::Scan(_)), "{}", row.name);
             assert!(matches!(of(row.regexes[0], "onig", "contiguous"), Step::Other(_)), "{}", row.name);
         }
         // There, `{1,3}+` takes any number of digits.
-        assert!(matches!(of(PATTERNS[0].regexes[0], "onig", "isolated"), Step::Other(_)));
-        let (usual, other) = (PATTERNS[4].regexes[0], PATTERNS[4].regexes[0].replace(r"\r\n", r"\x0D\012"));
+        let regex = |name: &str| PATTERNS.iter().find(|row| row.name == name).unwrap().regexes[0];
+        assert!(matches!(of(regex("cl100k"), "onig", "isolated"), Step::Other(_)));
+        let (usual, other) = (regex("llama3"), regex("llama3").replace(r"\r\n", r"\x0D\012"));
         assert!(usual != other && matches!(of(&other, "onig", "isolated"), Step::Scan(_)));
     }
 

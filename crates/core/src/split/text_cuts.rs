@@ -6,7 +6,7 @@
 //! 2. a is a number and b is none;
 //! 3. a is a letter and b is neither a letter, nor a mark, nor an apostrophe.
 //!
-//! **Why the pieces stay the same.** It is shown for the rows of [`ROWS`] and used for these only.
+//! **Why the pieces stay the same.** It is shown for the rows that say `has_cuts`, and used for these only.
 //!
 //! - *No piece holds a followed by b*: read the branches of the regexes. White space other than CR and LF comes first in
 //!   a piece or after white space; nothing but numbers follows a number; what follows a letter in a piece is a letter, a
@@ -25,11 +25,8 @@
 
 use fancy_regex::Regex;
 
-use crate::split::pattern::PATTERNS;
+use crate::split::pattern;
 use crate::split::special::AddedTokens;
-
-/// The rows of the pattern table that the rule is proven for.
-pub const ROWS: &[&str] = &["cl100k", "cl100k_minbpe", "gpt2", "gpt2_original", "llama3", "o200k", "qwen2"];
 
 /// The rule: each match is a and b.
 const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
@@ -47,9 +44,8 @@ impl Cuts {
     /// The cuts for these regexes; None where nothing is proven.
     #[must_use]
     pub fn of(patterns: &[impl AsRef<str>]) -> Option<Self> {
-        let same = |regexes: &[&str]| regexes.iter().copied().eq(patterns.iter().map(AsRef::as_ref));
-        let row = PATTERNS.iter().find(|row| same(row.regexes))?;
-        ROWS.contains(&row.name).then(|| Regex::new(RULE).ok()).flatten().map(|rule| Self { rule })
+        let has_cuts = pattern::of_regexes(patterns)?.has_cuts;
+        has_cuts.then(|| Regex::new(RULE).ok()).flatten().map(|rule| Self { rule })
     }
 
     /// The first cut that lies behind `from`, which is searched for in the [`WINDOW`] bytes there. What decides about
@@ -91,6 +87,7 @@ impl Cuts {
 mod tests {
     use super::*;
     use crate::bounds::Bounds;
+    use crate::split::pattern::{PATTERNS, Pattern};
     use crate::split::special::{AddedToken, Flags};
     use crate::split::{Splitter, Text};
     use crate::threads::parallel::Stop;
@@ -151,9 +148,9 @@ mod tests {
             "😀".as_bytes(),
             b"\xFF",
         ];
-        for name in ROWS {
-            let cuts = Cuts::of(row(name)).unwrap();
-            let splitters = [Splitter::new(row(name)).unwrap(), Splitter::without_scanners(row(name)).unwrap()];
+        for Pattern { name, regexes, .. } in PATTERNS.iter().filter(|row| row.has_cuts) {
+            let cuts = Cuts::of(regexes).unwrap();
+            let splitters = [Splitter::new(regexes).unwrap(), Splitter::without_scanners(regexes).unwrap()];
             let mut found = 0;
             for number in 0..16usize.pow(4) {
                 let text = (0..4).map(|place| classes[number >> (4 * place) & 15]).collect::<Vec<_>>().concat();

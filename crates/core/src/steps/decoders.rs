@@ -1,10 +1,10 @@
 //! The table of decoders: what makes the tokens of ids a text again, one after the other. One row for each kind.
 
-use super::Placed;
 use super::bytes::byte_of;
 use super::find::Finder;
 use super::normalizers::replaced_len;
 use super::options::Options;
+use super::placed::Placed;
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::regex::Found;

@@ -11,6 +11,7 @@ pub mod find;
 pub mod line;
 pub mod normalizers;
 pub mod options;
+pub mod placed;
 mod script_table;
 mod scripts;
 pub mod splitters;
@@ -19,38 +20,12 @@ pub use decoders::Chain;
 pub use line::{Line, Origin};
 pub use normalizers::Normalizer;
 pub use options::{Spec, Value};
+pub use placed::Placed;
 pub use splitters::{Joined, Pieces, Splitter};
-
-use std::ops::Deref;
 
 use crate::bounds::Bounds;
 use crate::error::Result;
 use options::Options;
-
-/// A step, and where a model has it.
-#[derive(Debug)]
-pub struct Placed<T> {
-    step: T,
-    field: &'static str,
-    place: usize,
-    kind: &'static str,
-}
-
-impl<T> Deref for Placed<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.step
-    }
-}
-
-impl<T> Placed<T> {
-    /// The place and the kind, as errors name them.
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("{}[{}] ({})", self.field, self.place, self.kind)
-    }
-}
 
 /// A row of a table of steps: the name of a kind, and what makes the steps of it.
 type Row<T> = (&'static str, fn(&mut Options<'_>) -> Result<Vec<T>>);

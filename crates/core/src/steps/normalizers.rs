@@ -9,11 +9,11 @@ use unicode_normalization_alignments::{
 };
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::Placed;
 use super::bytes::byte_characters;
 use super::find::Finder;
 use super::line::Line;
 use super::options::Options;
+use super::placed::Placed;
 use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::regex::Found;

@@ -2,11 +2,11 @@
 //!
 //! Most only cut. Those that also rewrite, or leave a part of the text out, need the text copied: see [`Pieces`].
 
-use super::Placed;
 use super::bytes::byte_characters;
 use super::find::{Behavior, Cut, Finder, is_punctuation};
 use super::line::{Line, Origin};
 use super::options::Options;
+use super::placed::Placed;
 use super::scripts::script_starts;
 use crate::bounds::Bounds;
 use crate::error::Result;

@@ -9,9 +9,10 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::rules::{NO_ID, Rules};
+use super::options::{Merge, NO_ID};
+use super::rules::Rules;
 use super::text::{SEPARATOR, Text};
-use super::{Merge, Watch};
+use super::watch::Watch;
 
 /// Garbage below this is not worth collecting.
 const LEAST_GARBAGE: usize = 1 << 16;

@@ -7,10 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::options::Ties;
 use super::pairs::Pairs;
 use super::rules::Rules;
 use super::text::Text;
-use super::{Ties, Watch};
+use super::watch::Watch;
 
 /// Count, what decides between equals (the smallest first), and the pair's number.
 type Entry = (u64, Reverse<u64>, u32);

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::Options;
+use super::options::{NO_ID, Options};
 use crate::merge::{Merger, Scratch};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
-/// The id of a byte that is no symbol.
-pub const NO_ID: u32 = u32::MAX;
 /// No token is longer, whatever the options: a cell has 31 bits for the length of a symbol.
 const LONGEST: u32 = 1 << 30;
 

@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 
+use super::watch::REPORT_EVERY;
 use super::*;
 use crate::count::arena::Arena;
 use crate::count::{Facts, Tally};
+use crate::error::Error;
 use crate::split::{Splitter, Text as Document};
 use crate::threads::parallel::Stop;
 

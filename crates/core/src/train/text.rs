@@ -4,14 +4,14 @@
 //! one, its second and its last hold how many, marked by [`LONG`]. So both neighbours of a symbol are found at once,
 //! and what has merged needs no memory beside its own.
 
-use super::Options;
+use super::options::Options;
 use crate::count::PieceCounts;
 use crate::count::arena::Arena;
 use crate::error::{Error, Result};
 use crate::kinds::{PieceEncoder, Scratch};
 use crate::simd::prefetch;
 use crate::threads::parallel::Stop;
-use crate::train::rules::NO_ID;
+use crate::train::options::NO_ID;
 
 /// Stands around every piece.
 pub const SEPARATOR: u32 = u32::MAX >> 1;

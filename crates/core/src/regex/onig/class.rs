@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
+use super::escape::Kind;
 use super::names;
-use super::{Kind, Reader, Unlike};
+use super::reader::{Reader, Unlike};
 
 /// A class that was read.
 pub struct Bracket {

@@ -1,7 +1,8 @@
 //! What a backslash of Oniguruma starts.
 
+use super::names;
+use super::reader::{Reader, Unlike};
 use super::shape::Shape;
-use super::{Reader, Unlike, names};
 
 /// Characters of a kind, such as `\s`: a class of the `regex` crate.
 pub struct Kind {

@@ -1,6 +1,6 @@
 //! What a parenthesis of Oniguruma starts.
 
-use super::Reader;
+use super::reader::Reader;
 use super::shape::Shape;
 
 /// The farthest that a look-behind may look, in characters.

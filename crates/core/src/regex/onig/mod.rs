@@ -10,6 +10,7 @@ mod escape;
 mod group;
 pub mod matches;
 pub mod names;
+mod reader;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -17,15 +18,11 @@ mod tests;
 use std::fmt::Write as _;
 
 use class::Bracket;
-use escape::Kind;
+use reader::{Reader, Unlike};
 use shape::Shape;
 
-/// How deep groups and classes may lie in each other, so that no regex exhausts the stack.
-const DEEPEST: usize = 100;
 /// The longest regex that is translated, in bytes: it bounds the work at loading. Published ones have some hundreds.
 const LONGEST: usize = 16 << 10;
-/// The longest translation, in bytes: classes written as ranges are long.
-const LONGEST_OUT: usize = 1 << 20;
 /// The most repetitions that a translation counts.
 const MOST: usize = 1000;
 
@@ -45,35 +42,6 @@ pub fn translate(pattern: &str) -> Option<String> {
     (is_whole && counts_alike && shape.min > 0).then_some(reader.out)
 }
 
-/// Reads a regex by recursive descent and writes the translation.
-struct Reader {
-    chars: Vec<char>,
-    at: usize,
-    out: String,
-    depth: usize,
-    flags: Flags,
-    /// What each group that captures can match; `None` where it is not known, or no group can refer to it.
-    groups: Vec<Option<Shape>>,
-    /// The groups with names, each with its number.
-    names: Vec<(String, usize)>,
-    /// Whether something refers to a group by its number.
-    numbered: bool,
-}
-
-/// Options of a place in a regex.
-#[derive(Clone, Copy, Default)]
-struct Flags {
-    /// Whether case is ignored.
-    fold: bool,
-    /// Whether `.` matches a line feed.
-    dot_all: bool,
-    /// Whether white space and comments mean nothing.
-    extended: bool,
-}
-
-/// What stands here is not known to mean the same in both engines.
-struct Unlike;
-
 /// How often something repeats.
 #[derive(Clone, Copy)]
 struct Repeat {
@@ -90,61 +58,6 @@ enum How {
 }
 
 impl Reader {
-    fn new(pattern: &str) -> Self {
-        Self {
-            chars: pattern.chars().collect(),
-            at: 0,
-            out: String::new(),
-            depth: 0,
-            flags: Flags::default(),
-            groups: Vec::new(),
-            names: Vec::new(),
-            numbered: false,
-        }
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.chars.get(self.at).copied()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let next = self.peek()?;
-        self.at += 1;
-        Some(next)
-    }
-
-    fn take(&mut self, char: char) -> bool {
-        let takes = self.peek() == Some(char);
-        self.at += usize::from(takes);
-        takes
-    }
-
-    fn starts_with(&self, text: &str) -> bool {
-        let mut rest = self.chars[self.at..].iter();
-        text.chars().all(|char| rest.next() == Some(&char))
-    }
-
-    /// Whether a `]` without a backslash before it follows behind the next character.
-    fn closes_later(&self) -> bool {
-        let mut escaped = false;
-        self.chars[self.at + 1..].iter().any(|&char| {
-            let closes = char == ']' && !escaped;
-            escaped = char == '\\' && !escaped;
-            closes
-        })
-    }
-
-    /// What `read` gives one level deeper.
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        if self.depth == DEEPEST || self.out.len() > LONGEST_OUT {
-            return None;
-        }
-        self.depth += 1;
-        let found = read(self);
-        self.depth -= 1;
-        found
-    }
-
     /// Passes comments, and where they mean nothing white space and lines behind `#`.
     fn skip(&mut self) -> Option<()> {
         loop {

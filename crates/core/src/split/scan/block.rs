@@ -6,62 +6,42 @@
 //! "the character before" is the byte before. A start bit is set for every byte whose piece does not hold the byte
 //! before.
 
-use super::Scanner;
 use super::class::{CASELESS, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
 use crate::simd::{BLOCK, Masks};
 
 /// The bytes that a block is read from: its own, and those that the last character may reach into.
 pub const READ: usize = BLOCK + 3;
 
-/// The starts of pieces in the block, the first byte's left out; 0 if nothing is certain.
-#[inline(always)]
-pub fn starts(scanner: Scanner, text: &[u8; READ], classes: &Classes, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> u64 {
-    let ascii = masks(text.first_chunk().unwrap_or(&[0; BLOCK]));
-    let kinds = Kinds::new(text, ascii, classes, scanner == Scanner::O200k);
-    // Where an apostrophe is too near to the end to see whether it begins a contraction, or the long s may follow.
-    let unseen = kinds.apostrophe & (0b11 << 62 | kinds.not_ascii >> 1);
-    let (starts, odd) = match scanner {
-        Scanner::Gpt2 => (kinds.gpt2(text), 0),
-        Scanner::Cl100k | Scanner::Llama3 => (kinds.cl100k(text) | kinds.threes(), kinds.number & kinds.not_ascii),
-        Scanner::Qwen2 => (kinds.cl100k(text) | kinds.number, 0),
-        Scanner::O200k => {
-            let slash = kinds.slash & kinds.newline << 1;
-            (kinds.o200k(text) | kinds.threes(), kinds.number & kinds.not_ascii | kinds.odd_word() | slash)
-        }
-    };
-    starts & kinds.certain(odd | unseen) & !(kinds.inner | 1)
-}
-
 /// What the bytes of a block are. Every byte before `end` is of exactly one of `letter`, `number`, `blank`, `newline` and
 /// `other`.
-struct Kinds {
-    /// For o200k marks too: what words are made of.
-    letter: u64,
-    upper: u64,
-    lower: u64,
-    /// Letters without case and, for o200k, marks.
-    caseless: u64,
-    /// For o200k: marks.
-    mark: u64,
-    number: u64,
+pub struct Kinds {
+    /// What words are made of: with marks, if the row says so.
+    pub letter: u64,
+    pub upper: u64,
+    pub lower: u64,
+    /// Letters without case, and marks if they are in words.
+    pub caseless: u64,
+    /// Marks, if they are in words.
+    pub mark: u64,
+    pub number: u64,
     /// U+0020.
-    space: u64,
+    pub space: u64,
     /// White space but newlines.
-    blank: u64,
-    newline: u64,
-    white: u64,
-    other: u64,
-    apostrophe: u64,
-    slash: u64,
-    not_ascii: u64,
-    inner: u64,
+    pub blank: u64,
+    pub newline: u64,
+    pub white: u64,
+    pub other: u64,
+    pub apostrophe: u64,
+    pub slash: u64,
+    pub not_ascii: u64,
+    pub inner: u64,
     /// The bytes of whole characters.
-    whole: u64,
+    pub whole: u64,
 }
 
 impl Kinds {
     #[inline(always)]
-    fn new(text: &[u8; READ], ascii: Masks, classes: &Classes, marks: bool) -> Self {
+    pub fn new(text: &[u8; READ], ascii: Masks, classes: &Classes, marks: bool) -> Self {
         let mut kinds = Self {
             letter: ascii.upper | ascii.lower,
             upper: ascii.upper,
@@ -129,26 +109,22 @@ impl Kinds {
         self.blank |= blank;
     }
 
-    /// The bytes whose start bits do not depend on what comes after the whole characters of the block, nor on anything
-    /// from the white space before the first bit of `odd` on.
+    /// The first bytes of characters whose start bits do not depend on what comes after the whole characters
+    /// of the block, nor on anything from the white space before the first bit of `odd` on. The block's first byte is left
+    /// out.
     #[inline(always)]
-    fn certain(&self, odd: u64) -> u64 {
+    pub fn certain(&self, odd: u64) -> u64 {
+        // Where an apostrophe is too near to the end to see whether it begins a contraction, or the long s may follow.
+        let odd = odd | self.apostrophe & (0b11 << 62 | self.not_ascii >> 1);
         let before_odd = (odd & odd.wrapping_neg()).wrapping_sub(1);
         let solid = !self.white & self.whole & before_odd;
         // From the last byte that is no white space downwards; it may itself be a start.
-        u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0)
-    }
-
-    /// Upper case after letters without case, where a word may have to give some back, and marks that no word has
-    /// before them, which may belong to others.
-    #[inline(always)]
-    fn odd_word(&self) -> u64 {
-        self.upper & self.caseless << 1 | self.mark & !self.inner & !(self.letter << 1)
+        u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0) & !(self.inner | 1)
     }
 
     /// Every third digit of a run.
     #[inline(always)]
-    fn threes(&self) -> u64 {
+    pub fn threes(&self) -> u64 {
         let digit = self.number;
         let fourth = digit & digit << 1 & digit << 2 & digit << 3;
         let mut starts = 0;
@@ -164,7 +140,7 @@ impl Kinds {
 
     /// Starts of others: runs of them, which take one space before.
     #[inline(always)]
-    fn other_starts(&self) -> u64 {
+    pub fn other_starts(&self) -> u64 {
         self.other & !(self.other << 1) & !(self.space << 1)
     }
 
@@ -178,70 +154,13 @@ impl Kinds {
 
     /// Starts of words: letters after neither a letter, nor a blank, nor an other that starts a piece.
     #[inline(always)]
-    fn word_starts(&self, other_starts: u64) -> u64 {
+    pub fn word_starts(&self, other_starts: u64) -> u64 {
         self.letter & !((self.letter | self.blank | self.characters(other_starts)) << 1)
-    }
-
-    #[inline(always)]
-    fn gpt2(&self, text: &[u8; READ]) -> u64 {
-        let space = self.space << 1;
-        let other = self.other_starts();
-        let words = self.letter & !(self.letter << 1) & !space;
-        let numbers = self.number & !(self.number << 1) & !space;
-        let white = self.white & !(self.white << 1) | self.last_of_runs(self.white);
-        let mut starts = words | numbers | other | white;
-        let mut apostrophes = self.apostrophe & other & self.letter >> 1;
-        while apostrophes != 0 {
-            let at = apostrophes.trailing_zeros() as usize;
-            apostrophes &= apostrophes - 1;
-            if let Some(len) = contraction(text, at, false) {
-                starts = starts & !(1 << (at + 1)) | self.letter & bit(at + len);
-            }
-        }
-        starts
-    }
-
-    #[inline(always)]
-    fn cl100k(&self, text: &[u8; READ]) -> u64 {
-        let other = self.other_starts();
-        let mut starts = self.word_starts(other) | self.number & !(self.number << 1) | other | self.white_starts();
-        let mut apostrophes = self.apostrophe & other & self.letter >> 1;
-        while apostrophes != 0 {
-            let at = apostrophes.trailing_zeros() as usize;
-            apostrophes &= apostrophes - 1;
-            if let Some(len) = contraction(text, at, true) {
-                starts |= self.letter & bit(at + len);
-            }
-        }
-        starts
-    }
-
-    #[inline(always)]
-    fn o200k(&self, text: &[u8; READ]) -> u64 {
-        let other = self.other_starts();
-        let humps = self.upper & self.lower << 1;
-        let numbers = self.number & !(self.number << 1);
-        let mut starts = self.word_starts(other) | humps | numbers | other | self.white_starts();
-        // A contraction belongs to the word before it; what follows one is no such word.
-        let mut apostrophes = self.apostrophe & self.letter << 1 & self.letter >> 1;
-        let mut after_last = 0;
-        while apostrophes != 0 {
-            let at = apostrophes.trailing_zeros() as usize;
-            apostrophes &= apostrophes - 1;
-            if at != after_last
-                && let Some(len) = contraction(text, at, true)
-            {
-                after_last = at + len;
-                let inside = bit(at) | bit(at + 1) | bit(after_last - 1);
-                starts = starts & !inside | self.letter & bit(after_last);
-            }
-        }
-        starts
     }
 
     /// The first bytes of the last characters of runs of `kind`, of characters of up to three bytes.
     #[inline(always)]
-    fn last_of_runs(&self, kind: u64) -> u64 {
+    pub fn last_of_runs(&self, kind: u64) -> u64 {
         let back = |last: u64| last & !self.inner | (last & self.inner) >> 1;
         back(back(kind & !(kind >> 1)))
     }
@@ -249,7 +168,7 @@ impl Kinds {
     /// Starts in white space. Newlines right after others belong to these. Of the rest of a run, all up to the last newline
     /// is a piece; so are the blanks after it but the last, which belongs to what comes after.
     #[inline(always)]
-    fn white_starts(&self) -> u64 {
+    pub fn white_starts(&self) -> u64 {
         let newlines = self.newline & !(self.newline << 1) & !(self.other << 1);
         let blanks = self.blank & !(self.blank << 1) | self.last_of_runs(self.white) & self.blank;
         let mut starts = newlines | blanks;
@@ -287,13 +206,13 @@ fn wide(bytes: &[u8], classes: &Classes) -> (u8, usize) {
 }
 
 #[inline(always)]
-fn bit(at: usize) -> u64 {
+pub fn bit(at: usize) -> u64 {
     if at < BLOCK { 1 << at } else { 0 }
 }
 
 /// The length of the contraction at `at`, if there is one.
 #[inline(always)]
-fn contraction(text: &[u8; READ], at: usize, any_case: bool) -> Option<usize> {
+pub fn contraction(text: &[u8; READ], at: usize, any_case: bool) -> Option<usize> {
     let fold = |byte: u8| if any_case { byte.to_ascii_lowercase() } else { byte };
     match (fold(text[at + 1]), fold(text[at + 2])) {
         (b's' | b't' | b'd' | b'm', _) => Some(2),

@@ -9,9 +9,10 @@ use std::ops::RangeInclusive;
 use regex_syntax::hir::{Class, HirKind};
 
 use crate::bounds::Bounds;
-use crate::simd::BLOCK;
+use crate::simd::{BLOCK, Instructions};
 use crate::split::Splitter;
 use crate::split::pattern::PATTERNS;
+use crate::split::scan::{Ends, Scanner};
 use crate::threads::parallel::Stop;
 
 /// One character of every class that some pattern tells apart, in each length of UTF-8 that has it.
@@ -80,10 +81,12 @@ fn depth(usual: usize, full: usize) -> usize {
 /// A row's scanner and its regex, with buffers.
 struct Twins {
     name: &'static str,
-    scanner: Splitter,
+    scanner: Scanner,
     regex: Splitter,
+    /// What the scanner runs with, in turn.
+    instructions: Vec<Instructions>,
     /// How many texts the scanner has split.
-    texts: u64,
+    texts: usize,
     text: String,
     expected: Vec<usize>,
     found: Vec<usize>,
@@ -125,14 +128,19 @@ impl Twins {
 
     /// Fails if the scanner's pieces are not `offset - 1` single bytes and then those of `expected`.
     fn scan(&mut self, text: &str, padding: &str, offset: usize) {
-        ends(&self.scanner, text, &mut self.found);
+        let instructions = self.instructions[self.texts % self.instructions.len()];
+        scanned(self.scanner, instructions, text, &mut self.found);
         self.texts += 1;
         let single = offset.saturating_sub(1);
         let same = self.found.len() == single + self.expected.len()
             && self.found[..single].iter().copied().eq(1..=single)
             && self.found[single..].iter().zip(&self.expected).all(|(&found, &end)| found == single + end);
         let (name, expected, found) = (self.name, &self.expected, &self.found);
-        assert!(same, "{name} on {text:?}, {offset} bytes of {padding:.4?}: {found:?}, not {single} + {expected:?}");
+        let by = instructions.name();
+        assert!(
+            same,
+            "{name} by {by} on {text:?}, {offset} bytes of {padding:.4?}: {found:?}, not {single} + {expected:?}"
+        );
     }
 }
 
@@ -148,13 +156,23 @@ fn ends(splitter: &Splitter, text: &str, ends: &mut Vec<usize>) {
         .unwrap();
 }
 
+fn scanned(scanner: Scanner, instructions: Instructions, text: &str, found: &mut Vec<usize>) {
+    found.clear();
+    let mut ends = Ends::default();
+    while found.last().copied().unwrap_or(0) < text.len() {
+        scanner.fill_with(instructions, text, found.last().copied().unwrap_or(0), &mut ends);
+        found.extend_from_slice(ends.take());
+    }
+}
+
 /// Runs `check` for every row with a scanner; `--nocapture` shows how many texts were compared.
 fn each_row(subject: &str, check: impl Fn(&mut Twins)) {
-    for row in PATTERNS.iter().filter(|row| row.scanner.is_some()) {
+    for row in PATTERNS {
+        let Some(scanner) = row.scanner else { continue };
         let start = std::time::Instant::now();
-        let (scanner, regex) = (Splitter::new(row.regexes).unwrap(), Splitter::without_scanners(row.regexes).unwrap());
+        let (regex, instructions) = (Splitter::without_scanners(row.regexes).unwrap(), Instructions::all());
         let (text, expected, found) = (String::new(), Vec::new(), Vec::new());
-        let mut twins = Twins { name: row.name, scanner, regex, texts: 0, text, expected, found };
+        let mut twins = Twins { name: row.name, scanner, regex, instructions, texts: 0, text, expected, found };
         check(&mut twins);
         println!("{subject}: {}: {} texts, {} s", row.name, twins.texts, start.elapsed().as_secs());
     }
@@ -218,6 +236,24 @@ fn every_row_has_a_scanner() {
     for row in PATTERNS {
         assert!(row.scanner.is_some(), "{}", row.name);
     }
+}
+
+#[test]
+fn hard_texts_have_the_pieces_that_their_row_says() {
+    each_row("hard texts", |twins| {
+        let row = PATTERNS.iter().find(|row| row.name == twins.name).unwrap();
+        assert!(row.hard_texts.len() > 1, "{}", row.name);
+        for (number, (why, pieces)) in row.hard_texts.iter().enumerate() {
+            let text = pieces.concat();
+            twins.equal_at(&text, EVERY_OFFSET, number);
+            ends(&twins.regex, &text, &mut twins.expected);
+            let lengths = pieces.iter().scan(0, |end, piece| {
+                *end += piece.len();
+                Some(*end)
+            });
+            assert!(twins.expected.iter().copied().eq(lengths), "{}: {why}", row.name);
+        }
+    });
 }
 
 #[test]

@@ -1,0 +1,23 @@
+//! What a split pattern is: one row, which names all that belongs to it.
+
+use super::scanner::Scanner;
+
+/// Why a text is hard, and its pieces.
+pub type HardText = (&'static str, &'static [&'static str]);
+
+/// One named split pattern.
+#[derive(Debug, Clone, Copy)]
+pub struct Pattern {
+    /// The name that users give.
+    pub name: &'static str,
+    /// Who uses it, and where it is published.
+    pub source: &'static str,
+    /// The regexes, each applied to the pieces of the one before.
+    pub regexes: &'static [&'static str],
+    /// The scanner that has the matches of the regexes.
+    pub scanner: Option<Scanner>,
+    /// Whether the proof in `cuts.rs` holds, so that a long text can be cut into texts of their own.
+    pub has_cuts: bool,
+    /// Texts that tell it from its neighbours.
+    pub hard_texts: &'static [HardText],
+}

@@ -1,0 +1,151 @@
+//! What runs a row's scanner over a text: in blocks, and from piece to piece where a block is not certain.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::block::{Kinds, READ};
+use super::class;
+use super::text::Text;
+use crate::simd::{AsksMasks, BLOCK, Instructions, Masks};
+
+/// The two ways in which a row finds its pieces; they agree.
+pub trait Scan {
+    /// Whether marks belong to words.
+    const MARKS_IN_WORDS: bool = false;
+
+    /// The end of the piece that starts at `at`, which is not the end of the text.
+    fn end(text: Text<'_>, at: usize) -> usize;
+
+    /// In a block: the bytes where a piece starts, and those from which on it takes [`Self::end`] to tell.
+    fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64);
+}
+
+/// The scanner of a row of the pattern table.
+#[derive(Clone, Copy)]
+pub struct Scanner(fn(Instructions, &str, usize, &mut Ends));
+
+impl fmt::Debug for Scanner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Scanner")
+    }
+}
+
+impl Scanner {
+    pub(super) const fn of<S: Scan>() -> Self {
+        Self(|instructions, text, at, ends| {
+            instructions.run(Fill::<S> { text, at, ends, scan: PhantomData });
+        })
+    }
+
+    /// Appends the ends of the next pieces of `text`, which go on at `at`, until `ends` is full or the text ends.
+    #[inline]
+    pub fn fill(self, text: &str, at: usize, ends: &mut Ends) {
+        self.fill_with(Instructions::best(), text, at, ends);
+    }
+
+    /// As [`Self::fill`], with these instructions.
+    #[inline]
+    pub fn fill_with(self, instructions: Instructions, text: &str, at: usize, ends: &mut Ends) {
+        (self.0)(instructions, text, at, ends);
+    }
+}
+
+/// How many ends are written at a time.
+const STRIDE: usize = 8;
+
+/// The ends of some pieces, one after another.
+#[derive(Debug)]
+pub struct Ends {
+    ends: [usize; Self::ROOM],
+    len: usize,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self { ends: [0; Self::ROOM], len: 0 }
+    }
+}
+
+impl Ends {
+    /// There is always room for the ends in one block.
+    const ROOM: usize = 256;
+    const FULL: usize = Self::ROOM - BLOCK - STRIDE;
+
+    /// Leaves none, and gives what there were.
+    pub fn take(&mut self) -> &[usize] {
+        &self.ends[..std::mem::take(&mut self.len)]
+    }
+
+    /// Leaves none.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Whether it is time to take them.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.len >= Self::FULL
+    }
+
+    /// Appends one; only while they are not full.
+    #[inline(always)]
+    pub fn push(&mut self, end: usize) {
+        self.ends[self.len % Self::ROOM] = end;
+        self.len += 1;
+    }
+
+    /// Appends an end for every bit; only while they are not full. Eight are written at a time, so that the processor
+    /// need not guess how many there are.
+    #[inline(always)]
+    fn push_bits(&mut self, base: usize, mut bits: u64) {
+        let room = &mut self.ends[self.len..];
+        self.len += bits.count_ones() as usize;
+        for eight in room.chunks_exact_mut(STRIDE) {
+            for end in eight {
+                *end = base + bits.trailing_zeros() as usize;
+                bits &= bits.wrapping_sub(1);
+            }
+            if bits == 0 {
+                return;
+            }
+        }
+    }
+}
+
+struct Fill<'t, 'e, S> {
+    text: &'t str,
+    at: usize,
+    ends: &'e mut Ends,
+    scan: PhantomData<S>,
+}
+
+impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) {
+        let view = Text { text: self.text, classes: class::classes() };
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while at < bytes.len() && !self.ends.is_full() {
+            let block = bytes[at..].first_chunk();
+            let starts = block.map_or(0, |block| starts::<S>(block, view.classes, &masks));
+            if starts == 0 {
+                at = S::end(view, at);
+                self.ends.push(at);
+                continue;
+            }
+            self.ends.push_bits(at, starts);
+            at += 63 - starts.leading_zeros() as usize;
+        }
+    }
+}
+
+/// The starts of pieces in the block, the first byte's left out; 0 if nothing is certain.
+#[inline(always)]
+fn starts<S: Scan>(text: &[u8; READ], classes: &class::Classes, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> u64 {
+    let ascii = masks(text.first_chunk().unwrap_or(&[0; BLOCK]));
+    let kinds = Kinds::new(text, ascii, classes, S::MARKS_IN_WORDS);
+    let (starts, odd) = S::starts(&kinds, text);
+    starts & kinds.certain(odd)
+}
