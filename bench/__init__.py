@@ -1,6 +1,6 @@
-"""The encode benchmark: `python -m bench`, toksmith beside its peers; users can point it at their own files.
+"""The encode benchmark: `python -m bench` measures toksmith and its peers; users can run it on their own files.
 
-The walk: `definitions` says what is asked and what answer is due, `texts` and `vocabularies` lay out the inputs in a
-scratch folder, `expected` has the reference engines answer once, `runner` asks every engine in a fresh process
-(`worker`, one function of `measures`, through one file of `adapters`), `report` and `records` tell what came of it.
+The walk: `definitions` lists the questions, `texts` and `vocabularies` prepare the inputs in a scratch folder,
+`expected` computes the right answers once with the reference engines, `runner` measures every engine in a fresh process
+(`worker`, one function of `measures`, through one file of `adapters`), and `report` and `records` write the results.
 """

@@ -25,9 +25,9 @@ from .vocabularies import FALLBACK, MissingVocabulary
 QUICK_CORPORA = ("english", "chinese", "russian")
 QUICK_RUNS = ("equal_a", "equal_space", "base64_line", "minified_json")
 QUICK = (*QUICK_CORPORA, *QUICK_RUNS, *SHORT, STREAM, GREETING, SOURCES)
-FILE = "a file of your own, in place of all else: a text, or .jsonl with `text` in each row, also .gz; may be repeated"
-COUNTS = "it is a whole run: python -m bench --readme makes the comparison in docs/perf.md and the chart of it"
-BEFORE = "the interpreter of an earlier build, in turn with this one: scripts/bench_before.sh COMMIT makes it"
+FILE = "only your own file: a text, or .jsonl with `text` in each row, also .gz; may be repeated"
+COUNTS = "this is a whole run: python -m bench --readme writes the comparison in docs/perf.md and draws the chart"
+BEFORE = "the interpreter of an earlier build to compare with; scripts/bench_before.sh COMMIT prints it"
 TIME = "On two quiet processors, everything takes about three quarters of an hour, and --quick about ten minutes."
 
 
@@ -62,7 +62,7 @@ def measure(asked: Sequence[Question], options: argparse.Namespace, start: Row) 
         except (Missing, MissingVocabulary, NoAnswer) as reason:
             missing[str(reason)] = None
         except KeyboardInterrupt:
-            say("stopped; this is what was measured until then")
+            say("stopped; the figures are those measured so far")
             break
     for reason_text in missing:
         say(f"left out: {reason_text}")
@@ -73,24 +73,24 @@ def measure(asked: Sequence[Question], options: argparse.Namespace, start: Row) 
     print(report(result))
     if not options.no_record:
         say(f"record: {save(result, options.record)}")
-        say(f"for docs/perf.md it does not count: {result['partial']}" if result["partial"] else COUNTS)
+        say(f"it does not count for docs/perf.md: {result['partial']}" if result["partial"] else COUNTS)
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(prog="python -m bench", description="toksmith beside its peers", epilog=TIME)
-    made.add_argument("--only", type=words, default=(), help="groups of cells, by the beginning of their names")
+    made = argparse.ArgumentParser(prog="python -m bench", description="measures toksmith and its peers", epilog=TIME)
+    made.add_argument("--only", type=words, default=(), help="groups of cells, by prefix of their names")
     made.add_argument("--encodings", type=words, default=(), help="vocabularies, such as cl100k,o200k")
     made.add_argument("--corpora", type=words, default=(), help="texts, such as english,chinese")
     made.add_argument("--peers", type=words, default=ENGINES, help="engines that take part; toksmith always does")
     made.add_argument("--file", action="append", default=[], help=FILE)
     made.add_argument("--runs", type=int, help="timed processes per engine (5; with --quick 3)")
     made.add_argument("--limit", type=float, help="megabytes of a text (20; with --quick 5)")
-    made.add_argument("--timeout", type=float, help="seconds of one process (120; with --quick 30)")
+    made.add_argument("--timeout", type=float, help="time limit of one process in seconds (120; with --quick 30)")
     made.add_argument("--before", default="", help=BEFORE)
     made.add_argument("--threads", type=int, default=2, help="threads of the batch cells (2)")
-    made.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: for a machine that is not idle")
+    made.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu is for a busy machine")
     made.add_argument("--show", type=Path, help="print the tables of a record and stop")
     made.add_argument(
         "--readme",
@@ -98,14 +98,14 @@ def parser() -> argparse.ArgumentParser:
         help="write the comparison in docs/perf.md, draw the chart of README.md, and stop",
     )
     made.add_argument("--quick", action="store_true", help="fewer corpora, shorter texts, fewer runs")
-    made.add_argument("--list", action="store_true", help="name the groups and stop")
+    made.add_argument("--list", action="store_true", help="list the groups and stop")
     made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
     made.add_argument("--no-record", action="store_true", help="print the tables only")
     return made
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of an option that holds several, separated by commas."""
+    """The values of an option, separated by commas."""
     return tuple(word for word in text.split(",") if word)
 
 
@@ -142,11 +142,11 @@ def available(options: argparse.Namespace) -> Iterable[Question]:
         return [file_question(encoding, path) for encoding in encodings for path in options.file]
     found: Iterable[Question] = questions(options.threads)
     if not corpora:
-        say(f"no {data() / 'corpora'}: the sources of Python's library stand in for the corpora (TOKSMITH_TEST_DATA)")
+        say(f"no {data() / 'corpora'}: the sources of Python's library replace the corpora (TOKSMITH_TEST_DATA)")
         found = [replace(question, text=SOURCES if question.text == "english" else question.text) for question in found]
         found = [question for question in found if question.text not in (*CORPORA, STREAM)]
     if not vocabularies:
-        say(f"no {data() / 'vocab'}: a vocabulary trained on these sources stands in for the published ones")
+        say(f"no {data() / 'vocab'}: a vocabulary trained on these sources replaces the published ones")
         found = [replace(question, encoding=FALLBACK) for question in found if question.encoding == "cl100k"]
     return found
 
@@ -162,7 +162,7 @@ def wanted_text(text: str, names: Sequence[str]) -> bool:
 
 
 def say(message: str) -> None:
-    """Tells the user what goes on."""
+    """Reports progress to the user."""
     print(message, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""This build beside an earlier one, both measured in turn in one run: the table that says what a change cost."""
+"""Compares this build with an earlier one, both measured in turn in one run: the table shows what a change cost."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def compared(rows: Sequence[Row]) -> str:
     found = [(seen, row) for seen, row in found if seen]
     slower = [f"{row['group']} {place(row)}" for seen, row in found if max(seen) < LOSS]
     lines = [
-        "## beside the earlier build (speed of this one / speed of the earlier one, round by round)",
+        "## compared with the earlier build (speed of this build / speed of the earlier one, round by round)",
         "",
-        "| cell | least | median | most | rounds |",
+        "| cell | minimum | median | maximum | rounds |",
         "| --- | --: | --: | --: | --: |",
     ]
     for seen, row in found:

@@ -14,22 +14,22 @@ from .report import joined, number
 from .targets import Row, Verdict, amount, own, verdicts
 from .texts import CORPORA
 
-START = "<!-- comparison: `python -m bench --readme` writes what stands between these marks -->"
+START = "<!-- comparison: `python -m bench --readme` writes the text between these marks -->"
 END = "<!-- end of the comparison -->"
 SHOWN = "o200k"
 NOTHING = "No whole run is recorded yet."
 
 
 def refresh(folder: Path) -> str:
-    """Writes the comparison of a folder's records into docs/perf.md, and draws the chart; returns what was done."""
+    """Writes the comparison of a folder's records to docs/perf.md, and draws the chart; returns a message."""
     page = with_comparison(PAGE.read_text(encoding="utf-8"), folder)
     write_whole(PAGE, page.encode("utf-8"))
     write_whole(CHART, drawn(folder).encode("utf-8"))
-    return f"{PAGE.name} and {CHART.name} show what the newest whole record says"
+    return f"{PAGE.name} and {CHART.name} show the newest record of a whole run"
 
 
 def with_comparison(page: str, folder: Path) -> str:
-    """A page with what the records of a folder say between its marks."""
+    """A page with the comparison of a folder's records between its marks."""
     head, start, rest = page.partition(START)
     _, end, tail = rest.partition(END)
     if not start or not end:
@@ -38,7 +38,7 @@ def with_comparison(page: str, folder: Path) -> str:
 
 
 def comparison(folder: Path) -> str:
-    """What the newest whole run of a folder says."""
+    """The comparison from the newest whole run of a folder."""
     if found := newest(folder):
         record, name = found
         return "\n\n".join([opening(record, name), corpora(record["rows"]), summary(record["rows"])])
@@ -67,8 +67,8 @@ def opening(record: Row, name: str) -> str:
     return (
         f"Measured on {record['date'][:10]} at commit `{record['commit'][:12]}` by `make bench`, on {machine['cpu']},\n"
         f"{machine['cpus']} processors, {machine['python']}: medians of {record['settings']['runs']} fresh processes per "
-        f"engine, engines in turn.\nBeside it: {peers}.\nAn engine whose ids differ from the reference's does not count. "
-        f"Every figure: `bench/records/{name}`."
+        f"engine, with the engines in turn.\nCompared with {peers}.\nEngines whose ids differ from the reference's do not count. "
+        f"All figures: `bench/records/{name}`."
     )
 
 
@@ -76,7 +76,12 @@ def corpora(rows: Sequence[Row]) -> str:
     """The nine corpora with one vocabulary: toksmith and the best peer, the first time, again, and into lists."""
     kinds = {"cold": "first pass", "hot": "later passes", "list": "later passes, into lists"}
     heads = [SHOWN, *(head for kind in kinds.values() for head in (kind, "best peer"))]
-    lines = ["MB of UTF-8 a second, one thread:", "", joined(heads), joined(["---", *["--:"] * (len(heads) - 1)])]
+    lines = [
+        "MB of UTF-8 text per second, one thread:",
+        "",
+        joined(heads),
+        joined(["---", *["--:"] * (len(heads) - 1)]),
+    ]
     for corpus in CORPORA:
         cells = [corpus]
         for kind in kinds:
@@ -99,9 +104,14 @@ def pair(row: Row) -> tuple[str, str]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Every row of the table of targets: what was aimed at, and the range of what was seen."""
-    heads = ["what, with all its vocabularies and texts", "aimed at", "seen, worst to best", "cells that hold"]
-    lines = ["All that is measured, as a ratio:", "", joined(heads), joined(["---", "---", "--:", "--:"])]
+    """Every row of the table of targets: the target, and the range of observed ratios."""
+    heads = [
+        "measurement, over all its vocabularies and texts",
+        "target",
+        "observed, worst to best",
+        "cells that reach it",
+    ]
+    lines = ["All measurements, as ratios:", "", joined(heads), joined(["---", "---", "--:", "--:"])]
     for verdict in verdicts(rows):
         cells = f"{verdict.held()} of {len(verdict.cells)}"
         lines.append(joined([verdict.goal.title, verdict.goal.target.said(), seen_range(verdict), cells]))

@@ -1,7 +1,7 @@
-"""What is asked: every cell of the tables; `targets` holds them to what toksmith must reach.
+"""The questions: every cell of the tables. `targets` compares them with what toksmith must reach.
 
-A question is one kind of fresh process; it gives one or more cells. Texts and vocabularies are named here and nowhere
-else decided upon. The expected answer of each question comes from the reference engine of its vocabulary.
+A question is one kind of fresh process and fills one or more cells. Only this module selects texts and vocabularies.
+The expected answer of each question comes from the reference engine of its vocabulary.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Question:
-    """One kind of process and the cells that it gives; the fields are those of `request.Request`.
+    """One kind of process and the cells that it fills; other fields are those of `request.Request`.
 
     Attributes:
-        limit: The most bytes of the text; None for the limit of the run.
+        limit: The maximum bytes of the text; None for the limit of the run.
         engines: Measured on the same text.
-        floor: Slow engines, measured once, on a prefix of it, for comparison; never the best peer.
-        kept: Engines that are measured to the end, however slow they are.
+        floor: Slow engines, measured once on a prefix, for comparison; never the best peer.
+        kept: Engines that are always measured in all rounds, even if they are slow.
         warm: Whether each engine encodes one word before the clock starts.
         native: Whether toksmith loads its own format.
     """
@@ -82,7 +82,7 @@ def document_questions() -> Iterator[Question]:
 
 
 def warmed_questions() -> Iterator[Question]:
-    """Cold passes after one word was encoded: what an engine sets up at its first call is left out of the time."""
+    """Cold passes after one encoded word: the time excludes what an engine sets up at its first call."""
     cells = (Cell("cold after one word", "first", "MB/s"),)
     for encoding in ("cl100k", "o200k"):
         for corpus in ("english", "chinese"):
@@ -104,7 +104,7 @@ def stream_questions() -> Iterator[Question]:
 
 
 def batch_questions(threads: int) -> Iterator[Question]:
-    """Whole batches on several threads; toksmith also on one, to see what the threads bring."""
+    """Whole batches on several threads; toksmith also on one, to measure the gain from threads."""
     for encoding in ("cl100k", "o200k"):
         for corpus in ("english", "code", "chinese"):
             for kind in ("arrays", "lists"):
@@ -116,7 +116,7 @@ def batch_questions(threads: int) -> Iterator[Question]:
 
 
 def sentencepiece_questions() -> Iterator[Question]:
-    """SentencePiece BPE with byte fallback: no split, so that whole documents are one piece."""
+    """SentencePiece BPE with byte fallback: there is no split, so a whole document is one piece."""
     cells = (Cell("sentencepiece cold", "first", "MB/s"), Cell("sentencepiece hot", "arrays", "MB/s"))
     floor = ("sentencepiece", "tokenizers")
     for corpus in ("english", "code", "chinese", "russian"):
@@ -144,9 +144,9 @@ def decode_questions() -> Iterator[Question]:
 
 
 def hostile_questions() -> Iterator[Question]:
-    """Long runs and texts without spaces: against every peer at one size, and alone at growing sizes.
+    """Long runs and texts without spaces: with every peer at one size, and alone at growing sizes.
 
-    One word goes before, for every engine: the question is what the run costs, not what the first call does.
+    Every engine first encodes one word: the question is the cost of the run, not of the first call.
     """
     cells = (Cell("hostile", "first", "ms"),)
     sizes = {"base64_line": 10 * MB, "minified_json": 5 * MB}
@@ -161,7 +161,7 @@ def hostile_questions() -> Iterator[Question]:
 
 
 def start_questions() -> Iterator[Question]:
-    """From the file to the first ids, importing apart; and what stays in memory."""
+    """The time from the file to the first ids, without imports, and the memory that stays in use."""
     ranks = (Cell("load", "first", "ms"), Cell("import", "import", "ms"))
     native = (Cell("load, native format", "first", "ms"),)
     for encoding in ("cl100k", "o200k"):

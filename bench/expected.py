@@ -1,7 +1,7 @@
 """The expected answers: what the reference engine of a vocabulary returns, computed once per text and kept.
 
-tiktoken is the reference for ranks and sentencepiece for its own models. Where tiktoken's regex engine gives up on a
-run that the pattern keeps in one piece, its merge engine is asked for that piece directly.
+tiktoken is the reference for ranks and sentencepiece for its own models. If tiktoken's regex engine gives up on a run
+that the pattern keeps in one piece, its merge engine encodes that piece directly.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Texts that are hard on an engine: long runs of one character, random letters, encoded data, minified JSON.
 
-A name is a kind with a size in bytes or characters behind it: "equal_a-1000000". Equal names give equal texts.
+A name is a kind and a size in bytes or characters: "equal_a-1000000". Equal names give equal texts.
 """
 
 from __future__ import annotations

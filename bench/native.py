@@ -9,7 +9,7 @@ from .vocabularies import derived
 
 
 def with_native(encoding: Encoding) -> Encoding:
-    """The encoding with its file in toksmith's format, made anew, since the format may have changed with the build."""
+    """The encoding with its file in toksmith's format, written again because the build may have changed the format."""
     import toksmith
 
     path = derived(encoding, ".toksmith")

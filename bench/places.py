@@ -1,4 +1,4 @@
-"""Where the benchmark finds its data and keeps what it derives from it. Nothing in these folders is part of the project."""
+"""The folders of the benchmark: its data, and files derived from it. They are not part of the project."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def scratch(kind: str) -> Path:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all, so that an interrupted run leaves nothing half-made behind."""
+    """Writes a file completely or not at all, so an interrupted run leaves no incomplete file."""
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     partial.write_bytes(content)
     partial.replace(path)

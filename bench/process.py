@@ -12,11 +12,11 @@ from typing import Protocol
 from .places import ROOT, scratch
 from .request import Reply
 
-CLOSED = "http://127.0.0.1:9"  # the discard port: an engine that asks for the network finds this proxy closed
+CLOSED = "http://127.0.0.1:9"  # the discard port: an engine that uses the network finds this proxy closed
 
 
 class Asked(Protocol):
-    """What a worker is asked, as a line of JSON."""
+    """The request to a worker, as a line of JSON."""
 
     @property
     def threads(self) -> int:
@@ -30,7 +30,7 @@ def ask(request: Asked, timeout: float, module: str = "bench.worker", python: st
     """Starts a worker with the request and waits for its reply, at most `timeout` seconds.
 
     Args:
-        python: The interpreter of the worker, whose environment holds the engine.
+        python: The interpreter of the worker, whose environment contains the engine.
     """
     worker = subprocess.Popen(
         [python, "-m", module],
@@ -67,7 +67,7 @@ def reason(code: int, complaint: str) -> str:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """The environment of a worker: so many threads, no network, the engines' own caches in the scratch folder."""
+    """The environment of a worker: the number of threads, no network, the engines' own caches in the scratch folder."""
     proxies = {name: CLOSED for proxy in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for name in (proxy, proxy.lower())}
     wordchipper = {"WORDCHIPPER_CACHE_DIR": str(scratch("wordchipper")), "WORDCHIPPER_DATA_DIR": str(scratch("unused"))}
     return {

@@ -1,4 +1,4 @@
-"""The record of a run: what was measured, on what, with what; JSON that the tables and the comparison are made from."""
+"""The record of a run: the results, the machine and the versions, as JSON. Tables and comparison are made from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Shown:
-    """One engine's figure in one row: the median, and everything that it was taken from."""
+    """One engine's figure in one row: the median, and all runs behind it."""
 
     median: float | None
     runs: list[float]
@@ -62,7 +62,7 @@ def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
 
 
 def shown(question: Question, cell: Cell, name: str, outcome: Outcome) -> Shown:
-    """An engine's figure; without one, the problem says why."""
+    """An engine's figure; if there is none, `problem` says why."""
     runs = [in_unit(cell.unit, figure, outcome) for figure in outcome.figures.get(cell.figure, [])]
     problem = outcome.problem or ("" if runs else "unsupported")
     middle = statistics.median(runs) if runs and not outcome.problem else None
@@ -86,7 +86,7 @@ def right_figure(shown: Shown) -> float | None:
 
 
 def begun(arguments: Sequence[str]) -> Row:
-    """What is known when a run begins: when, from what source, how busy the machine is."""
+    """The facts at the start of a run: time, commit, and load of the machine."""
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "command": " ".join(["python -m bench", *arguments]),
@@ -100,7 +100,7 @@ def record(rows: Sequence[Row], settings: Settings, start: Row) -> Row:
     """Everything about a run.
 
     Args:
-        start: What `begun` said of it.
+        start: The result of `begun`.
     """
     took = datetime.now(timezone.utc) - datetime.fromisoformat(start["date"])
     return {
@@ -123,7 +123,7 @@ def partial(rows: Sequence[Row], settings: Settings, start: Row) -> str:
         f"fewer than {RUNS} runs": settings.runs < RUNS,
         "shorter texts": settings.limit < LIMIT or settings.most < MOST,
         "not by the wall clock": settings.clock != "wall",
-        "the source has changes that are not committed": start["changed"],
+        "the source has uncommitted changes": start["changed"],
     }
     return ", ".join(reason for reason, applies in reasons.items() if applies)
 
@@ -134,7 +134,7 @@ def kept(folder: Path) -> list[Path]:
 
 
 def machine() -> Row:
-    """What the run was done on."""
+    """The machine of the run."""
     return {
         "cpu": cpu_name(),
         "cpus": os.cpu_count(),
@@ -151,7 +151,7 @@ def read(path: str) -> str:
 
 
 def cpu_name() -> str:
-    """The processor's name with its family and model, as far as the system tells."""
+    """The processor's name with its family and model, as far as the system reports them."""
     path = Path("/proc/cpuinfo")
     if not path.is_file():
         return platform.processor() or platform.machine()
@@ -163,7 +163,7 @@ def cpu_name() -> str:
 
 
 def memory_bytes() -> int:
-    """The machine's memory; 0 if the system does not tell."""
+    """The machine's memory; 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
@@ -171,7 +171,7 @@ def memory_bytes() -> int:
 
 
 def git(*arguments: str) -> str:
-    """What git says; "" without git."""
+    """The output of git; "" without git."""
     try:
         return subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True, encoding="utf-8"

@@ -26,7 +26,7 @@ def head(record: Row) -> str:
     took = f", {record['took_s'] / 60:.0f} minutes" if "took_s" in record else ""
     return "\n".join(
         [
-            f"# toksmith beside its peers, {record['date'][:10]}",
+            f"# toksmith and its peers, {record['date'][:10]}",
             "",
             f"{machine['cpu']}, {machine['cpus']} processors, {machine['memory_gb']} GB, {machine['python']}.",
             f"Commit {record['commit'][:12] or 'unknown'}{' with changes' if record['changed'] else ''}, "
@@ -36,19 +36,19 @@ def head(record: Row) -> str:
             ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
             "",
             "Struck out: the ids differ from the reference engine's. ~ in front: a prefix of 1 MB, for comparison. "
-            + "¹ behind: timed once, because nothing hangs on it.",
+            + "¹ behind: timed once, because the result decides nothing.",
         ]
     )
 
 
 def goals(rows: Sequence[Row]) -> str:
-    """The table of targets: what came of each row, by its worst cell; rows without a cell are named below it."""
+    """The table of targets: the result of each row by its worst cell; rows without a cell are listed below it."""
     heads = ["what", "target", "cells", "hold", "worst cell", "verdict"]
     lines = ["## targets", "", joined(heads), joined(["---", "---", "--:", "--:", "---", "---"])]
     found = verdicts(rows)
     for verdict in found:
         if worst := verdict.worst():
-            where = f"{worst.where}{f', beside {worst.peer}' if worst.peer else ''}"
+            where = f"{worst.where}{f', relative to {worst.peer}' if worst.peer else ''}"
             counts = [str(len(verdict.cells)), str(verdict.held())]
             lines.append(joined([verdict.goal.title, verdict.goal.target.said(), *counts, where, verdict.said()]))
     left_out = [verdict.goal.title for verdict in found if not verdict.cells]
@@ -67,7 +67,7 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
         return growth_table(name, rows)
     columns = [engine for engine in (*ENGINES[1:], OURS) if any(engine in row["engines"] for row in rows)]
     scaled = any(single(row, every) for row in rows)
-    heads = ["encoding", "text", *columns, "ratio", "verdict", *(["beside one thread"] if scaled else [])]
+    heads = ["encoding", "text", *columns, "ratio", "verdict", *(["relative to one thread"] if scaled else [])]
     lines = [
         f"## {name} ({rows[0]['unit']})",
         "",
@@ -82,7 +82,7 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
 
 
 def growth_table(name: str, rows: list[Row]) -> str:
-    """Toksmith's time at growing sizes, one kind of text a line, and what the dearest tenfold step costs."""
+    """Toksmith's time at growing sizes, one line for each kind of text, and the cost of the worst tenfold step."""
     kinds: dict[str, list[Row]] = {}
     for row in rows:
         kinds.setdefault(row["text"].rpartition("-")[0], []).append(row)
@@ -127,12 +127,12 @@ def ratio(row: Row) -> str:
 
 
 def verdict_of(row: Row) -> str:
-    """What came of a cell's target; "" where none is set."""
+    """The result of a cell's target; "" if none is set."""
     return said(Target(**row["target"]), row["ratio"]) if row["target"] else ""
 
 
 def own_verdict(row: Row, ratio: float | None) -> str:
-    """What came of the target that toksmith's own figures set for a cell; the ratio alone where none is set."""
+    """The result of a target relative to toksmith's own figures; only the ratio if none is set."""
     own = (goal.target for goal in GOALS if goal.target.than in OWN and goal.covers(*cell_of(row)))
     target = next(own, None)
     return said(target, ratio) if target else amount(ratio) if ratio else ""

@@ -1,4 +1,4 @@
-"""What the runner asks of one fresh process, and what that process answers; both travel as JSON."""
+"""The runner's request to one fresh process, and the reply; both are sent as JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Request:
 
     Attributes:
         measure: A name of `measures.MEASURES`.
-        first: The engine's operation that is timed on texts it has not seen.
+        first: The operation that is timed on texts that the engine has not seen.
         again: Operations that are timed on the same texts afterwards.
         passes: How often each operation of `again` is timed.
         threads: How many threads the engine may use.
         cpus: The processors that the process is pinned to; empty for any.
         clock: "wall" or "cpu".
-        warm: Whether the engine encodes one word before the clock starts, so that what it sets up lazily is not timed.
+        warm: Whether the engine encodes one word before the clock starts, so that the time excludes lazy setup.
         check_only: Whether the first pass is checked id by id instead of being timed.
         ids: The file with the ids to decode, or where to write those of the answer.
     """
@@ -56,11 +56,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of a request.
+    """The reply to a request.
 
     Attributes:
         figures: Seconds (or bytes, of `memory`) by the name of the figure: "first", and one for each of `again`.
-        proof: Digests of what the engine returned, to be compared with the expected answer.
+        proof: Digests of the engine's results, to compare with the expected answer.
         problem: Why there are no figures; "" if there are. "unsupported: …", "failed: …", "crashed …", "timeout".
     """
 

@@ -1,10 +1,10 @@
-"""Asks every engine of a question in turn, round by round, and compares each reply with the expected answer.
+"""Measures every engine of a question in turn, round by round, and compares each reply with the expected answer.
 
-Rounds interleave the engines (A B C A B C …), so that what changes on the machine meanwhile meets all of them. Every
-timed process is checked: the size of each result of the first pass, the ids of the one after it. Before them, a process
-of toksmith times nothing and compares the ids of a cold pass. To save time where nothing is to be decided, an engine is
-timed only once if its ids are wrong, if it is measured on a prefix, or if the best peer is more than twice as fast in
-every figure; those that a target names are always timed to the end.
+Rounds interleave the engines (A B C A B C …), so a change of the machine affects all of them. Every timed process is
+checked: the size of each result of the first pass, and the ids of the next pass. Before them, one untimed process of
+toksmith compares the ids of a cold pass. To save time, an engine is timed only once if its ids are wrong, if it is
+measured on a prefix, or if the best peer is more than twice as fast in every figure. Engines that a target names are
+timed in all rounds.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Settings:
 
 @dataclass
 class Outcome:
-    """What came of one engine in one question.
+    """The outcome of one engine in one question.
 
     Attributes:
         figures: The figures of every timed process, by name.
-        problem: Why there are none; "" if there are.
+        problem: Why there are no figures; "" if there are.
         wrong: What differs from the expected answer; "" if nothing does.
     """
 
@@ -70,7 +70,7 @@ class Outcome:
     wrong: str = ""
 
     def take(self, reply: Reply, due: Answer) -> None:
-        """Adds what a process replied."""
+        """Adds the reply of a process."""
         self.problem = reply.problem
         differs = [name for name, value in reply.proof.items() if value != due.proof[name]]
         self.wrong = self.wrong or ", ".join(differs)
@@ -78,7 +78,7 @@ class Outcome:
             self.figures.setdefault(name, []).append(value)
 
     def goes_on(self) -> bool:
-        """Whether another process could tell more."""
+        """Whether another process could add information."""
         return not self.problem and not (self.wrong and self.figures)
 
     def right(self) -> dict[str, float]:
@@ -143,7 +143,7 @@ def wanted(question: Question) -> set[str]:
 
 
 def request(question: Question, engine: str, known: Encoding, text: Laid, due: Answer) -> Request:
-    """What one process of an engine is asked."""
+    """The request to one process of an engine."""
     if engine in NEED_TOKENIZER_JSON:
         known = with_tokenizer_json(known)
     if question.native and engine in (OURS, BEFORE):

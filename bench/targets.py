@@ -1,7 +1,7 @@
-"""The table of targets: what toksmith must reach, beside whom, in which cells.
+"""The table of targets: what toksmith must reach, relative to which engine, in which cells.
 
-A row names a group of cells and, where it does not hold for all of them, their texts or vocabularies. `judged` says of
-one cell what was seen; `verdicts` says it of every row, by its worst cell. A peer with wrong ids counts for nothing.
+A row names a group of cells and, if it is not for all of them, their texts or vocabularies. `judged` gives the result
+of one cell, `verdicts` the result of every row, by its worst cell. Peers with wrong ids are ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .texts import CORPORA
 
 Row = dict[str, Any]
 SPEED, COST = "at least", "at most"
-BEST, ALONE, TENTH = "the best peer", "its own one thread", "a tenth of the text"
+BEST, ALONE, TENTH = "the best peer", "toksmith on one thread", "a tenth of the text"
 OWN = frozenset({ALONE, TENTH})
 EASY = ("english", "code")
 OTHERS = tuple(corpus for corpus in CORPORA if corpus not in EASY)
@@ -23,12 +23,12 @@ OTHERS = tuple(corpus for corpus in CORPORA if corpus not in EASY)
 
 @dataclass(frozen=True)
 class Target:
-    """What toksmith must reach: `factor` times the figure of `than`, or `factor` itself where `than` is empty.
+    """What toksmith must reach: `factor` times the figure of `than`, or `factor` itself if `than` is empty.
 
     Attributes:
-        than: An engine (where its answers are wrong or missing, the best peer stands in), or `BEST`, the best peer with
-            right answers, or one of toksmith's own figures: `ALONE`, `TENTH`.
-        sense: Whether the ratio is to be `SPEED`, at least the factor, or `COST`, at most.
+        than: An engine (the best peer if its answers are wrong or missing), or `BEST`, the best peer with right
+            answers, or one of toksmith's own figures: `ALONE`, `TENTH`.
+        sense: `SPEED` if the ratio must be at least the factor, `COST` if at most.
     """
 
     factor: float
@@ -68,22 +68,22 @@ BATCH_LISTS = ("batch lists cold", "batch lists hot")
 # 13 where 10 is linear: n log n from 1e4 to 1e5 is 12.5.
 GOALS = (
     Goal("cold, one thread, array", ("cold",), Target(2.0), CORPORA),
-    Goal("text never seen before, array", ("stream arrays",), Target(2.0)),
-    Goal("text never seen before, list", ("stream lists",), Target(1.5)),
+    Goal("text that never repeats, array", ("stream arrays",), Target(2.0)),
+    Goal("text that never repeats, list", ("stream lists",), Target(1.5)),
     Goal("hot, one thread, array: english, code", ("hot",), Target(1.1, "gigatoken"), EASY),
-    Goal("hot, one thread, array: the other seven", ("hot",), Target(1.3, "gigatoken"), OTHERS),
+    Goal("hot, one thread, array: the other seven texts", ("hot",), Target(1.3, "gigatoken"), OTHERS),
     Goal("hot, one thread, list", ("list",), Target(1.3, "fastokens"), CORPORA),
     Goal("batch, array", BATCH_ARRAYS, Target(1.2)),
     Goal("batch, list", BATCH_LISTS, Target(1.2)),
-    Goal("batch, array, what threads bring", BATCH_ARRAYS, Target(1.7, ALONE)),
-    Goal("batch, list, what threads bring", BATCH_LISTS, Target(1.7, ALONE)),
+    Goal("batch, array, gain from two threads", BATCH_ARRAYS, Target(1.7, ALONE)),
+    Goal("batch, list, gain from two threads", BATCH_LISTS, Target(1.7, ALONE)),
     Goal("SentencePiece BPE, cold", ("sentencepiece cold",), Target(3.0, "gigatoken")),
     Goal("SentencePiece BPE, hot", ("sentencepiece hot",), Target(1.5, "gigatoken")),
     Goal("short strings, time of a call", ("short",), Target(0.6, sense=COST)),
     Goal("decode, list to str", ("decode list to str",), Target(1.3, "rs_bpe")),
     Goal("decode, array to bytes", ("decode array to bytes",), Target(1.5, "gigatoken")),
     Goal("long runs and texts without spaces, time", ("hostile",), Target(1.0, sense=COST)),
-    Goal("the same from 1e4 to 1e7, time of a tenfold step", ("growth",), Target(13, TENTH, COST)),
+    Goal("the same from 1e4 to 1e7 bytes, time for ten times the text", ("growth",), Target(13, TENTH, COST)),
     Goal("load o200k from .tiktoken to first ids, ms", ("load",), Target(100, "", COST), encodings=("o200k",)),
     Goal("load o200k from .toksmith, ms", ("load, native format",), Target(30, "", COST), encodings=("o200k",)),
     Goal("resident memory after loading", ("memory after load",), Target(1.0, "gigatoken", COST)),
@@ -92,7 +92,7 @@ GOALS = (
 
 
 def target_of(group: str, encoding: str, text: str) -> Target | None:
-    """What a cell must reach beside its peers; None where nothing is set."""
+    """The target of a cell relative to its peers; None if there is none."""
     found = (goal.target for goal in GOALS if goal.target.than not in OWN and goal.covers(group, encoding, text))
     return next(found, None)
 
@@ -122,7 +122,7 @@ def judged(target: Target, right: Mapping[str, float]) -> Row:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of a target in one cell; no ratio where there is no figure of ours or none to hold it against."""
+    """The observed ratio of a target in one cell; None if toksmith's or the peer's figure is missing."""
 
     where: str
     ratio: float | None
@@ -131,7 +131,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one row of the table: its cells, and the one that is farthest from the target."""
+    """The result of one row of the table: its cells, and the one that is farthest from the target."""
 
     goal: Goal
     cells: tuple[Seen, ...]
@@ -146,7 +146,7 @@ class Verdict:
         return sum(self.goal.target.holds(ratio) for ratio in self.ratios())
 
     def worst(self) -> Seen | None:
-        """The cell that is farthest from the target: one without a figure, if there is any."""
+        """The cell that is farthest from the target; a cell without a figure comes first."""
         missing = next((cell for cell in self.cells if cell.ratio is None), None)
         last = self.ratios()[-1:]
         return missing or next((cell for cell in self.cells if [cell.ratio] == last), None)
@@ -175,12 +175,12 @@ def amount(ratio: float) -> str:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """What came of every row of the table, in a record's rows."""
+    """The result of every row of the table, from a record's rows."""
     return [Verdict(goal, tuple(seen(goal, rows))) for goal in GOALS]
 
 
 def seen(goal: Goal, rows: Sequence[Row]) -> Iterator[Seen]:
-    """What was seen in each cell of a goal; the shortest text of a kind has none that it grew from, and is no cell."""
+    """The observed ratio in each cell of a goal; the shortest text of a kind has no tenth, so it is not a cell."""
     for row in rows:
         if not goal.covers(row["group"], row["encoding"], row["text"]):
             continue

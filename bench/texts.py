@@ -1,7 +1,7 @@
-"""The texts that are asked about, laid out in the scratch folder: all documents in one UTF-8 file, their ends beside it.
+"""The texts of the questions, prepared in the scratch folder: all documents in one UTF-8 file, their ends in another.
 
-A worker reads them back without decompressing or parsing, so that nothing but the engine is left to measure. `limit`
-caps a text in bytes of whole documents; every engine of a cell gets the same documents.
+A worker reads them without decompressing or parsing, so that only the engine is measured. `limit` caps a text in bytes
+of whole documents; every engine of a cell gets the same documents.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MB = 1_000_000
 
 
 class Missing(Exception):
-    """A text cannot be had on this machine; the message says what is lacking."""
+    """A text is not available on this machine; the message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def capped(texts: Iterable[str], limit: int) -> Iterator[str]:
 
 
 def source_stamp(name: str) -> str:
-    """What changes when the file behind a text changes."""
+    """A stamp that changes when the file behind a text changes."""
     if name.startswith("file:"):
         paths = [Path(name.removeprefix("file:"))]
     else:
@@ -165,13 +165,13 @@ def stdlib_documents() -> Iterator[str]:
 
 
 def alternating(first: Iterable[str], second: Iterable[str]) -> Iterator[str]:
-    """Documents of two corpora in turn, and the rest of the longer one."""
+    """Documents of two corpora alternately, and the rest of the longer one."""
     for pair in zip_longest(first, second):
         yield from (text for text in pair if text is not None)
 
 
 def short_strings(size: int) -> Iterator[str]:
-    """Consecutive strings of about `size` characters, cut at spaces; English, or what stands in for it."""
+    """Consecutive strings of about `size` characters, cut at spaces, from English or its replacement."""
     left = SHORT_STRINGS
     for document in corpus_documents("english") if corpus_path("english").is_file() else stdlib_documents():
         start = 0

@@ -67,7 +67,7 @@ def model(vocab: dict[str, int], merges: list[list[str]], *, ignore_merges: bool
 
 
 def byte_alphabet() -> list[str]:
-    """The character that stands for each byte: itself where it prints, else the next unused one from U+0100."""
+    """The character for each byte: itself if it is printable, else the next unused one from U+0100."""
     printing = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
     return [chr(byte if byte in printing else next(others)) for byte in range(256)]

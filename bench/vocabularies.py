@@ -1,7 +1,7 @@
-"""The vocabularies that are asked about, each laid out in every file that some engine wants.
+"""The vocabularies of the questions, each in every file format that some engine needs.
 
-Published files are only read. What is converted from them goes to the scratch folder. Without published files, one
-vocabulary is trained on the sources of Python's library, so that the benchmark has something to run on any machine.
+Published files are only read; conversions go to the scratch folder. Without published files, one vocabulary is trained
+on the sources of Python's library, so that the benchmark runs on any machine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FALLBACK_SIZE = 16_384
 
 
 class MissingVocabulary(Exception):
-    """A vocabulary cannot be had on this machine; the message says what is lacking."""
+    """A vocabulary is not available on this machine; the message says what is missing."""
 
 
 def encoding(name: str) -> Encoding:

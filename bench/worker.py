@@ -31,7 +31,7 @@ def main() -> None:
     if request.cpus and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, request.cpus)
     print(json.dumps(asdict(answered(request))), flush=True)
-    os._exit(0)  # taking the texts and the engine apart again takes long and measures nothing
+    os._exit(0)  # freeing the texts and the engine takes long and measures nothing
 
 
 if __name__ == "__main__":

@@ -440,7 +440,7 @@ def test_names_and_documents_are_told_in_errors() -> None:
         (lambda: explain.pieces("gpt2", "low"), "tok: expected a Tokenizer, not str"),  # type: ignore[arg-type]
         (
             lambda: explain.compare(["gpt2"], "low"),  # type: ignore[list-item]
-            "toks: expected a Tokenizer, several by name or several in order, not str",
+            "toks: expected a Tokenizer, a dict of them by name, or a list of them, not str",
         ),
         (
             lambda: toksmith.sweep(TOK, [260], [b"a", wrong]),

@@ -155,7 +155,7 @@ def test_a_row_of_the_table_is_judged_by_its_worst_cell() -> None:
     assert verdict_of("cold", [fast, slow]) == "1 of 2; target 2.0, seen 1.25: short"
     assert verdict_of("cold", [fast, wrong, slow]) == "1 of 3; target 2.0: no figure"
     assert verdict_of("hot", [fast]) == "0 of 0; target 1.1: not measured"
-    assert "| cl100k english, beside gigatoken | target 2.0, seen 1.25: short |" in report.goals([fast, slow])
+    assert "| cl100k english, relative to gigatoken | target 2.0, seen 1.25: short |" in report.goals([fast, slow])
 
 
 def test_every_row_of_the_table_is_printed() -> None:
@@ -285,7 +285,7 @@ def test_threads_are_held_to_one_thread() -> None:
     rows = [
         records.row(ask, ask.cells[0], {OURS: outcome(took)}) for ask, took in zip((two, one), (0.5, 0.9), strict=True)
     ]
-    assert verdict_of("batch, list, what threads bring", rows) == "1 of 1; target 1.7, seen 1.80: holds"
+    assert verdict_of("batch, list, gain from two threads", rows) == "1 of 1; target 1.7, seen 1.80: holds"
     assert "target 1.7, seen 1.80: holds" in report.table("batch lists hot", rows[:1], rows)
     assert {goal.target.than for goal in GOALS} >= OWN >= {ALONE}
 

@@ -353,7 +353,7 @@ def test_options_are_checked() -> None:
         tok.chunk("a", 3, overlap=3)
     with pytest.raises(toksmith.InvalidOption, match="at least 1"):
         tok.chunk("a", 0)
-    with pytest.raises(toksmith.InvalidOption, match="at least 3, for what stands at 1 and is never cut"):
+    with pytest.raises(toksmith.InvalidOption, match="at least 3, for the text at 1, which cannot be cut"):
         tok.chunk("a☀", 2)
     assert tok.chunk("", 5) == [] and tok.truncate("", 5) == tok.truncate("abc", 0) == ""
 

@@ -189,7 +189,7 @@ def test_a_token_is_told_to_the_pointer_and_to_the_focus(seen: Seen, toks: dict[
     ]
 
     def told() -> None:
-        seen.wait(".card", "merged of")
+        seen.wait(".card", "merged from")
         assert all(each in seen.words(".card") for each in expected), seen.words(".card")
 
     seen.page.locator(".rows .t").first.hover()
@@ -265,7 +265,7 @@ def test_merges_are_stepped_scrubbed_and_played(seen: Seen, toks: dict[str, toks
     seen.open(text=" slowest").page.check("input[value=large]")
     seen.page.uncheck("input[value=bytes]")
     seen.page.locator(".rows .t").first.click()
-    seen.wait(".card", "merged of")
+    seen.wait(".card", "merged from")
     seen.page.click("text=Play its merges")
     seen.until("document.querySelector('#piece')?.value === ' slowest'")
     steps = toksmith.explain.merges(toks["large"], " slowest")
@@ -347,7 +347,7 @@ def test_the_end_of_a_prompt_is_healed(seen: Seen, toks: dict[str, toksmith.Toke
     seen.page.uncheck("input[value=bytes]")
     seen.tab("prompt")
     seen.wait(".answer", "ends in white space")
-    seen.wait(".answer", "has to begin with")
+    seen.wait(".answer", "must begin with")
     seen.page.evaluate("document.querySelector('#text').setSelectionRange(6, 6)")
     seen.page.click("text=At the cursor")
     found = toksmith.explain.prompt(toks["large"], "the goose lays ", 6)
@@ -869,7 +869,7 @@ def test_screenshots(
         for name in [*named][: 2 if narrow else 4]:
             seen.page.check(f"input[value='{name}']")
         seen.page.locator(".rows .t[data-i='6']").first.click()
-        seen.wait(".card", "merged of")
+        seen.wait(".card", "merged from")
         if shot == "four":
             seen.page.get_by_role("button", name="Next difference").click()
             seen.wait(".found", "Difference 1")

@@ -372,7 +372,7 @@ def test_the_table_of_models_is_tiktokens() -> None:
 def test_a_tokenizer_of_another_kind_is_refused() -> None:
     import toksmith
 
-    with pytest.raises(ValueError, match="no table of ranks"):
+    with pytest.raises(ValueError, match="not a table of ranks"):
         own.Encoding.of("x", toksmith.train("low lower", merges=2))
 
 

@@ -30,11 +30,11 @@ def test_it_shows_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
     assert "merge  1: (105, 110) → 256  ▏in▏            6 times, 244 ids left" in shown
     assert "encode('hello world!') is [104, 263, 108, 111, 272, 266, 108, 100, 33]" in shown
     assert "250 bytes become 186 ids, 1.34 bytes per id" in shown
-    assert "all 40 files come back byte for byte" in shown
+    assert "all 40 files are restored byte for byte" in shown
     assert "bytes per token" in shown
     assert "↵\n▏" in shown
     assert "<C3>▏<AF>ï" in shown
-    assert shown.endswith("All is as it should be.\n")
+    assert shown.endswith("All checks passed.\n")
     assert not [line for line in lines if line.startswith("  NO")]
     assert "\x1b" not in shown
 
@@ -46,20 +46,20 @@ def test_a_figure_that_differs_is_a_failure(
     assert _demo.main() == 1
     shown = capsys.readouterr().out
     assert "  NO  encode('hello world!')" in shown
-    assert shown.endswith("Something differs: see NO above.\n")
+    assert shown.endswith("A check failed: see NO above.\n")
 
 
 def test_a_byte_that_is_lost_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     decode_bytes = toksmith.Tokenizer.decode_bytes
     monkeypatch.setattr(toksmith.Tokenizer, "decode_bytes", lambda tok, ids: decode_bytes(tok, ids)[:-1])
     assert _demo.main() == 1
-    assert "  NO  all 40 files come back" in capsys.readouterr().out
+    assert "  NO  all 40 files are restored" in capsys.readouterr().out
 
 
 def test_a_python_without_sources_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(_demo, "library_sources", list)
     assert _demo.main() == 1
-    assert "no sources" in capsys.readouterr().out
+    assert "no source files" in capsys.readouterr().out
 
 
 def test_the_corpus_is_the_standard_library_and_nothing_else() -> None:

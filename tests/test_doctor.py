@@ -76,14 +76,14 @@ def test_cut_characters_are_told_apart() -> None:
     assert finding.severity == "warn"
     assert finding.counts["several bytes, not valid UTF-8 alone"] == 5
     assert finding.counts["single bytes, not valid UTF-8 alone"] == 128
-    assert finding.counts["single bytes in no UTF-8"] == 13
+    assert finding.counts["single bytes that never occur in UTF-8"] == 13
 
 
 def test_a_token_is_found_in_a_context_or_not_at_all() -> None:
     # A word is cut from the digits after it, unless an a stands behind them: then the digits are a piece with `x`.
     tok = made_of(b"x1", b"y2", b"z3", b"3z", pattern=r"x1a|x(?=1)|y(?=2)|\d|[a-z]+")
     finding = doctor(tok)["unreachable"]
-    assert kinds(finding) == {"only in a context": {256}, "in no context tried": {257, 258, 259}}
+    assert kinds(finding) == {"only in a context": {256}, "in no tested context": {257, 258, 259}}
     [witness] = [each for each in finding.witnesses if each.id == 256]
     assert witness.text is not None
     assert 256 in tok.encode(witness.text)
@@ -143,7 +143,7 @@ def test_a_special_token_that_text_gives() -> None:
     added = (AddedToken("ab", 256), AddedToken("<|end|>", 257), AddedToken("[x]", 258, special=False))
     finding = doctor(made_of(b"ab", added_tokens=added))["special_tokens"]
     assert finding.severity == "fail"
-    assert kinds(finding) == {"given by ordinary text": {256}, "always found": {258}}
+    assert kinds(finding) == {"produced by ordinary text": {256}, "always found": {258}}
     safe = toksmith.train("low lower", merges=2, special_tokens=["<|end|>"])
     assert doctor(safe)["special_tokens"].severity == "pass"
     assert doctor(made_of())["special_tokens"].severity == "not applicable"
@@ -155,7 +155,7 @@ def test_tokens_that_a_corpus_does_not_need() -> None:
     found = kinds(finding)
     assert found["scaffold"] == {256, 258}
     assert finding.counts["never emitted"] == 260 - 3  # low, xyz and the space were emitted
-    assert finding.counts["never emitted, and others are merged from them"] == 2
+    assert finding.counts["never emitted, but others are merged from them"] == 2
     for corpus in ([], [""]):
         assert doctor(tok, corpus=corpus)["never_emitted"].severity == "not applicable"
 
@@ -165,7 +165,7 @@ def test_hidden_characters_and_forms_of_a_corpus() -> None:
     finding = doctor(tok, corpus=iter(["a\u200bb", b"e\xcc\x81", "no\u200btrace\xa0here"]))["text_forms"]
     assert finding.severity == "warn"
     assert finding.counts["zero-width: places"] == 2
-    assert finding.counts["zero-width: tokens more if repaired"] == -6
+    assert finding.counts["zero-width: additional tokens if repaired"] == -6
     assert finding.counts["tokens more in NFC"] == -1
     assert {witness.kind for witness in finding.witnesses} == {"zero-width", "decomposed", "no-break space"}
     assert doctor(tok, corpus=["plain text"])["text_forms"].severity == "pass"
@@ -259,18 +259,18 @@ def header_only(header: object) -> bytes:
 
 ENTRY = {"dtype": "F32", "shape": [4, 2], "data_offsets": [0, 32]}
 WRONG = {
-    "empty": (b"", "no safetensors file"),
+    "empty": (b"", "not a safetensors file"),
     "long header": (struct.pack("<Q", 1 << 60) + b"{}", "does not fit"),
-    "no JSON": (struct.pack("<Q", 3) + b"abc", "no JSON"),
-    "nested": (struct.pack("<Q", 200_000) + b"[" * 200_000, "no JSON"),
-    "a list": (header_only([1]), "no JSON object"),
+    "not JSON": (struct.pack("<Q", 3) + b"abc", "not JSON"),
+    "nested": (struct.pack("<Q", 200_000) + b"[" * 200_000, "not JSON"),
+    "a list": (header_only([1]), "not a JSON object"),
     "no entry": (header_only({"wte.weight": 3}), "wte.weight: expected dtype"),
-    "outside": (header_only({"wte.weight": ENTRY}), "lie outside"),
+    "outside": (header_only({"wte.weight": ENTRY}), "are outside"),
     "negative": (header_only({"wte.weight": {**ENTRY, "data_offsets": [-1, 31]}}) + bytes(32), "expected dtype"),
     "dtype": (header_only({"wte.weight": {**ENTRY, "dtype": "I64"}}) + bytes(32), "has the dtype I64"),
     "size": (header_only({"wte.weight": {**ENTRY, "shape": [5, 2]}}) + bytes(32), "but 32 bytes"),
     "vector": (header_only({"wte.weight": {**ENTRY, "shape": [8]}}) + bytes(32), "has the shape"),
-    "few rows": (header_only({"wte.weight": ENTRY}) + bytes(32), "has 4 rows, so that the id 300 has none"),
+    "few rows": (header_only({"wte.weight": ENTRY}) + bytes(32), "has 4 rows, so the id 300 has none"),
     "none": (header_only({"a": ENTRY, "b": ENTRY}) + bytes(32), "no tensor with the name of an embedding"),
 }
 
@@ -321,7 +321,7 @@ def test_the_counts_of_published_tokenizers(name: str, vocab_dir: Path, health: 
     assert reached["only in a context"] == expected["valid_not_self"]
     assert reached["whole characters"] == reached["encode to themselves"] + expected["valid_not_self"]
     assert found["merges"].counts["tokens"] == expected["mergeable"]
-    assert found["merges"].counts["not by merges alone"] == expected["not_by_merges_alone"]
+    assert found["merges"].counts["not made by merges alone"] == expected["not_by_merges_alone"]
     assert len(found["merges"].witnesses) == expected["not_by_merges_alone"]
     assert not found.failed
     if name == "o200k_base":

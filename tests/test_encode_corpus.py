@@ -110,7 +110,7 @@ def test_types(size: int, dtype: Any, name: str, tmp_path: Path) -> None:
 
 
 def test_uint16_is_refused_where_an_id_does_not_fit(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOption, match="largest id is 65536, and uint16 ends at 65535"):
+    with pytest.raises(InvalidOption, match="largest id is 65536, but uint16 ends at 65535"):
         toksmith.encode_corpus(wide(65_537), ["low"], tmp_path / "ids.npy", dtype="uint16")
     assert not list(tmp_path.iterdir())
 
@@ -295,7 +295,7 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
         (["-o", "ids.npy", "--append", "<|ende|>"], 1, "there is no special token named '<|ende|>'"),
         (["-o", "ids.npy", "--dtype", "int8"], 1, "'auto', 'uint16' or 'uint32'"),
         (["-o", "ids.txt"], 1, "ends in .npy"),
-        (["-o", "ids.npy", "missing.txt"], 1, "missing.txt: no file has this name"),
+        (["-o", "ids.npy", "missing.txt"], 1, "missing.txt: no file matches this name"),
         (["-o", "missing/ids.npy"], 1, "there is no folder"),
         (["-o", "ids.npy"], 1, "the open file" if os.name == "nt" else "holds the special token"),
     ],

@@ -163,7 +163,7 @@ def test_trees(tok: Tokenizer) -> None:
 
 def test_trees_of_what_nothing_makes(tok: Tokenizer) -> None:
     special = explain.tree(tok, tok.token_id("<|end|>"))
-    assert special.special and not special.nodes and "nothing makes" in str(special)
+    assert special.special and not special.nodes and "no merge makes" in str(special)
     byte = explain.tree(tok, 97)
     assert (byte.depth, byte.is_derivable, len(byte.nodes)) == (0, True, 1)
     only = explain.tree(whole_only(), 256)

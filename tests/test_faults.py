@@ -358,7 +358,7 @@ def test_files_of_two_runs_are_refused(tmp_path: Path) -> None:
             (mixed / path.name).write_bytes(source.read_bytes())
         if (mixed / name).read_bytes() == (tmp_path / "one" / name).read_bytes():
             continue
-        with pytest.raises(FormatError, match=f"{name}: is not the file that the manifest beside it names"):
+        with pytest.raises(FormatError, match=f"{name}: is not the file that its manifest describes"):
             EncodedCorpus.at(mixed / "ids.npy").read()
 
 
@@ -401,7 +401,7 @@ def test_changed_files_are_refused(name: str, change: str, tmp_path: Path) -> No
 def test_hostile_manifests(data: bytes, tmp_path: Path) -> None:
     encoded(tmp_path, "lower")
     (tmp_path / "ids.manifest.json").write_bytes(data)
-    with pytest.raises(FormatError, match=r"ids\.manifest\.json: is no manifest of ids"):
+    with pytest.raises(FormatError, match=r"ids\.manifest\.json: is not a manifest of ids"):
         EncodedCorpus.at(tmp_path / "ids.npy")
 
 
@@ -421,7 +421,7 @@ def test_manifests_that_say_what_cannot_be(tmp_path: Path) -> None:
                 if (name, field, value) == ("ends", "dtype", "uint64"):
                     continue
                 path.write_text(json.dumps({**good, name: {**good[name], field: value}}), encoding="utf-8")
-                with pytest.raises(FormatError, match="is no manifest of ids"):
+                with pytest.raises(FormatError, match="is not a manifest of ids"):
                     EncodedCorpus.at(tmp_path / "ids.npy")
     path.unlink()
     with pytest.raises(FormatError, match=r"ids\.manifest\.json: cannot be read: there is no such file"):
@@ -475,7 +475,7 @@ def test_a_full_disk_keeps_the_merges(tmp_path: Path) -> None:
             merges = toksmith.load(f"{path}.toksmith").model.merges.tolist()
             assert 0 < len(merges) <= len(whole.model.merges)
             assert merges == whole.model.merges.tolist()[: len(merges)]
-            assert f"{len(merges)} merges were learned" in done.stdout
+            assert f"merges learned so far: {len(merges)}" in done.stdout
         assert toksmith.train(TEXT, 900, checkpoint=path) == whole
         assert path.read_bytes() == (tmp_path / "whole").read_bytes()
 

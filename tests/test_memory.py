@@ -103,7 +103,7 @@ def test_what_memory_tells() -> None:
     assert used.total == used.model + used.tables + used.first_use + used.healing + used.session_bytes
     assert used.to_dict() == {**vars(used), "total": used.total}
     check_shown(used)
-    assert "1 session that waits for the next call" in str(used)
+    assert "1 session kept for the next call" in str(used)
     tok.release()
     released = tok.memory()
     assert (released.sessions, released.session_bytes, released.healing) == (0, 0, 0)

@@ -68,7 +68,7 @@ def test_the_chart_has_a_bar_for_each_language_that_has_a_premium() -> None:
     chart = found.plot()
     assert (chart.names, chart.series, chart.reference) == (
         ["ko", "en", "fr"],
-        {"tokens over those of en": [0.75, 1.0, 1.5]},
+        {"tokens relative to en": [0.75, 1.0, 1.5]},
         1,
     )
     assert all(name in found.to_chart() for name in ("en", "ko", "fr"))

@@ -92,8 +92,8 @@ def test_what_a_call_led_to(call: Callable[[], object], kind: str, said: str) ->
 def test_how_a_process_ended() -> None:
     attack = Attack("a", (OURS,), lambda *_: iter(()), seconds=7)
     assert how(-6, False, attack) == ("crash", "SIGABRT")
-    assert how(-24, False, attack) == ("hang", "no end in 7 s")
-    assert how(-9, True, attack) == ("hang", "waits without an end")
+    assert how(-24, False, attack) == ("hang", "timeout after 7 s")
+    assert how(-9, True, attack) == ("hang", "hangs")
     assert how(3, False, attack) == ("crash", "exit 3")
     cell = Cell()
     told = ["begin 0", 'end 0 {"kind": "refused", "said": "ValueError"}', "begin 1"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shown_results import check_fragment, check_shown, words
 
 from toksmith import _render
-from toksmith._render import Bars, Branch, Cell, Line, Table, Tokens, TokenView, View
+from toksmith._render import Bars, Branch, Cell, Line, Table, TokenText, TokenView, View
 
 HOSTILE = "<script>alert(1)</script>&amp;\"'\x1b[31m\u202eabc\ud800\x00"
 
@@ -49,10 +49,10 @@ BLOCKS: dict[str, _render.Block] = {
     "table": Table(["name", "count"], [["a", "1"], [Cell("b", "bad"), "2,000"]], "a caption"),
     "hostile table": Table([HOSTILE], [[HOSTILE], [Cell(HOSTILE, "good")]], HOSTILE),
     "empty table": Table(["name"], []),
-    "tokens": Tokens(tokens(b"def", b" f", b"\n\n  ", b"\xe2\x98", b"\x80", b"<end>"), "gpt2", ids=True),
-    "marked": Tokens(tokens(b"a", b"b"), marked=frozenset({1}), titles=(HOSTILE, "second")),
-    "hostile tokens": Tokens(tokens(HOSTILE.encode("utf-8", "replace"), b"\xff</bdi>", "\u05d0\u0301".encode())),
-    "no tokens": Tokens(()),
+    "tokens": TokenText(tokens(b"def", b" f", b"\n\n  ", b"\xe2\x98", b"\x80", b"<end>"), "gpt2", ids=True),
+    "marked": TokenText(tokens(b"a", b"b"), marked=frozenset({1}), titles=(HOSTILE, "second")),
+    "hostile tokens": TokenText(tokens(HOSTILE.encode("utf-8", "replace"), b"\xff</bdi>", "\u05d0\u0301".encode())),
+    "no tokens": TokenText(()),
     "bars": Bars([("a", 1, "one"), (HOSTILE, 0, HOSTILE)], "a caption"),
     "no bars": Bars([]),
     "tree": deep(20),
@@ -70,7 +70,7 @@ def test_every_block_is_shown_in_every_medium(name: str) -> None:
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_is_shown(text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
-    blocks = (Line(text), Table([text], [[text]]), Tokens(tokens(data[:3], data[3:])), Branch(text))
+    blocks = (Line(text), Table([text], [[text]]), TokenText(tokens(data[:3], data[3:])), Branch(text))
     check_shown(Sample(blocks, title=f"title {text}"))
 
 
@@ -99,7 +99,7 @@ def test_colour_is_not_the_only_difference() -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        Tokens(tokens(*[b"x" * 50] * 5_000)),
+        TokenText(tokens(*[b"x" * 50] * 5_000)),
         Table(["text"], [["y" * 300]] * 5_000),
         Bars([("name", 1, "z" * 100)] * 10_000),
         Branch("root", below=[Branch("w" * 100)] * 10_000),
@@ -117,6 +117,6 @@ def test_a_notebook_shows_at_most_200_000_characters(block: _render.Block) -> No
 
 
 def test_a_wide_character_keeps_its_cells_in_a_picture() -> None:
-    picture = Sample((Tokens(tokens("한국".encode(), b"ab")),)).to_svg()
+    picture = Sample((TokenText(tokens("한국".encode(), b"ab")),)).to_svg()
     assert re.search(r'textLength="42.0"[^>]*>▏한국<', picture)  # a tick and two characters of two cells of 8.4
     assert re.search(r'textLength="25.2"[^>]*>▏ab<', picture)

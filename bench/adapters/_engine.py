@@ -1,9 +1,8 @@
-"""What an adapter gives: a loaded engine with the few operations that are measured.
+"""The interface of adapters: a loaded engine with the few operations that are measured.
 
-The timed operations take many texts and loop themselves, so that no engine pays for a wrapper of ours at each call.
-They drop each result and return its size; `ids` gives the results for the check, which is not timed. An operation that
-a peer does not have stays as it is here, and its cells are shown as missing. What several peers spell alike stands here
-once: decoding (`Engine`), and encoding where the only result is a list (`ListEngine`).
+The timed operations take many texts and loop themselves, so no engine pays for a wrapper at each call. They drop each
+result and return its size; `ids` returns the results for the untimed check. If a peer lacks an operation, its cells are
+shown as missing. Code that several peers share is here: decoding (`Engine`), and encoding to lists only (`ListEngine`).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Unsupported(Exception):
 
 
 def installed(name: str) -> Any:
-    """A peer's module. By name, so that the checks of this project need no peer."""
+    """A peer's module, imported by name, so that the project's checks need no peer."""
     try:
         return importlib.import_module(name)
     except ImportError as problem:
@@ -56,7 +55,7 @@ class Encoding:
     def ranks(self) -> Path:
         """The `.tiktoken` file, for engines that know only that kind."""
         if self.kind != "ranks":
-            raise Unsupported(f"{self.name} is no rank vocabulary")
+            raise Unsupported(f"{self.name} is not a rank vocabulary")
         return Path(self.source)
 
     def json(self) -> str:
@@ -77,7 +76,7 @@ class Engine:
         raise Unsupported
 
     def arrays(self, texts: Sequence[str]) -> list[int]:
-        """Encodes each text into an array, or into what the engine has nearest to one; returns the sizes."""
+        """Encodes each text into an array or the engine's nearest equivalent; returns the sizes."""
         raise Unsupported
 
     def lists(self, texts: Sequence[str]) -> list[int]:
@@ -121,7 +120,7 @@ class Engine:
         return data
 
     def piece(self, text: str) -> Ids:
-        """The ids of a text that the pattern keeps in one piece; asked of a reference whose split gives up on it."""
+        """The ids of a text that the pattern keeps in one piece; for a reference whose split gives up on it."""
         raise Unsupported
 
 

@@ -10,7 +10,7 @@ sentencepiece = installed("sentencepiece")
 def load(encoding: Encoding) -> Engine:
     """From the published model."""
     if encoding.kind != "sentencepiece":
-        raise Unsupported("ranks are no SentencePiece model")
+        raise Unsupported("ranks are not a SentencePiece model")
     return Sentencepiece(sentencepiece.SentencePieceProcessor(model_file=encoding.source))
 
 

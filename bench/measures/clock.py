@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def settle() -> None:
-    """Collects garbage and takes what lives on out of later collections: an engine must not pay for another's objects."""
+    """Collects garbage and excludes what survives from later collections: no engine pays for the objects of another."""
     gc.collect()
     gc.freeze()
 

@@ -1,6 +1,6 @@
-"""Resident memory: what a process holds more after loading, and after encoding a long text that it has not seen.
+"""Resident memory: the growth of a process after loading, and after encoding a long new text.
 
-Documents are read one by one from disk and dropped with their ids, so that the text itself does not count.
+Documents are read one by one from disk and dropped with their ids, so the text itself does not count.
 """
 
 from __future__ import annotations

@@ -40,17 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def shortened(attack: Attack, seconds: int | None) -> Attack:
-    """The attack with at most so many seconds of the processor."""
+    """The attack with a lower limit on its CPU seconds."""
     return replace(attack, seconds=min(attack.seconds, seconds)) if seconds else attack
 
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(prog="python -m bench.robustness", description="attacks on toksmith and its peers")
-    made.add_argument("--only", default="", help="attacks whose names hold this (see --list)")
+    made.add_argument("--only", default="", help="attacks whose names contain this (see --list)")
     made.add_argument("--peers", default=",".join(LIBRARIES), help="libraries that take part; toksmith always does")
-    made.add_argument("--seconds", type=int, help="the most of the processor for an attack on a library")
-    made.add_argument("--list", action="store_true", help="name the attacks and stop")
+    made.add_argument("--seconds", type=int, help="the limit on CPU seconds for an attack on a library")
+    made.add_argument("--list", action="store_true", help="list the attacks and stop")
     made.add_argument("--write", type=Path, help="the document whose table is written (docs/robustness.md)")
     made.add_argument("--no-write", action="store_true", help="print the table only")
     return made

@@ -1,4 +1,4 @@
-"""What an attack is: a name, the libraries that have the entry, and the calls that it tries on each."""
+"""An attack: a name, the libraries with the entry point, and the calls that it tries on each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Attack:
 
     Attributes:
         name: The row's first cell.
-        libraries: Those that have the entry.
-        tries: The calls, by the library's name and the folder of the inputs; they come in the same order at every call.
-            A call that returns a text says with it what the library answered.
-        seconds: The most seconds of the processor for all calls.
-        idle_s: The most seconds without work, for a process that only waits.
-        gigabytes: The most address space.
+        libraries: Those with the entry point.
+        tries: The calls, by the library's name and the folder of the inputs, always in the same order. If a call
+            returns a text, it describes the answer.
+        seconds: The limit on CPU seconds for all calls.
+        idle_s: The limit on seconds without work, for a process that only waits.
+        gigabytes: The limit on address space.
         most_mb: A peak of memory above this is a finding.
     """
 
@@ -42,6 +42,6 @@ class Attack:
 
 
 def require(holds: bool, said: str) -> None:
-    """Raises `Wrong` where something does not hold."""
+    """Raises `Wrong` if a condition does not hold."""
     if not holds:
         raise Wrong(said)

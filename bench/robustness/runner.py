@@ -1,4 +1,4 @@
-"""What becomes of an attack on a library: as many fresh processes as it takes to make every call."""
+"""Runs an attack on a library, in as many fresh processes as it takes to make every call."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Cell:
     """One attack on one library.
 
     Attributes:
-        outcomes: How often each kind came, with what is said of it.
+        outcomes: The number of outcomes by kind and description.
         seconds: Of the processor, in all processes.
         mb: The highest peak of memory of a process.
-        cut: Whether calls were left out, because too many of them had ended the process.
+        cut: Whether calls were skipped, because too many calls had ended the process.
     """
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -47,7 +47,7 @@ class Cell:
 
     @property
     def findings(self) -> int:
-        """The calls that led to what must not be."""
+        """The number of calls with a finding."""
         return sum(times for (kind, _), times in self.outcomes.items() if kind in FINDINGS)
 
 
@@ -75,7 +75,7 @@ def attacked(attack: Attack, library: str, folder: Path) -> Cell:
 
 
 def process(attack: Attack, library: str, where: tuple[Path, int], cell: Cell) -> int | None:
-    """Runs one process from a call on; returns the call to go on with, and None where there is nothing more to make."""
+    """Runs one process from a call on; returns the next call, or None at the end."""
     folder, first = where
     given = [attack.name, library, str(attack.seconds), str(folder), str(first)]
     command = [sys.executable, "-m", "bench.robustness.trial", *given]
@@ -99,7 +99,7 @@ def process(attack: Attack, library: str, where: tuple[Path, int], cell: Cell) -
 
 
 def ended(child: subprocess.Popen[bytes], idle_s: int, cell: Cell) -> bool:
-    """Waits for the end of a process, adds what it took, and tells whether it had to be killed, because it did nothing."""
+    """Waits for the end of a process, adds its CPU time, and returns whether it was killed because it was idle."""
     worked, since, late = -1.0, time.monotonic(), False
     while True:
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)
@@ -113,7 +113,7 @@ def ended(child: subprocess.Popen[bytes], idle_s: int, cell: Cell) -> bool:
         time.sleep(0.02)
     child.returncode = os.waitstatus_to_exitcode(status)
     cell.seconds += usage.ru_utime + usage.ru_stime
-    if status:  # else it told itself; this figure is the parent's at first
+    if status:  # otherwise the process reported it; this figure starts with the parent's
         cell.mb = max(cell.mb, usage.ru_maxrss * 1024 // 1_000_000)
     return late
 
@@ -127,7 +127,7 @@ def work(pid: int) -> float:
 
 
 def heard(lines: Sequence[str], cell: Cell) -> tuple[int | None, bool]:
-    """Counts the outcomes that a process told; returns the call that it was in, and whether it made all of them."""
+    """Counts the outcomes that a process reported; returns the current call, and whether all calls were made."""
     begun: int | None = None
     for line in lines:
         word, _, rest = line.partition(" ")
@@ -145,7 +145,7 @@ def heard(lines: Sequence[str], cell: Cell) -> tuple[int | None, bool]:
 def how(code: int, late: bool, attack: Attack) -> tuple[str, str]:
     """How a call ended its process."""
     if late:
-        return "hang", "waits without an end"
+        return "hang", "hangs"
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return "hang", f"no end in {attack.seconds} s"
+        return "hang", f"timeout after {attack.seconds} s"
     return "crash", signal.Signals(-code).name if code < 0 else f"exit {code}"

@@ -1,4 +1,4 @@
-"""How the outcomes are told: one row for each attack, one column for each library, between two marks of the document."""
+"""Writes the table of outcomes: one row for each attack, one column for each library, between two marks of the document."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .runner import FINDINGS, Cell
 from .subjects import LIBRARIES
 
 DOCUMENT = ROOT / "docs" / "robustness.md"
-START = "<!-- attacks: `python -m bench.robustness` writes what stands between these marks -->"
+START = "<!-- attacks: `python -m bench.robustness` writes the text between these marks -->"
 END = "<!-- end of the attacks -->"
 MOST_SHOWN = 4
 Cells = Mapping[tuple[str, str], Cell]
 
 
 def refresh(path: Path | None, page: str) -> str:
-    """Writes the table into the document; returns what was done."""
+    """Writes the table to the document; returns a message."""
     document = path or DOCUMENT
     write_whole(document, with_table(document.read_text(encoding="utf-8"), page).encode("utf-8"))
-    return f"{document.name}: the table is written anew"
+    return f"{document.name}: updated the table"
 
 
 def with_table(document: str, page: str) -> str:
@@ -55,7 +55,7 @@ def report(attacks: Sequence[Attack], cells: Cells, start: Mapping[str, Any]) ->
 def opening(libraries: Sequence[str], start: Mapping[str, Any]) -> str:
     """What was run, and where."""
     named = ", ".join(f"{library} {start['versions'][library]}" for library in libraries)
-    changed = " with changes that are not committed" if start["changed"] else ""
+    changed = " with uncommitted changes" if start["changed"] else ""
     machine = start["machine"]
     return (
         f"Run on {start['date'][:10]} at commit `{start['commit'][:12]}`{changed} on {machine['cpu']},\n"
@@ -64,7 +64,7 @@ def opening(libraries: Sequence[str], start: Mapping[str, Any]) -> str:
 
 
 def shown(cell: Cell, tries: int) -> str:
-    """An outcome: what the calls led to, findings first and in bold, and what they took."""
+    """A cell: the outcomes of the calls, findings first and in bold, with time and memory."""
     order = sorted(cell.outcomes.items(), key=lambda each: (each[0][0] not in FINDINGS, -each[1], each[0]))
     words = [said(kind, what, times, tries) for (kind, what), times in order[:MOST_SHOWN]]
     if len(order) > MOST_SHOWN:

@@ -1,7 +1,7 @@
-"""The fresh process of one attack on one library: sets its own limits, makes the calls, tells of each on stdout.
+"""The fresh process of one attack on one library: it sets its own limits, makes the calls, and reports each on stdout.
 
-A line `begin N` stands before each call and a line `end N {...}` behind it, so that the runner knows the call that ended
-the process. What is told last is the processor time and the peak of memory.
+It prints `begin N` before each call and `end N {...}` after it, so the runner knows which call ended the process. At
+the end it prints CPU time and peak memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .attacks import ATTACKS
 
 
 def outcome(call: Call) -> dict[str, str]:
-    """What a call led to: its kind, and what is to be said of it."""
+    """The outcome of a call: its kind and its description."""
     try:
         answer = call()
     except Wrong as wrong:
@@ -41,7 +41,7 @@ def outcome(call: Call) -> dict[str, str]:
 
 
 def limit(attack: Attack) -> None:
-    """Takes from this process what the attack may not have."""
+    """Sets the limits of this process."""
     space = attack.gigabytes << 30
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     resource.setrlimit(resource.RLIMIT_CPU, (attack.seconds, attack.seconds + 1))
@@ -69,7 +69,7 @@ def main() -> None:
     sys.stdout.flush()
     with suppress(OSError):
         os.close(1)
-    os._exit(0)  # taking the library apart is no part of the attack
+    os._exit(0)  # freeing the library is not part of the attack
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The training benchmark: `python -m bench.training`, toksmith beside the libraries that train.
+"""The training benchmark: `python -m bench.training` measures toksmith and other libraries that train.
 
-The walk: `cases` says what is trained and what is to be reached, `lay` puts the documents where every engine finds them,
-`runner` trains with each engine in a fresh process (`worker`, through one function of `trainers`), `report` tells what
-came of it, `plot` draws how the time grows. What both benchmarks need is taken from the package above.
+The walk: `cases` lists the trainings and the targets, `lay` writes the documents where every engine finds them,
+`runner` trains with each engine in a fresh process (`worker`, through one function of `trainers`), `report` writes the
+results, and `plot` draws how the time grows. Code that both benchmarks need is in the parent package.
 """

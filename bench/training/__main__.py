@@ -52,12 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(prog="python -m bench.training", description="training beside peers", epilog=TIME)
-    made.add_argument("--only", help="cases whose names hold this (see --list)")
+    made.add_argument("--only", help="cases whose names contain this (see --list)")
     made.add_argument("--peers", default=",".join(TRAINERS), help="engines that take part; toksmith always does")
     made.add_argument("--runs", type=int, help="processes per engine (3; with --quick 1)")
-    made.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds of one process (300)")
+    made.add_argument("--timeout", type=float, default=TIMEOUT, help="time limit of one process in seconds (300)")
     made.add_argument("--quick", action="store_true", help="a tenth of each text, and one run")
-    made.add_argument("--list", action="store_true", help="name the cases and stop")
+    made.add_argument("--list", action="store_true", help="list the cases and stop")
     made.add_argument("--show", type=Path, help="print the tables of a record and stop")
     made.add_argument("--plot", type=Path, help="draw how the time grows into this .svg")
     made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
@@ -71,7 +71,7 @@ def chosen(options: argparse.Namespace) -> list[Case]:
 
 
 def measured(cases: Sequence[Case], options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The rows of the record; what was measured until Ctrl-C, if that comes."""
+    """The rows of the record; after Ctrl-C, those measured so far."""
     rows: list[dict[str, Any]] = []
     began = monotonic()
     peers = {*options.peers.split(","), OURS}
@@ -83,7 +83,7 @@ def measured(cases: Sequence[Case], options: argparse.Namespace) -> list[dict[st
         except Missing as reason:
             say(f"left out: {reason}")
         except KeyboardInterrupt:
-            say("stopped; this is what was measured until then")
+            say("stopped; the figures are those measured so far")
             break
     return rows
 
@@ -121,7 +121,7 @@ def partial(rows: list[dict[str, Any]], options: argparse.Namespace, start: dict
         "engines are left out": any(engines[row["name"]] - {*row["engines"]} for row in rows),
         "a tenth of each text": options.quick,
         f"fewer than {RUNS} runs": runs(options) < RUNS,
-        "the source has changes that are not committed": start["changed"],
+        "the source has uncommitted changes": start["changed"],
     }
     return ", ".join(reason for reason, applies in reasons.items() if applies)
 
@@ -134,7 +134,7 @@ def show(result: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def say(message: str) -> None:
-    """Tells the user what goes on."""
+    """Reports progress to the user."""
     print(message, file=sys.stderr, flush=True)
 
 

@@ -1,7 +1,7 @@
-"""What is trained, with whom, and what toksmith must reach beside them.
+"""The trainings, the engines, and what toksmith must reach relative to them.
 
-A case is one training: a text, a split, a size of the vocabulary and the form in which the engine gets its documents. A
-vocabulary of 256 learns nothing: it is counting alone. `SERIES` are the cases along which the time may grow.
+A case is one training: a text, a split, a vocabulary size and the form of the documents. A vocabulary of 256 learns
+nothing, so it measures counting alone. `SERIES` are the cases along which the time may grow.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ def at_most(factor: float, than: str) -> Target:
 LISTED = tuple(case for case in MAIN if case.form == LIST and "rustbpe" in case.engines)
 READ = tuple(case for case in MAIN if case.form == JSONL)
 GOALS = (
-    Goal("english 60 MB, GPT-4 pattern, beside rustbpe", (ENGLISH,), at_most(1 / 5, "rustbpe")),
-    Goal("the same, beside HF", (ENGLISH,), at_most(1 / 8, "tokenizers")),
+    Goal("english 60 MB, GPT-4 pattern, relative to rustbpe", (ENGLISH,), at_most(1 / 5, "rustbpe")),
+    Goal("the same, relative to HF", (ENGLISH,), at_most(1 / 8, "tokenizers")),
     Goal("english 60 MB, GPT-2 pattern, from JSONL", (ENGLISH_FILE,), at_most(1 / 2, "gigatoken")),
     Goal("english 10 MB, 100,000", (ENGLISH_HUGE,), at_most(1 / 4, "rustbpe")),
-    Goal("chinese, beside rustbpe", (CHINESE,), at_most(1 / 3, "rustbpe")),
+    Goal("chinese, relative to rustbpe", (CHINESE,), at_most(1 / 3, "rustbpe")),
     Goal("chinese, from JSONL", (CHINESE_FILE,), at_most(1 / 3, "gigatoken")),
-    Goal("nine corpora, beside rustbpe", (ALL, ALL_HUGE), at_most(1 / 5, "rustbpe")),
+    Goal("nine corpora, relative to rustbpe", (ALL, ALL_HUGE), at_most(1 / 5, "rustbpe")),
     Goal("nine corpora, from JSONL", (ALL_FILE, ALL_FILE_HUGE), at_most(1 / 2.5, "gigatoken")),
     Goal("counting only", (COUNTED,), at_most(1 / 2, "gigatoken")),
     Goal("unsplit", (STREAMED,), at_most(1 / 8, "rustbpe")),
@@ -119,7 +119,7 @@ GOALS = (
     Goal("peak memory, unsplit", (STREAMED,), at_most(1 / 2, "rustbpe"), "peak"),
     Goal("peak memory, from JSONL", READ, at_most(1, "gigatoken"), "peak"),
     Goal(
-        "counting, two threads beside one",
+        "counting, two threads relative to one",
         (COUNTED, COUNTED_LIST),
         Target(1.6, ALONE, SPEED),
         against=(COUNTED_ALONE, COUNTED_LIST_ALONE),
@@ -135,6 +135,6 @@ def scaled(case: Case, scale: float) -> Case:
 
 
 def along(name: str) -> Iterator[tuple[float, Case]]:
-    """The cases of a series with what grows in it, ascending: megabytes, or tokens."""
+    """The cases of a series with their growing size, ascending: megabytes, or tokens."""
     for case in SERIES[name]:
         yield (case.mb if name == "corpus" else case.size), case

@@ -1,4 +1,4 @@
-"""What the runner asks of one fresh process: one training by one engine. It travels as JSON."""
+"""The runner's request to one fresh process: one training by one engine. It is sent as JSON."""
 
 from __future__ import annotations
 

@@ -12,14 +12,14 @@ from .cases import JSONL, STREAM, Case
 
 @dataclass(frozen=True)
 class Source:
-    """What an engine trains on: the documents, or the file of them."""
+    """The input of an engine: the documents, or their file."""
 
     laid: Laid
     form: str
     file: str
 
     def texts(self) -> list[str]:
-        """The documents in memory, read one by one, so that nothing but them is ever held."""
+        """The documents in memory, read one by one, so that nothing else is held."""
         found = list(self.laid.stream())
         return ["\n".join(found)] if self.form == STREAM else found
 

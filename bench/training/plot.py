@@ -1,6 +1,6 @@
-"""How the time grows, as an SVG: one panel a series, one line an engine, both axes in powers of ten.
+"""How the time grows, as an SVG: one panel for each series, one line for each engine, both axes logarithmic.
 
-On such axes linear growth is a straight line at the slope of the dashed one; what is flatter is better than linear.
+On such axes linear growth has the slope of the dashed line; a flatter line is better than linear.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def line(name: str, points: Points, across: Axis, up: Axis) -> str:
 
 
 def linear(lines: Mapping[str, Points], across: Axis, up: Axis) -> str:
-    """What linear growth from our first point would be."""
+    """Linear growth from our first point."""
     if OURS not in lines:
         return ""
     (first_x, first_y), (last_x, _) = lines[OURS][0], lines[OURS][-1]

@@ -29,24 +29,24 @@ def head(record: Row) -> str:
     changed = " with changes" if record["changed"] else ""
     return "\n".join(
         [
-            f"# Training, toksmith beside its peers, {record['date'][:10]}",
+            f"# Training, toksmith and its peers, {record['date'][:10]}",
             "",
             f"{machine['cpu']}, {machine['cpus']} processors, {machine['memory_gb']} GB, {machine['python']}.",
             f"Commit {record['commit'][:12] or 'unknown'}{changed}, median of {settings['runs']} processes per engine, "
             + f"engines in turn, load average {record['load']:.1f} at the start; `{record['command']}`, "
             + f"{record['took_s'] / 60:.0f} minutes.",
-            *([f"Less than a whole run: {record['partial']}."] if record["partial"] else []),
+            *([f"Not a whole run: {record['partial']}."] if record["partial"] else []),
             "",
             ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
             "",
-            "Struck out: what was learned is wrong. >: did not come to its end in so many seconds. In brackets: the "
-            + "figure of toksmith by that of the peer.",
+            "Struck out: the learned tokens are wrong. >: did not finish in this many seconds. In brackets: the "
+            + "figure of toksmith divided by the peer's.",
         ]
     )
 
 
 def goals(rows: Rows) -> str:
-    """The table of targets: what came of each row, by its worst case."""
+    """The table of targets: the result of each row by its worst case."""
     lines = table("targets", ["what", "target", "cases", "hold", "worst case", "verdict"], "ll--ll")
     found = verdicts(rows)
     for verdict in found:
@@ -93,7 +93,7 @@ def cell(outcome: Row | None, name: str, ours: float | None, shown: Callable[[fl
 
 
 def growth(name: str, rows: Rows) -> str:
-    """The time along a series: seconds, and what each step costs beside growing as fast as what it is measured in."""
+    """The time along a series: seconds, and the cost of each step relative to linear growth."""
     unit = "MB" if name == "corpus" else "tokens"
     lines = table(f"time by size of the {name}", [unit, OURS, "of linear", "rustbpe", "of linear"], "-----")
     before: dict[str, tuple[float, float]] = {}

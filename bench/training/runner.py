@@ -1,8 +1,8 @@
 """Trains with every engine of a case in turn, round by round (A B C A B C …), each time in a fresh process.
 
-A wrong engine cannot win: it must learn as many tokens as asked, or as the text has, and these must not make over a
-hundredth more ids of the text than those of the best engine; the rules for ties move less than that. An engine that does not come to its end in
-time, or fails, is not asked again; that it took at least so long is kept.
+A wrong engine cannot win: it must learn as many tokens as requested, or as the text allows, and encode the text to at
+most 1 % more ids than the best engine; the rules for ties change less than that. An engine that fails or exceeds its
+time limit is not run again; the record keeps the time as a lower bound.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ WORKER = "bench.training.worker"
 
 @dataclass
 class Outcome:
-    """What came of one engine in one case.
+    """The outcome of one engine in one case.
 
     Attributes:
         figures: "seconds", "peak" and "before" of every process.
         proof: How many tokens it learned, and how many ids they make of the sample.
-        at_least: Seconds that it was given in vain; 0 if it came to its end.
+        at_least: The time limit that it exceeded, in seconds; 0 if it finished.
     """
 
     figures: dict[str, list[float]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Outcome:
     at_least: float = 0.0
 
     def take(self, reply: Reply, timeout: float) -> None:
-        """Adds what a process replied."""
+        """Adds the reply of a process."""
         self.problem = reply.problem
         self.at_least = timeout if reply.problem.startswith("timeout") else 0.0
         self.proof = reply.proof or self.proof
@@ -77,7 +77,7 @@ def run(case: Case, peers: Sequence[str], runs: int, timeout: float) -> dict[str
 
 
 def judge(size: int, outcomes: dict[str, Outcome]) -> None:
-    """Says of each engine what is wrong with the tokens that it learned."""
+    """Records what is wrong with the tokens of each engine."""
     proofs = [(int(each.proof["tokens"]), int(each.proof["ids"])) for each in outcomes.values() if each.proof]
     most = min(max((tokens for tokens, _ in proofs), default=0), size)
     best = min((ids for _, ids in proofs), default=0)
@@ -86,6 +86,6 @@ def judge(size: int, outcomes: dict[str, Outcome]) -> None:
             continue
         tokens, ids = int(outcome.proof["tokens"]), int(outcome.proof["ids"])
         if tokens > size or tokens * WORSE < most:
-            outcome.wrong = f"{tokens:,} tokens where {most:,} are due"
+            outcome.wrong = f"{tokens:,} tokens; expected {most:,}"
         elif ids > WORSE * best:
             outcome.wrong = f"{ids:,} ids where {best:,} do"

@@ -1,7 +1,7 @@
 """The trainers: how each library trains, and which tokens it learned. A library is imported by its own functions only.
 
-A trainer takes a `Job` and the documents (none where it reads a file), and returns what it has learned in its own form;
-`tokens` of that gives the rank of each token's bytes, which is taken after the clock has stopped.
+A trainer takes a `Job` and the documents (none if it reads a file), and returns its result in its own form. After the
+clock has stopped, `tokens` converts it to the rank of each token's bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Trainer:
     tokens: Callable[[Any], Ranks]
 
     def load(self) -> None:
-        """Imports the library, and what it imports only when it is asked for training."""
+        """Imports the library, including the parts that it imports only for training."""
         module = installed(self.distribution)
         for name in ("train", "count_pieces"):
             getattr(module, name, None)
@@ -47,7 +47,7 @@ def installed(name: str) -> Any:
 
 
 def regex(job: Job) -> str:
-    """The split as a regex of the dialect that most engines read; one match for everything where there is none."""
+    """The split as a regex in the dialect that most engines read; without a split, one match for everything."""
     return WHOLE if job.split == UNSPLIT else REGEXES[job.split]
 
 
@@ -95,7 +95,7 @@ def tokenizers_train(job: Job, texts: list[str]) -> Any:
 
 
 def tokenizers_tokens(made: Any) -> Ranks:
-    """The vocabulary with its characters turned back into the bytes that they stand for."""
+    """The vocabulary with its characters converted back to bytes."""
     byte_of = {char: byte for byte, char in enumerate(byte_alphabet())}
     return {bytes(byte_of[char] for char in token): id for token, id in made.get_vocab().items()}
 

@@ -1,4 +1,4 @@
-"""What came of every row of the table of targets, in the rows of a record."""
+"""The result of every row of the table of targets, from the rows of a record."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Rows = Mapping[str, Row]  # the outcomes by engine, by the name of the case
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of a goal in one place.
+    """The observed ratio of a goal in one place.
 
     Attributes:
         ratio: None where a figure is missing.
-        bound: Whether the peer did not come to its end, so that the ratio is only known to be this or better.
+        bound: Whether the peer did not finish, so that the ratio is a bound: this or better.
     """
 
     where: str
@@ -30,13 +30,13 @@ class Seen:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one goal: all that was seen of it, and the worst."""
+    """The result of one goal: all observed ratios, and the worst."""
 
     goal: Goal
     seen: tuple[Seen, ...]
 
     def worst(self) -> Seen | None:
-        """What is farthest from the target: what has no figure, if there is any."""
+        """The ratio that is farthest from the target; a missing figure comes first."""
         sign = -1 if self.goal.target.sense == SPEED else 1
         return max(self.seen, key=lambda seen: (seen.ratio is None, sign * (seen.ratio or 0)), default=None)
 
@@ -50,16 +50,16 @@ class Verdict:
         if worst is None:
             return "not measured"
         words = said(self.goal.target, worst.ratio)
-        return f"{words}, the peer not having come to its end" if worst.bound else words
+        return f"{words}, the peer did not finish" if worst.bound else words
 
 
 def verdicts(rows: Rows) -> list[Verdict]:
-    """What came of every row of the table."""
+    """The result of every row of the table."""
     return [Verdict(goal, tuple(seen(goal, rows))) for goal in GOALS]
 
 
 def seen(goal: Goal, rows: Rows) -> Iterator[Seen]:
-    """What was seen of a goal in each of the cases that were measured."""
+    """The observed ratio of a goal in each measured case."""
     if goal.target.than == LINEAR:
         yield from growth(goal, rows)
         return
@@ -73,7 +73,7 @@ def seen(goal: Goal, rows: Rows) -> Iterator[Seen]:
 
 
 def beside(goal: Goal, case: Case, rows: Rows) -> Seen:
-    """Toksmith's figure by the peer's; by the time that the peer was given in vain, where there is no other."""
+    """Toksmith's figure divided by the peer's, or by the time limit that the peer exceeded."""
     ours, peer = (figure(rows, case, engine, goal.figure) for engine in (OURS, goal.target.than))
     given = rows[case.name].get(goal.target.than, {}).get("at_least", 0.0)
     if peer is None and given and goal.figure == "seconds":
@@ -92,7 +92,7 @@ def growth(goal: Goal, rows: Rows) -> Iterator[Seen]:
 
 
 def figure(rows: Rows, case: Case, engine: str, name: str = "seconds") -> float | None:
-    """An engine's figure in a case, if what it learned is right."""
+    """An engine's figure in a case, if its tokens are right."""
     outcome = rows.get(case.name, {}).get(engine)
     if outcome is None or outcome["wrong"]:
         return None

@@ -1,9 +1,8 @@
 """The fresh process of one training: reads a job from stdin, prints a reply as the last line of stdout.
 
-The time is that of the call that trains; the engine is imported before it, which is timed apart, and documents are in
-memory. The peak of resident memory is that of the whole process until then; the documents are in it where the engine gets a
-list. What was learned is judged afterwards: how many tokens there are, and how many ids they make of a sample, counted by
-one engine for all.
+The time is that of the training call; the import of the engine is timed separately, and documents are already in
+memory. The peak of resident memory is that of the whole process so far; it includes the documents if the engine gets a
+list. Afterwards one engine for all counts the learned tokens, and the ids that they make of a sample.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SAMPLE, UNSPLIT_SAMPLE = 200_000, 20_000
 
 
 def trained(job: Job) -> Reply:
-    """Trains and tells how long it took, what memory it took, and what the tokens are worth."""
+    """Trains and reports time, memory and quality of the tokens."""
     trainer = TRAINERS[job.engine]
     texts = [] if job.source.file else job.source.texts()
     settle()
@@ -39,9 +38,9 @@ def trained(job: Job) -> Reply:
 
 
 def peak() -> float:
-    """The most bytes of this process that were in memory at once.
+    """The peak of this process's resident memory in bytes.
 
-    Not `ru_maxrss` where the kernel tells better: a process inherits that figure from the one that started it.
+    It avoids `ru_maxrss` if possible, because a process inherits that figure from its parent.
     """
     status = Path("/proc/self/status")
     if status.is_file():
@@ -82,7 +81,7 @@ def main() -> None:
     if job.cpus and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job.cpus)
     print("\n" + json.dumps(asdict(answered(job))), flush=True)
-    os._exit(0)  # taking the documents and the engine apart again takes long and measures nothing
+    os._exit(0)  # freeing the documents and the engine takes long and measures nothing
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ Check = Callable[[Any, str], Any]
 
 
 class WrongDocument(TypeError):
-    """A document of a corpus is of a wrong type; who knows the argument's name puts it before."""
+    """A document of a corpus has a wrong type; `checked` adds the name of the argument."""
 
 
 def refuse(name: str, expected: str, value: object) -> NoReturn:
@@ -48,7 +48,7 @@ def refuse(name: str, expected: str, value: object) -> NoReturn:
 
 
 def whole_number(value: Any, name: str) -> int:
-    """An int, or what is one in its own eyes (numpy's)."""
+    """An int, or an object that converts to one (numpy's)."""
     try:
         return operator.index(value)
     except TypeError:
@@ -62,7 +62,7 @@ def number(value: Any, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InvalidOption(name, value, "a number that a float can be") from None
+        raise InvalidOption(name, value, "a number that fits a float") from None
 
 
 def flag(value: Any, name: str) -> bool:
@@ -108,20 +108,20 @@ def path_text(value: Any, name: str) -> str:
 
 
 def path(value: Any, name: str) -> str | os.PathLike[str]:
-    """The same as it was given, because a `Path` may mean something else than a `str`."""
+    """The path as given, because a `Path` may mean something else than a `str`."""
     path_text(value, name)
     return value  # type: ignore[no-any-return]
 
 
 def items(value: Any, name: str, expected: str) -> tuple[Any, ...]:
-    """What an iterable gives. A single text is none: its characters are hardly meant."""
+    """The items of an iterable. A single text is refused: nobody means its characters."""
     if isinstance(value, (str, bytes)):
         refuse(name, expected, value)
     try:
         iterator = iter(value)
     except TypeError:
         refuse(name, expected, value)
-    return tuple([item for item in iterator])  # noqa: C416 - so no length is asked for that may be a lie
+    return tuple([item for item in iterator])  # noqa: C416 - because a reported length may be wrong
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def whole_numbers(value: Any, name: str) -> tuple[int, ...]:
 
 
 def mapping(value: Any, name: str) -> Mapping[Any, Any]:
-    """A mapping, whatever is in it."""
+    """A mapping with any content."""
     if not isinstance(value, Mapping):
         refuse(name, "a mapping (a dict)", value)
     return value
@@ -177,7 +177,7 @@ def special(value: Any, name: str) -> str | tuple[str, ...]:
 
 
 def corpus(value: Any, name: str) -> Any:
-    """Documents: what they are is seen as they are read."""
+    """Documents; reading checks them."""
     if not isinstance(value, (str, bytes, os.PathLike)) and not hasattr(value, "read"):
         try:
             iter(value)
@@ -190,9 +190,9 @@ def corpus(value: Any, name: str) -> Any:
 
 
 def several(value: Any, name: str) -> Any:
-    """An iterable whose items are looked at later."""
+    """An iterable whose items are checked later."""
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"{name}: expected a list, not one text")
+        raise TypeError(f"{name}: expected a list, not a single text")
     try:
         iter(value)
     except TypeError:
@@ -272,7 +272,7 @@ CHECKS: Mapping[str, Check] = {
 
 
 class ArgumentRule(NamedTuple):
-    """One argument of a function: what it may be beside its default."""
+    """One argument of a function: its default and the values that it accepts."""
 
     name: str
     default: Any
@@ -281,12 +281,12 @@ class ArgumentRule(NamedTuple):
     check: Check | None
 
     def taken(self, value: Any, known: Mapping[str, Any]) -> Any:
-        """The value for the function; `known` are the names of its module."""
+        """The value for the function; `known` holds the names of its module."""
         if value is self.default or (value is None and self.optional):
             return value
         if self.check is not None and not self.classes:
             return self.check(value, self.name)
-        # What is no class is the name of several types, at which the function looks itself.
+        # A name that is not a class stands for several types, which the function checks itself.
         classes = tuple(known[name] for name in self.classes if isinstance(known.get(name), type))
         if not classes or isinstance(value, classes):
             return value
@@ -323,7 +323,7 @@ class Arguments:
         self.corpus = next((row.name for row in self.rows.values() if row.check is corpus), "")
 
     def taken(self, placed: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as the function gets them. Too many and unknown ones are left for it to refuse."""
+        """The arguments as the function gets them. It refuses unknown arguments itself."""
         first = [row.taken(value, self.known) for row, value in zip(self.positional, placed, strict=False)]
         rest = {
             name: self.rows[name].taken(named[name], self.known) if name in self.rows else named[name] for name in named
@@ -332,7 +332,7 @@ class Arguments:
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, whose arguments are looked at before it is called."""
+    """The function; its arguments are checked before each call."""
     arguments = Arguments(function)
 
     @functools.wraps(function)
@@ -349,7 +349,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def checked_late(
     function: Callable[P, R], passed: tuple[type[Exception], ...] = (ToksmithError, UnicodeError)
 ) -> Callable[P, R]:
-    """The function, whose arguments are looked at when it fails: for those that short calls are made of.
+    """The function; its arguments are checked only if it fails. For functions that must be fast.
 
     Errors of the classes in `passed` say enough by themselves.
     """

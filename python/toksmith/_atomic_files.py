@@ -1,9 +1,9 @@
-"""Files that appear whole or not at all: one, or several together.
+"""Writes files completely or not at all: one, or several together.
 
-A file is written beside its target, under a name of its own, and then takes the target's place, which no reader sees half
-done. Several take their places one after another. So that nobody takes files of two runs for one, a note is written first,
-when all of them are complete and on the disk: it says which file is to take which place. From then on the new files count.
-`settle` puts in place what a process that died has left to do; readers ask it too. The note goes last.
+A file is written beside its target under another name, and then renamed to the target, so no reader sees it half
+written. Several files are renamed one after another. To keep readers from mixing files of two runs, a note is written
+first, when all files are complete and on the disk: it says which file replaces which target. From then on the new files
+count. If the process dies, `settle` finishes the renames; readers call it too. The note is removed last.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ NOTE_BYTES = 1 << 20
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Puts `data` into a file, which holds its old content (or does not exist) until it holds all of the new.
+    """Writes `data` to a file, which keeps its old content (or does not exist) until the new content is complete.
 
-    It keeps its permissions. A link is followed: the file that it names is replaced, not the link.
+    The file keeps its permissions. A link is followed: its target is replaced, not the link.
 
     Raises:
         FormatError: The folder is missing, or the target is read-only, a folder or a device, or the disk is full.
@@ -46,7 +46,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
-    """As `write_file` for files that belong together: whoever asks `settle` finds all old or all new."""
+    """As `write_file` for files that belong together: after `settle`, all files are old or all are new."""
     with AtomicFiles([path for path, _ in files]) as together:
         for path, data in files:
             written = together.add(path)
@@ -56,7 +56,7 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
 
 
 class AtomicFiles:
-    """New files for some paths, to be written in a `with` block; they take their places when it says `place`.
+    """New files for some paths, to be written in a `with` block; `place` renames them to their targets.
 
     Args of the constructor: `paths` of all of them. A note lies beside the first.
     """
@@ -79,7 +79,7 @@ class AtomicFiles:
         return self._new[-1]
 
     def place(self) -> None:
-        """Puts all of them on the disk, and then in their places, in the order in which they were added."""
+        """Flushes all of them to the disk, and then renames them, in the order in which they were added."""
         for new in self._new:
             with writable(new.path):
                 new.seal()
@@ -96,7 +96,7 @@ class AtomicFiles:
             try:
                 self._new[0].move()
             except OSError:
-                os.unlink(note)  # no place was taken: the old files still count
+                os.unlink(note)  # nothing was renamed: the old files still count
                 raise
             for new in self._new[1:]:
                 new.move()
@@ -115,9 +115,9 @@ class AtomicFiles:
 
 
 class NewFile:
-    """A file that is being written, and that only its writer knows.
+    """A file that is being written under a temporary name.
 
-    Attributes: `path` as it was asked for; `file`, open for writing; `name`, where it lies until it has its place.
+    Attributes: `path` as requested; `file`, open for writing; `name`, its temporary name.
     """
 
     def __init__(self, path: Path, paths: Sequence[Path]) -> None:
@@ -137,20 +137,20 @@ class NewFile:
             os.chmod(self.name, self._mode)
 
     def move(self) -> None:
-        """Takes the place. Elsewhere than on Windows the file is still open, so that `sweep` lets it be."""
+        """Renames the file to its target. Except on Windows it is still open, so that `sweep` does not remove it."""
         if sys.platform == "win32":
             self.file.close()
         os.replace(self.name, self._target)
 
     def entry(self, folder: str) -> dict[str, object]:
-        """What a note in this folder says of the file."""
+        """The entry of the file in a note in this folder."""
         names = {"to": self._target, "from": self.name}
         with contextlib.suppress(ValueError):  # another drive
             names = {key: os.path.relpath(name, folder) for key, name in names.items()}
         return {**names, "replaces": state(self._target)}
 
     def close(self) -> None:
-        """Closes it, which may fail in writing what is still buffered."""
+        """Closes it; writing the buffered rest may fail."""
         with contextlib.suppress(OSError):
             self.file.close()
 
@@ -171,14 +171,14 @@ def created(target: str) -> tuple[str, BinaryIO]:
 
 
 def drop(name: str, file: BinaryIO) -> None:
-    """Closes a file, which may fail in writing what is still buffered, and removes it."""
+    """Closes a file, even if writing the buffered rest fails, and removes it."""
     for do in (file.close, lambda: os.unlink(name)):
         with contextlib.suppress(OSError):
             do()
 
 
 def sweep(target: str, paths: Sequence[Path]) -> None:
-    """Removes what processes that were killed have left beside a target, but for what a note of these paths names."""
+    """Removes leftovers of killed processes beside a target, except those that a note of these paths names."""
     folder, own = os.path.split(target)
     with contextlib.suppress(OSError):
         with os.scandir(folder) as found:
@@ -191,7 +191,7 @@ def sweep(target: str, paths: Sequence[Path]) -> None:
 
 
 def remove_unless_locked(name: str) -> None:
-    """Removes a file that no process is writing: its writer keeps it locked, and on Windows open."""
+    """Removes a file that no process is writing: a writer keeps its file locked, and on Windows open."""
     with contextlib.suppress(OSError):
         if sys.platform == "win32":
             os.unlink(name)
@@ -205,9 +205,9 @@ def remove_unless_locked(name: str) -> None:
 
 
 def lock(file: int, *, wait: bool) -> bool:
-    """Whether nobody else has the lock of a file, which is then ours until it is closed.
+    """Locks a file until it is closed; returns whether that succeeded.
 
-    False also where the file system knows no locks.
+    It also returns False if the file system has no locks.
     """
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
@@ -218,7 +218,7 @@ def lock(file: int, *, wait: bool) -> bool:
 
 @contextlib.contextmanager
 def exclusive(folder: str) -> Iterator[int | None]:
-    """Keeps others from putting files of this folder in place meanwhile; gives the open folder, None on Windows."""
+    """Keeps others from replacing files of this folder meanwhile; yields the open folder, None on Windows."""
     if sys.platform == "win32":
         yield None
         return
@@ -231,7 +231,7 @@ def exclusive(folder: str) -> Iterator[int | None]:
 
 
 def sync(folder: int | None) -> None:
-    """The names in a folder are on the disk after it, where the system can say so of a folder."""
+    """Flushes the names of a folder to the disk, if the system can do this for folders."""
     if folder is not None:
         try:
             os.fsync(folder)
@@ -249,12 +249,12 @@ def real(path: Path) -> str:
 
 
 def note_of(first: Path) -> str:
-    """Where the note lies of files of which this is the first."""
+    """The path of the note for files of which this is the first."""
     return f"{real(first)}.pending"
 
 
 def write_note(note: str, files: Sequence[NewFile]) -> None:
-    """Says which files are to take which places."""
+    """Writes the note: which files replace which targets."""
     folder = os.path.dirname(note)
     data = json.dumps({"files": [new.entry(folder) for new in files]}, indent=1).encode()
     name, file = created(note)
@@ -270,10 +270,10 @@ def write_note(note: str, files: Sequence[NewFile]) -> None:
 
 
 def listed(note: str, paths: Sequence[Path]) -> list[tuple[str, str, State]]:
-    """What a note says: each place, the file that is to take it, and what was there before. Nothing where there is none.
+    """The content of a note: each target, the file that replaces it, and what was there before. Empty without a note.
 
-    A note may come with files from anywhere. It counts only where it moves to these paths what lies beside each under such
-    a name as `created` gives; no other file is touched.
+    A note may come with files from anywhere. It counts only if it renames to these paths files that lie beside them
+    under names as `created` makes them; no other file is touched.
     """
     folder, own = os.path.dirname(note), [real(path) for path in paths]
 
@@ -292,16 +292,16 @@ def listed(note: str, paths: Sequence[Path]) -> list[tuple[str, str, State]]:
             raise ValueError(note)
         return found
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise OSError(f"{note!r} is not what was written there; delete it") from None
+        raise OSError(f"{note!r} is not a note of toksmith; delete it") from None
 
 
 def settle(paths: Sequence[Path]) -> dict[str, str]:
-    """Puts files in place that belong together and whose writer died before it had done so.
+    """Finishes the renames of files that belong together, if their writer died before it had done so.
 
-    Returns: where the current content of a path lies that cannot be put in place, as in a folder that may only be read:
-        the path without links, and that of the file. See `current`.
+    Returns: for each path that cannot be replaced (in a read-only folder) the path without links and the file with its
+        current content. See `current`.
     Raises:
-        FormatError: The note that says so cannot be read.
+        FormatError: The note cannot be read.
     """
     try:
         note = note_of(paths[0])
@@ -315,22 +315,22 @@ def settle(paths: Sequence[Path]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def settled(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
-    """Settles these files, and keeps others from putting new ones in place until the block ends; gives what `settle` gives.
+    """Settles these files, and keeps others from replacing them until the block ends; yields the result of `settle`.
 
-    On Windows, and in a folder that may not be read, nobody is kept from it.
+    On Windows, and in a folder that may not be read, it cannot keep others out.
     """
     note = note_of(paths[0])
     with contextlib.ExitStack() as held:
         with readable(note):
             with contextlib.suppress(OSError):
                 held.enter_context(exclusive(os.path.dirname(note)))
-            # Under the lock, since what another writer notes later is for that writer to settle.
+            # Under the lock, because a later note belongs to another writer.
             waiting = unsettled(note, paths)
         yield waiting
 
 
 def unsettled(note: str, paths: Sequence[Path]) -> dict[str, str]:
-    """What is left of a note when all is in place that can be put there."""
+    """The part of a note that could not be done."""
     try:
         settle_now(note, paths)
     except OSError:
@@ -339,12 +339,12 @@ def unsettled(note: str, paths: Sequence[Path]) -> dict[str, str]:
 
 
 def current(path: Path, waiting: Mapping[str, str]) -> Path:
-    """Where the content of a path lies, by what `settle` gave."""
+    """The file with the current content of a path, by the result of `settle`."""
     return waiting.get(real(path), path) if waiting else path
 
 
 def settle_now(note: str, paths: Sequence[Path]) -> None:
-    """Does what the note says. A place that somebody has written to since is left alone."""
+    """Does what the note says, except for targets that somebody has written to since."""
     if not os.path.lexists(note):
         return
     for to, new, replaced in listed(note, paths):
@@ -357,7 +357,7 @@ def settle_now(note: str, paths: Sequence[Path]) -> None:
 
 
 def state(path: str) -> State:
-    """What tells the file of this name from another, None where there is none."""
+    """The identity of the file with this name; None if there is none."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -365,13 +365,13 @@ def state(path: str) -> State:
     return [found.st_ino, found.st_size, found.st_mtime_ns]
 
 
-# What may be replaced
+# Which files may be replaced
 
 
 def replaceable_mode(target: str) -> int | None:
-    """The permissions of the file that is to be replaced, None where there is none yet.
+    """The permissions of the file that is replaced; None if there is none yet.
 
-    Replacing needs no permission of the old file, so one that was made read-only on purpose is refused here.
+    Replacing a file needs no permission for it, so a file that was made read-only on purpose is refused here.
     """
     try:
         found = os.stat(target).st_mode
@@ -380,7 +380,7 @@ def replaceable_mode(target: str) -> int | None:
     if stat.S_ISDIR(found):
         raise IsADirectoryError(target)
     if not stat.S_ISREG(found):
-        raise OSError("it is no regular file; name a file that can be replaced")
+        raise OSError("it is not a regular file; name a file that can be replaced")
     if not found & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise OSError("the file is read-only; make it writable, delete it, or choose another name")
     return stat.S_IMODE(found)
@@ -388,7 +388,7 @@ def replaceable_mode(target: str) -> int | None:
 
 @contextlib.contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turns what goes wrong in reading a file into FormatError."""
+    """Converts errors in reading a file to FormatError."""
     try:
         yield
     except OSError as error:
@@ -397,7 +397,7 @@ def readable(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writable(path: Path) -> Iterator[None]:
-    """Turns what goes wrong in writing a file into FormatError."""
+    """Converts errors in writing a file to FormatError."""
     try:
         yield
     except FormatError:

@@ -1,9 +1,9 @@
-"""Where texts and ids can be cut: parts of a text by their number of ids, what text to come may change, what decoding and
-encoding again changes.
+"""Where texts and ids can be cut: parts of a text by number of ids, ids that later text can change, ids that change
+when they are decoded and encoded again.
 
-Everything is said in terms of `encode`: a part of a text counts as many ids as it has as a text of its own. A text is
-encoded only as far as it is needed where the core knows a place at which it can be cut without changing an id
-(`encode/boundaries.rs`), and whole where it knows none.
+Everything is defined by `encode`: a part of a text has as many ids as it has when it is encoded alone. If the core
+knows places where the text can be cut without changing an id (`encode/boundaries.rs`), only the necessary part is encoded;
+otherwise all of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Some = TypeVar("Some", str, bytes)
-PER_ID = 8  # a first guess of the bytes that an id stands for
+PER_ID = 8  # a first guess of the bytes per id
 
 
 def longest_added(model: Model) -> int:
@@ -74,9 +74,9 @@ def in_characters(unit: str) -> bool:
 
 
 class PartEncoder:
-    """The ids of parts of texts, with one choice of what special tokens are.
+    """The ids of parts of texts, with one choice of `special`.
 
-    A part begins at `base` of the caller's text, which errors are about.
+    A part begins at `base` of the caller's text, to which errors refer.
     """
 
     def __init__(self, engine: _core.Engine, model: Model, special: Special) -> None:
@@ -94,7 +94,7 @@ class PartEncoder:
             return self.engine.encode(text, self.special, "replace", None)
 
     def places(self, text: str | bytes, base: int) -> list[int | None]:
-        """Where the text may be cut so that so many ids are before: None inside a character."""
+        """For each number of ids, where to cut the text behind them: None inside a character."""
         with moved(lambda offset: base + offset):
             ids, starts, ends = _core.encode_with_offsets(self.engine, text, self.special, "replace", True)
         shared = [False, *(starts[1:] < ends[:-1]).tolist(), False][: len(ids) + 1]
@@ -103,7 +103,7 @@ class PartEncoder:
         return [None if inside else end for inside, end in zip(shared, [0, *ends.tolist()], strict=True)]
 
     def enough(self, text: Some, start: int, most: int) -> Some:
-        """The text from `start` on, or a part of it with more ids than `most`, which are the same in the whole."""
+        """The text from `start` on, or a part of it with more than `most` ids, which are the same in the whole text."""
         size = PER_ID * (most + 1) + 32 * CONTEXT
         while start + size < len(text):
             data = plain(text[start : start + size])
@@ -116,7 +116,7 @@ class PartEncoder:
         return text[start:]
 
     def enough_of_end(self, text: Some, most: int, base: int) -> Some:
-        """The text, or its end with more ids than `most`, which are the same in the whole."""
+        """The text, or its end with more than `most` ids, which are the same in the whole text."""
         size = PER_ID * (most + 1) + 32 * CONTEXT + self.context
         while size < len(text):
             data = plain(text[len(text) - size :])
@@ -129,8 +129,7 @@ class PartEncoder:
         return text
 
     def first(self, text: Some, start: int, most: int) -> Some:
-        """The longest beginning of the text from `start` on that is cut behind one of its first `most` ids, and has no
-        more."""
+        """The longest prefix of the text from `start` on that ends behind one of its first `most` ids, with no more ids."""
         known = self.enough(text, start, most)
         places = self.places(known, start)
         if len(places) == 1:  # no id at all
@@ -141,7 +140,7 @@ class PartEncoder:
         return text[:0]
 
     def last(self, text: Some, most: int, base: int = 0) -> Some:
-        """The longest end of the text that is cut before one of its last `most` ids, and has no more."""
+        """The longest suffix of the text that starts before one of its last `most` ids, with no more ids."""
         known = self.enough_of_end(text, most, base)
         base += len(text) - len(known)
         places = self.places(known, base)
@@ -154,7 +153,7 @@ class PartEncoder:
 
 
 def plain(text: str | bytes) -> bytes | None:
-    """The bytes of a text; None for one with lone surrogates, which are not cut apart."""
+    """The bytes of a text; None for one with lone surrogates, which must not be separated."""
     try:
         return text if isinstance(text, bytes) else text.encode()
     except UnicodeEncodeError:
@@ -170,7 +169,7 @@ def truncated(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Som
     """See `Tokenizer.truncate`."""
     checked_count("max_tokens", max_tokens, 0)
     if side not in ("left", "right"):
-        raise InvalidOption("side", side, "'left' or 'right': the side that is cut off")
+        raise InvalidOption("side", side, "'left' or 'right': the side to cut off")
     return parts.first(text, 0, max_tokens) if side == "right" else parts.last(text, max_tokens)
 
 
@@ -184,7 +183,7 @@ def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> lis
     start = end = 0
     while end < len(text):
         part = parts.first(text, start, max_tokens)
-        if start + len(part) <= end and start < end:  # an overlap that leaves no room for anything new
+        if start + len(part) <= end and start < end:  # the overlap leaves no room for new text
             start = end
             continue
         if not part:
@@ -196,15 +195,15 @@ def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> lis
 
 
 def too_small(parts: PartEncoder, text: Some, start: int, max_tokens: int) -> InvalidOption:
-    """The error of a character, or what else cannot be cut, that takes more ids than a chunk may have."""
+    """The error for a character, or other text that cannot be cut, with more ids than a chunk may have."""
     known = parts.enough(text, start, max_tokens)
     first = next((place for place in parts.places(known, start) if place), len(known))
     needed = parts.count(known[:first], start)
-    return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for what stands at {start} and is never cut")
+    return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for the text at {start}, which cannot be cut")
 
 
 def checked_count(argument: str, value: int, least: int) -> None:
-    """Returns if an argument is a count."""
+    """Checks that an argument is a count."""
     if value < least:
         raise InvalidOption(argument, value, f"at least {least}")
 
@@ -258,7 +257,7 @@ def segment_ids(engine: _core.Engine, model: Model, segments: Iterable[tuple[str
 
 
 def in_segments(segments: Iterable[tuple[str | bytes, bool]], place: int) -> tuple[int, int]:
-    """Where a byte of all segments together stands in its segment, and the number of that."""
+    """The offset of a byte of the joined segments in its segment, and the number of the segment."""
     number, offset = 0, 0
     for number, (text, _) in enumerate(segments):  # noqa: B007 - that of the last counts
         size = len(as_utf8(text))
@@ -270,7 +269,7 @@ def in_segments(segments: Iterable[tuple[str | bytes, bool]], place: int) -> tup
 
 
 def joined(segments: Sequence[object]) -> list[tuple[bytes, bool]]:
-    """The segments as bytes. Two halves of a pair of surrogates that meet are not put together."""
+    """The segments as bytes. Two halves of a surrogate pair in different segments are not joined."""
     found = []
     for number, segment in enumerate(segments):
         if isinstance(segment, (str, bytes)) or not isinstance(segment, Sequence) or len(segment) != 2:
@@ -292,7 +291,7 @@ class OrderedTokens(NamedTuple):
 
 
 class Continuations:
-    """The tokens that may continue a text, in the order of what they show. They are made when `heal` asks for them."""
+    """The tokens that may continue a text, sorted by their decoded bytes. `heal` makes them on demand."""
 
     def __init__(self, engine: _core.Engine, model: Model) -> None:
         self._engine, self._model = engine, model
@@ -332,12 +331,12 @@ def healed(parts: PartEncoder, continuations: Continuations, text: str | bytes) 
         ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
     # No token begins with a rest that is longer than all tokens.
     longest = max(continuations.tokens(first).longest for first in (False, True))
-    # What a normalizer takes away from the end has no id, and is no rest if no token begins with it.
+    # Text that a normalizer removes from the end has no id; it is not a rest if no token begins with it.
     rests = ((count, cut + end) for count, end in enumerate([0, *ends.tolist()]) if len(data) - cut - end <= longest)
     fresh = True
     for count, start in chain(rests, [(len(ids), len(data))]):
         rest = data[start:]
-        # Once something is shown, what is shown after it is no beginning.
+        # Once something is decoded, later tokens are no longer first.
         fresh = fresh and parts.engine.decode_more([*settled, *ids[:count].tolist()], fresh=True)[1]
         tokens = continuations.tokens(fresh)
         first, last = prefix_range(tokens.contents, rest)
@@ -348,7 +347,7 @@ def healed(parts: PartEncoder, continuations: Continuations, text: str | bytes) 
 
 
 def prefix_range(tokens: Sequence[bytes], prefix: bytes) -> tuple[int, int]:
-    """The range of the tokens, which are in order, that begin with a prefix."""
+    """The range of the sorted tokens that begin with a prefix."""
     following = prefix.rstrip(b"\xff")
     first = bisect_left(tokens, prefix)
     if not following:

@@ -66,7 +66,7 @@ def library_sources() -> list[Path]:
 
 
 def train_and_reload(demo: Demo, sources: list[Path]) -> toksmith.Tokenizer:
-    """Train, save into a folder of its own, load, compare."""
+    """Train, save to a new folder, load, compare."""
     demo.console.rule(f"Training to {VOCAB_SIZE:,} tokens", align="left")
     with demo.timed("train"):
         tok = toksmith.train(sources, VOCAB_SIZE, special_tokens=["<|endoftext|>"])
@@ -92,7 +92,7 @@ def show_merges(demo: Demo, tok: toksmith.Tokenizer) -> None:
 
 def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:
     record = tok.model.training
-    assert record is not None, "train() leaves a record, and save() keeps it"
+    assert record is not None, "train() makes a record, and save() keeps it"
     return _render.merge_views(tok.model.merges, record.counts, record.left, tok.token_bytes)
 
 
@@ -104,7 +104,7 @@ def encode_and_decode(demo: Demo, tok: toksmith.Tokenizer, sources: list[Path]) 
         rows = tok.encode_ragged(texts, special="text")
     with demo.timed("decode"):
         back = [tok.decode_bytes(rows[place]) for place in range(len(texts))]
-    demo.check(f"all {len(texts):,} files come back byte for byte", back == texts)
+    demo.check(f"all {len(texts):,} files are restored byte for byte", back == texts)
     size = sum(map(len, texts))
     tokens = len(rows.ids)
     demo.console.print(f"  {size:,} bytes are {tokens:,} tokens: {size / tokens:.2f} bytes per token")
@@ -116,7 +116,7 @@ def encode_and_decode(demo: Demo, tok: toksmith.Tokenizer, sources: list[Path]) 
 
 def show_tokens(demo: Demo, tok: toksmith.Tokenizer) -> None:
     """A few lines of code, and characters that the library has hardly ever seen, as tokens."""
-    demo.console.rule("What it makes of code, and of text unlike its own", align="left")
+    demo.console.rule("How it encodes code, and text unlike its own", align="left")
     code = inspect.getsource(show_merges).rstrip("\n")
     for text in (code, "नमस्ते, 👋! naïve café<|endoftext|>"):
         views = _render.token_views(tok.encode(text, special="allow"), tok.token_bytes, tok.special_tokens.values())
@@ -136,10 +136,10 @@ def tutorials(demo: Demo) -> None:
         f"{size} bytes become {views[-1].left} ids, {size / views[-1].left:.2f} bytes per id", views[-1].left == 186
     )
     pairs = [(left, right) for left, right, _ in tok.model.merges.tolist()]
-    demo.check("these are the merges that the tutorials print, in their order", pairs == TUTORIAL_PAIRS)
+    demo.check("the tutorials print these merges, in this order", pairs == TUTORIAL_PAIRS)
     ids = tok.encode("hello world!")
-    demo.check(f"encode('hello world!') is {ids}, as they say", ids == TUTORIAL_IDS)
-    demo.check(f"decode gives {tok.decode(ids)!r} back", tok.decode(ids) == "hello world!")
+    demo.check(f"encode('hello world!') is {ids}, as in the tutorials", ids == TUTORIAL_IDS)
+    demo.check(f"decode returns {tok.decode(ids)!r}", tok.decode(ids) == "hello world!")
 
 
 def main() -> int:
@@ -148,7 +148,7 @@ def main() -> int:
     demo = Demo(Console(highlight=False, soft_wrap=not sys.stdout.isatty()))
     sources = library_sources()
     if not sources:
-        demo.console.print("This Python has no sources of its standard library to train on.")
+        demo.console.print("This Python has no source files of its standard library to train on.")
         return 1
     demo.console.print(f"toksmith {toksmith.__version__} on {len(sources):,} sources of Python's standard library")
     tok = train_and_reload(demo, sources)
@@ -156,7 +156,7 @@ def main() -> int:
     encode_and_decode(demo, tok, sources)
     show_tokens(demo, tok)
     tutorials(demo)
-    demo.console.print("\nAll is as it should be." if demo.well else "\nSomething differs: see NO above.")
+    demo.console.print("\nAll checks passed." if demo.well else "\nA check failed: see NO above.")
     return 0 if demo.well else 1
 
 

@@ -18,8 +18,8 @@ ToksmithError                                     message: where, what, expected
 └── TrainingInterrupted(KeyboardInterrupt)   tokenizer, phase
 ```
 
-The message is made from the data, so an exception that was pickled, copied or re-raised says the same. It quotes at
-most 200 characters of what it refuses; the attributes hold all of it.
+The message is built from the data, so an exception that was pickled, copied or re-raised has the same message. It
+quotes at most 200 characters of a refused value; the attributes hold the whole value.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ __all__ = [
     "shortened",
 ]
 
-MOST_QUOTED = 200  # the most characters that a message quotes of what it refuses
-MOST_TOLD = 3 * MOST_QUOTED  # the most of a sentence that holds such a quotation
+MOST_QUOTED = 200  # a message quotes at most this many characters of a value
+MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quotation
 
 
 class Quoting(reprlib.Repr):
-    """Writes what a message quotes: at most 200 characters, and whatever the value's own `repr` does."""
+    """Writes the value that a message quotes, in at most 200 characters; the value's own `repr` may fail."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,20 +66,20 @@ class Quoting(reprlib.Repr):
         self.maxtuple = self.maxlist = self.maxset = self.maxfrozenset = self.maxdict = self.maxdeque = 12
 
     def quoted(self, value: object) -> str:
-        """The value in words of Python."""
+        """The value as Python source."""
         return shortened(self.repr(value), MOST_QUOTED)
 
     def repr_str(self, x: str, level: int) -> str:
-        """A text, which is shorter inside something else; so two beside each other can both be read."""
+        """A text; inside a container it is shorter, so that two texts fit."""
         most = MOST_QUOTED - 2 if level == self.maxlevel else MOST_QUOTED // 2 - 8
         return repr(shortened(x, most))
 
     def repr_int(self, x: int, level: int) -> str:
-        """A number; Python writes none of more than some thousand digits."""
+        """A number; Python refuses to write more than some thousand digits."""
         return repr(x) if x.bit_length() < 640 else f"<int of {x.bit_length():,} bits>"
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """Anything else; its own `repr` may do anything."""
+        """Anything else; its own `repr` may raise."""
         try:
             return repr(x)
         except Exception:  # noqa: BLE001 - the message is about something else
@@ -92,7 +92,7 @@ def quoted(value: object) -> str:
 
 
 def shortened(text: str, most: int = MOST_TOLD) -> str:
-    """The text without the middle of a long one."""
+    """The text, without its middle if it is long."""
     return text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}"
 
 
@@ -108,15 +108,15 @@ class ToksmithError(Exception):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # Tracebacks name the place to import the class from, not the file in which it stands.
+        # Tracebacks name the module to import the class from, not the file that defines it.
         cls.__module__ = "toksmith"
 
 
 class FormatError(ToksmithError, ValueError):
-    """A file does not hold what its format asks for.
+    """A file violates its format.
 
-    Attributes: `path` the file, `place` a line number, `"byte 17"` or a field name (None when the whole
-    file is meant), `problem` what was found and what was expected.
+    Attributes: `path` the file, `place` a line number, `"byte 17"` or a field name (None for the whole file), `problem`
+    what was found and what was expected.
     """
 
     def __init__(self, path: str, place: int | str | None, problem: str) -> None:
@@ -129,7 +129,7 @@ class FormatError(ToksmithError, ValueError):
 
 
 class CannotRepresent(FormatError):
-    """A format has no room for a field of the model, and saving never drops a field in silence.
+    """A format cannot hold a field of the model; saving never drops a field silently.
 
     Attributes: `format` the format's name, `field` the model's field, `problem` why.
     """
@@ -145,7 +145,7 @@ class CannotRepresent(FormatError):
 class ModelError(ToksmithError, ValueError):
     """A model breaks one of its invariants.
 
-    Attributes: `invariant` the rule that is broken, in words; `id` the id concerned, or None.
+    Attributes: `invariant` the broken rule, in words; `id` the affected id, or None.
     """
 
     def __init__(self, invariant: str, id: int | None = None) -> None:
@@ -158,11 +158,11 @@ class ModelError(ToksmithError, ValueError):
 
 
 class PatternError(ToksmithError, ValueError):
-    """The regex engine gave up on a text, so that its pieces are not known.
+    """The regex engine gave up on a text.
 
     Attributes: `pattern` the regex, `problem` what the engine says; `offset` where in the text the search began, in
-    characters for `str` and in bytes for `bytes` and documents (None where that place is none of the caller's text);
-    `index` the text's place in the batch, or None.
+    characters for `str` and in bytes for `bytes` and documents (None if the place is not in the caller's text); `index`
+    the text's position in the batch, or None.
     """
 
     def __init__(self, pattern: str, problem: str, offset: int | None = None, index: int | None = None) -> None:
@@ -183,10 +183,10 @@ class PatternError(ToksmithError, ValueError):
 
 
 class TextTooLong(ToksmithError, ValueError):
-    """A step of the model makes far more of a text than any honest step does.
+    """A step of the model makes a text far too long.
 
-    Attributes: `step` its place and kind; `limit` how many bytes the text may become: 64 times its own and 1 MiB;
-    `index` the text's place in the batch, or None.
+    Attributes: `step` its position and kind; `limit` the limit in bytes: 64 times the length of the text plus 1 MiB;
+    `index` the text's position in the batch, or None.
     """
 
     def __init__(self, step: str, limit: int, index: int | None = None) -> None:
@@ -196,13 +196,13 @@ class TextTooLong(ToksmithError, ValueError):
     def __str__(self) -> str:
         where = "the text" if self.index is None else f"text {self.index}"
         return (
-            f"{self.step} makes more than {self.limit:,} bytes of {where}: 64 times what it had, and 1 MiB; "
-            "take a model without this step"
+            f"{self.step} makes {where} longer than {self.limit:,} bytes, which is 64 times its length plus 1 MiB; "
+            "use a model without this step"
         )
 
 
 class SpecialTokenInText(ToksmithError, ValueError):
-    """A text spells a special token that the call did not allow.
+    """A text contains a special token that the call does not allow.
 
     Attributes: `token` its text; `offset` where it starts, in characters for `str` and in bytes for
     `bytes`; `index` the text's place in the batch, or None.
@@ -227,7 +227,7 @@ class SpecialTokenInText(ToksmithError, ValueError):
 class NotInVocabulary(ToksmithError, ValueError):
     """A character, word or token is not in the vocabulary, and there is no fallback for it.
 
-    Attributes: `content` what is missing (`str`, or `bytes` that are no UTF-8); `offset` where it starts in the text, in
+    Attributes: `content` what is missing (`str`, or `bytes` that are not UTF-8); `offset` where it starts in the text, in
     characters for `str` and in bytes for `bytes`, or None outside a text; `index` the text's place in the batch, or None.
     """
 
@@ -249,7 +249,7 @@ OF_A_PLACE = (SpecialTokenInText, NotInVocabulary, PatternError)
 
 @contextmanager
 def moved(move: Callable[[int], int]) -> Iterator[None]:
-    """Says the errors of a part of the caller's text of the whole: `move` gets an offset in the part."""
+    """Converts offsets in errors from a part of the caller's text to the whole; `move` converts one offset."""
     try:
         yield
     except OF_A_PLACE as error:
@@ -257,15 +257,15 @@ def moved(move: Callable[[int], int]) -> Iterator[None]:
 
 
 def place(offset: int, index: int | None) -> str:
-    """Where in which text, in words."""
+    """The position in words."""
     return f"offset {offset}" if index is None else f"text {index}, offset {offset}"
 
 
 class UnknownId(ToksmithError, ValueError):
-    """An id stands for no token.
+    """An id belongs to no token.
 
-    Attributes: `id`, `position` its place in the sequence (None outside one), `vocab_size` the largest id + 1, `index`
-    the sequence's place in the batch, or None.
+    Attributes: `id`, `position` its position in the sequence (None outside one), `vocab_size` the largest id + 1,
+    `index` the sequence's position in the batch, or None.
     """
 
     def __init__(self, id: int, position: int | None, vocab_size: int, index: int | None = None) -> None:
@@ -281,8 +281,8 @@ class UnknownId(ToksmithError, ValueError):
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Those of the known names that a misspelt one may mean."""
-    import difflib  # takes a while, and only errors need it
+    """The known names that are similar to a misspelt one."""
+    import difflib  # slow to import, and only errors need it
 
     if len(name) > MOST_QUOTED:
         return []
@@ -290,9 +290,9 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 class UnknownName(ToksmithError, LookupError):
-    """A name stands in no table.
+    """A name is unknown.
 
-    Attributes: `kind` of thing, `name` as given, `matches` the names that come close.
+    Attributes: `kind` of thing, `name` as given, `matches` similar names.
     """
 
     def __init__(self, kind: str, name: str, matches: Iterable[str] = ()) -> None:
@@ -306,7 +306,7 @@ class UnknownName(ToksmithError, LookupError):
 
 
 class InvalidOption(ToksmithError, ValueError):
-    """An argument has a value that it cannot have.
+    """An argument has an invalid value.
 
     Attributes: `argument`, `value` as given, `allowed` what it may be.
     """
@@ -336,7 +336,7 @@ class CorpusError(ToksmithError, ValueError):
 
 
 class DownloadError(ToksmithError, OSError):
-    """A published file could not be fetched, or is not the file that was published.
+    """A published file could not be downloaded, or differs from the published file.
 
     Attributes: `url`, `expected` its sha256 in hex, `target` where to put the file by hand, `problem`.
     """
@@ -346,7 +346,7 @@ class DownloadError(ToksmithError, OSError):
         self.url, self.expected, self.target, self.problem = url, expected, target, problem
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # OSError keeps no more than two arguments, and takes the first of two for an error number.
+        # OSError keeps at most two arguments, and treats the first of two as an error number.
         return DownloadError, (self.url, self.expected, self.target, self.problem)
 
     def __str__(self) -> str:
@@ -357,7 +357,7 @@ class DownloadError(ToksmithError, OSError):
 
 
 class CheckpointError(ToksmithError, OSError):
-    """The file that keeps the merges of a training cannot be read or written, as on a full disk.
+    """The checkpoint file of a training cannot be read or written, for example on a full disk.
 
     Attributes: `errno` as of any OSError, `path` the file, `problem` what the system says, `tokenizer` with the merges learned
     so far (None before the first).
@@ -376,8 +376,8 @@ class CheckpointError(ToksmithError, OSError):
             return f"{said}; nothing was learned yet"
         merges = len(self.tokenizer.model.merges)
         return (
-            f"{said}; {merges} merges were learned, and the tokenizer so far is the exception's `tokenizer`, which can be "
-            "saved. The same call goes on from the merges in the file"
+            f"{said}; merges learned so far: {merges}. The exception's `tokenizer` holds them and can be "
+            "saved. Repeat the call to continue from the merges in the file"
         )
 
 
@@ -396,6 +396,6 @@ class TrainingInterrupted(ToksmithError, KeyboardInterrupt):
             return f"training was interrupted while {self.phase}; nothing was learned yet"
         merges = len(self.tokenizer.model.merges)
         return (
-            f"training was interrupted while {self.phase}; {merges} merges were learned, and the tokenizer so far "
-            "is the exception's `tokenizer`, which can be saved"
+            f"training was interrupted while {self.phase}; merges learned so far: {merges}. The "
+            "exception's `tokenizer` holds them and can be saved"
         )

@@ -1,4 +1,4 @@
-"""Whole files in, with a bound; and what errors about files say. Files are written by `_atomic_files.py`."""
+"""Reads whole files, with a size limit, and words the errors about files. `_atomic_files.py` writes files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ._paths import regular
 
 __all__ = ["FILE_LIMIT", "Room", "make_folder", "read_file", "reason", "shown", "text_of"]
 
-# No format has room for more, and every format has room for a file that is read whole before anybody asks what it is.
+# No format allows more. Every format allows a file of READ_WHOLE bytes, which is read before its format is known.
 FILE_LIMIT = 1 << 30
 READ_WHOLE = 1 << 24
 HEAD = 1 << 16
 
 
 class Room(NamedTuple):
-    """How much of a file is read, at most so many bytes, for whom; and whether more is refused or only not read."""
+    """How many bytes of a file may be read, for which format, and whether a larger file is refused or only partly read."""
 
     bytes: int
     what: str
@@ -30,11 +30,11 @@ def read_file(
 ) -> bytes:
     """The bytes of a file, or of its start.
 
-    A large file is measured before it is read: `room` says how much of it is, when it has seen the file's first and last
-    64 KiB. A pipe, which may be named by its descriptor only, has no known size and no end to look at.
+    Of a large file, `room` first sees the first and last 64 KiB and says how much to read. A pipe, which can only be
+    named by its descriptor, has no known size, and its end cannot be read first.
 
     Raises:
-        FormatError: There is no such file, it is none (a folder, a device), it is too large, or it cannot be read.
+        FormatError: The file does not exist, is not a file (a folder, a device), is too large, or cannot be read.
     """
     path = os.fspath(path)  # an int would be taken for an open file, and closed
     try:
@@ -59,13 +59,13 @@ def read_file(
 
 
 def rest_of(file: BinaryIO, room: Room, before: int) -> bytes:
-    """What follows the bytes that were read before.
+    """The rest of the file, behind the bytes that were already read.
 
     Raises:
-        OSError: There is more than the room.
+        OSError: The file is too large.
     """
     size = os.fstat(file.fileno()).st_size
-    too_large = f"it is larger than {room.bytes} bytes, the most that a file of {room.what} may have"
+    too_large = f"it is larger than {room.bytes} bytes, the limit for a file of {room.what}"
     if not room.whole:
         return file.read(room.bytes - before)
     if size > room.bytes:
@@ -79,21 +79,21 @@ def rest_of(file: BinaryIO, room: Room, before: int) -> bytes:
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """The folder of this path exists after it; what is above it must.
+    """Makes the folder of this path; its parent must exist.
 
     Raises:
-        FormatError: It cannot be made, or something else has its name.
+        FormatError: It cannot be made, or a file has its name.
     """
     try:
         if not os.path.isdir(path):
             os.mkdir(path)
     except (OSError, ValueError) as error:
-        problem = "it is a file, and a folder is expected" if os.path.lexists(path) else reason(error, path)
+        problem = "it is a file; a folder is expected" if os.path.lexists(path) else reason(error, path)
         raise FormatError(shown(path), None, f"cannot be written: {problem}") from error
 
 
 def reason(error: Exception, path: str | os.PathLike[str]) -> str:
-    """What an error of the operating system says, and what to do about it."""
+    """The message of an error of the operating system, with advice."""
     if isinstance(error, ValueError):
         return "the name holds a NUL character"
     if os.path.isdir(path):
@@ -106,7 +106,7 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """The path as errors show it: file names may hold bytes that are no UTF-8, and errors are texts."""
+    """The path as errors show it; a file name may contain bytes that are not UTF-8."""
     return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,7 +1,7 @@
-"""MemoryUse: what a tokenizer holds in memory, and for what.
+"""MemoryUse: how much memory a tokenizer holds, and for what.
 
-The rule: every figure is what was allocated for tables and buffers, summed up by those who own them. Left out: Python's
-own objects, compiled regexes, and what calls that are at work hold.
+Every figure is the memory allocated for tables and buffers, summed by their owners. Left out: Python's own objects,
+compiled regexes, and the memory of running calls.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core, _render
+from ._errors import number_of
 from ._model import Model
 from ._render import Block, Table, View
 
@@ -24,11 +25,11 @@ class MemoryUse(_render.Shown):
 
     Attributes:
         model: The arrays of the model: tokens, ids, merges, scores.
-        tables: What was made of them for encoding and decoding.
-        first_use: Tables that were made when a call needed them first. They stay, and do not grow.
-        healing: The sorted tokens that `heal` looks into; made at its first call, given back by `release`.
-        session_bytes: What calls left for the next ones, most of it pieces with their ids; given back by `release`.
-        sessions: How many calls at a time find something left: at most as many as there are processors, or 4.
+        tables: The tables made from them for encoding and decoding.
+        first_use: Tables that were made when a call first needed them. They stay, and do not grow.
+        healing: The sorted tokens that `heal` searches; made at its first call, freed by `release`.
+        session_bytes: What the tokenizer keeps for later calls, mostly pieces with their ids; freed by `release`.
+        sessions: How many concurrent calls can use it: at most the number of processors, or 4.
     """
 
     model: int
@@ -53,19 +54,18 @@ class MemoryUse(_render.Shown):
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
-        one = self.sessions == 1
-        waiting = f"{self.sessions:,} " + ("session that waits" if one else "sessions that wait") + " for the next call"
+        waiting = f"{number_of(self.sessions, 'session')} kept for the next call"
         rows = [
             ("model", self.model, ""),
             ("tables", self.tables, ""),
             ("tables made at first use", self.first_use, ""),
-            ("tokens that heal looks into", self.healing, "yes"),
+            ("tokens that heal searches", self.healing, "yes"),
             (waiting, self.session_bytes, "yes"),
         ]
-        yield Table(["", "bytes", "release gives it back"], [[name, f"{size:,}", back] for name, size, back in rows])
+        yield Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
 
     def __repr__(self) -> str:
-        return f"<MemoryUse {self.total:,} bytes, {self.sessions} sessions>"
+        return f"<MemoryUse {self.total:,} bytes, {number_of(self.sessions, 'session')}>"
 
 
 def memory_use(model: Model, engine: _core.Engine, healing: Sequence[Sequence[bytes]]) -> MemoryUse:

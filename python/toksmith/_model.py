@@ -1,8 +1,8 @@
 """Model: the waist of toksmith. Training produces it, every format loads and saves it, every engine runs on it.
 
-A model is plain data in flat buffers: one value, frozen, checked once on construction (in Rust, by `_core.Vocab`)
-and relied on ever after. What is not executed yet (a kind, a step, a flag) can be held, saved and loaded, and is
-refused by name when a tokenizer is built from it.
+A model is plain data in flat buffers: one frozen value, which `_core.Vocab` checks once, in Rust, on construction. A
+model can hold, save and load a kind, step or flag that toksmith cannot execute yet; building a tokenizer from it raises
+an error that names it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ MergeRule = Literal["pair", "bytes"]
 
 
 class TokenTable(Sequence[bytes]):
-    """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made when asked for.
+    """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made on demand.
 
-    Args of the constructor: `blob` all tokens one after another; `ends` uint32, shape (n,), where each ends. The table
-    keeps a copy of both, which nothing can change.
+    Args of the constructor: `blob` all tokens, concatenated; `ends` uint32, shape (n,), where each ends. The table
+    keeps an immutable copy of both.
     """
 
     __slots__ = ("blob", "ends")
@@ -97,14 +97,14 @@ class TokenTable(Sequence[bytes]):
 
 
 def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
-    """A copy of `values` as an array of `dtype` that nobody can change; what this function made is not copied again.
+    """An immutable copy of `values` as an array of `dtype`; a result of this function is not copied again.
 
-    Its memory is a bytes object. A read-only array that owns its memory would not do: whoever holds it may set its flag
-    `writeable` again, and views of it that were made before stay writable.
+    Its memory is a bytes object. A read-only array that owns its memory is not enough: its owner may set the flag
+    `writeable` again, and earlier views of it stay writable.
 
     Raises:
         ModelError: A number does not fit `dtype`.
-        TypeError: They are no numbers, or no integers where `dtype` holds integers.
+        TypeError: They are not numbers, or not integers where `dtype` holds integers.
     """
     array = plain_array(values, name)
     if array.dtype != dtype:
@@ -141,7 +141,7 @@ def is_constant(array: NDArray[Any]) -> bool:
 
 
 def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
-    """Refuses numbers that would become others in `dtype`."""
+    """Refuses numbers that would change in `dtype`."""
     if not array.size:
         return
     if array.dtype.kind not in ("iu" if dtype.kind == "u" else "iuf"):
@@ -157,9 +157,9 @@ def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
 class AddedToken:
     """A token that is found in the text before anything else happens to it.
 
-    `special` tokens are found only where the call allows them; the others always. The remaining flags are those of
-    HF's tokenizer.json: white space before or behind the token belongs to it, it counts only as a word of its own, it is
-    found in the normalized text, normalized itself.
+    `special` tokens are found only where the call allows them; the others always. The remaining flags are those of HF's
+    tokenizer.json: white space before or behind the token belongs to it; it is found only as a whole word; it is
+    normalized and found in the normalized text.
     """
 
     content: str
@@ -196,7 +196,7 @@ def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolate
 
 
 def is_regex_split(step: Step) -> bool:
-    """Whether `regex_split` of a pattern alone makes this step: its pieces are the matches and what lies between."""
+    """Whether `regex_split` of a pattern alone makes this step: pieces are the matches and the stretches between."""
     options = dict(step.options)
     return step.kind == "regex" and options == dict(regex_split(options.get("pattern", "")).options)
 
@@ -212,7 +212,7 @@ class TrainingRecord:
         bytes: UTF-8 bytes in them.
         digest: Hex digest of the counted pieces; equal corpora (in any order) have equal digests.
         symbols: Symbols before the first merge (bytes, or characters for `unit="char"`).
-        counts: uint64, shape (merges,): how often each merge's pair stood in the text when it was chosen.
+        counts: uint64, shape (merges,): how often each merge's pair occurred in the text when it was chosen.
         left: uint64, shape (merges,): symbols left in the text after each merge.
         stopped_because: The rule that ended training, in words.
     """
@@ -237,7 +237,7 @@ class TrainingRecord:
         return _rebuild, (TrainingRecord, own | {"options": dict(self.options)})
 
 
-# Fields of few models, with the value that most have. `score_type` is the type of the scores.
+# Fields that few models use, with their usual value. `score_type` is the type of the scores.
 RARE_FIELDS: Mapping[str, Any] = {
     "continuing_subword_prefix": "",
     "end_of_word_suffix": "",
@@ -257,16 +257,17 @@ class Model:
         ids: uint32, shape (len(tokens),): the id of each; unique, holes allowed.
         merges: uint32, shape (n, 3): left id, right id, result id, in rank order. Empty for `merge_rule="bytes"`.
         merge_rule: "pair": the pairs of `merges` merge. "bytes": any two neighbours whose joined bytes are a token.
-        whole_piece: Whether a piece that is a token is that token, without merging.
+        whole_piece: Whether a piece that is a token becomes that token without merging.
         splitters: Steps that cut the text into pieces, each working on the pieces of the one before; none: the raw stream.
         added_tokens: In order; several may share an id, and decoding gives the first.
-        scores: float32 or float64, shape (len(tokens),); the sums of `kind="unigram"` are made in their type.
-        continuing_subword_prefix: What a token starts with that continues a piece (`##`); the mark of a right half goes in a merge.
-        end_of_word_suffix: What a token ends with that ends a piece (`</w>`); "" for no such mark.
-        fuse_unknown: Whether unknown characters that follow each other are one unknown token.
-        max_piece_chars: The longest piece that is not unknown as a whole, for `kind="wordpiece"`; None for no limit.
+        scores: float32 or float64, shape (len(tokens),); `kind="unigram"` computes its sums in this type.
+        continuing_subword_prefix: The prefix of tokens that continue a piece (`##`); a merge removes that of its right
+            part.
+        end_of_word_suffix: The suffix of tokens that end a piece (`</w>`); "" for none.
+        fuse_unknown: Whether a run of unknown characters becomes one unknown token.
+        max_piece_chars: Longer pieces become the unknown token, for `kind="wordpiece"`; None for no limit.
         training: The record, or None for a tokenizer that was not trained here.
-        metadata: Free text by name; like `training` no part of equality and fingerprint.
+        metadata: Free text by name; equality and fingerprint ignore it, as they ignore `training`.
     """
 
     tokens: TokenTable
@@ -306,7 +307,7 @@ class Model:
             scores = plain_array(self.scores, "scores")
             exact = scores.dtype == np.float64
             set_field(self, "scores", frozen(scores, np.float64 if exact else np.float32, "scores"))
-        # Lists and objects among the options of steps are the caller's as well.
+        # Lists and objects in the options of steps also belong to the caller.
         for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
             set_field(self, name, copy.deepcopy(self._listed(name)))
         set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
@@ -354,7 +355,7 @@ class Model:
             contents.add(added.content)
 
     def cover(self) -> dict[str, Any] | None:
-        """What the core needs to cover pieces with tokens; None where it merges, and where something is missing."""
+        """What the core needs to cover pieces with tokens; None if it merges, or if something is missing."""
         if self.kind == "bpe" or (self.kind in ("words", "chars") and self.unknown_id is None):
             return None
         scores = None
@@ -388,9 +389,9 @@ class Model:
         return max([largest, *(added.id for added in self.added_tokens)]) + 1
 
     def fields(self) -> dict[str, Any]:
-        """The fields that are no tables, as JSON values by name; `training` and `metadata` left out.
+        """The fields that are not tables, as JSON values by name, without `training` and `metadata`.
 
-        Those of `RARE_FIELDS` are there only where they are not what most models have.
+        Fields of `RARE_FIELDS` are included only if they differ from the usual value.
         """
         rare = {name: getattr(self, name) for name in RARE_FIELDS if name != "score_type"}
         if self.scores is not None:

@@ -1,7 +1,7 @@
-"""Which paths bytes are read from: regular files, and what the caller has open under the name of its descriptor.
+"""Which paths may be read: regular files, and open descriptors of the caller by name.
 
-Opening a pipe waits for somebody who writes to it, perhaps without end, and a device may give bytes without end. Whoever
-opened one knows what it is: the names of open descriptors (`/dev/stdin`, `/dev/fd/3`) are read as they are.
+Opening a pipe waits for a writer, perhaps forever, and a device may be endless. A caller who has opened one knows what
+it is, so the names of open descriptors (`/dev/stdin`, `/dev/fd/3`) are read as they are.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ KINDS = (
 
 
 def regular(path: str | os.PathLike[str]) -> bool:
-    """Whether the path is a regular file's; False for what the caller has open and for what is not there.
+    """Whether the path names a regular file; False for open descriptors and for missing files.
 
     Raises:
-        OSError: It is a folder's, a pipe's, a socket's or a device's.
+        OSError: It names a folder, a pipe, a socket or a device.
     """
     name = os.fspath(path)
     if os.path.abspath(os.fsdecode(name)).startswith(OPEN) or os.fsdecode(name) == "/dev/stdin":

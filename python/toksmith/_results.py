@@ -1,4 +1,4 @@
-"""What calls of a tokenizer return when it is more than a list: ragged batches and streaming decoders."""
+"""The results of a tokenizer's calls that are more than a list: ragged batches and streaming decoders."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The ids of a text, and where in it each comes from: id i stands for `text[starts[i]:ends[i]]`.
+    """The ids of a text, and where in it each comes from: id i encodes `text[starts[i]:ends[i]]`.
 
-    With `unit="byte"` the ranges partition the text as UTF-8: each starts where the one before it ends, and only what a
-    normalizer added has an empty one. With `unit="char"` they are widened to whole characters, so that ids which
-    share a character repeat it.
+    With `unit="byte"` the ranges partition the text as UTF-8: each starts where the one before it ends, and only text
+    that a normalizer added has an empty range. With `unit="char"` they are widened to whole characters, so ids that
+    share a character have the same range.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -119,14 +119,14 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class Healing:
-    """A prompt, cut back to where it can go on in every way.
+    """A prompt, cut back to a place that allows every continuation.
 
     Attributes:
         ids: The ids of the beginning of the prompt.
-        rest: The bytes of the prompt behind them; empty where nothing was cut off.
+        rest: The bytes of the prompt behind them; empty if nothing was cut off.
         continuations: The ids of all tokens that begin with `rest`: uint32, ascending. Special tokens are not among them.
-        stable: Whether no text that follows the prompt can change `ids`; False where `rest` would have to be longer than
-            any token that begins with it.
+        stable: Whether no text after the prompt can change `ids`; False if `rest` would have to be longer than any
+            token that begins with it.
     """
 
     ids: list[int]
@@ -137,11 +137,11 @@ class Healing:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a vocabulary goes with the pattern that splits its texts; made by `Tokenizer.pattern_fits`.
+    """How well a vocabulary fits the pattern that splits its texts; made by `Tokenizer.pattern_fits`.
 
     Attributes:
         tokens: How many tokens were encoded: those that are UTF-8.
-        misfits: How many of them do not encode to themselves. 0, or nearly, for the pattern of the training.
+        misfits: How many of them do not encode to themselves. About 0 with the pattern of the training.
         examples: Some of these, as (id, token), the lowest ids first.
     """
 
@@ -162,8 +162,8 @@ class Fit:
 class StreamDecoder:
     """Decodes ids as they come; made by `Tokenizer.decoder`.
 
-    `feed` returns the characters that no later id can change: bytes of a character that is not complete yet are kept
-    back, so that a stream of valid UTF-8 never shows U+FFFD, wherever its tokens end.
+    `feed` returns the characters that no later id can change. It holds back the bytes of an incomplete character, so a
+    stream of valid UTF-8 never shows U+FFFD, wherever its tokens end.
     """
 
     def __init__(
@@ -174,29 +174,29 @@ class StreamDecoder:
     ) -> None:
         try:
             codecs.lookup_error(errors)
-        except (LookupError, ValueError):  # of which the last is for a zero byte and for lone surrogates
+        except (LookupError, ValueError):  # ValueError: a zero byte or lone surrogates
             raise InvalidOption("errors", errors, "a name that bytes.decode knows: 'replace', 'strict', …") from None
         self._decode_more, self._rest = decode_more, rest
         self._fresh = True
         self._characters = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, ids: Iterable[int] | int) -> str:
-        """The text that is settled by these ids and not returned before.
+        """The text that these ids complete and that was not returned before.
 
         Args:
             ids: One id or several.
         Returns: zero or more whole characters.
         Raises:
-            UnknownId: An id stands for no token; the decoder is as it was before the call.
+            UnknownId: An id belongs to no token; the decoder is unchanged.
         """
         several = [ids] if isinstance(ids, (int, np.integer)) else ids
         decoded, self._fresh = self._decode_more(several, self._fresh)
         return self._characters.decode(decoded)
 
     def finish(self) -> str:
-        """The text of what was kept back, after which the decoder is new again.
+        """The text of the bytes that were held back; the decoder then starts again.
 
-        Returns: "" when the stream ended with a whole character; otherwise what `errors` makes of the rest.
+        Returns: "" if the stream ended with a whole character; otherwise the rest, decoded as `errors` says.
         """
         rest = self._characters.decode(self._rest(), final=True)
         self._characters.reset()
@@ -208,10 +208,10 @@ REPLACEMENT = "\ufffd".encode()
 
 
 class Retold:
-    """The bytes of a stream of ids where steps make a text of all tokens together: decodes from the start each time.
+    """The bytes of a stream of ids, if steps need all tokens together: it decodes from the start each time.
 
-    What is settled is what another token does not change, and `breaker` is the one that changes most: a byte that makes
-    no UTF-8 of the bytes before it, or any token where there are no bytes.
+    The settled bytes are those that another token does not change. `breaker` is the token that changes most: a byte
+    that makes the bytes before it invalid UTF-8, or any token if there are no byte tokens.
     """
 
     def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None) -> None:
@@ -237,5 +237,5 @@ class Retold:
         return settled[len(told) :], False
 
     def rest(self) -> bytes:
-        """The bytes that are not told yet."""
+        """The bytes that were not returned yet."""
         return self._decode(self._ids)[len(self._told) :] if self._ids else b""

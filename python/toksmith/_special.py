@@ -1,8 +1,8 @@
-"""What special tokens may be: contents that can never be found in two ways.
+"""Which special tokens are allowed: contents that can be found in only one way.
 
-A text is cut at its special tokens before anything else happens to it. If one content stood inside another, or the end
-of one were the start of another, the cut would depend on an order that nobody wrote down; such sets are refused here as
-arguments of `train` and `load`. A file may hold them, and then the longest of the leftmost is meant.
+A text is cut at its special tokens before anything else happens to it. If one content contained another, or the end of
+one were the start of another, the cut would depend on an order that nobody specified; `train` and `load` refuse such
+sets as arguments. A file may hold them, and then the leftmost and longest match wins.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ LONGEST_CONTENT = 1024
 
 
 def check_special_tokens(contents: Sequence[str]) -> None:
-    """Returns if every content is fit to be a special token beside the others.
+    """Checks that the contents can be special tokens together.
 
-    Each is a text of 1 to 1024 characters without lone surrogates, none is listed twice, none stands inside another,
-    and no end of one is the start of another. (A content may overlap itself: the leftmost place is then meant.)
+    Each is a text of 1 to 1024 characters without lone surrogates, none is listed twice, none contains another, and no
+    end of one is the start of another. (A content may overlap itself: the leftmost match then wins.)
 
     Raises:
-        InvalidOption: Its `value` is the first content at fault, or the pair of contents that overlap.
+        InvalidOption: Its `value` is the first invalid content, or the pair of contents that overlap.
     Cost: time and memory grow with the characters of all contents.
     """
     seen: set[str] = set()
@@ -42,14 +42,14 @@ def check_special_tokens(contents: Sequence[str]) -> None:
         raise InvalidOption("special_tokens", twice, "contents that are listed once")
     clash = first_clash(contents)
     if clash is not None:
-        allowed = "contents of which none stands inside another or overlaps its start"
+        allowed = "contents that neither contain nor overlap each other"
         raise InvalidOption("special_tokens", clash, allowed)
 
 
 def first_clash(contents: Sequence[str]) -> tuple[str, str] | None:
-    """The first of different contents that holds another or ends as another begins, and that other; None if none does.
+    """The first content that contains another or ends as another begins, and that other; None if none does.
 
-    Of several others it is the one that starts first, of those one that stands whole in it, and of those the shortest.
+    Of several others it is the one that starts first, then one that lies completely inside, then the shortest.
     """
     trie = Trie(contents)
     for content, node in zip(contents, trie.ends, strict=True):
@@ -77,7 +77,7 @@ class Trie:
 
     Attributes:
         ends: The node of each content.
-        holds: For each node, whether a content stands in its text and is not the whole of it.
+        holds: For each node, whether its text contains a content and is longer than it.
     """
 
     def __init__(self, contents: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Text that comes piece by piece, to ids that no later text can change."""
+"""Encodes text that comes in parts to ids that no later text can change."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ._errors import moved
 __all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8", "offset_in"]
 
 Special = str | Collection[str]
-CONTEXT = 8  # what a cut looks at before it, added tokens aside
+CONTEXT = 8  # how many bytes before a cut decide it, besides added tokens
 
 HALVES = ("\ud800", "\udbff")  # the first of a pair of surrogates
 
 
 def as_utf8(text: str | bytes) -> bytes:
-    """The bytes that a text is encoded as: lone surrogates that follow each other as pairs are characters."""
+    """The bytes of a text as they are encoded; adjacent surrogates that form a pair become one character."""
     if isinstance(text, bytes):
         return text
     try:
@@ -26,7 +26,7 @@ def as_utf8(text: str | bytes) -> bytes:
 
 
 def offset_in(text: str | bytes, place: int) -> int:
-    """Where a byte of what a text is encoded as stands in the text: characters for `str`, bytes for `bytes`."""
+    """The offset in the text of a byte of its encoded form: in characters for `str`, in bytes for `bytes`."""
     if isinstance(text, bytes):
         return place
     before = as_utf8(text)[:place].decode(errors="ignore")
@@ -43,9 +43,9 @@ def offset_in(text: str | bytes, place: int) -> int:
 class StreamEncoder:
     """Encodes text as it comes; made by `Tokenizer.encoder`.
 
-    What `feed` and `finish` return, joined, are the ids of all the text. `feed` keeps back what later text could
-    change: under a pattern of `toksmith.patterns()` and in a raw stream of bytes about a word; under another pattern,
-    and where texts are normalized, all of it.
+    The results of `feed` and `finish`, joined, are the ids of the whole text. `feed` holds back the text that later
+    text could affect: about a word with a pattern of `toksmith.patterns()` and in a raw stream of bytes; all of it with
+    another pattern or with normalizers.
     """
 
     def __init__(self, engine: _core.Engine, special: Special, longest_added: int) -> None:
@@ -57,13 +57,13 @@ class StreamEncoder:
         self._given = 0
 
     def feed(self, text: str | bytes) -> list[int]:
-        """The ids that this text settles and that were not returned before.
+        """The ids that this text makes final and that were not returned before.
 
         Args:
             text: `str`, or `bytes` that may end inside a character.
         Raises:
-            SpecialTokenInText, NotInVocabulary: as `encode`; the encoder is as it was before the call. Offsets are
-                bytes of the whole stream as UTF-8.
+            SpecialTokenInText, NotInVocabulary: as `encode`; the encoder is unchanged. Offsets are bytes of the whole
+            stream as UTF-8.
         """
         data, half = self._joined(text)
         before = len(self._kept)
@@ -82,7 +82,7 @@ class StreamEncoder:
         return ids
 
     def finish(self) -> list[int]:
-        """The ids of what was kept back, after which the encoder is new again.
+        """The ids of the text that was held back; the encoder then starts again.
 
         Raises: as `feed`.
         """
@@ -107,7 +107,7 @@ class StreamEncoder:
         return as_utf8(whole[:-1] if ends_in_half else whole), whole[-1:] if ends_in_half else ""
 
     def _encoded(self, end: int) -> list[int]:
-        """The ids of what was kept up to `end`, which is given out."""
+        """The ids of the held text up to `end`, which is then dropped."""
         if not end:
             return []
         with moved(lambda offset: self._given + offset):

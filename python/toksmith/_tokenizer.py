@@ -1,6 +1,6 @@
 """Tokenizer: a model with its engine. Encoding, decoding and counting; one text, many texts, streams.
 
-Arguments have their defaults and their documentation here; the work is one call of the core each.
+This module holds the defaults and the documentation of the arguments; the work is one call of the core each.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Special = Literal["raise", "allow", "text"] | Collection[str]
 class Tokenizer:
     """Turns text into ids and back, as its model says. Immutable; safe to share between threads and across a fork.
 
-    Wherever a text is due it is `str` or `bytes`; bytes that are no UTF-8 are encoded losslessly by byte-level models.
-    `special` says what special tokens in the text become: `"raise"` refuses them, `"allow"` turns them into their
-    ids, `"text"` takes them as ordinary text, and a collection allows those and refuses the others.
-    `add_special_tokens` puts those around each text that the model's template says (`<s>` before it, say). `errors` says
-    what lone surrogates in a `str` become: `"replace"` makes U+FFFD of them, `"strict"` raises UnicodeEncodeError.
+    A text is a `str` or `bytes`; byte-level models encode bytes that are not UTF-8 losslessly. `special` says what
+    happens to special tokens in the text: `"raise"` refuses them, `"allow"` turns them into their ids, `"text"` treats
+    them as ordinary text, and a collection allows its members and refuses all others. `add_special_tokens` adds the
+    special tokens of the model's template around each text (for example `<s>` before it). `errors` says what happens to
+    lone surrogates in a `str`: `"replace"` makes them U+FFFD, `"strict"` raises UnicodeEncodeError.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -77,14 +77,14 @@ class Tokenizer:
         """The ids of a text.
 
         Args:
-            threads: At least 1; None for all processors where the text is longer than 1 MiB, else for one. The ids do
-                not depend on it. A pattern that is not in `toksmith.patterns()` is worked on by one thread.
+            threads: At least 1; None uses all processors for a text longer than 1 MiB, else one. The ids do not depend
+                on it. A pattern that is not in `toksmith.patterns()` uses one thread.
         Raises:
-            SpecialTokenInText: The text spells a special token that `special` does not allow.
+            SpecialTokenInText: The text contains a special token that `special` does not allow.
             NotInVocabulary: A character or word has no id; never for byte-level models.
             PatternError: A regex of the model takes more steps than a text has (`docs/spec.md`, *Bounds*).
-            TextTooLong: A step makes more than 64 times the text and 1 MiB of it.
-        Cost: time grows as n log n at worst in the text's length, and linearly in the number of its pieces.
+            TextTooLong: A step makes the text longer than 64 times its length plus 1 MiB.
+        Cost: time grows at worst as n log n with the length of the text, and linearly with the number of its pieces.
         """
         ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
         return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
@@ -121,7 +121,7 @@ class Tokenizer:
 
         Args:
             threads: At least 1; None for all processors. The result does not depend on it.
-        Raises: as `encode`, for the first text that cannot be encoded; the error's `index` is its place.
+        Raises: as `encode`, for the first text that cannot be encoded; the error's `index` is its position.
         """
         lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
         return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
@@ -148,9 +148,9 @@ class Tokenizer:
         return self._template.apply(ids)[0] if flag(put, "add_special_tokens") else ids
 
     def post_process(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> list[int]:
-        """The ids of a text, or of two, with the special tokens that the model's template puts around them.
+        """The ids of a text, or of two, with the special tokens of the model's template around them.
 
-        A model without a template puts none, and the second text follows the first.
+        A model without a template adds none, and the second text follows the first.
         """
         first = items(ids, "ids", "ids (integers)")
         return self._template.apply(first, None if pair is None else items(pair, "pair", "ids (integers)"))[0]
@@ -162,11 +162,11 @@ class Tokenizer:
         """The ids of a text, and where in the text each comes from.
 
         Args:
-            unit: "char": characters of the text, of `bytes` those of `text.decode(errors="replace")`; "byte": bytes of
-                the text as UTF-8.
+            unit: "char": characters of the text (for `bytes`, of `text.decode(errors="replace")`); "byte": bytes of the
+                text as UTF-8.
         Returns: `.ids`, `.starts`, `.ends`; see `Encoding`. A stretch that a normalizer rewrites as a whole belongs to
-            the id in which the rewriting ends (in characters: to each that has a part of it), and what it removes to
-            the id after it, at the end of the text to the last.
+            the id in which the rewritten stretch ends (in characters: to each id with a part of it). Removed text
+            belongs to the next id, and at the end of the text to the last.
         Raises: as `encode`; InvalidOption for another `unit`.
         """
         return _boundaries.encoding(self._engine, text, unit=unit, special=special, errors=errors)
@@ -199,17 +199,17 @@ class Tokenizer:
         special: Special = "raise",
         errors: str = "replace",
     ) -> list[int]:
-        """The ids of a text in an encoding that is drawn, so that a model trained on it does not depend on a single one.
+        """The ids of a randomly drawn encoding of a text; training on such encodings makes a model more robust.
 
-        Byte-pair encoding passes each merge over with the probability `dropout`, each time anew (BPE-dropout). A unigram
-        model draws each encoding as often as the exponential of its score, times `alpha`, says (subword
-        regularization). Equal seeds give equal ids, on any machine.
+        Byte-pair encoding skips each merge with the probability `dropout`, independently each time (BPE-dropout). A
+        unigram model draws each encoding with a probability proportional to the exponential of `alpha` times its score
+        (subword regularization). Equal seeds give equal ids, on any machine.
 
         Args:
             seed: From 0 to 2**64 - 1.
-            dropout: From 0, which gives the ids of `encode` where no piece is looked up as a whole, to 1: no merge at all.
-            alpha: At least 0; 0 draws all encodings equally often, a high number the best.
-        Raises: as `encode`; InvalidOption for tokenizers that have one encoding only.
+            dropout: From 0 (the ids of `encode`, if that looks up no whole pieces) to 1 (no merge at all).
+            alpha: At least 0; 0 draws all encodings equally often, a large number draws the best.
+        Raises: as `encode`; InvalidOption for tokenizers that have only one encoding.
         Source: Provilkov et al., ACL 2020; Kudo, ACL 2018.
 
         >>> import toksmith
@@ -218,7 +218,7 @@ class Tokenizer:
         [['low', 'e', 'st'], ['l', 'o', 'w', 'e', 'st']]
         """
         if self.model.kind not in ("bpe", "unigram"):
-            raise InvalidOption("kind", self.model.kind, "byte-pair encoding or unigram: others have one encoding only")
+            raise InvalidOption("kind", self.model.kind, "'bpe' or 'unigram'; other kinds have only one encoding")
         if not 0 <= seed < 1 << 64:
             raise InvalidOption("seed", seed, "from 0 to 2**64 - 1")
         if not 0 <= dropout <= 1:
@@ -232,26 +232,26 @@ class Tokenizer:
     def encode_best(self, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
         """The `n` best encodings of a text in a unigram model, the best first, each with the sum of its scores.
 
-        Special tokens are ordinary text here. There are fewer where the text has fewer; `n` is below 2**32.
+        Special tokens are ordinary text here. If the text has fewer encodings, it returns fewer; `n` is below 2**32.
 
-        Raises: as `encode`; InvalidOption for tokenizers without scores that are added up.
-        Cost: time grows with the text's length times `n`.
+        Raises: as `encode`; InvalidOption for tokenizers of other kinds.
+        Cost: time grows with the length of the text times `n`.
         """
         if self.model.kind != "unigram":
-            raise InvalidOption("kind", self.model.kind, "unigram: the encodings of others have no scores")
+            raise InvalidOption("kind", self.model.kind, "'unigram'; the encodings of other kinds have no scores")
         if not 1 <= n < 1 << 32:
             raise InvalidOption("n", n, "from 1 to 2**32 - 1")
         return _core.best_ways(self._engine, text, errors, n)
 
     @checked_late
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
-        """The ids of a text that is put together from trusted and untrusted segments.
+        """The ids of a text that consists of trusted and untrusted segments.
 
-        The segments are one text, so that pieces reach over their edges; but a special token is found only where it
-        stands in trusted segments that follow each other. Anywhere else it is ordinary text, whatever it is part of.
+        The segments form one text, so pieces may cross their edges. A special token is found only if it lies completely
+        in adjacent trusted segments. Everywhere else it is ordinary text.
 
         Args:
-            segments: Pairs of a text and whether it is trusted.
+            segments: Pairs of a text and a bool that says whether it is trusted.
         Raises: NotInVocabulary, PatternError and TextTooLong as `encode`; `index` is the number of the segment.
 
         >>> import toksmith
@@ -272,21 +272,21 @@ class Tokenizer:
         threads: int | None = None,
         special: Special = "text",
     ) -> Ragged:
-        r"""The ids of a file of text, read and encoded at the same time and never held whole.
+        r"""The ids of a text file, which is read and encoded in parts and never held completely.
 
-        Its bytes are taken as they are, UTF-8 or not (`.gz` is opened). A document that is split by a pattern of
-        `toksmith.patterns()` is encoded on all processors; under another pattern each document is held whole.
+        The bytes are encoded unchanged, UTF-8 or not (`.gz` is unpacked). With a pattern of `toksmith.patterns()`, one
+        document is encoded on all processors; with another pattern each document is held completely.
 
         Args:
-            separator: What stands between documents, and is no part of them, such as "\n\n"; at the end of the file it
-                begins no further document. None: the file is one document.
+            separator: The text between documents, such as "\n\n"; it is not part of them, and at the end of the file it
+                starts no further document. None: the file is one document.
             threads: At least 1; None for all processors. The result does not depend on it.
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (documents,).
         Raises:
             CorpusError: The file cannot be read, or changes while it is read.
-            SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `encode`; offsets are bytes of the document, whose
-                number is `index` if there is a separator.
-        Cost: beside the ids, memory for a few MiB of text.
+            SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `encode`; offsets are bytes of the
+            document, and `index` is the number of the document if there is a separator.
+        Cost: memory for the ids and for a few MiB of text.
         """
         if isinstance(separator, str):
             separator = argument_text(separator, "separator")
@@ -314,15 +314,16 @@ class Tokenizer:
 
     @checked
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
-        """The longest beginning of the text that ends behind one of its first `max_tokens` ids and has no more itself.
+        """The longest prefix that ends behind one of the text's first `max_tokens` ids and itself has no more ids.
 
-        A character is never cut. Only so much of the text is encoded as is needed, if it is split by a pattern of
-        `toksmith.patterns()` or a raw stream; else all of it.
+        It never cuts a character. With a pattern of `toksmith.patterns()` and in a raw stream it encodes only as much
+        of the text as it needs; otherwise it encodes all of it.
 
         Args:
             max_tokens: At least 0.
-            side: What is cut off; "left" gives the end of the text, from before one of its last `max_tokens` ids.
-        Raises: as `encode`, for what is encoded; InvalidOption for another `side` or a negative number.
+            side: The side to cut off; "left" gives the longest suffix that starts before one of the last `max_tokens`
+                ids.
+        Raises: as `encode`, for the encoded part; InvalidOption for another `side` or a negative number.
 
         >>> import toksmith
         >>> toksmith.train("low", merges=2, pattern=None).truncate("low ☀ low", 4)
@@ -332,12 +333,12 @@ class Tokenizer:
 
     @checked
     def chunk(self, text: Some, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
-        """The text in parts of at most `max_tokens` ids each, every one as long as `truncate` makes it.
+        """The text in parts of at most `max_tokens` ids, each as long as `truncate` makes it.
 
         Args:
             max_tokens: At least 1, and enough for each character.
-            overlap: How many ids of a chunk the next one begins with, at most; below `max_tokens`. Each chunk reaches
-                further than the one before it, so that it may begin later.
+            overlap: The next chunk begins with at most this many ids of the chunk before; below `max_tokens`. Each
+                chunk ends behind the one before it, so the overlap may be shorter.
         Returns: `.text`, `.start`, `.end`, `.ids` of each; without overlap the texts, joined, are the text.
         Raises: as `encode`; InvalidOption where a character has more ids than `max_tokens`.
 
@@ -350,11 +351,11 @@ class Tokenizer:
 
     @checked
     def heal(self, text: Text, *, special: Special = "raise") -> Healing:
-        """The beginning of a prompt that may go on in every way, and the tokens that continue it.
+        """The part of a prompt that allows every continuation, and the tokens that continue it.
 
-        The ids of a prompt are often not those with which a longer text begins: a space at the end would be part of the
-        next token, and a word that goes on is cut elsewhere. Of the ids that are settled, or else of as few as
-        possible more, that leave bytes with which some token begins, it gives these bytes and tokens.
+        A longer text often does not begin with the ids of the prompt: a space at the end would be part of the next
+        token, and a word that continues is cut elsewhere. `heal` keeps the ids that later text cannot change, or as few
+        more as possible, such that some token begins with the remaining bytes. It returns these bytes and tokens.
 
         Returns: `.ids`, `.rest`, `.continuations`, `.stable`; see `Healing`.
         Raises: as `encode`.
@@ -369,7 +370,7 @@ class Tokenizer:
 
     @checked_late
     def is_canonical(self, ids: Iterable[int]) -> bool:
-        """Whether decoding the ids and encoding the text gives them again; see `first_drift`.
+        """Whether decoding the ids and encoding the text gives the same ids; see `first_drift`.
 
         Raises:
             UnknownId: An id stands for no token.
@@ -378,10 +379,10 @@ class Tokenizer:
 
     @checked_late
     def first_drift(self, ids: Iterable[int]) -> int | None:
-        """The place of the first id that is not what decoding and encoding gives, None if all are.
+        """The position of the first id that differs after decoding and encoding again; None if none does.
 
-        Special tokens stand for themselves and are no text: each run of ids between them is decoded to bytes, and
-        encoded without allowing any.
+        Special tokens are not text: each run of ids between them is decoded to bytes, and encoded with
+        `special="text"`.
 
         Raises:
             UnknownId: An id stands for no token.
@@ -398,15 +399,15 @@ class Tokenizer:
 
         Args:
             ids: A list, array or iterable of integers.
-            errors: What becomes of bytes that are no UTF-8, as in `bytes.decode`: "replace", "strict", "ignore", …
+            errors: What to do with bytes that are not UTF-8, as in `bytes.decode`: "replace", "strict", "ignore", …
         Raises:
             UnknownId: An id stands for no token.
-            UnicodeDecodeError: The bytes are no UTF-8, with `errors="strict"`.
+            UnicodeDecodeError: The bytes are not UTF-8, with `errors="strict"`.
         """
         return self._engine.decode(ids, errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of ids, one token after another.
+        """The bytes of ids, concatenated.
 
         Raises:
             UnknownId: An id stands for no token.
@@ -439,7 +440,7 @@ class Tokenizer:
 
     @checked_late
     def encoder(self, *, special: Special = "text") -> StreamEncoder:
-        """An encoder for text that comes piece by piece.
+        """An encoder for text that comes in parts.
 
         >>> import toksmith
         >>> encoder = toksmith.train("low lower", vocab_size=260).encoder()
@@ -449,7 +450,7 @@ class Tokenizer:
         return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
 
     def memory(self) -> MemoryUse:
-        """What the tokenizer holds in memory, in bytes: its tables, and what calls left for the next ones.
+        """What the tokenizer holds in memory, in bytes: its tables, and what it keeps for later calls.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", 260)
@@ -461,9 +462,9 @@ class Tokenizer:
         return _memory.memory_use(self.model, self._engine, self._continuations.made())
 
     def release(self) -> None:
-        """Gives back what calls left for the next ones, which then begin anew and are slower for a while; no id changes.
+        """Frees what the tokenizer keeps for later calls. These are slower for a while; no id changes.
 
-        Calls that are at work in other threads keep what they have until they end.
+        Calls that run in other threads keep what they use until they end.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", 260)
@@ -511,10 +512,10 @@ class Tokenizer:
         return found
 
     def pattern_fits(self) -> Fit:
-        """Whether the tokens can come of the pattern: how many that are UTF-8 do not encode to themselves.
+        """Whether the vocabulary fits the pattern: how many tokens that are UTF-8 do not encode to themselves.
 
-        A token that the pattern cuts is never found, so that many of them tell of ranks that were trained with another
-        pattern. Found out at the first call.
+        A token that the pattern cuts is never emitted. If there are many, the vocabulary was trained with another
+        pattern. The first call computes this.
 
         Cost: the time to encode the vocabulary, once.
 
@@ -530,7 +531,7 @@ class Tokenizer:
 
     @cached_property
     def vocab_size(self) -> int:
-        """The largest id + 1: ids lie in [0, vocab_size). Holes count; see `len` for the number of entries."""
+        """The largest id + 1: ids lie in [0, vocab_size). It includes holes; `len` is the number of entries."""
         return self.model.vocab_size
 
     def __len__(self) -> int:
@@ -551,16 +552,16 @@ class Tokenizer:
     def save(
         self, path: str | os.PathLike[str], *, format: str | None = None, allow_loss: Collection[str] = ()
     ) -> None:
-        """Writes the tokenizer to a file, whole or not at all.
+        """Writes the tokenizer to a file, completely or not at all.
 
         Args:
-            path: The file; its suffix names the format unless `format` does (see `toksmith.formats()`).
-            allow_loss: Names of model fields that the format cannot hold and that may be left out.
+            path: The file; its suffix selects the format unless `format` does (see `toksmith.formats()`).
+            allow_loss: Names of model fields that may be left out if the format cannot hold them.
         Raises:
             CannotRepresent: The format has no room for a field that is not in `allow_loss`.
             FormatError: The file cannot be written.
         """
-        from . import _formats  # when asked for: who trains and encodes does without all that reads files
+        from . import _formats  # imported on demand: training and encoding do not need the readers of files
 
         _formats.write(self.model, path, format=format, allow_loss=allow_loss)
 
@@ -589,5 +590,5 @@ def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:
 
 
 def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
-    """A batch as it is if it has a length, else as a tuple; a single text is left for the core to refuse."""
+    """A batch as it is if it has a length, else as a tuple; the core refuses a single text."""
     return batch if isinstance(batch, (list, tuple, str, bytes)) else items(batch, "texts", "a batch of texts (a list)")

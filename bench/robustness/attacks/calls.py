@@ -17,7 +17,7 @@ TEXT = "def low(self): return 5\n" * 400
 
 
 class Lying(list[Any]):
-    """A list that says another length than it has."""
+    """A list that reports a wrong length."""
 
     def __init__(self, content: list[Any], length: int) -> None:
         super().__init__(content)
@@ -33,7 +33,7 @@ def wrong_ids(library: str, folder: Path) -> Iterator[Call]:
 
     def call(id: Any) -> str:
         text = subject.decode([5, id, 6])
-        require(text != subject.decode([5, 6]), "the id is left out without a word")
+        require(text != subject.decode([5, 6]), "the id is dropped silently")
         return "text"
 
     for id in (
@@ -125,7 +125,7 @@ def many_threads(library: str, folder: Path) -> Iterator[Call]:
 
 
 def wrong_types(library: str, folder: Path) -> Iterator[Call]:
-    """What is no text, no list of texts and no list of ids."""
+    """Values that are not a text, a list of texts or a list of ids."""
     subject = small(library, folder)
     things: tuple[Any, ...] = (
         None,
@@ -149,17 +149,19 @@ def wrong_types(library: str, folder: Path) -> Iterator[Call]:
 
 
 def asked(call: Callable[[Any], object], thing: Any) -> str:
-    """Calls, and says that an answer came."""
+    """Calls, and reports that it returned."""
     call(thing)
     return "answers"
 
 
 CALLS = (
-    Attack("decode: ids out of range, negative, huge, NaN, and no numbers", LIBRARIES, wrong_ids),
+    Attack("decode: ids out of range, negative, huge, NaN or not numbers", LIBRARIES, wrong_ids),
     Attack("batch: a million empty texts", LIBRARIES, empty_batch, seconds=SECONDS_LONG),
     Attack("batch and decode: a list whose `__len__` lies", LIBRARIES, lying),
     Attack(
-        "batch and decode: a caller that changes its lists and arrays meanwhile", (OURS, TIKTOKEN, TOKENIZERS), changing
+        "batch and decode: a caller that changes its lists and arrays during the call",
+        (OURS, TIKTOKEN, TOKENIZERS),
+        changing,
     ),
     Attack("128 threads at once", LIBRARIES, many_threads, seconds=SECONDS_LONG, gigabytes=64, most_mb=600),
     Attack("encode, batch and decode: arguments of other types", LIBRARIES, wrong_types),

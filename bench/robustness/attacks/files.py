@@ -1,4 +1,4 @@
-"""Files that are no model: cut, changed, deep, endless, packed."""
+"""Files that are not a model: cut, changed, deep, endless, packed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUTS, CHANGES = 200, 400
 
 
 def used(library: str, path: Path) -> str:
-    """Loads a file, and uses what comes of it."""
+    """Loads a file, and uses the result."""
     subject = Subject(library, path)
     ids = subject.encode("def low(é):\n  return '한' 12345 ")
     require(all(0 <= id < 1 << 24 for id in ids), "ids that are none")
@@ -96,7 +96,7 @@ def claims(library: str, folder: Path) -> Iterator[Call]:
 
 
 def device(name: str, library: str, folder: Path) -> Iterator[Call]:
-    """A file that has no end, under a name that says its format."""
+    """An endless file, under a name with the format's suffix."""
     path = folder / "made" / f"device-{library}" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def gguf() -> bytes:
 
 
 def huge_claims(library: str, folder: Path) -> Iterator[Call]:
-    """Counts of things that a small file cannot hold."""
+    """Numbers of entries that a small file cannot contain."""
     forms = {
         "a.gguf": gguf(),
         "a.toksmith": b"toksmith 1\nmodel {}\ntokens 4000000000\n",
@@ -152,14 +152,14 @@ FILES = (
         for name, libraries in NAMES.items()
     ),
     *(
-        Attack(f"{name}: {CHANGES} times changed", libraries, partial(each, name, changed))
+        Attack(f"{name}: {CHANGES} random changes", libraries, partial(each, name, changed))
         for name, libraries in NAMES.items()
     ),
     Attack("random bytes under the names of ten formats", (OURS,), drawn),
-    Attack("tokenizer.json, a million levels deep", (OURS, TOKENIZERS), deep),
+    Attack("tokenizer.json nested a million levels deep", (OURS, TOKENIZERS), deep),
     Attack("SentencePiece model that claims lengths of 2³¹ to 2⁶³", (OURS, SENTENCEPIECE), claims),
     Attack("small files that claim 4 · 10⁹ and more tokens or ids", (OURS,), huge_claims),
     *(Attack(f"/dev/zero as {name}", (OURS, peer), partial(device, name)) for name, peer in ENDLESS.items()),
-    Attack("a named pipe that nobody writes", (OURS, TIKTOKEN, TOKENIZERS, SENTENCEPIECE), pipe, idle_s=10),
+    Attack("a named pipe without a writer", (OURS, TIKTOKEN, TOKENIZERS, SENTENCEPIECE), pipe, idle_s=10),
     Attack("40 MB of gzip that unpack to 10 GB in one row", (OURS,), bombs, seconds=SECONDS_LONG),
 )

@@ -1,4 +1,4 @@
-"""Model files that say something valid and mean harm: what they make of a text, of an id and of memory."""
+"""Valid but malicious model files: their effect on a text, on an id and on memory."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def place(subject: Subject, text: str, due: set[int]) -> None:
 
 
 def rewritten_specials(library: str, folder: Path) -> Iterator[Call]:
-    """A special token that is looked for in rewritten text, after letters whose length the rewriting changes.
+    """A special token that is searched in rewritten text, after letters whose length the rewriting changes.
 
-    With a `▁` for each space the token takes the one before it, so that its place is there or behind it.
+    If each space becomes `▁`, the token includes the one before it, so its place is there or behind it.
     """
     spaces = sequence(PREPEND, SPACES)
     cases = [({"type": "NFD"}, "éééé<s>", {4}), ({"type": "NFKC"}, "ﬃ ﷺ<s>", {3})]
@@ -100,12 +100,12 @@ def slipped(library: str, folder: Path) -> Iterator[Call]:
 
 
 MODELS = (
-    Attack("special token in text that NFD, NFKC or `▁` rewrites: its offset", BOTH, rewritten_specials),
+    Attack("offset of a special token in text that NFD, NFKC or `▁` rewrites", BOTH, rewritten_specials),
     Attack(
         "tokenizer.json, 60 normalizers `a` → `aa`, the text `a`", BOTH, partial(doubled, "normalizer", []), gigabytes=2
     ),
     Attack(
-        "the same with an added token `a`, which is rewritten on loading",
+        "the same with an added token `a`, which loading rewrites",
         BOTH,
         partial(doubled, "normalizer", [added("a", normalized=True)]),
         gigabytes=2,
@@ -114,5 +114,5 @@ MODELS = (
         "tokenizer.json, 60 decoders `a` → `aa`, the ids of `a`", BOTH, partial(doubled, "decoder", []), gigabytes=2
     ),
     Attack("300 bytes of tokenizer.json with an id of 16,777,215", BOTH, far_id, most_mb=300),
-    Attack("text of a special token in a user's text", (OURS, "tiktoken", TOKENIZERS, SENTENCEPIECE), slipped),
+    Attack("a special token spelled in a user's text", (OURS, "tiktoken", TOKENIZERS, SENTENCEPIECE), slipped),
 )

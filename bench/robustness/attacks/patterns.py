@@ -1,4 +1,4 @@
-"""Split patterns and sets of special tokens: what takes long to compile, to run, or to tell apart."""
+"""Split patterns and sets of special tokens that take long to compile, to run, or to compare."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def encoded(library: str, tok: Any, text: str) -> None:
     """Encodes a text and looks whether it comes back."""
     found = tok.encode(text)
     ids = found.ids if library == TOKENIZERS else found
-    require(tok.decode(ids) == text, "the ids give another text")
+    require(tok.decode(ids) == text, "the ids decode to another text")
 
 
 def on_text(pattern: str, text: str, library: str, folder: Path) -> Iterator[Call]:
@@ -103,7 +103,7 @@ def many_specials(library: str, folder: Path) -> Iterator[Call]:
 PATTERNS = (
     Attack(f"pattern `{BACKTRACKING}`, 46 kB of `a`", THREE, partial(on_text, BACKTRACKING, "a" * 46_000)),
     Attack("the same, and Ctrl-C after 2 s", THREE, interrupted),
-    Attack("patterns of a tokenizer.json that go back again and again", (OURS, TOKENIZERS), in_file),
-    Attack("patterns that are too long (100 MB), too deep, or none", THREE, drawn),
-    Attack("1,000 special tokens of 1 to 250 equal letters, and one more that clashes", THREE, many_specials),
+    Attack("patterns of a tokenizer.json that backtrack heavily", (OURS, TOKENIZERS), in_file),
+    Attack("patterns that are too long (100 MB), too deep or invalid", THREE, drawn),
+    Attack("1,000 special tokens of 1 to 250 equal letters, without and with one that clashes", THREE, many_specials),
 )

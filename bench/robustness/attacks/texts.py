@@ -1,4 +1,4 @@
-"""Texts: long, of one thing again and again, of what is no text, and drawn."""
+"""Texts: long, repetitive, invalid, and random."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ ALPHABET = [
 
 
 def back(subject: Subject, text: Any, due: str | None) -> str:
-    """Encodes a text, and looks whether its ids give the text again where the vocabulary is one of bytes."""
+    """Encodes a text; with a byte-level vocabulary, checks that the ids decode to the text."""
     ids = subject.encode(text)
-    if due is not None and subject.library != SENTENCEPIECE:  # its models rewrite white space, as their users ask them
-        require(subject.decode(ids) == due, "the ids give another text")
+    if due is not None and subject.library != SENTENCEPIECE:  # its models rewrite white space by design
+        require(subject.decode(ids) == due, "the ids decode to another text")
     return "ids"
 
 
@@ -61,16 +61,16 @@ def one(make: Callable[[], str], library: str, folder: Path) -> Iterator[Call]:
 
 
 def surrogates(library: str, folder: Path) -> Iterator[Call]:
-    """Halves of pairs, alone and beside each other, which Python's str can hold and UTF-8 cannot."""
+    """Lone surrogates, which Python's str can contain and UTF-8 cannot."""
     subject = small(library, folder)
     for text in ("\ud800", "a\udc80b", "\udc00\ud800", "\ud83d\ude00", "\ud800" * 100_000, "x\ud800<|end|>\udfff"):
-        # A pair is the character that it means, and half of one U+FFFD.
+        # A pair becomes its character, and half of one becomes U+FFFD.
         due = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         yield lambda: back(subject, text, due)  # noqa: B023 - called before the next
 
 
 def broken(library: str, folder: Path) -> Iterator[Call]:
-    """Bytes that are no UTF-8."""
+    """Bytes that are not UTF-8."""
     subject = small(library, folder)
     draw = random.Random(SEED)
     for data in (
@@ -85,7 +85,7 @@ def broken(library: str, folder: Path) -> Iterator[Call]:
 
 
 def drawn(library: str, folder: Path) -> Iterator[Call]:
-    """2,000 texts of what is hard to cut."""
+    """2,000 random texts that are hard to cut."""
     subject = small(library, folder)
     draw = random.Random(SEED)
     for _ in range(2_000):
@@ -97,7 +97,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "10 MB of `a`": lambda: "a" * LONG,
     "10 MB of spaces": lambda: " " * LONG,
     "10 MB of line ends": lambda: "\n" * LONG,
-    "10 MB of `a` and line end": lambda: "a\n" * (LONG // 2),
+    "10 MB of alternating `a` and line end": lambda: "a\n" * (LONG // 2),
     "10 MB of digits": lambda: "7" * LONG,
     "10 MB of `的`, without a space": lambda: "的" * (LONG // 3),
     "1 MB of NUL": lambda: "\0" * 1_000_000,
@@ -108,6 +108,6 @@ WHOLE: dict[str, Callable[[], str]] = {
 TEXTS = (
     *(Attack(f"text: {name}", LIBRARIES, partial(one, make), seconds=SECONDS_LONG) for name, make in WHOLE.items()),
     Attack("text: lone surrogates", LIBRARIES, surrogates),
-    Attack("text: bytes that are no UTF-8", (OURS, SENTENCEPIECE), broken),
-    Attack("texts: drawn from 24 hard characters", LIBRARIES, drawn),
+    Attack("text: bytes that are not UTF-8", (OURS, SENTENCEPIECE), broken),
+    Attack("texts: random strings of 24 hard characters", LIBRARIES, drawn),
 )

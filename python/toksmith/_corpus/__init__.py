@@ -1,7 +1,7 @@
 """Documents of a corpus: texts in memory, files and folders, one after another, in a fixed order.
 
-A `.txt` file is one document; `.jsonl` and `.parquet` files have one in each row; `.gz` and `.zst` are opened. Other files
-are one document. Files are read as bytes, so that text that is no UTF-8 is kept as it is. `_blocks.py` reads the same
+A `.txt` file is one document; `.jsonl` and `.parquet` files have one in each row; `.gz` and `.zst` files are unpacked.
+Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `_blocks.py` reads
 ahead, in blocks that the core counts; `_parquet.py` reads Parquet.
 """
 
@@ -52,7 +52,7 @@ class Document:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """A document that is all of a file, or all that an open file (in binary mode) has left.
+    """A document that is a whole file, or the rest of an open file (in binary mode).
 
     Attributes: `source` the path or the open file.
     """
@@ -86,18 +86,18 @@ class Files:
     field: str = "text"
 
     def paths(self) -> Iterator[Path]:
-        """The files, each glob's sorted by name; a file that two globs name comes once, which the log says."""
+        """The files, sorted by name for each glob; a file that two globs match comes once, with a warning in the log."""
         seen: dict[str, str] = {}
         for pattern in self.globs:
             found = sorted(glob.glob(pattern, recursive=True))
             if not found:
-                raise CorpusError(pattern, None, "no file has this name")
+                raise CorpusError(pattern, None, "no file matches this name")
             for name in found:
                 before = seen.setdefault(os.path.realpath(name), pattern)
                 if before is pattern:
                     yield Path(name)
                 else:
-                    LOG.warning("%s is named by %r and by %r; it is read once", name, before, pattern)
+                    LOG.warning("%s is matched by %r and by %r; it is read once", name, before, pattern)
 
 
 Item = str | bytes | os.PathLike[str] | Files | BinaryIO
@@ -145,8 +145,8 @@ def sources(corpus: Corpus) -> Iterator[str | bytes | WholeFile | File]:
     """The texts, open files and files of a corpus, in order. No file is read.
 
     Raises:
-        CorpusError: There is no such file.
-        InvalidOption: A short `str` names an existing file: it is nearly always meant as a path.
+        CorpusError: A file does not exist.
+        InvalidOption: A short `str` names an existing file; the caller nearly always means the file.
         TypeError: An item is neither text nor path nor open file.
     """
     if isinstance(corpus, str):
@@ -165,16 +165,16 @@ def sources(corpus: Corpus) -> Iterator[str | bytes | WholeFile | File]:
 
 
 def say_if_again(path: Path, seen: set[str]) -> None:
-    """Who names a file twice may mean that it counts twice, but is told."""
-    # No file has a zero byte in its name; opening it says so.
+    """Warns if a file is listed twice. Its documents count twice."""
+    # No file has a zero byte in its name; opening such a file raises the error.
     name = str(path) if "\0" in str(path) else os.path.realpath(path)
     if name in seen:
-        LOG.warning("%s is named again; its documents count again", path)
+        LOG.warning("%s is listed again; its documents are counted again", path)
     seen.add(name)
 
 
 def in_item(item: object, number: int) -> Iterator[WholeFile | File]:
-    """The sources of one item of a corpus that is no text."""
+    """The sources of one item of a corpus that is not a text."""
     if isinstance(item, Files):
         for path in item.paths():
             yield from in_path(path, item.field)
@@ -187,25 +187,25 @@ def in_item(item: object, number: int) -> Iterator[WholeFile | File]:
 
 
 def refuse_file_name(text: str) -> None:
-    """A corpus that is the name of a file is a path without `Path(…)`."""
+    """Refuses a text that is the name of a file: the caller forgot `Path(…)`."""
     if len(text) < 256 and "\n" not in text and "\0" not in text and os.path.exists(text):
-        raise InvalidOption("corpus", text, f"a text; to read that file pass pathlib.Path({text!r})")
+        raise InvalidOption("corpus", text, f"a text; to read this file pass pathlib.Path({text!r})")
 
 
 def in_path(path: Path, field: str) -> Iterator[File]:
-    """A file, or the files of texts below a folder in the order of their names."""
+    """A file, or the text files below a folder, sorted by name."""
     if not os.path.isdir(path):
         yield File(path, field)
         return
     inside = sorted(item for item in path.rglob("*") if item.name.endswith(SUFFIXES_IN_FOLDERS) and item.is_file())
     if not inside:
-        raise CorpusError(str(path), None, f"the folder holds no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
+        raise CorpusError(str(path), None, f"the folder contains no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
     for item in inside:
         yield File(item, field)
 
 
 def kind_of(path: Path) -> str:
-    """What the name of a file says that it holds: ".jsonl", ".parquet", or anything else for one text."""
+    """The kind of a file by its name: ".jsonl", ".parquet", or anything else for one text."""
     if path.suffix == ".parquet":
         return path.suffix
     return path.with_suffix("").suffix if path.suffix in PACKED else path.suffix
@@ -231,7 +231,7 @@ def row_text(line: bytes, file: File, number: int) -> str | None:
     """The text of a line of a `.jsonl` file; None for a blank one.
 
     Raises:
-        CorpusError: It is no row, or has no text.
+        CorpusError: It is not a row, or has no text.
     """
     try:
         return _core.row_text(line, file.field)

@@ -1,7 +1,7 @@
 """A corpus as blocks that the core counts: a few MiB each, in the order of the documents, the same for any threads.
 
-Files are read and unpacked ahead, each on a thread of its own, while the blocks before are counted. What is wrong with a
-file or a row ends the walk, or is left out and told in the log.
+Files are read and unpacked ahead, each on its own thread, while earlier blocks are counted. A bad file or row stops the
+walk, or is left out with a warning in the log.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ LOOK_S = 0.1
 
 @dataclass
 class Skipped:
-    """What was left out: files, or rows of files; or nothing may be."""
+    """Counts the files and rows that were left out, if that is allowed."""
 
     allowed: bool
     count: int = 0
 
     def says(self, problem: CorpusError) -> None:
-        """Tells of one that is left out, or raises: also where a library is missing, as then all such files would be."""
+        """Logs an error and counts it, or raises it; a missing library always raises, because all such files need it."""
         if not self.allowed or isinstance(problem.__cause__, ImportError):
             raise problem
         self.count += 1
@@ -74,7 +74,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class JsonRows:
-    """Whole lines of a `.jsonl` file, which come after those that were counted before."""
+    """The next whole lines of a `.jsonl` file."""
 
     of: Lines
     lines: bytes
@@ -91,7 +91,7 @@ class JsonRows:
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """Rows of a Parquet file: their texts as one, where each ends, and how many rows have none."""
+    """Rows of a Parquet file: their texts concatenated, where each ends, and how many rows have none."""
 
     path: Path
     blob: bytes
@@ -119,7 +119,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Problem:
-    """A file that cannot be read any further."""
+    """A file that cannot be read further."""
 
     problem: CorpusError
 
@@ -132,7 +132,8 @@ Block = Texts | JsonRows | ParquetRows | Stretch | Problem
 
 
 def blocks(corpus: Corpus, threads: int, *, skip: bool) -> Iterator[Block]:
-    """The blocks of a corpus, in order. So many files are read ahead; errors are those of `_corpus.parts`.
+    """The blocks of a corpus, in order. As many files are read ahead as there are threads; errors are those of
+    `_corpus.parts`.
 
     Args:
         skip: Whether rows of Parquet files that have no text are left out.
@@ -176,7 +177,7 @@ def grouped(corpus: Corpus) -> Iterator[Texts | Problem | WholeFile | File]:
 
 
 def small_text(source: WholeFile | File) -> bytes | Problem | WholeFile | File:
-    """The text of a small file that is one text, or what is wrong with it; any other source as it is."""
+    """The text of a small file that is one text, or its error; any other source unchanged."""
     if isinstance(source, WholeFile) or kind_of(source.path) in KINDS or source.path.suffix in PACKED:
         return source
     try:
@@ -206,7 +207,7 @@ def in_text(file: File, skip: bool) -> Iterator[Block]:
 
 
 def in_stream(stream: BinaryIO) -> Iterator[Block]:
-    """The blocks of one text that is what an open file has left."""
+    """The blocks of one text, the rest of an open file."""
     data = None
     while data != b"":
         data = stream.read(BLOCK_BYTES)
@@ -240,7 +241,7 @@ KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {".jsonl": in_lines,
 
 
 def ahead(some: Iterator[Block], stop: Event) -> Iterator[Block]:
-    """The blocks, made a few ahead on a thread of their own, which starts now and ends at once when `stop` is set."""
+    """The blocks, a few of them made ahead on another thread, which starts now and ends as soon as `stop` is set."""
     queue: Queue[Block | BaseException | None] = Queue(BLOCKS_AHEAD)
 
     def put(item: Block | BaseException | None) -> None:
@@ -264,7 +265,7 @@ def ahead(some: Iterator[Block], stop: Event) -> Iterator[Block]:
 
 
 def taken(queue: Queue[Block | BaseException | None]) -> Iterator[Block]:
-    """The blocks that come out of a queue."""
+    """The blocks from a queue."""
     while (item := queue.get()) is not None:
         if isinstance(item, BaseException):
             raise item

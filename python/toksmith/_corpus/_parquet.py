@@ -64,12 +64,16 @@ def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
     """Raises CorpusError unless the file has the column and it holds texts."""
     types = arrow.types
     if field not in schema.names:
-        raise CorpusError(str(path), None, f"has no column {field!r}, but {schema.names}; name the column with field=")
+        raise CorpusError(
+            str(path), None, f"has no column {field!r}; it has {schema.names}. Name the column with field="
+        )
     kind = schema.field(field).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
     is_text = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
     if not any(holds(kind) for holds in is_text):
-        raise CorpusError(str(path), None, f"the column {field!r} holds {kind}, no texts; name the column with field=")
+        raise CorpusError(
+            str(path), None, f"the column {field!r} holds {kind} instead of texts; name the column with field="
+        )
 
 
 def flat(column: Any) -> tuple[bytes, NDArray[np.uint64]]:

@@ -1,7 +1,7 @@
-"""count_pieces: a corpus to its distinct pieces with their counts, which training needs and nothing else of the corpus.
+"""count_pieces: counts the distinct pieces of a corpus, which is all that training needs of it.
 
-Counts of shards add up to the counts of the whole, so that shards can be counted anywhere, kept in files and trained on
-together (`_files.py`). The core counts (`count/`); here is where documents come from, and what counts can be asked.
+Counts of shards add up to the counts of the whole, so shards can be counted anywhere, stored in files (`_files.py`) and
+trained on together. The core counts (`count/`); this module reads the documents and wraps the counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BEGINNING = Position(0, 0)
 
 
 class LeftOut(NamedTuple):
-    """Pieces that are not among the counts: how many occurrences, and all their bytes."""
+    """Pieces that were not counted: the number of occurrences, and their total bytes."""
 
     pieces: int
     bytes: int
@@ -75,7 +75,7 @@ class Limits:
         need(longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
         allowed = f"at least {LEAST_MEMORY} (1 MiB), or None for no limit"
         need(memory is None or LEAST_MEMORY <= memory <= MOST, "max_memory", allowed)
-        need(self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "a folder that exists")
+        need(self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "an existing folder")
         need(self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
 
 
@@ -93,22 +93,24 @@ def count_pieces(
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
 ) -> PieceCounts:
-    """The distinct pieces of a corpus, how often each stands there, and where it stands first.
+    """The distinct pieces of a corpus, how often each occurs, and where it occurs first.
 
     `train(counts)` gives what `train(corpus)` gives, bit for bit, and `+` adds the counts of shards, in any order. For
-    `ties="first_seen"` each shard needs its place in the whole: pass as `start` the `end` of the shard before.
+    `ties="first_seen"` each shard needs its position in the whole: pass the `end` of the previous shard as `start`.
 
     Args:
         corpus: As of `train`.
         pattern: As of `train`.
-        start: The number of the first document among those of all shards, or that number and a byte in the document.
+        start: The number of the first document over all shards, or this number and a byte in the document.
         min_count: Pieces that occur less often are left out at the end, as by `filter`.
-        max_piece_bytes: Longer pieces are left out and told in `long`; None leaves none out.
-        max_memory: The bytes of memory that the table of pieces may take before it goes to a file; None for no limit.
-            The result does not depend on it. A single piece is never divided, and the result itself is in memory.
-        spill_to: The folder for such files; None for the system's. They have no name, and are gone whatever happens.
-        errors: "stop" raises at a file or row that cannot be read; "skip" leaves it out (of a file, what comes after the
-            fault), says so in the log, and `skipped` counts them.
+        max_piece_bytes: Longer pieces are left out and reported in `long`; None leaves none out.
+        max_memory: The bytes of memory that the table of pieces may use before it is written to a file; None for no
+            limit. The result does not depend on it. A single piece is never divided, and the result itself is in
+            memory.
+        spill_to: The folder for such files; None for the system's. They have no name and always disappear with the
+            process.
+        errors: "stop" raises at a file or row that cannot be read; "skip" leaves it out (of a file, the part after the
+            error), logs a warning, and counts it in `skipped`.
         threads: At least 1; None for all processors. The result does not depend on it.
         progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
     Raises:
@@ -129,7 +131,7 @@ def count_pieces(
     parts = items(start, "start", "an int or two") if hasattr(start, "__iter__") else (start, 0)
     place = Position(*(whole_number(part, "start") for part in parts)) if len(parts) == 2 else Position(-1, 0)
     if not all(0 <= part <= MOST for part in place):
-        raise InvalidOption("start", start, "a number of documents, at least 0, or that and a number of bytes")
+        raise InvalidOption("start", start, "a number of documents (at least 0), or that number and a number of bytes")
     patterns = [step["pattern"] for step in splitters(pattern)]
     reporter = Reporter(progress)
     with reporter.drawn():
@@ -145,7 +147,7 @@ def counted(
     threads: int,
     start: Position = BEGINNING,
 ) -> PieceCounts:
-    """The counts of a corpus, for options that are checked."""
+    """The counts of a corpus, for checked options."""
     folder = os.fspath(limits.spill_to or tempfile.gettempdir())
     counter = _core.Counter(patterns, start, limits.max_memory, folder, limits.max_piece_bytes)
     skipped = Skipped(limits.errors == "skip")
@@ -157,8 +159,8 @@ def counted(
     reporter.report("counting", core.bytes, core.bytes)
     counts = PieceCounts(core, tuple(patterns), ((start, end),), skipped.count)
     if counts.long.pieces:
-        said = "%d pieces of over %d bytes are left out (max_piece_bytes), %d bytes in all"
-        LOG.warning(said, counts.long.pieces, limits.max_piece_bytes, counts.long.bytes)
+        said = "left out pieces of more than %d bytes (max_piece_bytes): %d pieces, %d bytes in total"
+        LOG.warning(said, limits.max_piece_bytes, counts.long.pieces, counts.long.bytes)
     return counts
 
 
@@ -177,7 +179,7 @@ def counted_pieces(counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]]) ->
 
 
 class PieceCounts:
-    """The distinct pieces of a corpus with their counts: what training needs of it. Made by `count_pieces`.
+    """The distinct pieces of a corpus with their counts, which is what training needs. Made by `count_pieces`.
 
     `len()` is the number of distinct pieces, `+` adds the counts of two corpora. Values are immutable.
     """
@@ -194,13 +196,13 @@ class PieceCounts:
     def of(
         counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]], *, pattern: str | Sequence[str] | None = "o200k"
     ) -> PieceCounts:
-        """Counts that were made in another way, as one document with the pieces in this order.
+        """Counts from another source, as one document with the pieces in this order.
 
         Args:
             counts: Pieces, each once and not empty, with counts of at least 1.
-            pattern: What they were split by, which is believed.
+            pattern: The pattern that split them; it cannot be checked.
         Raises:
-            FormatError: A piece is empty or there twice, or a count is 0.
+            FormatError: A piece is empty or occurs twice, or a count is 0.
             InvalidOption: A count, or the bytes of all occurrences, do not fit in 64 bits.
 
         >>> import toksmith
@@ -224,7 +226,7 @@ class PieceCounts:
 
         Raises:
             InvalidOption: There are none, they were split by different patterns, or a sum does not fit in 64 bits.
-        Cost: time and memory as the distinct pieces of all parts.
+        Cost: time and memory grow with the distinct pieces of all parts.
         """
         parts = items(parts, "parts", "a list of PieceCounts")
         for part in parts:
@@ -235,7 +237,7 @@ class PieceCounts:
         for part in parts[1:]:
             if part.patterns != parts[0].patterns:
                 raise InvalidOption(
-                    "counts", part.patterns, f"counts of one pattern; the first has {parts[0].patterns}"
+                    "counts", part.patterns, f"counts with the same pattern; the first has {parts[0].patterns}"
                 )
         spans = joined([span for part in parts for span in part._spans])
         core = _core.CountedPieces.sum([part._core for part in parts], spans is not None)
@@ -252,10 +254,10 @@ class PieceCounts:
 
     @checked
     def filter(self, min_count: int) -> PieceCounts:
-        """The counts without the pieces that occur less often; `rare` tells what was left out.
+        """The counts without the pieces that occur less often; `rare` reports what was left out.
 
-        A merge that training learns from them may then differ from what all counts teach. The record of training tells
-        which is the first that may (`tok.run_report["first_uncertified_merge"]`).
+        Training may then learn other merges than from all counts. The run report says which merge is the first that may
+        differ (`tok.run_report["first_uncertified_merge"]`).
 
         >>> import toksmith
         >>> counts = toksmith.count_pieces("low low low").filter(2)
@@ -267,14 +269,14 @@ class PieceCounts:
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
-        r"""Writes the counts to a file, whole or not at all.
+        r"""Writes the counts to a file, completely or not at all.
 
         `.parquet` holds everything. `.tsv` is for other tools: a line for each piece, with its count, a tab and its bytes
-        (`\\`, `\t`, `\n`, `\r`, and `\xNN` for other control characters and for bytes that are no UTF-8), after one line
-        of facts; it has no first positions. Pieces stand in the order of their bytes, so that equal counts give equal files.
+        (`\\`, `\t`, `\n`, `\r`, and `\xNN` for other control characters and for bytes that are not UTF-8), after one
+        line of facts; it has no first positions. Pieces are sorted by their bytes, so equal counts give equal files.
 
         Raises:
-            FormatError: The name ends in neither, or the file cannot be written.
+            FormatError: The name has neither suffix, or the file cannot be written.
         """
         facts = Facts(self._patterns, self.documents, self.long, self._core.rare, self._spans, self._skipped)
         write_counts(self._core, facts, path)
@@ -285,10 +287,10 @@ class PieceCounts:
         """The counts of a file that `save` wrote, or of lines from elsewhere.
 
         Args:
-            pattern: For `.tsv` files without a line of facts: what the pieces were split by.
+            pattern: For `.tsv` files without a line of facts: the pattern that split the pieces.
         Raises:
-            FormatError: The file cannot be read, or is no file of counts.
-            InvalidOption: `pattern` is missing, or the file tells it.
+            FormatError: The file cannot be read, or is not a file of counts.
+            InvalidOption: `pattern` is missing, or the file contains it.
 
         >>> import tempfile, toksmith
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -302,7 +304,7 @@ class PieceCounts:
         return PieceCounts(core, facts.patterns, spans, facts.skipped)
 
     def items(self) -> list[tuple[bytes, int]]:
-        """The pieces and their counts, by first position where it is known, else by bytes."""
+        """The pieces and their counts, sorted by first position if it is known, else by bytes."""
         return self._core.items()
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
@@ -312,9 +314,8 @@ class PieceCounts:
         return self._core.unique
 
     def __repr__(self) -> str:
-        return (
-            f"<PieceCounts of {number_of(self.documents, 'document')}, {self.bytes} bytes, {len(self)} distinct pieces>"
-        )
+        parts = ((self.documents, "document"), (self.bytes, "byte"), (len(self), "distinct piece"))
+        return f"<PieceCounts of {', '.join(number_of(count, unit) for count, unit in parts)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         blob, columns = self._core.columns()
@@ -334,17 +335,17 @@ class PieceCounts:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all documents, whatever was left out."""
+        """The bytes of all documents, including pieces that were left out."""
         return self._core.bytes
 
     @property
     def digest(self) -> str:
-        """What the record of training keeps of the pieces and counts; it does not depend on the order of documents."""
+        """The digest of the pieces and counts in the training record; it does not depend on the order of documents."""
         return self._core.digest
 
     @property
     def has_positions(self) -> bool:
-        """Whether it is known where pieces stand first, which `ties="first_seen"` asks for."""
+        """Whether the first positions of the pieces are known, which `ties="first_seen"` needs."""
         return self._core.positions
 
     @property
@@ -369,7 +370,7 @@ class PieceCounts:
 
     @property
     def spilled(self) -> int:
-        """How often the table of pieces went to a file."""
+        """How often the table of pieces was written to a file."""
         return self._core.runs
 
 

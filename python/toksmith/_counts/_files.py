@@ -30,7 +30,7 @@ POSITIONS = ("document", "byte")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a file tells of counts besides the pieces."""
+    """The facts in a file of counts, besides the pieces."""
 
     patterns: tuple[str, ...]
     documents: int = 0
@@ -44,7 +44,7 @@ class Facts:
         return json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=True).encode()
 
     def core(self) -> tuple[int, tuple[int, int], tuple[int, int, int]]:
-        """What the core keeps of it."""
+        """The facts for the core."""
         return self.documents, self.long, self.rare
 
 
@@ -53,15 +53,15 @@ def parsed(data: bytes, path: str) -> Facts:
     try:
         fields = json.loads(data)
         if fields.pop("version") != VERSION:
-            raise ValueError(f"it is of another version than {VERSION}")
+            raise ValueError(f"its version is not {VERSION}")
         pairs = [tuple(map(numbers, span)) for span in fields.pop("spans")]
         patterns = tuple(map(str, fields.pop("patterns")))
         documents, skipped = numbers([fields.pop("documents"), fields.pop("skipped")])
         long, rare = numbers(fields.pop("long")), numbers(fields.pop("rare"))
         if fields or len(long) != 2 or len(rare) != 3 or any(list(map(len, pair)) != [2, 2] for pair in pairs):
-            raise ValueError("a field is not as expected")
+            raise ValueError("a field has an unexpected value")
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as problem:
-        raise FormatError(path, None, f"its line of facts is not what save() writes: {problem}") from problem
+        raise FormatError(path, None, f"its facts are not what save() writes: {problem}") from problem
     return Facts(patterns, documents, (long[0], long[1]), (rare[0], rare[1], rare[2]), pairs, skipped)
 
 
@@ -69,16 +69,16 @@ def numbers(values: Any) -> tuple[int, ...]:
     """Some numbers of 64 bits."""
     found = tuple(values)
     if not all(type(value) is int and 0 <= value < 1 << 64 for value in found):
-        raise ValueError(f"{found} are no numbers of 64 bits")
+        raise ValueError(f"{found} are not numbers of 64 bits")
     return found
 
 
 def suffix(path: str) -> str:
-    """What the name of a file means."""
+    """The suffix of a file's name."""
     for known in SUFFIXES:
         if path.endswith(known):
             return known
-    raise FormatError(path, None, f"the name does not say the format; expected one of {', '.join(SUFFIXES)}")
+    raise FormatError(path, None, f"the suffix names no format; expected one of {', '.join(SUFFIXES)}")
 
 
 def write_counts(core: _core.CountedPieces, facts: Facts, path: str | os.PathLike[str]) -> None:
@@ -122,10 +122,12 @@ def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core
         head, _, data = data.partition(b"\n")
         facts = parsed(head[len(HEAD) :], name)
         if patterns is not None:
-            raise InvalidOption("pattern", list(patterns), f"no value: {name} tells its own")
+            raise InvalidOption("pattern", list(patterns), f"no value, because {name} contains its own")
         return _core.CountedPieces.of_lines(facts.patterns, data, 2, facts.core()), facts
     if patterns is None:
-        raise InvalidOption("pattern", None, f"the pattern that the pieces of {name} were split by: it does not tell")
+        raise InvalidOption(
+            "pattern", None, f"the pattern that split the pieces of {name}, because the file does not contain it"
+        )
     facts = Facts(patterns)
     return _core.CountedPieces.of_lines(patterns, data, 1, facts.core()), facts
 
@@ -140,9 +142,9 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
         raise FormatError(name, None, f"cannot be read: {problem}") from problem
     data = (table.schema.metadata or {}).get(KEY)
     if data is None:
-        raise FormatError(name, None, "is no file of counts: it lacks the facts that save() writes")
+        raise FormatError(name, None, "is not a file of counts: it lacks the facts that save() writes")
     if patterns is not None:
-        raise InvalidOption("pattern", list(patterns), f"no value: {name} tells its own")
+        raise InvalidOption("pattern", list(patterns), f"no value, because {name} contains its own")
     facts = parsed(data, name)
     expected = [["piece", "count", *POSITIONS], ["piece", "count"]]
     if table.schema.names not in expected or any(column.null_count for column in table.columns):
@@ -151,7 +153,7 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
         pieces = table.column(0).cast(arrow.large_binary()).combine_chunks()
         kept = [column.cast(arrow.uint64()).to_numpy() for column in table.columns[1:]]
     except arrow.ArrowException as problem:
-        raise FormatError(name, None, f"has a column of another type than save() writes: {problem}") from problem
+        raise FormatError(name, None, f"has a column with a type that save() does not write: {problem}") from problem
     blob, ends = flat(pieces)
     none = np.empty(0, np.uint64)
     columns = [np.ascontiguousarray(column) for column in [ends, *kept, none, none][:4]]

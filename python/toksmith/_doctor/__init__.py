@@ -1,4 +1,4 @@
-"""doctor: what is wrong with a tokenizer, with exact counts and a witness for each.
+"""doctor: finds problems of a tokenizer, each with exact counts and an example.
 
 A check is a function of a `Subject` and a row of `CHECKS`. Without anything else it looks at the vocabulary alone; a
 corpus and a model's embeddings answer more. Left out: asking a model.
@@ -32,14 +32,14 @@ class Check(NamedTuple):
 
 CHECKS = (
     Check(cut_characters, "Which tokens are not whole characters?"),
-    Check(unreachable, "Which tokens does no text give?"),
-    Check(merges, "Which tokens are made by no merge?"),
+    Check(unreachable, "Which tokens does no text produce?"),
+    Check(merges, "Which tokens does no merge make?"),
     Check(pattern, "Is the split pattern the vocabulary's own?"),
     Check(missing_bytes, "Can every byte be encoded?"),
-    Check(duplicates, "Which tokens are one text in several forms?"),
-    Check(special_tokens, "Can ordinary text give a special token?"),
+    Check(duplicates, "Which tokens are the same text in several forms?"),
+    Check(special_tokens, "Can ordinary text produce a special token?"),
     Check(never_emitted, "Which tokens does the corpus not need?"),
-    Check(text_forms, "What in the corpus is hidden, or in another Unicode form?"),
+    Check(text_forms, "Does the corpus contain hidden characters or other Unicode forms?"),
     Check(under_trained, "Which tokens has the model hardly seen?"),
 )
 
@@ -58,7 +58,7 @@ def doctor(
         One finding for each check, "not applicable" where something is missing.
     Raises:
         CorpusError: A file of the corpus cannot be read.
-        FormatError: The file of embeddings is none, or has no matrix with a row for each id.
+        FormatError: It is not a file of embeddings, or has no matrix with a row for each id.
     Cost: a few encodings of the whole vocabulary; with a corpus, one encoding of it; with embeddings, a few passes.
 
     >>> import toksmith

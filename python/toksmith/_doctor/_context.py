@@ -1,4 +1,4 @@
-"""Checks of what stands around the tokens: the split pattern, special tokens, and what a corpus never asked for."""
+"""Checks of the context of the tokens: the split pattern, special tokens, and the tokens that a corpus never needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ._subject import Subject
 
 __all__ = ["never_emitted", "pattern", "special_tokens", "text_forms"]
 
-# A pattern is called wrong if another leaves at most so many of its misfits, and the rest is more than a few tokens.
+# A pattern is reported as wrong if another has at most this share of its misfits, and the difference is more than a few
+# tokens.
 MUCH_BETTER, FEW, FEW_OF_ALL = 4, 3, 1000
 
 
@@ -21,7 +22,7 @@ def pattern(subject: Subject) -> CheckFinding:
     """Whether the split pattern is the one that the vocabulary was made with."""
     model = subject.tok.model
     if model.kind != "bpe" or model.unit != "byte" or model.normalizers or not subject.texts.texts:
-        return CheckFinding("pattern", "not applicable", "only vocabularies of byte-level BPE tell their pattern")
+        return CheckFinding("pattern", "not applicable", "this check needs a byte-level BPE vocabulary")
     own = int(subject.misfits.sum())
     regexes = tuple(step["pattern"] for step in model.splitters if step.kind == "regex")
     rows = patterns().values()
@@ -35,8 +36,8 @@ def pattern(subject: Subject) -> CheckFinding:
     best, least = min(others.items(), key=lambda item: item[1])
     few = max(FEW, len(subject.texts.texts) // FEW_OF_ALL)
     if own - least > few and least * MUCH_BETTER <= own:
-        says = f"the pattern ({name}) is wrong: {own:,} tokens do not encode to themselves, and with {best!r} {least:,}"
-        advice = f"Load the vocabulary with pattern={best!r}; the vocabulary was not made with this one."
+        says = f"the pattern ({name}) is wrong: {own:,} tokens do not encode to themselves, but {least:,} with {best!r}"
+        advice = f"Load the vocabulary with pattern={best!r}; it was not trained with this one."
         first = np.flatnonzero(subject.misfits).tolist()
         ids, texts = subject.texts.ids, subject.texts.texts
         found = [Witness(int(ids[place]), texts[place].encode(), "misfit") for place in first]
@@ -53,7 +54,7 @@ def fitted(subject: Subject, regexes: tuple[str, ...]) -> int:
 
 
 def special_tokens(subject: Subject) -> CheckFinding:
-    """Special tokens whose id ordinary text can give, so that a user's text can speak for the program."""
+    """Special tokens whose id ordinary text can produce, so that a user's text can control the program."""
     added = subject.tok.model.added_tokens
     special = [token for token in added if token.special]
     if not added:
@@ -63,16 +64,16 @@ def special_tokens(subject: Subject) -> CheckFinding:
     plain = [token for token in added if not token.special]
     counts = {
         "special tokens": len(special),
-        "given by ordinary text": len(spelt),
+        "produced by ordinary text": len(spelt),
         "added tokens that are always found": len(plain),
     }
-    found = [Witness(token.id, token.content.encode(), "given by ordinary text", token.content) for token in spelt]
+    found = [Witness(token.id, token.content.encode(), "produced by ordinary text", token.content) for token in spelt]
     found += [Witness(token.id, token.content.encode(), "always found", token.content) for token in plain]
     if spelt:
-        says = f"{len(spelt):,} special tokens have the ids of ordinary tokens: text that is not trusted can give them"
-        return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge makes.")
-    says = f"with special='text', none of the {len(special):,} special tokens comes from text that spells it"
-    advice = "" if not special else "Text that is not trusted goes through special='text' or 'raise', never 'allow'."
+        says = f"{len(spelt):,} special tokens have the ids of ordinary tokens: untrusted text can produce them"
+        return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge can make.")
+    says = f"with special='text', no text produces any of the special tokens ({len(special):,})"
+    advice = "" if not special else "Encode untrusted text with special='text' or 'raise', never with 'allow'."
     return CheckFinding("special_tokens", "pass", says, counts, found, advice)
 
 
@@ -93,14 +94,14 @@ def never_emitted(subject: Subject) -> CheckFinding:
         "tokens": int(own.sum()),
         "tokens that others are merged from": int((own & inner).sum()),
         "never emitted": int(never.sum()),
-        "never emitted, and others are merged from them": int(scaffold.sum()),
+        "never emitted, but others are merged from them": int(scaffold.sum()),
         "documents": sample.documents,
         "bytes of text": sample.bytes,
     }
     found = subject.witnesses(facts.ids[scaffold], "scaffold")
     found += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
     says = f"{counts['never emitted']:,} of {counts['tokens']:,} tokens do not occur in {sample.bytes:,} bytes"
-    advice = "A token for a language that the corpus lacks is not dead: look with text of every language first."
+    advice = "A token for a language that the corpus lacks is not dead: first check with text in every language."
     return CheckFinding("never_emitted", "pass", says, counts, found, advice)
 
 
@@ -117,7 +118,7 @@ def text_forms(subject: Subject) -> CheckFinding:
     for each in linted:
         for found in each.findings:
             counts[f"{found.name}: places"] = counts.get(f"{found.name}: places", 0) + found.count
-            saved = f"{found.name}: tokens more if repaired"
+            saved = f"{found.name}: additional tokens if repaired"
             counts[saved] = counts.get(saved, 0) + found.tokens - each.tokens
             there, around = each.text[found.start : found.end], each.text[max(found.start - 8, 0) : found.end + 8]
             data, seen = (as_bytes(text) for text in (there, around))
@@ -125,14 +126,14 @@ def text_forms(subject: Subject) -> CheckFinding:
         for form, tokens in each.forms.items():
             counts[f"tokens more in {form}"] = counts.get(f"tokens more in {form}", 0) + tokens - each.tokens
     if not witnesses:
-        return CheckFinding("text_forms", "pass", "nothing in the text is hidden or looks like something else", counts)
+        return CheckFinding("text_forms", "pass", "the text contains no hidden or look-alike characters", counts)
     says = f"found in {counts['characters looked at']:,} characters: {', '.join(witnesses)}"
-    advice = "Each can be meant; toksmith.explain.lint repairs what is not."
+    advice = "Each may be intended; toksmith.explain.lint repairs those that are not."
     return CheckFinding("text_forms", "warn", says, counts, [*witnesses.values()], advice)
 
 
 def as_bytes(text: str) -> bytes:
-    """The bytes of a part of a document: those that are no UTF-8 as they were, lone surrogates as if they were characters."""
+    """The bytes of a part of a document: invalid bytes unchanged, lone surrogates encoded as characters."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .. import _render
 from .._arguments import checked
-from .._errors import UnknownName
+from .._errors import UnknownName, number_of
 
 __all__ = ["CheckFinding", "Diagnosis", "Severity", "Witness"]
 
@@ -23,10 +23,10 @@ class Witness:
     """One token that a finding is about, or one text that shows it.
 
     Attributes:
-        id: The token's id; None for what is no token.
+        id: The token's id; None if it is not a token.
         token: Its bytes.
         kind: Which of the finding's counts it belongs to.
-        text: A text that shows what is said, or None.
+        text: A text that shows the problem, or None.
         figure: A number that ranks it, or None.
     """
 
@@ -121,7 +121,7 @@ class Diagnosis(_render.Shown):
         return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
 
     def __repr__(self) -> str:
-        return f"<Diagnosis {self.severity}, {len(self.findings)} findings, {self.tokenizer[:12]}>"
+        return f"<Diagnosis {self.severity}, {number_of(len(self.findings), 'finding')}, {self.tokenizer[:12]}>"
 
 
 def _details(finding: CheckFinding) -> Iterator[_render.Block]:

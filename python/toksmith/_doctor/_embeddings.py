@@ -2,7 +2,7 @@
 
 A safetensors file is the length of its header (8 bytes, little-endian), the header (JSON: type, shape and place of each
 tensor), and the raw numbers. No other library is needed. A matrix is read some rows at a time, and the file is not mapped,
-because one that shrinks under a map ends the process. Left out: every tensor that is no embedding.
+because a file that shrinks while it is mapped ends the process. Left out: every tensor that is not an embedding.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Matrix:
                     rows = min(step, len(self) - start)
                     numbers = np.fromfile(stream, self.dtype, rows * width)
                     if len(numbers) < rows * width:
-                        problem = "the file became shorter while it was read; use a copy that nobody writes to"
+                        problem = "the file shrank while it was read; use a copy that nobody writes to"
                         raise FormatError(str(self.path), self.name, problem)
                     yield start, floats(numbers.reshape(rows, width))
         except OSError as problem:
@@ -103,7 +103,8 @@ def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
     Returns:
         The input matrix, then the output matrix where it is another.
     Raises:
-        FormatError: The file is no safetensors file, holds no embeddings, or ones that do not fit the vocabulary.
+        FormatError: The file is not a safetensors file, contains no embeddings, or its embeddings do not fit the
+            vocabulary.
     """
     found = []
     for role, names in (("input", INPUT), ("output", OUTPUT)):
@@ -117,13 +118,13 @@ def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
     if len(alone) == 1:
         return [matrix(file, alone[0], "input", vocab_size)]
     problem = (
-        f"holds no tensor with the name of an embedding (such as {INPUT[0]}); its matrices: {', '.join(alone[:8])}"
+        f"contains no tensor with the name of an embedding (such as {INPUT[0]}); its matrices: {', '.join(alone[:8])}"
     )
     raise FormatError(str(file), None, problem)
 
 
 def files(path: Path) -> Iterator[Path]:
-    """The safetensors files that a path stands for."""
+    """The safetensors files of a path."""
     if not path.is_dir():
         yield path
     elif (path / WHOLE).is_file():
@@ -131,7 +132,7 @@ def files(path: Path) -> Iterator[Path]:
     else:
         inside = sorted(path.glob("*.safetensors"))
         if not inside:
-            raise FormatError(str(path), None, "the folder holds no .safetensors file")
+            raise FormatError(str(path), None, "the folder contains no .safetensors file")
         yield from inside
 
 
@@ -146,7 +147,7 @@ def tensors(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
         except FormatError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise FormatError(str(index), None, f"is no index of safetensors files: {problem!r}") from None
+            raise FormatError(str(index), None, f"is not an index of safetensors files: {problem!r}") from None
         yield from ((listed[name], name) for name in names if name in listed)
         return
     for file in files(path):
@@ -163,7 +164,7 @@ def header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
             length = int.from_bytes(stream.read(8), "little")
             if size < 8 or not 2 <= length <= min(size - 8, MOST_HEADER):
                 raise FormatError(
-                    str(path), "byte 0", "is no safetensors file: the length of its header does not fit it"
+                    str(path), "byte 0", "is not a safetensors file: its header does not fit into the file"
                 )
             entries = parse_json(stream.read(length))
     except OSError as problem:
@@ -171,9 +172,11 @@ def header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
     except ValueError as problem:
         if isinstance(problem, FormatError):
             raise
-        raise FormatError(str(path), "byte 8", f"is no safetensors file: its header is no JSON ({problem})") from None
+        raise FormatError(
+            str(path), "byte 8", f"is not a safetensors file: its header is not JSON ({problem})"
+        ) from None
     if not isinstance(entries, dict):
-        raise FormatError(str(path), "byte 8", "is no safetensors file: its header is no JSON object")
+        raise FormatError(str(path), "byte 8", "is not a safetensors file: its header is not a JSON object")
     entries.pop("__metadata__", None)
     for name, entry in entries.items():
         check_entry(path, name, entry, size - 8 - length)
@@ -190,14 +193,14 @@ def check_entry(path: Path, name: str, entry: object, room: int) -> None:
         raise FormatError(str(path), name, "expected dtype, shape and data_offsets")
     start, end = offsets or (0, 0)
     if not start <= end <= room:
-        raise FormatError(str(path), name, f"its bytes {start} to {end} lie outside the {room} of the file")
+        raise FormatError(str(path), name, f"its bytes {start} to {end} are outside the {room} bytes of the file")
 
 
 def matrix(path: Path, name: str, role: Literal["input", "output"], vocab_size: int) -> Matrix:
     """One matrix of a file, checked against the vocabulary."""
     entries, begin = header(path)
     if name not in entries:
-        raise FormatError(str(path), name, "is not in the file, although the index says so")
+        raise FormatError(str(path), name, "is not in the file, although the index lists it")
     entry = entries[name]
     if entry["dtype"] not in TYPES:
         raise FormatError(str(path), name, f"has the dtype {entry['dtype']}; expected one of {', '.join(TYPES)}")
@@ -208,6 +211,6 @@ def matrix(path: Path, name: str, role: Literal["input", "output"], vocab_size: 
     if shape[0] * shape[1] * dtype.itemsize != end - start:
         raise FormatError(str(path), name, f"has the shape {shape} of {entry['dtype']}, but {end - start} bytes")
     if shape[0] < vocab_size:
-        problem = f"has {shape[0]:,} rows, so that the id {vocab_size - 1:,} has none; is it of another tokenizer?"
+        problem = f"has {shape[0]:,} rows, so the id {vocab_size - 1:,} has none; does it belong to another tokenizer?"
         raise FormatError(str(path), name, problem)
     return Matrix(path, name, role, (shape[0], shape[1]), dtype, begin + start)

@@ -1,4 +1,4 @@
-"""What the checks look at: a tokenizer with what is known of its tokens, made once for all of them."""
+"""The input of the checks: a tokenizer and facts about its tokens, computed once for all checks."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ._subject import Subject
 
 __all__ = ["cut_characters", "duplicates", "merges", "missing_bytes", "unreachable"]
 
-# What may stand around a token that its own text does not give: signs, letters in both cases, endings of words.
+# Contexts for tokens that do not encode to themselves: signs, letters in both cases, endings of words.
 LEFT = ("", "!", "#", "$", "a", "A", "1", " ", "\n", "中", "«")
 RIGHT = ("", "a", "A", "LL", "Va", "PPa", "s", "1", " ", "!", "\n", "中", "'s")
 BATCH = 1 << 16
@@ -40,15 +40,15 @@ def cut_characters(subject: Subject) -> CheckFinding:
     counts |= {name: int(mask.sum()) for name, mask in kinds.items()}
     single = own & (facts.lengths == 1)
     counts["single bytes, not valid UTF-8 alone"] = int((single & facts.partial).sum())
-    counts["single bytes in no UTF-8"] = int((single & facts.impossible).sum())
+    counts["single bytes that never occur in UTF-8"] = int((single & facts.impossible).sum())
     found = [each for name, mask in kinds.items() for each in subject.witnesses(facts.ids[mask], name)]
     total, dead = counts["several bytes, not valid UTF-8 alone"], counts["in no UTF-8"]
     says = f"{total:,} tokens of several bytes are not valid UTF-8 alone"
     if dead:
         return CheckFinding(
-            "cut_characters", "warn", f"{says}, and {dead:,} of them are in no UTF-8 at all", counts, found
+            "cut_characters", "warn", f"{says}, and {dead:,} of them never occur in UTF-8", counts, found
         )
-    return CheckFinding("cut_characters", "pass", f"{says}; every one is a part of some valid UTF-8", counts, found)
+    return CheckFinding("cut_characters", "pass", f"{says}; each is part of some valid UTF-8", counts, found)
 
 
 def unreachable(subject: Subject) -> CheckFinding:
@@ -56,26 +56,26 @@ def unreachable(subject: Subject) -> CheckFinding:
     texts = subject.texts
     total = len(texts.texts)
     if not total:
-        return CheckFinding("unreachable", "not applicable", "no ordinary token is whole characters")
+        return CheckFinding("unreachable", "not applicable", "no ordinary token consists of whole characters")
     places = np.flatnonzero(subject.misfits)
     dead = proven_dead(subject, places)
     seen = contexts(subject, places[~dead])
     found = [Witness(*one(subject, place), "only in a context", text) for place, text in seen.items()]
     found += [Witness(*one(subject, place), "never, proven") for place in places[dead].tolist()]
     rest = [place for place in places[~dead].tolist() if place not in seen]
-    found += [Witness(*one(subject, place), "in no context tried") for place in rest]
+    found += [Witness(*one(subject, place), "in no tested context") for place in rest]
     counts = {
         "whole characters": total,
         "encode to themselves": total - len(places),
         "only in a context": len(seen),
         "never, proven": int(dead.sum()),
-        "in no context tried": len(rest),
+        "in no tested context": len(rest),
     }
     lost = len(places) - len(seen)
     said = f"{total - len(places):,} of {total:,} tokens encode to themselves, {len(seen):,} only in a context"
     if not lost:
         return CheckFinding("unreachable", "pass", said, counts, found)
-    return CheckFinding("unreachable", "warn", f"{said}; nothing is known to give {lost:,}", counts, found)
+    return CheckFinding("unreachable", "warn", f"{said}; for {lost:,} no text is known", counts, found)
 
 
 def one(subject: Subject, place: int) -> tuple[int, bytes]:
@@ -97,7 +97,7 @@ def proven_dead(subject: Subject, places: NDArray[np.intp]) -> NDArray[np.bool_]
 
 
 def contexts(subject: Subject, places: NDArray[np.intp]) -> dict[int, str]:
-    """A text for each of these tokens, by place, that gives the token where it stands; shortest contexts first."""
+    """A text for each of these tokens, by position, in which the token is emitted; shortest contexts first."""
     found: dict[int, str] = {}
     pairs = [(left, right) for left in LEFT for right in RIGHT if left or right]
     pairs.sort(key=lambda pair: len(pair[0] + pair[1]))
@@ -137,21 +137,19 @@ def merges(subject: Subject) -> CheckFinding:
         return CheckFinding("merges", "not applicable", f"a tokenizer of kind {model.kind!r} has no merges")
     listed = np.isin(subject.facts.ids, model.ids)
     ids = subject.facts.ids[listed & ~subject.facts.special & ~subject.merged]
-    counts = {"tokens": len(model.ids), "not by merges alone": len(ids)}
+    counts = {"tokens": len(model.ids), "not made by merges alone": len(ids)}
     found = subject.witnesses(ids, "whole-piece lookup" if model.whole_piece else "never")
     if not len(ids):
-        return CheckFinding("merges", "pass", "merging makes every token", counts)
+        return CheckFinding("merges", "pass", "merges make every token", counts)
     if model.whole_piece:
-        says = f"{len(ids):,} tokens come from the whole-piece lookup only"
-        advice = "A program that merges by rank without looking pieces up whole gives other ids for these tokens."
+        says = f"{len(ids):,} tokens come only from the whole-piece lookup"
+        advice = "A program that merges by rank without looking up whole pieces gives other ids for these tokens."
         return CheckFinding("merges", "warn", says, counts, found, advice)
-    return CheckFinding(
-        "merges", "fail", f"{len(ids):,} tokens are made by no merge and are never given", counts, found
-    )
+    return CheckFinding("merges", "fail", f"{len(ids):,} tokens are made by no merge and never emitted", counts, found)
 
 
 def missing_bytes(subject: Subject) -> CheckFinding:
-    """Bytes that no token stands for, so that some text cannot be encoded."""
+    """Bytes without a token, so that some text cannot be encoded."""
     model = subject.tok.model
     if model.unit == "char" and not model.byte_fallback:
         says = "a tokenizer of characters without byte fallback has no tokens for bytes"
@@ -160,7 +158,7 @@ def missing_bytes(subject: Subject) -> CheckFinding:
     absent = [byte for byte, name in enumerate(names) if model.vocab.id(name) is None]
     found = [Witness(None, bytes([byte]), "missing") for byte in absent]
     if absent:
-        says = f"{len(absent)} bytes have no token, so that text with them is lost or refused"
+        says = f"{len(absent)} bytes have no token, so text with them is lost or refused"
         return CheckFinding("missing_bytes", "fail", says, {"missing": len(absent)}, found)
     return CheckFinding("missing_bytes", "pass", "all 256 bytes have a token", {"missing": 0})
 
@@ -177,7 +175,7 @@ def duplicates(subject: Subject) -> CheckFinding:
     """Tokens that are the same text but for white space around them, for case, or for the Unicode form."""
     texts = subject.texts.texts
     if not texts:
-        return CheckFinding("duplicates", "not applicable", "no ordinary token is whole characters")
+        return CheckFinding("duplicates", "not applicable", "no ordinary token consists of whole characters")
     counts: dict[str, int | float | str | None] = {"whole characters": len(texts)}
     found: list[Witness] = []
     for name, form in FORMS.items():
@@ -188,7 +186,7 @@ def duplicates(subject: Subject) -> CheckFinding:
     all_forms = len({FORMS["strip and case"](text) for text in shown})
     counts["distinct after strip and case, cut characters shown as U+FFFD"] = all_forms
     distinct = counts["distinct after strip and case"]
-    says = f"{len(texts):,} tokens are {distinct:,} texts without the white space around them and in one case"
+    says = f"{len(texts):,} tokens are {distinct:,} different texts if white space around them and case are ignored"
     return CheckFinding("duplicates", "pass", says, counts, found)
 
 

@@ -1,7 +1,7 @@
 """Under-trained tokens, from a model's embeddings: rows that training hardly ever moved.
 
-A row that is never updated only decays, so that a small norm is suspect; and rows of unused ids point in one direction,
-so that a small angle to their mean is suspect. Unused are ids without a token, and bytes that are in no UTF-8. Left out:
+A row that is never updated only decays, so a small norm is suspicious. Rows of unused ids point in one direction, so a
+small angle to their mean is suspicious. Unused are ids without a token, and bytes that never occur in UTF-8. Left out:
 asking the model itself, which alone can prove it.
 """
 
@@ -53,15 +53,15 @@ def under_trained(subject: Subject) -> CheckFinding:
     left_out = "" if len(indicators) > 1 else "; too few unused ids share a direction for the other indicators"
     says = f"up to {most:,} tokens look under-trained by one of {len(indicators)} indicators{left_out}"
     advice = (
-        f"The {SHOWN} lowest of each indicator are listed; ask the model to repeat them before calling them broken."
+        f"The {SHOWN} lowest of each indicator are listed; ask the model to repeat them before you call them broken."
     )
     return CheckFinding("under_trained", "warn" if most else "pass", says, counts, found, advice)
 
 
 def reference_ids(subject: Subject, rows: int) -> NDArray[np.intp]:
-    """The ids that no text gives: those without a token, and single bytes in no UTF-8.
+    """The ids that no text gives: those without a token, and single bytes that never occur in UTF-8.
 
-    Where there are none, the special tokens that the corpus never emitted stand for them.
+    Without such ids, the special tokens that the corpus never emitted are used.
     """
     facts = subject.facts
     unused = np.ones(rows, np.bool_)

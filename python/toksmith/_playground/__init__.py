@@ -1,6 +1,6 @@
 """The playground: a page on this machine that answers "why did it cut there?" for any tokenizers.
 
-`_server` is HTTP and who may ask, `_views` the table of what can be asked, `_rows` the layout of long texts, `static/`
+`_server` handles HTTP and access, `_views` is the table of views, `_rows` the layout of long texts, `static/`
 the page. Of toksmith it uses the public names only; no token is made in the page. Left out: any rule about tokens.
 """
 
@@ -86,7 +86,7 @@ def play(
 ) -> Playground:
     """A page on this machine that shows what tokenizers make of a text, down to the bytes; nothing leaves the machine.
 
-    The server runs in a thread of its own until `stop()` or the end of the program. It answers this machine only, and
+    The server runs in its own thread until `stop()` or the end of the program. It answers this machine only, and
     no page of another origin. What cannot be loaded is named on the page, and the others work.
 
     Args:
@@ -97,7 +97,7 @@ def play(
     Returns:
         The running server, with its `url`.
     Raises:
-        InvalidOption: `host` is no loopback address, there is no tokenizer, or no port is free.
+        InvalidOption: `host` is not a loopback address, no tokenizer was given, or no port is free.
         ImportError: The extra `toksmith[play]` is not installed.
         ToksmithError: No tokenizer could be loaded; the first one's error.
 
@@ -210,7 +210,9 @@ def listening(host: str, port: int) -> socket.socket:
     except ValueError:
         raise toksmith.InvalidOption("host", host, "a loopback address such as 127.0.0.1") from None
     if not ip.is_loopback:
-        raise toksmith.InvalidOption("host", host, "a loopback address such as 127.0.0.1: nobody else may ask")
+        raise toksmith.InvalidOption(
+            "host", host, "a loopback address such as 127.0.0.1, because only this machine may connect"
+        )
     if not 0 <= port <= 65535:
         raise toksmith.InvalidOption("port", port, "0 to 65,535")
     family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
@@ -228,18 +230,18 @@ def listening(host: str, port: int) -> socket.socket:
             bound.close()
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-    raise toksmith.InvalidOption("port", port, f"a port of which one up to {last} is free")
+    raise toksmith.InvalidOption("port", port, f"a port such that one up to {last} is free")
 
 
 def authority(host: str, port: int) -> str:
-    """Host and port as they stand in a URL and in the Host header."""
+    """Host and port as in a URL and in the Host header."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def warm(toks: Sequence[toksmith.Tokenizer]) -> None:
     """Ask each tokenizer for what takes its time at the first call."""
     for tok in toks:
-        with contextlib.suppress(toksmith.ToksmithError):  # which is told when it is asked for
+        with contextlib.suppress(toksmith.ToksmithError):  # reported when it is requested
             tok.heal("")
             if len(tok.model.ids):
                 toksmith.explain.tree(tok, int(tok.model.ids[0]))

@@ -36,7 +36,7 @@ class FairConnection(AutoHTTPProtocol):
 async def received(request: Request, most: int) -> bytes | None:
     """The body of a request; None where it is too long, of which nothing is kept.
 
-    The rest of a body that is too long is still read where its length was said, so that its sender reads the answer.
+    If a body is too long but states its length, the rest is still read, so that its sender reads the answer.
     """
     chunked = "transfer-encoding" in request.headers
     most = min(most, MOST_CHUNKED) if chunked else most

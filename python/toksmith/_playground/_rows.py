@@ -1,6 +1,6 @@
-"""A text in rows of a width, so that any window onto it is drawn by itself: what the page shows of long texts.
+"""Lays a text out in rows of a given width, so that the page can draw any window of a long text on its own.
 
-The rules: a row begins where the text says and not where a tokenizer cuts, so that the rows of several tokenizers hold
+The rules: the text decides where a row begins, not the tokenizer, so the rows of several tokenizers contain
 the same text; a row ends behind a newline, else before a space near its end, else where it is full, and never inside a
 character. A character that several tokens share is drawn once, with the number of its bytes that each has. Left out:
 what the cuts are, which is `toksmith.explain.compare`'s.
@@ -24,11 +24,11 @@ __all__ = ["Rows", "Window"]
 BREAK_WITHIN = 24  # cells from the end of a row in which a space is looked for
 STARTS, ALONE = 1, 2  # a run begins where its token begins; that cut is not made by all tokenizers
 CELLS = np.zeros(0x110000, np.uint8)  # cells that each character takes; 0 where nobody asked yet
-NOTHING = 255  # stands in CELLS for a character without a width
+NOTHING = 255  # the value in CELLS of a character without a width
 
 
 class Window(TypedDict):
-    """Some rows: how many there are, which these are, the tokens in them, and what is drawn, by tokenizer."""
+    """Some rows: the total number, the numbers of these rows, and their tokens and drawn parts by tokenizer."""
 
     rows: int
     first: int
@@ -57,7 +57,7 @@ class Rows:
         return len(self.starts) - 1
 
     def row_of(self, byte: int) -> int:
-        """The row that a byte of the text stands in; the last for the end of the text."""
+        """The row that contains a byte of the text; the last row for the end of the text."""
         return max(0, min(int(np.searchsorted(self.starts, byte, "right")) - 1, len(self) - 1))
 
     def row_of_token(self, tokenizer: int, place: int) -> int:
@@ -73,7 +73,7 @@ class Rows:
         return {"rows": len(self), "first": first, "starts": starts, "cuts": cuts}
 
     def cut_window(self, tokenizer: int, starts: list[int]) -> dict[str, Any]:
-        """The tokens of one tokenizer that stand in some rows, and what is drawn of them in each row."""
+        """The tokens of one tokenizer in some rows, and their drawn parts in each row."""
         cuts = [*self.found.cuts.values()][tokenizer]
         drawn = [self.row(tokenizer, start, end) for start, end in pairwise(starts)]
         first, last = self.tokens_in(tokenizer, starts[0], starts[-1]) if len(starts) > 1 else (0, 0)
@@ -85,7 +85,7 @@ class Rows:
         return {"total": len(cuts.ids), "first": first, "tokens": tokens, "rows": drawn}
 
     def tokens_in(self, tokenizer: int, start: int, end: int) -> tuple[int, int]:
-        """The tokens of which bytes stand in a stretch of the text; those without bytes are in the one they begin."""
+        """The tokens with bytes in a stretch of the text; tokens without bytes belong to the stretch that they begin."""
         begins, ends = self.begins[tokenizer], self.ends[tokenizer]
         first = int(np.searchsorted(ends, start, "right"))
         while first and begins[first - 1] == start:
@@ -152,7 +152,7 @@ def row_starts(text: str, cells: int) -> NDArray[np.uint32]:
             at = space if space > at else full
     bytes_of = 1 + (points >= 0x80) + (points >= 0x800).astype(np.int64) + (points >= 0x10000)
     places = np.concatenate([[0], np.cumsum(bytes_of)])
-    # A line that fits is a row, and what is left of a text behind its last newline only if there is something.
+    # A line that fits is a row; the text behind the last newline is a row only if it is not empty.
     short = line_starts[~long & (line_ends > line_starts)]
     starts: NDArray[np.uint32] = places[np.sort(np.concatenate([short, found, [len(text)]]).astype(np.int64))]
     return starts.astype(np.uint32)

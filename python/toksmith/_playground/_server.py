@@ -1,9 +1,9 @@
-"""The page over HTTP, on this machine only: who may ask, how much, and what the browser may do.
+"""The page over HTTP, on this machine only: access, limits, and what the browser may do.
 
-The rules: a request is answered only if it names this server as its host and does not come from another origin, so that
-no other page can ask (not by rebinding a name either); what is asked is JSON and bounded; files are those of a table
-read at the start, so that no path leads anywhere else; the browser may run this server's scripts and ask this server,
-and nothing else. Left out: what a view is, which `_views` says.
+The rules: a request is answered only if it names this server as its host and does not come from another origin, so no
+other page can send requests (not by DNS rebinding either); requests are JSON and limited in size; the files come from a
+table that is read at the start, so no path leads anywhere else; the browser may run this server's scripts and ask this
+server, and nothing else. Left out: what a view is, which `_views` says.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def static_files() -> dict[str, Response]:
 
 
 class Guard:
-    """Answers only who may ask, and puts the headers on every answer."""
+    """Answers only allowed requests, and adds the headers to every answer."""
 
     def __init__(self, app: ASGIApp, authorities: frozenset[str]) -> None:
         self.app, self.authorities = app, authorities
@@ -79,7 +79,7 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
     """Why a request is not answered; None where it is."""
     hosts = request.headers.getlist("host")
     if len(hosts) != 1 or hosts[0].lower() not in authorities:
-        return f"this server answers for {', '.join(sorted(authorities))} only, and not for another host name"
+        return f"this server only answers for the host {', '.join(sorted(authorities))}"
     origins = {f"http://{authority}" for authority in authorities}
     if any(origin not in origins for origin in request.headers.getlist("origin")):
         return "a page from another origin may not ask this server"
@@ -90,7 +90,7 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
 
 
 def problem(status: int, said: str, kind: str = "") -> Response:
-    """An answer that says what is wrong."""
+    """An answer with an error message."""
     headers = {"connection": "close"} if status == 413 else None
     return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
 
@@ -106,9 +106,11 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
     async def view(request: Request) -> Response:
         name, dot, format = request.path_params["view"].partition(".")
         if name not in VIEWS or (dot and format not in EXPORTS):
-            return problem(404, f"no view {name!r}; there are {', '.join(VIEWS)}, and {', '.join(EXPORTS)} of each")
+            return problem(
+                404, f"no view {name!r}; the views are {', '.join(VIEWS)}, each also as {', '.join(EXPORTS)}"
+            )
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            return problem(415, "expected a body of application/json")
+            return problem(415, "expected a body of type application/json")
         data = await received(request, MOST_BODY)
         if data is None:
             return problem(413, f"the body is longer than {MOST_BODY:,} bytes, or than {MOST_CHUNKED:,} in chunks")
@@ -123,8 +125,8 @@ def answer(session: Session, name: str, format: str, data: bytes) -> Response:
     """What one view answers to a body."""
     try:
         values = json.loads(data)
-    except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 and numbers without end, too
-        return problem(400, f"the body is no JSON: {error}")
+    except (ValueError, RecursionError) as error:  # including bytes that are not UTF-8 and huge numbers
+        return problem(400, f"the body is not JSON: {error}")
     try:
         asked = Asked(session, values)
         if format:
@@ -133,7 +135,7 @@ def answer(session: Session, name: str, format: str, data: bytes) -> Response:
         # In ASCII, where a lone surrogate has its place too.
         return Response(json.dumps(shown(name, asked)), media_type="application/json")
     except UnknownText:
-        return problem(409, "the text is not kept any more; send it again", kind="UnknownText")
+        return problem(409, "the server no longer has the text; send it again", kind="UnknownText")
     except toksmith.ToksmithError as error:
         return problem(400, str(error), kind=type(error).__name__)
     except Exception as error:

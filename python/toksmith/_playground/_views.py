@@ -77,7 +77,7 @@ class Session:
             kept.move_to_end(key)
             while len(kept) > KEPT[kind]:
                 kept.popitem(last=False)
-        with slot.lock:  # who asks for the same waits for it
+        with slot.lock:  # the same request waits for it
             if not slot.made:
                 slot.value, slot.made = make(), True
         value: T = slot.value
@@ -182,7 +182,7 @@ def laid_out(asked: Asked) -> Rows:
 
 
 def rows(asked: Asked) -> dict[str, Any]:
-    """The rows from `first` to `last`, or round the byte `around`, with what the page says of the whole text."""
+    """The rows from `first` to `last`, or around the byte `around`, with the figures of the whole text."""
     laid = laid_out(asked)
     first, last = asked.number("first", 0), asked.number("last", 0)
     last = min(last, first + MOST_ROWS)
@@ -215,7 +215,7 @@ def decode(asked: Asked) -> dict[str, Any]:
 
 
 def place(asked: Asked) -> dict[str, Any]:
-    """Where a token stands: its row and its bytes."""
+    """The place of a token: its row and its bytes."""
     laid, which = laid_out(asked), asked.number("which", 0, most=len(asked.names) - 1)
     count = len(laid.ends[which])
     token = asked.number("token", least=0, most=max(0, count - 1))
@@ -243,7 +243,7 @@ def difference(asked: Asked) -> dict[str, Any]:
 
 
 def piece(asked: Asked) -> dict[str, Any]:
-    """The piece that a byte of the text stands in; in a long text, as far as its neighbourhood tells."""
+    """The piece that contains a byte of the text; in a long text only its neighbourhood is examined."""
     found = compared(asked)
     byte = asked.number("byte", 0, most=len(found.text))
     start = 0 if byte <= NEAR else found.text.rfind(b"\n", 0, byte - NEAR // 2) + 1
@@ -289,7 +289,7 @@ def own_texts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, 1):
         name, colon, text = line.partition(":")
         if not colon or not name.strip():
-            raise toksmith.InvalidOption(f"line {number}", line[:40], "a language, a colon and the text in it")
+            raise toksmith.InvalidOption(f"line {number}", line[:40], "a language, a colon and a text in that language")
         yield name.strip(), text.strip()
 
 
@@ -389,6 +389,6 @@ def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
     """The content type and the text of an exported view."""
     result = VIEWS[view](asked)
     if isinstance(result, dict):
-        raise toksmith.InvalidOption("view", view, "one that is a result of its own")
+        raise toksmith.InvalidOption("view", view, "one that has a result of its own")
     kind, make = EXPORTS[format]
     return kind, make(Named(result, asked.toks))

@@ -1,9 +1,9 @@
-"""Drawing: plain view data in, something to look at out. Nothing here knows a tokenizer or a model.
+"""Drawing: plain view data in, pictures and text out. Nothing here knows a tokenizer or a model.
 
-`_view` decides what a token looks like (which marks, which escapes, where a cut character goes), and `_blocks` is what
-a result shows. `_terminal`, `_html` and `_svg` draw that, each for its medium; another medium is another file beside
-them; `_page` puts several results on one page of HTML. `_shown` is what every result is. `_chart` draws
-figures as text, `_plot` as pictures.
+`_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
+result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
+results on one HTML page. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
+pictures.
 """
 
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View

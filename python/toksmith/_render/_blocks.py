@@ -39,8 +39,8 @@ class Table:
     Attributes:
         heads: One for each column.
         rows: As many cells in each as there are heads.
-        caption: What stands over it.
-        left: The columns that are written from the left; the others, figures, stand to the right.
+        caption: The text above it.
+        left: The left-aligned columns; the others, figures, are right-aligned.
     """
 
     heads: Sequence[str]
@@ -55,10 +55,10 @@ class TokenText:
 
     Attributes:
         tokens: In order; together they are the text.
-        caption: What stands over it, such as the tokenizer's name.
+        caption: The text above it, such as the tokenizer's name.
         ids: Whether the ids are drawn too.
         marked: The places of tokens to be pointed out: where they begin is a cut that others do not make.
-        titles: What is said of each token where a medium can keep it back (a pointer over it); empty for its id.
+        titles: The description of each token for media with tooltips; empty for its id.
     """
 
     tokens: Sequence[TokenView]
@@ -70,7 +70,7 @@ class TokenText:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars from zero: the name before each, its value (at least 0), what is written behind."""
+    """Bars from zero: the name of each, its value (at least 0), and the text behind it."""
 
     bars: Sequence[tuple[str, float, str]]
     caption: str = ""
@@ -78,7 +78,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Branch:
-    """A tree: what is said at this node, and the nodes below it."""
+    """A tree: the text of this node, and the nodes below it."""
 
     text: str
     tone: Tone = ""

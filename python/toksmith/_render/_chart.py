@@ -28,7 +28,7 @@ def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Ite
     r"""A bar for each value, all from zero, the longest as wide as there is room.
 
     Args:
-        bars: The name before the bar, the value (at least 0), and what is written behind the bar.
+        bars: The name before the bar, the value (at least 0), and the text behind the bar.
         width: Terminal cells of the longest bar.
 
     >>> print(*bar_lines([("a", 1, "one"), ("bb", 2, "two")], width=4), sep="\n")
@@ -39,6 +39,6 @@ def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Ite
     longest = max((value for _, value, _ in bars), default=0) or 1.0
     for name, value, said in bars:
         drawn = io.StringIO()
-        bar = Bar(1.0, 0, value / longest, width=width)  # of the longest exactly 1, so that it is full
+        bar = Bar(1.0, 0, value / longest, width=width)  # exactly 1 for the longest, so that it is full
         Console(file=drawn, width=width, color_system=None, legacy_windows=False).print(bar, end="")
         yield f"{name.rjust(names)}  {drawn.getvalue().rstrip(chr(10)).ljust(width)} {said}"

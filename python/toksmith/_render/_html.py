@@ -1,4 +1,4 @@
-"""The views as HTML: a fragment for notebooks, and a page that stands alone.
+"""The views as HTML: a fragment for notebooks, and a self-contained page.
 
 The rules: inline styles only, no script, no identifier, nothing fetched; only elements and attributes that sanitisers
 let through, written as they write them, so that sanitising changes nothing. The tick before a token and the marks are
@@ -63,8 +63,8 @@ def fragment(view: View, *, items: int | None = None, chars: int | None = None) 
     """The view as one `div`.
 
     Args:
-        items: Draw at most so many rows, tokens, bars or branches of each block; None: all.
-        chars: Draw at most so many characters of each text; None: all.
+        items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
+        chars: The maximum number of characters to draw of each text; None for all.
     """
     drawn = [f"<p><strong>{escaped(view.title, chars)}</strong></p>"]
     for block in view.blocks:
@@ -160,7 +160,7 @@ def left_out(total: int, items: int | None, unit: str) -> Iterator[str]:
 
 
 def title(token: TokenView) -> str:
-    """What is said of a token when a pointer rests on it."""
+    """The description of a token under a pointer."""
     more = " …" if len(token.token) > 32 else ""
     return f"id {token.id}{', special' if token.special else ''}: {token.token[:32].hex(' ')}{more}"
 

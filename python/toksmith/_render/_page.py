@@ -1,4 +1,4 @@
-"""Several views as one page that stands alone: what is handed on to somebody who has nothing of ours.
+"""Several views as one self-contained page, for readers without toksmith.
 
 The rules of `_html`, and: a section for each view, which can be folded; every token can be pointed at and reached by
 the tabulator key, and says then what it is; light and dark as the reader has it. No script, nothing fetched.
@@ -31,7 +31,7 @@ details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
 {colors}
 @media (forced-colors: active) {{ .t {{ border-left: 2px solid CanvasText; }} }}"""
 MAIN = """<h1>{title}</h1>
-<p>Point at a token, or walk to it with the tabulator key, to read what it is.</p>
+<p>Point at a token, or move to it with the tab key, to read its details.</p>
 {sections}"""
 
 
@@ -53,7 +53,7 @@ def section(heading: str, view: View) -> str:
 
 
 def tokens_html(block: TokenText) -> str:
-    """A text as its tokens, each with what is said of it."""
+    """A text as its tokens, each with its description."""
     caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
     drawn = []
     parts = token_parts([view.token for view in block.tokens])
@@ -70,6 +70,6 @@ def tokens_html(block: TokenText) -> str:
 
 
 def part_html(part: DrawnPart) -> str:
-    """A part of a token: bytes of a cut character stand out by their slant."""
+    """A part of a token; bytes of a cut character are slanted."""
     text = "<br>".join(escaped(part.text).split("\n"))
     return f"<i>{text}</i>" if part.kind == "bytes" else text

@@ -15,7 +15,7 @@ from ._view import plain
 
 __all__ = ["Charted", "Plot", "to_chart"]
 
-# Okabe and Ito's colours that are told apart without seeing red or green; hatches and dashes say the same again.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; hatches and dashes repeat the distinction.
 INKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 HATCHES = ("", "//", "..", "xx", "\\\\", "++")
 DASHES = ("-", "--", ":", "-.", (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -29,7 +29,7 @@ class Plot:
     Attributes:
         title, x_label, y_label: What is written at it.
         series: By name, the values of each: for `kind` "bars" one for each of `names`, for "curves" pairs of x and y.
-        names: What stands at the bars.
+        names: The labels of the bars.
         kind: "bars", side by side; "across", the same from left to right; "curves" on two logarithmic scales.
         reference: A value that a line is drawn at, such as 1 for "as much as English".
     """

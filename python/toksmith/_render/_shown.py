@@ -22,7 +22,7 @@ from ._terminal import renderables
 
 __all__ = ["Shown"]
 
-WIDTH = 100  # of `print(result)`, whatever the terminal is, so that documents show what everyone sees
+WIDTH = 100  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
 SVG_ITEMS = 2000
 
@@ -62,7 +62,7 @@ class Shown(ABC):
         return html
 
     def to_html(self) -> str:
-        """The result as one HTML page that needs nothing else, whole whatever its size."""
+        """The result as one self-contained HTML page, complete at any size."""
         return document(self.view())
 
     def to_svg(self) -> str:

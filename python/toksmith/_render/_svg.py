@@ -1,7 +1,7 @@
 """A terminal view as an SVG picture: every cell of the terminal where the terminal has it.
 
 The lines come from rich, wrapped and with widths by grapheme; each stretch of one style is a `text` of exactly its
-cells' width on a `rect` of its background. Nothing is fetched: the font is whatever monospaced one the viewer has.
+cells' width on a `rect` of its background. Nothing is fetched: the viewer's own monospaced font is used.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def renderables(view: View, *, items: int | None = None) -> Iterator[RenderableT
     """A view for a rich console, from top to bottom.
 
     Args:
-        items: Draw at most so many rows, tokens, bars or branches of each block; None: all.
+        items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
     """
     yield Text(plain(view.title), style=TONES["strong"])
     for block in view.blocks:
@@ -166,11 +166,11 @@ def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str
         number, pair, id, count, left = (cell.rjust(size) for cell, size in zip(cells, widths, strict=True))
         token = f"{TICK}{token_text(merge.token)}{TICK}"
         padding = " " * (width - cell_len(token))
-        yield f"merge {number}: {pair} → {id}  {token}{padding}{count} times, {left} ids left"
+        yield f"merge {number}: {pair} → {id}  {token}{padding}{count} {'time, ' if merge.count == 1 else 'times,'} {left} id{'' if merge.left == 1 else 's'} left"
 
 
 def use_utf8() -> None:
-    """Make this process's stdout and stderr UTF-8 on any locale; a file name that is no UTF-8 is printed as it is."""
+    """Make this process's stdout and stderr UTF-8 on any locale; a file name that is not UTF-8 is printed unchanged."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")

@@ -1,9 +1,9 @@
 """What a token looks like, before any medium: the views, and the parts that each token is drawn with.
 
 The rules: a space is `·`, a tab `→`, a newline `↵` (and the line ends there); what does not print is escaped as in a
-Python string; bytes that are no whole character inside their token stand as `<E2><98>`, and a character that several
-tokens share is drawn once, in the token that completes it, after its bytes there. The drawing is for people: a text
-that itself holds `·` or `<E2>` looks the same without colour, and only the ids are exact. Left out: colour.
+Python string; bytes that are not a whole character inside their token are written `<E2><98>`, and a character that
+several tokens share is drawn once, in the token that completes it, after its bytes there. The drawing is for people: a
+text that itself holds `·` or `<E2>` looks the same without colour, and only the ids are exact. Left out: colour.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class MergeView:
 
 
 class DrawnPart(NamedTuple):
-    """A stretch of a drawn token: `text` to be printed as it is; `kind` what it stands for.
+    """A stretch of a drawn token: `text` to print unchanged; `kind` what it represents.
 
     "text": characters as they are; "mark": white space and escapes; "bytes": bytes of a cut character, or of none.
     """
@@ -101,7 +101,7 @@ def token_parts(tokens: Sequence[bytes]) -> list[list[DrawnPart]]:
         if token not in known:
             cut.append(place)
             continue
-        # A whole token begins with the first byte of a character, so that nothing before it reaches into it.
+        # A whole token begins with the first byte of a character, so no character before it continues into it.
         for other, parts in zip(cut, cut_parts([tokens[other] for other in cut]), strict=True):
             drawn[other] = parts
         cut.clear()
@@ -145,7 +145,7 @@ def token_text(token: bytes) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Words that are no tokens, such as a file's name: what does not print is escaped, but a newline is left.
+    r"""Text that is not a token, such as a file name: unprintable characters are escaped, newlines stay.
 
     >>> plain("a\x1b[31m\nb")
     'a\\x1b[31m\nb'

@@ -1,6 +1,6 @@
 """Corpora to files of ids.
 
-`_encode.py` is what is encoded, `_npy.py` how it gets into files, `_manifest.py` which files belong together.
+`_encode.py` encodes, `_npy.py` writes the arrays, `_manifest.py` records which files belong together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A corpus to one file of ids, with the ends of its documents in a second one beside it, and a manifest of both.
+"""Encodes a corpus to one file of ids, with a second file for the ends of its documents and a manifest of both.
 
-Documents are read, encoded and written a few MiB at a time, in order; one that is a file of its own, however long, in
-pieces too, where its pattern allows that (`Tokenizer.encode_file`). Left out: several output files.
+Documents are read, encoded and written a few MiB at a time, in order. A document that is a whole file is also encoded
+in parts, if its pattern allows it (`Tokenizer.encode_file`). Left out: several output files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class EncodedCorpus:
     """What `encode_corpus` wrote.
 
     Attributes: `path` of the ids and `ends_path` of the documents' ends; `dtype` of the ids, "uint16" or "uint32";
-    `documents`; `ids`, the number of them, those appended included.
+    `documents`; `ids`, the number of ids, including appended ones.
     """
 
     path: Path
@@ -60,10 +60,10 @@ class EncodedCorpus:
     @staticmethod
     @checked
     def at(path: str | os.PathLike[str]) -> EncodedCorpus:
-        """What `encode_corpus` wrote to this path, by the manifest beside it.
+        """The files that `encode_corpus` wrote to this path, by their manifest.
 
         Raises:
-            FormatError: There is no manifest, or it is not one of these files.
+            FormatError: There is no manifest, or it describes other files.
         """
         path = Path(path)
         if not path.name:
@@ -73,12 +73,12 @@ class EncodedCorpus:
         return EncodedCorpus(path, ends_path(path), ids["dtype"], ends["count"], ids["count"])
 
     def read(self) -> Ragged:
-        """The ids of all documents, read from both files and compared with the sums in the manifest.
+        """The ids of all documents, read from both files and compared with the checksums in the manifest.
 
-        Both are of one run, whatever happened to the run that wrote them and to those before.
+        Both files are from one run, even if that run or an earlier one was killed.
 
         Raises:
-            FormatError: A file is missing, or is not the one that the manifest names.
+            FormatError: A file is missing, or does not match the manifest.
         Cost: one pass over both files, and the memory of all ids as uint32.
 
         >>> import tempfile, toksmith
@@ -103,28 +103,28 @@ def encode_corpus(
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
 ) -> EncodedCorpus:
-    """Writes the ids of a corpus to `path`, and where its documents end to a file beside it, both for `numpy.load`.
+    """Writes the ids of a corpus to `path`, and the ends of its documents to a file beside it, both for `numpy.load`.
 
     The ids of document i are `ids[ends[i - 1]:ends[i]]`. For `ids.npy` the ends are in `ids.ends.npy`, and
-    `ids.manifest.json` has the sums of both. The files take their names when all are complete; until then, and if anything
-    goes wrong, files of these names stay as they were. `EncodedCorpus.read` finds those of one run, even if the process
-    died while the files took their names; the next run then finishes that, and removes what a killed run left.
+    `ids.manifest.json` has the checksums of both. The files are renamed into place when all are complete; until then,
+    and if anything fails, existing files stay unchanged. `EncodedCorpus.read` returns files of one run, even if the
+    process died during the renames; the next run finishes them, and removes leftovers of a killed run.
 
     Args:
         corpus: As of `train`. A `.txt` file is one document, a `.jsonl` file has one in each row, an open file (in
-            binary mode) is one.
+            binary mode) is one document.
         append: A special token whose id ends every document.
-        dtype: "uint16" is refused where the tokenizer has an id above 65,535, whether it occurs or not; "auto" takes it
-            where it can.
-        special: What special tokens in the documents become, as in `Tokenizer.encode`.
+        dtype: "uint16" is refused if the tokenizer has an id above 65,535, whether it occurs or not; "auto" selects it
+            if possible.
+        special: What happens to special tokens in the documents, as in `Tokenizer.encode`.
         threads: At least 1; None for all processors. The files do not depend on it.
         progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
     Returns: what was written. The ends are uint64, shape (documents,).
     Raises:
         CorpusError: A file cannot be read, or a document cannot be encoded (its cause says why).
         FormatError: The files cannot be written.
-        InvalidOption: uint16 does not hold the ids, or the name does not end in `.npy`.
-        UnknownName: `append` is no special token.
+        InvalidOption: The ids do not fit uint16, or the name does not end in `.npy`.
+        UnknownName: `append` is not a special token.
     Cost: memory for some MiB of text and its ids, and for the longest row; time as encoding.
 
     >>> import tempfile, toksmith
@@ -162,7 +162,7 @@ def dtype_of(tok: Tokenizer, dtype: str) -> str:
         raise InvalidOption("dtype", dtype, "'auto', 'uint16' or 'uint32'")
     fits = tok.vocab_size <= 1 << 16
     if dtype == "uint16" and not fits:
-        largest = f"the tokenizer's largest id is {tok.vocab_size - 1}, and uint16 ends at 65535"
+        largest = f"the tokenizer's largest id is {tok.vocab_size - 1}, but uint16 ends at 65535"
         raise InvalidOption("dtype", dtype, f"'uint32' or 'auto': {largest}")
     if dtype == "auto":
         return "uint16" if fits else "uint32"

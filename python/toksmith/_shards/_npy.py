@@ -1,7 +1,7 @@
-"""Arrays that are written as they grow, in numpy's format, and read back with their sums.
+"""Arrays that are written as they grow, in numpy's format, and read back with their checksums.
 
-The header of a `.npy` file tells the number of values. Its room is reserved, with space for any number, and it is written
-again when the number is known. Left out: when files get their names (`_atomic_files.py`).
+The header of a `.npy` file contains the number of values. It is written with space for any number, and written again
+when the number is known. Left out: renaming the files (`_atomic_files.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class GrowingArray:
         self.count += len(values)
 
     def finish(self) -> dict[str, Any]:
-        """Writes the header, and gives what a manifest says of the file."""
+        """Writes the header, and returns the entry for the manifest."""
         with writable(self.path):
             self._new.file.seek(0)
             self._new.file.write(header(self.dtype, self.count))
@@ -66,7 +66,7 @@ def header(dtype: np.dtype[np.unsignedinteger], count: int) -> bytes:
 
 
 def values_of(file: BinaryIO, dtype: str, count: int) -> tuple[NDArray[Any], str] | None:
-    """The values of an open file and their sha256; None if it is not the file of so many values."""
+    """The values of an open file and their sha256; None if the file does not have this many values."""
     kind = np.dtype(dtype).newbyteorder("<")
     if os.fstat(file.fileno()).st_size != HEADER_BYTES + count * kind.itemsize:
         return None

@@ -1,7 +1,7 @@
 """What is below `tiktoken.Encoding`: ids of texts and pieces, and the completions of a text that goes on.
 
-Texts are split by the pattern and merged by the engine; bytes that are no text are one piece here, which the engine would
-cut where they stop being UTF-8, and are merged in Python.
+Texts are split by the pattern and merged by the engine; bytes that are not UTF-8 are one piece here, which the engine
+would cut where they stop being UTF-8, and are merged in Python.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ class CoreBPE:
         return [self.encode_single_token(part) for part in parts]
 
     def rank(self, token: bytes) -> float:
-        """The rank of a token, infinite if it is none."""
+        """The rank of a token, infinite if there is no such token."""
         found = self._vocab.id(token)
         return float("inf") if found is None else found
 
     def encode_bytes(self, data: bytes) -> list[int]:
-        """The ids of bytes: what is a text is split, and its last piece goes on to the end."""
+        """The ids of bytes: the valid text is split, and its last piece continues to the end."""
         try:
             return self.encode_ordinary(data.decode())
         except UnicodeDecodeError as error:
@@ -122,7 +122,7 @@ class CoreBPE:
         unstable = self._tok.decode_bytes(ids[-last:])
         completions: set[tuple[int, ...]] = {(self.encode_single_token(token),) for token in self.tokens_from(unstable)}
         completions.update(self.straddling(unstable))
-        # White space at the end may become a piece of its own when a word follows it.
+        # White space at the end may become a separate piece when a word follows it.
         end = last_character(unstable)
         if 0 < end < len(unstable) and unstable[end:].decode("utf-8", "replace").isspace():
             completions.add((*self.merged(unstable[:end]), *self.merged(unstable[end:])))
@@ -142,7 +142,7 @@ class CoreBPE:
             yield self.covering(ids, len(unstable))
 
     def covering(self, ids: list[int], size: int) -> tuple[int, ...]:
-        """The first ids, as many as it takes for so many bytes."""
+        """The first ids, as many as cover the given number of bytes."""
         for count, id in enumerate(ids, 1):
             size -= len(self._vocab.token(id) or b"")
             if size <= 0:
@@ -172,7 +172,7 @@ class CoreBPE:
             return self._tok.decode_bytes(tokens)
         except UnknownId as error:
             if not 0 <= error.id < 1 << 32:
-                raise OverflowError(f"the token {error.id} is no unsigned integer of 32 bits") from error
+                raise OverflowError(f"the token {error.id} is not an unsigned integer of 32 bits") from error
             raise KeyError(f"Invalid token for decoding: {error.id}") from error
 
     def decode_single_token_bytes(self, token: int) -> bytes:
@@ -181,7 +181,7 @@ class CoreBPE:
             return self._tok.token_bytes(token)
         except UnknownId as error:
             if not 0 <= error.id < 1 << 32:
-                raise OverflowError(f"the token {error.id} is no unsigned integer of 32 bits") from error
+                raise OverflowError(f"the token {error.id} is not an unsigned integer of 32 bits") from error
             raise KeyError(str(token)) from error
 
 

@@ -1,9 +1,9 @@
 r"""minbpe's interface: `BasicTokenizer`, `RegexTokenizer`, `GPT4Tokenizer` and its helpers, on the engine of this package.
 
-`from toksmith.compat import minbpe` stands for `import minbpe`. What differs: what a pattern does not cover is a piece of
-its own here, and is dropped there; a loaded model splits by the pattern of its file, where minbpe goes on with the one
-that the tokenizer was made with; patterns are in the Rust dialect, whose classes are those of Unicode 16; a file holds no
-special token with a space, and is written as UTF-8 on every platform.
+`from toksmith.compat import minbpe` replaces `import minbpe`. What differs: text that a pattern does not match is a
+piece of its own here, and is dropped there; a loaded model splits by the pattern of its file, where minbpe goes on with
+the one that the tokenizer was made with; patterns are in the Rust dialect, whose classes are those of Unicode 16; a
+file holds no special token with a space, and is written as UTF-8 on every platform.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ GPT4_SPLIT_PATTERN = patterns()["cl100k_minbpe"].regexes[0]
 
 @checked_late
 def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
-    """How often each pair of neighbours stands in a list, added to `counts` if it is given.
+    """How often each pair of neighbours occurs in a list, added to `counts` if given.
 
     >>> get_stats([1, 2, 3, 1, 2])
     {(1, 2): 2, (2, 3): 1, (3, 1): 1}
@@ -105,11 +105,11 @@ class Tokenizer:
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
         """Learns merges from a text, until there are `vocab_size` tokens.
 
-        Ties go to the pair that comes first in the text as it stands.
+        Ties go to the pair that comes first in the current text.
 
         Raises:
             AssertionError: `vocab_size` is below 256.
-            ValueError: There is no pair left before so many tokens are learnt.
+            ValueError: No pair is left before the vocabulary has this size.
         """
         raise NotImplementedError
 
@@ -118,7 +118,7 @@ class Tokenizer:
         raise NotImplementedError
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; bytes that are no UTF-8 become U+FFFD."""
+        """The text of ids; bytes that are not UTF-8 become U+FFFD."""
         raise NotImplementedError
 
     @checked_late
@@ -177,7 +177,9 @@ class Tokenizer:
         tok = train([text], merges=wanted, pattern=self.pattern or None, ties="first_seen", progress=False)
         learnt = merges_of(tok.model)
         if len(learnt) < wanted:
-            raise ValueError(f"no pair is left after {len(learnt)} merges, and vocab_size asks for {wanted}")
+            raise ValueError(
+                f"no pair is left to merge; merges so far: {len(learnt)}, but vocab_size requires {wanted}"
+            )
         self.merges = learnt
         self.vocab = {byte: bytes([byte]) for byte in range(256)}
         counts = tok.model.training.counts.tolist() if tok.model.training else []
@@ -324,7 +326,7 @@ class GPT4Tokenizer(RegexTokenizer):
         raise NotImplementedError
 
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
-        """Not to be had: minbpe's files have no place for permuted bytes. See `toksmith.convert` for other formats."""
+        """Not available: minbpe's files cannot hold permuted bytes. See `toksmith.convert` for other formats."""
         raise NotImplementedError("GPT4Tokenizer cannot be saved.")
 
     def load(self, model_file: str | os.PathLike[str]) -> None:

@@ -1,8 +1,9 @@
 """tiktoken's interface: `Encoding` with every method, keyword, attribute and error class of version 0.14, and `get_encoding`.
 
-`from toksmith.compat import tiktoken` stands for `import tiktoken`. What differs, because no text may get lost: what a
-pattern does not cover is a piece of its own here, and dropped there; a vocabulary must hold all 256 bytes, and is refused
-when it is made, not when it is used; where tiktoken panics, ValueError is raised. Plug-ins (`tiktoken_ext`) are not looked for.
+`from toksmith.compat import tiktoken` replaces `import tiktoken`. What differs, because no text may get lost: text that
+a pattern does not match is a separate piece here, and tiktoken drops it; a vocabulary must hold all 256 bytes, and is
+refused when it is made, not when it is used; where tiktoken panics, ValueError is raised. Plug-ins (`tiktoken_ext`) are
+not looked for.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class Encoding:
             or not all(t.special for t in model.added_tokens)
         ):
             raise ValueError(
-                f"{tok!r} is no table of ranks with one split pattern; save it as .tiktoken, or use it as it is"
+                f"{tok!r} is not a table of ranks with one split pattern; save it as .tiktoken, or use it directly"
             )
         encoding = cls.__new__(cls)
         encoding.name = name
@@ -139,7 +140,7 @@ class Encoding:
             allowed_special: The special tokens that become their ids; "all" for all.
             disallowed_special: The texts that must not occur; "all" for the special tokens that are not allowed.
         Raises:
-            ValueError: The text holds what is disallowed.
+            ValueError: The text contains a disallowed special token.
         """
         allowed = self._checked(text, allowed_special, disallowed_special)
         return self._core_bpe.encode(repaired(text), allowed)
@@ -237,7 +238,7 @@ class Encoding:
         """The bytes of ids.
 
         Raises:
-            KeyError: An id stands for no token.
+            KeyError: An id belongs to no token.
             OverflowError: It is negative.
         """
         return self._core_bpe.decode_bytes(tokens)
@@ -262,7 +263,7 @@ class Encoding:
         """The text of ids, and for each the first character that holds bytes of it.
 
         Raises:
-            UnicodeDecodeError: The bytes are no UTF-8.
+            UnicodeDecodeError: The bytes are not UTF-8.
         """
         parts = self.decode_tokens_bytes(tokens)
         offsets = []
@@ -288,7 +289,7 @@ class Encoding:
     def _many(
         self, function: Callable[[Sequence[int]], Any], batch: Iterable[Sequence[int]], threads: int
     ) -> list[Any]:
-        thread_count(threads)  # refuses what is no number of threads
+        thread_count(threads)  # refuses an invalid number of threads
         return [function(each) for each in batch]
 
     def token_byte_values(self) -> list[bytes]:
@@ -329,7 +330,7 @@ class Encoding:
         return [id for piece in pieces for id in self._core_bpe.encode_single_piece(piece.encode())]
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes that need be no UTF-8."""
+        """The ids of bytes that may be invalid UTF-8."""
         return self._core_bpe.encode_bytes(text)
 
     def __getstate__(self) -> object:

@@ -50,12 +50,12 @@ def export(
     """Writes a folder that `transformers.PreTrainedTokenizerFast.from_pretrained` and `AutoTokenizer` load.
 
     Args:
-        folder: May be new; what is above it must exist.
+        folder: May be new; its parent must exist.
         allow_loss: As in `Tokenizer.save`.
         config: What else `tokenizer_config.json` says: `eos_token="<|endoftext|>"`, `model_max_length=1024`, ...
     Returns: the files that were written.
     Raises:
-        CannotRepresent: tokenizer.json has no room for a field that is not in `allow_loss`.
+        CannotRepresent: tokenizer.json cannot hold a field that is not in `allow_loss`.
         InvalidOption: A token that is named (`eos_token` and its like) is not in the vocabulary.
 
     >>> import tempfile, toksmith
@@ -120,7 +120,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
             raise ImportError(problem) from MISSING
         if tokenizer is None:
             if vocab_file is None:
-                raise InvalidOption("tokenizer", None, "a Tokenizer, or vocab_file=, the native file of one")
+                raise InvalidOption("tokenizer", None, "a Tokenizer, or vocab_file= with its native file")
             tokenizer = Tokenizer(_formats.read(vocab_file, format="native"))
         self._take(tokenizer)
         self._added_tokens_decoder = {token.id: as_there(token) for token in tokenizer.model.added_tokens}
@@ -228,7 +228,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
-        """The ids with what stands around them."""
+        """The ids with the special tokens around them."""
         return self._framed(token_ids_0, token_ids_1)[0]
 
     @checked_late
@@ -294,7 +294,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         return transformers.BatchEncoding(found, tensor_type=tensors, prepend_batch_axis=not is_batch)
 
     def _row(self, text: Any, pair: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """One text or pair, truncated and with what stands around it."""
+        """One text or pair, truncated and with the special tokens around it."""
         offsets = options.get("return_offsets_mapping", False)
         one = self._entries(text, offsets, **options)
         two = None if pair is None else self._entries(pair, offsets, **options)
@@ -334,7 +334,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
     def _entries(
         self, text: Any, offsets: bool, split_special_tokens: bool | None = None, **options: Any
     ) -> list[tuple[int, tuple[int, int]]]:
-        """The ids of a text, each with where it comes from; of words one after another, of ids themselves."""
+        """The ids of a text with their offsets; of words, concatenated; of ids, the ids themselves."""
         if isinstance(text, str):
             plain = self.split_special_tokens if split_special_tokens is None else split_special_tokens
             special: Any = "text" if plain else "allow"
@@ -373,7 +373,7 @@ def pairs_of(texts: Sequence[Any], pairs: Sequence[Any] | None, split: bool) -> 
     """The texts of a batch, each with its second text or None; two texts in a tuple or list are a pair."""
     if pairs is not None:
         if not isinstance(pairs, (list, tuple)) or len(pairs) != len(texts):
-            raise ValueError("of a batch, text_pair must be a batch of the same length")
+            raise ValueError("for a batch, text_pair must be a batch of the same length")
         yield from zip(texts, pairs, strict=True)
         return
     for text in texts:

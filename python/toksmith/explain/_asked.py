@@ -1,4 +1,4 @@
-"""What the views are asked of: tokenizers by name, and where the tokens and pieces of a text lie in its bytes."""
+"""The input of the views: tokenizers by name, and the byte ranges of a text's tokens and pieces."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import items
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
 __all__ = ["Tokenizers", "name_of", "named_tokenizers", "piece_ends", "pieces_in", "token_ends", "token_json"]
 
-INVALID = re.compile("([\udc80-\udcff]+)")  # what decoding makes of bytes that are part of no character
-SEVERAL = "a Tokenizer, several by name or several in order"
+INVALID = re.compile("([\udc80-\udcff]+)")  # decoded bytes that are not part of a character
+SEVERAL = "a Tokenizer, a dict of them by name, or a list of them"
 Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
 
 
 @lru_cache(maxsize=64)
 def name_of(tok: Tokenizer) -> str:
-    """What a tokenizer is called where nobody named it."""
-    return f"{tok.model.kind}, {len(tok):,} tokens"
+    """The description of a tokenizer without a name."""
+    return f"{tok.model.kind}, {number_of(len(tok), 'token')}"
 
 
 def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
-    """The tokenizers by name; those without a name are called after what they are, and numbered.
+    """The tokenizers by name; those without a name get a numbered description.
 
     Raises:
-        InvalidOption: There is none.
+        InvalidOption: No tokenizer was given.
     """
     if isinstance(toks, Tokenizer):
         return {name_of(toks): toks}
@@ -42,7 +42,7 @@ def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
         named = {f"{place}: {name_of(as_tokenizer(tok))}": tok for place, tok in enumerate(listed, 1)}
     for name, tok in named.items():
         if not isinstance(name, str):
-            raise TypeError(f"toks: expected names that are str, not {type(name).__name__}")
+            raise TypeError(f"toks: expected str as names, not {type(name).__name__}")
         as_tokenizer(tok)
     if not named:
         raise InvalidOption("toks", toks, "at least one tokenizer")
@@ -63,7 +63,7 @@ def token_ends(tok: Tokenizer, text: Text, special: Special) -> tuple[NDArray[np
 
 
 def piece_ends(tok: Tokenizer, data: bytes, special: Special) -> list[int]:
-    """Where each piece ends in the bytes of the text; a special or added token is a piece of its own."""
+    """Where each piece ends in the bytes of the text; each special or added token is one piece."""
     model = tok.model
     specials = {added.content: added.id for added in model.added_tokens if added.special}
     others = {added.content: added.id for added in model.added_tokens if not (added.special or added.normalized)}

@@ -1,4 +1,4 @@
-"""How many tokens a text takes, against the context lengths of models, and how much of it fits."""
+"""How many tokens a text takes, relative to the context lengths of models, and how much of it fits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked, whole_number
 from .._arguments import text as argument_text
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._render import Bars, Block, Cell, Table, View
 from .._tokenizer import Special, Text
 from ..reference import utf8
@@ -27,9 +27,9 @@ class BudgetRow:
 
     Attributes:
         tokenizer, model: Their names.
-        context: Tokens that there is room for.
+        context: The context length in tokens.
         tokens: Tokens of the whole text.
-        windows: How many times that room the text takes, rounded up.
+        windows: How many contexts the text fills, rounded up.
         fitting_bytes, fitting_chars: How much of the text its first `context` tokens cover, whole characters only.
     """
 
@@ -47,7 +47,7 @@ class Budget(_render.Shown):
     """How much of a text fits into contexts.
 
     Attributes:
-        bytes, chars: Of the text; a byte that is part of no character counts as one.
+        bytes, chars: Of the text; a byte that is not part of a character counts as a character.
         rows: Each tokenizer with each context length.
     """
 
@@ -61,12 +61,12 @@ class Budget(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{self.chars:,} characters, {self.bytes:,} bytes", tuple(self.blocks()))
+        return View(f"{number_of(self.chars, 'character')}, {number_of(self.bytes, 'byte')}", tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
         counts = {row.tokenizer: row.tokens for row in self.rows}
-        yield Bars([(name, tokens, f"{tokens:,} tokens") for name, tokens in counts.items()])
+        yield Bars([(name, tokens, number_of(tokens, "token")) for name, tokens in counts.items()])
         cells: list[list[str | Cell]] = []
         for row in self.rows:
             part = f"{row.fitting_chars / self.chars:.0%}" if self.chars else ""
@@ -78,24 +78,25 @@ class Budget(_render.Shown):
 
     def __repr__(self) -> str:
         counts = {row.tokenizer: row.tokens for row in self.rows}
-        return f"<Budget: {', '.join(f'{name} {tokens:,} tokens' for name, tokens in counts.items())}>"
+        said = (f"{name} {number_of(tokens, 'token')}" for name, tokens in counts.items())
+        return f"<Budget: {', '.join(said)}>"
 
 
 @checked
 def budget(
     toks: Tokenizers, text: Text, *, context: int | Mapping[str, int] = 1024, special: Special = "text"
 ) -> Budget:
-    """How many tokens a text takes by each tokenizer, against context lengths, and how much of it fits.
+    """How many tokens a text takes with each tokenizer, relative to context lengths, and how much of it fits.
 
-    What fits is what the first tokens of the text cover, as a model cuts them off; a character that the last of them
-    cuts does not count.
+    The part that fits is covered by the first tokens of the text; a character that the last of them cuts does not
+    count.
 
     Args:
-        toks: One tokenizer, several by name, or several in order.
-        context: Tokens that there is room for, at least 1; or several lengths by name (`explain.CONTEXTS`).
-        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+        toks: One tokenizer, a dict of them by name, or a list of them.
+        context: A context length in tokens, at least 1, or several by name (`explain.CONTEXTS`).
+        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
     Raises:
-        InvalidOption: A length is below 1, or there is no tokenizer.
+        InvalidOption: A length is below 1, or no tokenizer was given.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -123,7 +124,7 @@ def budget(
 
 
 def whole_characters(data: bytes, end: int) -> int:
-    """The last place up to `end` at which no character is cut."""
+    """The last place up to `end` that does not cut a character."""
     start = max(0, end - 3)
     for at in range(end, start - 1, -1):
         if at == len(data) or not 0x80 <= data[at] < 0xC0:

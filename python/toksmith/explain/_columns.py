@@ -1,6 +1,6 @@
 """Long rows of numbers, tokens and differences, held as arrays and read as tuples: a text has millions of them.
 
-The rule: what is read is what a tuple of the same values gives; a slice is a tuple. Left out: what the values mean.
+Reading gives the same as a tuple of the same values; a slice is a tuple. Left out: the meaning of the values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._render import TokenView
 
 __all__ = ["Column", "Numbers", "TokenColumn", "compact"]
 
-AT_ONCE = 1 << 12  # values that are made at a time
+AT_ONCE = 1 << 12  # values made at a time
 T = TypeVar("T")
 
 

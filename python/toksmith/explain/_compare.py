@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
+from .._errors import number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Special, Text
 from ..reference import utf8
@@ -35,7 +36,7 @@ class Cuts:
 class Difference:
     """A stretch of the text, in bytes, at whose ends all tokenizers cut, and inside which at least one cuts alone.
 
-    Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens that stand there.
+    Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens in the stretch.
     """
 
     start: int
@@ -49,9 +50,9 @@ class Comparison(_render.Shown):
 
     Attributes:
         text: Its bytes.
-        cuts: What each makes of it, by name.
+        cuts: The tokens of each tokenizer, by name.
         shared: Where all of them cut, in bytes; the end of the text is the last.
-        differences: The stretches between two shared cuts inside which not all do the same, in order.
+        differences: The stretches between two shared cuts that the tokenizers cut differently, in order.
     """
 
     text: bytes
@@ -93,7 +94,9 @@ class Comparison(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{len(self.cuts)} tokenizers on {len(self.text):,} bytes", tuple(self.blocks()))
+        return View(
+            f"{number_of(len(self.cuts), 'tokenizer')} on {number_of(len(self.text), 'byte')}", tuple(self.blocks())
+        )
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
@@ -110,7 +113,7 @@ class Comparison(_render.Shown):
         for name, cuts in self.cuts.items():
             starts = (0, *cuts.ends[:-1])
             marked = frozenset(place for place, start in enumerate(starts) if start and start not in shared)
-            yield TokenText(cuts.tokens, f"{name} (▏▏: a cut that not all make)", marked=marked)
+            yield TokenText(cuts.tokens, f"{name} (▏▏: a cut that not all of them make)", marked=marked)
         if not self.differences:
             yield Line("all cut alike")
             return
@@ -130,18 +133,18 @@ class Comparison(_render.Shown):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
-        return f"<Comparison of {counts}; {len(self.differences):,} differences>"
+        return f"<Comparison of {counts}; {number_of(len(self.differences), 'difference')}>"
 
 
 @checked
 def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
-    """What several tokenizers make of one text, aligned on its bytes.
+    """The tokens of several tokenizers on one text, aligned by its bytes.
 
     Args:
         toks: Tokenizers by name, or in order.
-        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
     Raises:
-        InvalidOption: There is no tokenizer.
+        InvalidOption: No tokenizer was given.
 
     >>> import toksmith
     >>> small, large = (toksmith.train("low lower lowest", merges=n, pattern=None) for n in (1, 3))
@@ -151,10 +154,10 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     small           4             1.25              2.00                2
     large           2             2.50              1.00                0
     <BLANKLINE>
-    small (▏▏: a cut that not all make)
+    small (▏▏: a cut that not all of them make)
     ▏a▏·▏▏lo▏▏w
     <BLANKLINE>
-    large (▏▏: a cut that not all make)
+    large (▏▏: a cut that not all of them make)
     ▏a▏·low
     <BLANKLINE>
     where they differ

@@ -1,4 +1,4 @@
-"""The life of one token in the training that made it: how it began, and what was made of it afterwards."""
+"""The life of one token in training: the merge that made it, and the merges that used it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -24,11 +24,11 @@ class Event:
 
     Attributes:
         number: Of the merge, from 1.
-        left, right, id: The two ids that merged, and what they became.
-        token: The bytes of what they became.
-        count: How often the pair stood in the corpus.
+        left, right, id: The two ids that merged, and the new id.
+        token: The bytes of the new token.
+        count: How often the pair occurred in the corpus.
         replaced: How often it was replaced; fewer than `count` where pairs overlap, as in `aaa`.
-        left_over: How often the token of this history is still there after the merge; None for one no merge made.
+        left_over: How often the token of this history occurs after the merge; None for a token that no merge made.
     """
 
     number: int
@@ -47,8 +47,8 @@ class History(_render.Shown):
 
     Attributes:
         id, token: The token.
-        born: The merge that made it; None for one that was there before the first.
-        uses: The later merges that took it as a part, in order.
+        born: The merge that made it; None for a base token.
+        uses: The later merges that used it as a part, in order.
         merges: How many merges training made.
     """
 
@@ -61,7 +61,7 @@ class History(_render.Shown):
 
     @property
     def left_over(self) -> int | None:
-        """How often the token stands in the encoded corpus in the end; None where its beginning is not recorded."""
+        """How often the token occurs in the encoded corpus in the end; None if its start is not recorded."""
         last = self.uses[-1] if self.uses else self.born
         return None if last is None else last.left_over
 
@@ -87,7 +87,9 @@ class History(_render.Shown):
             yield Line("there before the first merge")
         else:
             made = f"({self.born.left}, {self.born.right})"
-            yield Line(f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {self.born.count:,} times")
+            yield Line(
+                f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {number_of(self.born.count, 'time')}"
+            )
         rows = []
         for event in self.uses[:MOST_ROWS]:
             left = "" if event.left_over is None else f"{event.left_over:,}"
@@ -99,22 +101,22 @@ class History(_render.Shown):
             more = f" (the first {MOST_ROWS} of {len(self.uses):,})" if len(self.uses) > MOST_ROWS else ""
             yield Table(["merge", "pair", "id", "token", "times", "left"], rows, f"used by{more}", left=(1, 3))
         if self.left_over is not None:
-            yield Line(f"in the encoded corpus it stands {self.left_over:,} times")
+            yield Line(f"occurrences in the encoded corpus: {self.left_over:,}")
             if self.left_over == 0:
                 yield Line("a scaffold: it only helped to build other tokens", "warn")
 
     def __repr__(self) -> str:
-        return f"<History of token {self.id} {token_text(self.token)}: {len(self.uses)} uses>"
+        return f"<History of token {self.id} {token_text(self.token)}: {number_of(len(self.uses), 'use')}>"
 
 
 @checked
 def history(tok: Tokenizer, id: int) -> History:
-    """What training did with one token: the merge that made it, those that used it up, and how often it was left.
+    """What training did with one token: the merge that made it, the merges that used it, and how often it remained.
 
     Args:
         id: A token of a tokenizer that `train` made with `kind="bpe"`, or that was loaded with its record.
     Raises:
-        InvalidOption: The tokenizer has no record of its training.
+        InvalidOption: The tokenizer has no training record.
         UnknownId: No token has this id.
     Cost: one pass over the merges.
 
@@ -129,7 +131,7 @@ def history(tok: Tokenizer, id: int) -> History:
     used by
     merge  pair        id  token  times  left
         2  256 + 119  257  low        3     0
-    in the encoded corpus it stands 0 times
+    occurrences in the encoded corpus: 0
     a scaffold: it only helped to build other tokens
     """
     token = tok.token_bytes(id)

@@ -1,4 +1,4 @@
-"""What in a text costs tokens without being seen, or looks like something else; and what each repair would save."""
+"""What in a text costs tokens but is invisible or looks like something else, and what each repair would save."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import regex
 
 from .. import _render
 from .._arguments import checked, texts
-from .._errors import UnknownName
+from .._errors import UnknownName, number_of
 from .._render import Block, Cell, Line, Table, View
 from .._tokenizer import Text, Tokenizer
 from ._asked import name_of
@@ -21,7 +21,7 @@ __all__ = ["LINTS", "Finding", "Lint", "LintRow", "lint"]
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = get_args(Form)
-# Cyrillic and Greek letters that are drawn like Latin ones.
+# Cyrillic and Greek letters that look like Latin ones.
 LOOK_ALIKES = str.maketrans(
     "АВЕЅІЈКМНОРСТУХԜаеѕіјорсухԁһԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοα", "ABESIJKMHOPCTYXWaesijopcyxdhqwABEZHIKMNOPTYXoa"
 )
@@ -29,7 +29,7 @@ LOOK_ALIKE = "".join(map(chr, LOOK_ALIKES))
 
 
 class LintRow(NamedTuple):
-    """One thing to look for: its name, where it stands in a text, what to put there, and why it matters."""
+    """One problem: its name, how to find it, its replacement, and why it matters."""
 
     name: str
     find: Callable[[str], Iterator[tuple[int, int]]]
@@ -43,7 +43,7 @@ class Finding:
 
     Attributes:
         name, why: Of the row.
-        count: How many places.
+        count: The number of places.
         start, end: The first of them, in characters of the text.
         tokens: Tokens of the text if all these places, and no others, were repaired.
     """
@@ -61,9 +61,9 @@ class Lint(_render.Shown):
     """What was found in a text.
 
     Attributes:
-        text: As it was given; of bytes, those that are part of no character are lone surrogates U+DC80 to U+DCFF.
-        tokens: Of the text as it is.
-        findings: In the order of `LINTS`; none where all is well.
+        text: As given; bytes that are not part of a character are lone surrogates U+DC80 to U+DCFF.
+        tokens: Tokens of the unchanged text.
+        findings: In the order of `LINTS`; empty if there is no problem.
         forms: Tokens of the text in each Unicode normalization form.
     """
 
@@ -95,7 +95,10 @@ class Lint(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{len(self.text):,} characters, {self.tokens:,} tokens by {self.tokenizer}", tuple(self.blocks()))
+        return View(
+            f"{number_of(len(self.text), 'character')}, {number_of(self.tokens, 'token')} by {self.tokenizer}",
+            tuple(self.blocks()),
+        )
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
@@ -117,11 +120,11 @@ class Lint(_render.Shown):
 
 @checked
 def lint(tok: Tokenizer, text: Text) -> Lint:
-    r"""What in a text costs tokens without being seen, or looks like something else, and what repairing it changes.
+    r"""What in a text costs tokens but is invisible or looks like something else, and what a repair changes.
 
-    Nothing is repaired unless it is asked for (`Lint.repaired`): each finding can be meant.
+    It repairs nothing by itself (use `Lint.repaired`), because each finding may be intended.
 
-    Returns: one finding for each row of `explain.LINTS` that stands in the text.
+    Returns: one finding for each row of `explain.LINTS` that occurs in the text.
     Cost: one encoding of the text for each finding and each Unicode form.
 
     >>> import toksmith
@@ -145,7 +148,7 @@ def lint(tok: Tokenizer, text: Text) -> Lint:
 
 
 def counted(tok: Tokenizer, text: str, *, is_bytes: bool) -> int:
-    """The tokens of a text that was given as bytes or not."""
+    """The number of tokens of a text, given as bytes or as str."""
     return tok.count(text.encode("utf-8", "surrogateescape") if is_bytes else text)
 
 
@@ -172,7 +175,7 @@ def not_composed(text: str) -> Iterator[tuple[int, int]]:
 
 
 def look_alikes(text: str) -> Iterator[tuple[int, int]]:
-    """Words that read as Latin and are not: beside Latin letters, or where the text has no other letter of their script."""
+    """Words that look Latin but are not: next to Latin letters, or if the text has no other letter of their script."""
     genuine = regex.search(rf"[\p{{Cyrillic}}\p{{Greek}}--[{LOOK_ALIKE}]]", text, regex.V1)
     for found in regex.finditer(r"\p{L}+", text):
         word = found.group()
@@ -191,27 +194,29 @@ def row(name: str, pattern: str, repair: str | Callable[[str], str], why: str) -
 
 
 LINTS: tuple[LintRow, ...] = (
-    row("no character", "[\ud800-\udfff]", "\ufffd", "a lone surrogate, or bytes that are no UTF-8; it becomes U+FFFD"),
-    row("replacement character", "\ufffd", "", "U+FFFD: the text was decoded wrongly before"),
-    LintRow(
-        "decomposed", not_composed, partial(unicodedata.normalize, "NFC"), "not in NFC: accents or jamo by themselves"
+    row(
+        "no character", "[\ud800-\udfff]", "\ufffd", "a lone surrogate, or bytes that are not UTF-8; it becomes U+FFFD"
     ),
-    row("zero-width", "[\u200b\u2060\ufeff]", "", "nothing is seen of it"),
-    row("joiner", r"(?<=[A-Za-z0-9 ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9 ])", "", "it joins nothing here"),
-    row("soft hyphen", "\u00ad", "", "nothing is seen of it inside a line"),
-    row("direction mark", "[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", "it turns the order in which text is read"),
+    row("replacement character", "\ufffd", "", "U+FFFD: an earlier step decoded the text wrongly"),
+    LintRow("decomposed", not_composed, partial(unicodedata.normalize, "NFC"), "not in NFC: separate accents or jamo"),
+    row("zero-width", "[\u200b\u2060\ufeff]", "", "invisible"),
+    row("joiner", r"(?<=[A-Za-z0-9 ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9 ])", "", "it joins no characters here"),
+    row("soft hyphen", "\u00ad", "", "invisible inside a line"),
+    row("direction mark", "[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", "it changes the reading direction"),
     row("no-break space", "[\u00a0\u2007\u202f]", " ", "looks like a space"),
     row("other space", "[\u1680\u2000-\u2006\u2008-\u200a\u205f\u3000]", " ", "looks like a space"),
     row(
         "full-width",
         "[\uff01-\uff5e]",
         partial(unicodedata.normalize, "NFKC"),
-        "a Latin character in an East Asian width",
+        "a Latin character in East Asian width",
     ),
     row("ligature", "[\ufb00-\ufb06]", partial(unicodedata.normalize, "NFKC"), "several letters in one character"),
-    LintRow("look-alike", look_alikes, lambda word: word.translate(LOOK_ALIKES), "Cyrillic or Greek read as Latin"),
-    row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "nothing is seen of it"),
+    LintRow(
+        "look-alike", look_alikes, lambda word: word.translate(LOOK_ALIKES), "Cyrillic or Greek that looks like Latin"
+    ),
+    row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "invisible"),
     row("carriage return", r"\r\n?", "\n", "lines end as on Windows"),
-    row("space before a line ends", r"[ \t]+(?=\r?\n)", "", "nothing is seen of it"),
-    row("space at the end", r"[ \t]+\Z", "", "a prompt that ends so keeps the model from its usual next token"),
+    row("space before a line ends", r"[ \t]+(?=\r?\n)", "", "invisible"),
+    row("space at the end", r"[ \t]+\Z", "", "at the end of a prompt it prevents the model's usual next token"),
 )

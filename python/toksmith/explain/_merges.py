@@ -1,4 +1,4 @@
-"""A piece, merge by merge: which pairs could merge at each step, which did, and what came of it."""
+"""A piece, merge by merge: which pairs could merge at each step, which did, and the result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption, NotInVocabulary
+from .._errors import InvalidOption, NotInVocabulary, number_of
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
@@ -17,7 +17,7 @@ from ._rules import Rules, Symbol, rules_of
 
 __all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
 
-MOST_SYMBOLS = 512  # every step looks at every pair: more is a picture for nobody
+MOST_SYMBOLS = 512  # every step looks at every pair, and nobody reads a longer picture
 
 
 class Candidate(NamedTuple):
@@ -30,10 +30,10 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class MergeStep:
-    """One merge: the symbols before it, the pairs that may merge, and which of them does.
+    """One merge: the symbols before it, the pairs that can merge, and the pair that does.
 
-    Attributes: `symbols` from left to right; `candidates` by place; `chosen`, the one of the lowest rank, and the
-    leftmost of equals.
+    Attributes: `symbols` from left to right; `candidates` by place; `chosen`, the candidate with the lowest rank, the
+        leftmost of equals.
     """
 
     symbols: tuple[Symbol, ...]
@@ -47,11 +47,11 @@ class Merges(_render.Shown):
 
     Attributes:
         piece: Its bytes.
-        whole_id: The id of the whole piece, where the model looks that up before it merges; else None.
-        steps: The merges, in order. With a `whole_id` they are what would happen without the look-up.
-        merged: The symbols that merging ends with; a character without a token has the id None.
-        ids: The ids of the piece: `whole_id`, or those of `merged`, where None became bytes or the unknown id.
-        cut: How many pieces the tokenizer makes of these bytes; 1 unless it would cut them.
+        whole_id: The id of the whole piece, if the model looks it up before it merges; else None.
+        steps: The merges, in order. With a `whole_id` they show what would happen without the lookup.
+        merged: The symbols after the last merge; a character without a token has the id None.
+        ids: The ids of the piece: `whole_id`, or those of `merged` with bytes or the unknown id for None.
+        cut: The number of pieces into which the tokenizer would cut these bytes.
     """
 
     tokenizer: str
@@ -118,21 +118,21 @@ class Merges(_render.Shown):
         ]
 
     def __repr__(self) -> str:
-        return f"<Merges of {token_text(self.piece)}: {len(self.steps)} steps, {len(self.ids)} ids>"
+        return f"<Merges of {token_text(self.piece)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
 
 
 @checked
 def merges(tok: Tokenizer, piece: Text) -> Merges:
     r"""How one piece becomes tokens, merge by merge, with all pairs that could merge at each step.
 
-    At each step the pair of the lowest rank merges, and the leftmost of equals. `piece` is taken as one piece, even
-    where the tokenizer would cut it, and as it stands after normalizing (SentencePiece's `▁` for a space).
+    At each step the pair with the lowest rank merges, the leftmost of equals. `piece` is one piece, even if the
+    tokenizer would cut it, and already normalized (with SentencePiece's `▁` for a space).
 
     Args:
         piece: At most 512 symbols (bytes, or characters for a tokenizer of characters).
     Raises:
         InvalidOption: The piece is longer, or the tokenizer does not merge (unigram, WordPiece).
-        NotInVocabulary: A symbol in the end has no token, and the model has nothing in its place.
+        NotInVocabulary: A symbol at the end has no token, and the model has no fallback.
     Cost: the square of the symbols.
 
     >>> import toksmith

@@ -1,4 +1,4 @@
-"""All views of one text together: what is handed on when a finding is shared."""
+"""All views of one text together, to share a finding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._render import Block, Line, View
 from .._tokenizer import Special, Text, Tokenizer
 from ._asked import Tokenizers, named_tokenizers
@@ -52,24 +52,24 @@ class Overview(_render.Shown):
             yield from view.blocks
 
     def to_html(self) -> str:
-        """One page that needs nothing else and runs no script; each token says what it is to pointer and keyboard."""
+        """One self-contained page without scripts; pointer and keyboard show the details of each token."""
         return _render.page("toksmith", [(heading, result.view()) for heading, result in self.sections])
 
     def __repr__(self) -> str:
-        return f"<Overview: {len(self.sections)} views>"
+        return f"<Overview: {number_of(len(self.sections), 'view')}>"
 
 
 @checked
 def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Overview:
     """A text in all views: tokens, comparison, merges, forest, budget, prompt end, lint, special tokens.
 
-    Of merges and of the forest it shows the pieces of the text that take most steps.
+    For merges and the forest it shows the pieces of the text with the most steps.
 
     Args:
-        toks: One tokenizer, several by name, or several in order.
-        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+        toks: One tokenizer, a dict of them by name, or a list of them.
+        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
     Raises: as `Tokenizer.encode`.
-    Cost: that of the views together.
+    Cost: the sum of the views.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)

@@ -1,4 +1,4 @@
-"""A text as its pieces and tokens, each with where it lies, what it is and how it ranks."""
+"""A text as its pieces and tokens, each with its place, kind and rank."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from .. import _render
 from .._arguments import checked
+from .._errors import number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
@@ -32,8 +33,8 @@ SAID: dict[Kind, str] = {
 class Token:
     """One token of a text.
 
-    Attributes: `id`; `token`, its bytes; `start` and `end`, the bytes of the text that it stands for; `kind`, whether
-    these bytes are whole characters; `rank`, its place in the order of merges (None: made by none).
+    Attributes: `id`; `token`, its bytes; `start` and `end`, its byte range in the text; `kind`, whether these bytes are
+        whole characters; `rank`, its position in the order of merges (None: no merge makes it).
     """
 
     id: int
@@ -49,7 +50,7 @@ class Pieces(_render.Shown):
     """A text, cut into pieces and tokens.
 
     Attributes:
-        tokenizer: What it is called.
+        tokenizer: Its name.
         text: The bytes of the text.
         tokens: In order; their byte ranges partition the text.
         ends: Where each piece ends, in bytes of the text.
@@ -116,23 +117,23 @@ class Pieces(_render.Shown):
         return [TokenView(token.id, token.token, token.kind == "special") for token in self.tokens]
 
     def title(self, token: Token) -> str:
-        """What is said of a token beside its picture."""
+        """The description of a token."""
         rank = "" if token.rank is None else f", rank {token.rank}"
         return f"id {token.id}{rank}, bytes {token.start}-{token.end}, {SAID[token.kind]}: {token.token[:32].hex(' ')}"
 
     def __repr__(self) -> str:
-        return f"<Pieces of {len(self.text):,} bytes: {len(self.ends):,} pieces, {len(self.tokens):,} tokens>"
+        return f"<Pieces of {len(self.text):,} bytes: {number_of(len(self.ends), 'piece')}, {number_of(len(self.tokens), 'token')}>"
 
 
 @checked
 def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     """The pieces of a text, and the tokens of each.
 
-    No merge reaches from one piece into another. Where a normalizer changes the text before it is split, the whole text
-    stands as one piece.
+    No merge crosses from one piece into another. If a normalizer changes the text before it is split, the whole text is
+    shown as one piece.
 
     Args:
-        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
     Raises: as `Tokenizer.encode`.
 
     >>> import toksmith
@@ -162,7 +163,7 @@ def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
 
 
 def token_kind(token: bytes) -> Kind:
-    r"""Whether a token's bytes are whole characters, and where not.
+    r"""Whether a token's bytes are whole characters, and at which end they are not.
 
     >>> [token_kind(token) for token in (b"a", b"\xa4\xa8", b" \xe0", b"\xa8\xe0", b"\xe0")]
     ['whole', 'starts inside', 'ends inside', 'inside', 'byte']

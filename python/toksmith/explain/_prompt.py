@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
+from .._errors import InvalidOption, number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
@@ -16,23 +16,23 @@ from ._asked import name_of, token_json
 
 __all__ = ["Prompt", "prompt"]
 
-MOST_TOKENS = 24  # tokens that are drawn before the end
-AFTER = 8  # tokens that are drawn of what follows
+MOST_TOKENS = 24  # tokens shown before the end
+AFTER = 8  # tokens shown behind the end
 MOST_CONTINUATIONS = 60
 
 
 @dataclass(frozen=True, repr=False)
 class Prompt(_render.Shown):
-    """A prompt, the text that it is the beginning of, and the prompt cut back to where it can go on in every way.
+    """A prompt, the longer text, and the prompt cut back to a place that allows every continuation.
 
     Attributes:
         prompt: Its bytes.
-        ids: Of the prompt by itself.
-        followed: The ids of the whole text; equal to `ids` where nothing follows.
-        agree: How many ids the two begin with in common.
-        healed: The ids that are left of the prompt when it is healed.
-        rest: The bytes behind these, which the next token has to begin with.
-        continuations: How many tokens begin with `rest`; 0 where nothing was cut off.
+        ids: Of the prompt alone.
+        followed: The ids of the whole text; equal to `ids` if nothing follows.
+        agree: The number of ids with which both begin.
+        healed: The ids of the healed prompt.
+        rest: The bytes behind these, which the next token must begin with.
+        continuations: How many tokens begin with `rest`; 0 if nothing was cut off.
         first_continuations: Id and bytes of some of them, the lowest ids.
     """
 
@@ -49,7 +49,7 @@ class Prompt(_render.Shown):
 
     @property
     def is_beginning(self) -> bool:
-        """Whether a model that was given the prompt stands where it stands in the whole text."""
+        """Whether the ids of the whole text begin with the ids of the prompt."""
         return self.agree == len(self.ids)
 
     @property
@@ -58,7 +58,7 @@ class Prompt(_render.Shown):
         return self.prompt.endswith((b" ", b"\t"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Ids and tokens as JSON values; bytes are hex. Of long prompts the last tokens are given."""
+        """Ids and tokens as JSON values, bytes as hex; for long prompts only the last tokens."""
         prompt, followed, healed = (
             [{"id": view.id, **token_json(view.token)} for view in views] for views in self.drawn
         )
@@ -78,41 +78,45 @@ class Prompt(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        title = f"a prompt of {len(self.prompt):,} bytes, {len(self.ids):,} tokens by {self.tokenizer}"
+        title = f"a prompt of {number_of(len(self.prompt), 'byte')}, {number_of(len(self.ids), 'token')} by {self.tokenizer}"
         return View(title, tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
         prompt, followed, healed = self.drawn
         if self.ends_in_space:
-            yield Line("it ends in white space, which keeps a model from the token that it would expect next", "warn")
-        yield TokenText(prompt, "the prompt by itself (its last tokens)")
+            yield Line(
+                "it ends in white space, which prevents the token that a model would usually choose next", "warn"
+            )
+        yield TokenText(prompt, "the prompt alone (its last tokens)")
         if len(self.followed) > len(self.ids) or not self.is_beginning:
-            yield TokenText(followed, "the text that follows and what stands before it (the tokens round the end)")
+            yield TokenText(followed, "the longer text (its tokens around the end of the prompt)")
         if not self.is_beginning:
             left = len(self.ids) - self.agree
-            yield Line(f"the last {left:,} ids of the prompt are not those that the longer text has there", "warn")
+            yield Line(f"ids at the end of the prompt: {left:,} differ from those of the longer text", "warn")
         if not self.rest:
-            yield Line("nothing has to be cut off: the prompt can go on in every way", "good")
+            yield Line("nothing needs to be cut off: every continuation of the prompt is possible", "good")
             return
-        yield TokenText(healed, "healed: what is kept")
-        yield Line(f"the next token has to begin with {token_text(self.rest)}: {self.continuations:,} tokens do")
+        yield TokenText(healed, "healed: the part that is kept")
+        yield Line(
+            f"the next token must begin with {token_text(self.rest)}: {number_of(self.continuations, 'candidate')}"
+        )
         rows = [[str(id), token_text(token)] for id, token in self.first_continuations]
         yield Table(["id", "token"], rows, "the first of them", left=(1,))
 
     def __repr__(self) -> str:
-        return f"<Prompt of {len(self.ids):,} ids, {self.agree:,} kept by the text>"
+        return f"<Prompt of {number_of(len(self.ids), 'id')}, {self.agree:,} kept by the text>"
 
 
 @checked
 def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
-    """What happens where a prompt ends: its ids beside those of the longer text, and the prompt healed.
+    """What happens at the end of a prompt: its ids, those of the longer text, and the healed prompt.
 
     Args:
-        text: The prompt and what follows it.
+        text: The prompt and the text behind it.
         end: Where the prompt ends, in characters of the text (of `bytes`: in bytes); None for the end of the text.
-        special: What special tokens in the text are, as in `Tokenizer.encode`; by default plain text.
-    Raises: as `Tokenizer.encode`; InvalidOption where `end` is outside the text.
+        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+    Raises: as `Tokenizer.encode`; InvalidOption if `end` is outside the text.
     Cost: two encodings, and at the first call an index of the tokens by their bytes.
 
     >>> import toksmith

@@ -1,6 +1,6 @@
-"""How a model merges, asked one pair at a time: what a piece begins as, which neighbours merge, and in which order.
+"""How a model merges, one pair at a time: the first symbols of a piece, which neighbours merge, and in which order.
 
-The rule is that of `docs/spec.md`; tests hold the ids that come out to the engine's. Left out: speed.
+The rule is that of `docs/spec.md`; tests compare the resulting ids with the engine's. Left out: speed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BYTE_TOKEN = re.compile(rb"<0x[0-9A-F]{2}>")
 
 
 class Symbol(NamedTuple):
-    """What a piece is made of at some moment: bytes, and the id of the token that they are (None: of no token)."""
+    """A symbol of a piece during merging: its bytes, and the id of its token (None: not a token)."""
 
     token: bytes
     id: int | None
@@ -77,7 +77,7 @@ class Rules:
         return Symbol(token, id)
 
     def merge(self, left: Symbol, right: Symbol) -> tuple[int, int] | None:
-        """The rank and the id of what two neighbours merge to; None where they do not."""
+        """The rank of the merge of two neighbours and the id that it makes; None if they do not merge."""
         if self.model.kind != "bpe" or any(self.is_frozen(symbol.token) for symbol in (left, right)):
             return None
         if self.pairs is not None:
@@ -117,7 +117,7 @@ def rules_of(tok: Tokenizer) -> Rules:
         InvalidOption: What it does to a piece is not merging.
     """
     if tok.model.kind not in ("bpe", "chars", "words"):
-        allowed = f"a tokenizer that merges; this one is of kind {tok.model.kind!r}, which chooses tokens otherwise"
+        allowed = f"a tokenizer that merges; this one has the kind {tok.model.kind!r}, which does not merge"
         raise InvalidOption("tok", tok, allowed)
     return Rules(tok.model)
 
@@ -139,6 +139,6 @@ def ranks_of(tok: Tokenizer) -> dict[int, int]:
 
 
 def characters(data: bytes) -> Iterator[bytes]:
-    """The characters of UTF-8; a byte that is part of none stands for itself."""
+    """The characters of UTF-8; a byte that is not part of one is kept as it is."""
     for char in data.decode("utf-8", "surrogateescape"):
         yield char.encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Tokens of a vocabulary by what they hold: a text, bytes, or an id."""
+"""Finds tokens of a vocabulary by text, bytes or id."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ By = Literal["text", "bytes", "id"]
 
 @dataclass(frozen=True)
 class Found:
-    """One token that was found: its id, its bytes and what kind of token it is."""
+    """One found token: its id, its bytes and its kind."""
 
     id: int
     token: bytes
@@ -34,9 +34,9 @@ class Search(_render.Shown):
     """What a search found.
 
     Attributes:
-        query, by: What was looked for, and as what.
-        total: How many tokens fit.
-        found: The first of them: those that are the query itself, then those that begin with it, then by id.
+        query, by: The query and its kind.
+        total: How many tokens match.
+        found: The first of them: first the tokens equal to the query, then those that begin with it, then by id.
     """
 
     tokenizer: str
@@ -77,14 +77,14 @@ class Search(_render.Shown):
 
 @checked
 def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:
-    """Tokens of a vocabulary, special tokens included, that hold a text or bytes, or have an id.
+    """Tokens of a vocabulary, including special tokens, that contain a text or bytes, or have an id.
 
     Args:
-        query: By "text": what the token holds. By "bytes": hex digits, where `??` is any byte, as in `e2 98 ??`.
-            By "id": one id, or two with a hyphen for all from the first to the second.
-        most: How many are given, at least 1.
+        query: By "text": a text that the token contains. By "bytes": hex digits, where `??` is any byte, as in
+            `e2 98 ??`. By "id": one id, or two with a hyphen for all from the first to the second.
+        most: The maximum number of results, at least 1.
     Raises:
-        InvalidOption: The query is not of this kind, or `by` is no kind.
+        InvalidOption: The query does not fit `by`, or `by` is unknown.
     Cost: one pass over the vocabulary.
 
     >>> import toksmith
@@ -130,7 +130,7 @@ def by_bytes(query: str) -> Order:
 
 
 def by_pattern(pattern: re.Pattern[bytes]) -> Order:
-    """Tokens in which a pattern stands."""
+    """Tokens that contain a pattern."""
 
     def order(id: int, token: bytes) -> int | None:
         match = pattern.search(token)

@@ -1,4 +1,4 @@
-"""Special tokens in a text that somebody else wrote: what it becomes as plain text, allowed, and refused."""
+"""Special tokens in an untrusted text: the result as plain text, allowed, and refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import SpecialTokenInText
+from .._errors import SpecialTokenInText, number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
@@ -34,13 +34,13 @@ class SpecialMatch:
 
 @dataclass(frozen=True, repr=False)
 class Specials(_render.Shown):
-    """One text in the three ways of treating special tokens.
+    """One text with the three ways to treat special tokens.
 
     Attributes:
-        matches: The special tokens that it spells, in order.
-        plain: Its ids with special tokens as ordinary text, which is what a stranger's text should be.
+        matches: The special tokens in it, in order.
+        plain: Its ids with special tokens as ordinary text, which is right for untrusted text.
         allowed: Its ids with special tokens as such.
-        refusal: What `special="raise"` says of it; None where it has none to refuse.
+        refusal: The message of `special="raise"`; None if the text contains no special token.
     """
 
     tokenizer: str
@@ -50,7 +50,7 @@ class Specials(_render.Shown):
     refusal: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The three ways as JSON values; places are of bytes; of long texts the first tokens are given."""
+        """The three ways as JSON values; offsets are bytes; for long texts only the first tokens."""
         return {
             "tokenizer": self.tokenizer,
             "matches": [vars(match) | {"as_text": list(match.as_text)} for match in self.matches],
@@ -74,9 +74,9 @@ class Specials(_render.Shown):
             yield Table(["special token", "id", "byte", "tokens as text"], rows)
         for said, views in (("plain text", self.plain), ("allowed", self.allowed)):
             more = f", the first {MOST_TOKENS}" if len(views) > MOST_TOKENS else ""
-            yield TokenText(views[:MOST_TOKENS], f"{said}: {len(views):,} tokens{more}")
+            yield TokenText(views[:MOST_TOKENS], f"{said}: {number_of(len(views), 'token')}{more}")
         if self.refusal is None:
-            yield Line("refused: nothing is", "good")
+            yield Line("refused: nothing", "good")
         else:
             yield Line(f"refused: {self.refusal}", "warn")
 
@@ -86,7 +86,7 @@ class Specials(_render.Shown):
 
 @checked
 def specials(tok: Tokenizer, text: Text) -> Specials:
-    """What a text becomes with its special tokens as plain text, allowed, and refused.
+    """A text with its special tokens as plain text, allowed, and refused.
 
     Cost: three encodings.
 

@@ -1,4 +1,4 @@
-"""How a vocabulary is spread: how long its tokens are, and how often each comes in a text, from the most frequent on."""
+"""The distribution of a vocabulary: the lengths of its tokens, and their frequencies in a text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._asked import Tokenizers, named_tokenizers
 
 __all__ = ["Lengths", "Ranks", "lengths", "ranks"]
 
-LONGEST = 24  # bytes that have a bar of their own; all above share one
+LONGEST = 24  # lengths with their own bar; all longer ones share one
 DECADES = (1, 10, 100, 1000, 10_000, 100_000)
 
 
@@ -71,10 +71,10 @@ class Lengths(_render.Shown):
 
 @dataclass(frozen=True, repr=False)
 class Ranks(_render.Shown):
-    """How often each token comes in a text.
+    """The frequency of each token in a text.
 
     Attributes:
-        counts: By tokenizer, how often its most frequent token comes, then the next, and so on.
+        counts: By tokenizer, the counts of its tokens, the most frequent first.
     """
 
     counts: dict[str, tuple[int, ...]]
@@ -86,11 +86,11 @@ class Ranks(_render.Shown):
     def plot(self) -> Plot:
         """The chart, as plain data: both scales are logarithmic, and few points of the long tail are kept."""
         series = {name: thinned(found) for name, found in self.counts.items()}
-        return Plot("Tokens by how often they come", "rank", "times", series, kind="curves")
+        return Plot("Tokens by frequency", "rank", "times", series, kind="curves")
 
     def view(self) -> View:
         """What is to be seen."""
-        return View("how often tokens come, from the most frequent on", tuple(self.blocks()))
+        return View("frequency of tokens, the most frequent first", tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
         """The parts of the view."""
@@ -112,7 +112,7 @@ class Ranks(_render.Shown):
 
 @checked
 def lengths(toks: Tokenizers) -> Lengths:
-    """How many tokens of each length a vocabulary holds, in bytes, special tokens left out.
+    """The number of tokens of each length in bytes, without special tokens.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -128,12 +128,12 @@ def lengths(toks: Tokenizers) -> Lengths:
 
 @checked
 def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
-    """How often each token comes in a text, from the most frequent on: the curve that Zipf's law is about.
+    """The frequency of each token in a text, the most frequent first: the curve of Zipf's law.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
     >>> print(toksmith.explain.ranks({"low": tok}, "low lower lowest"))
-    how often tokens come, from the most frequent on
+    frequency of tokens, the most frequent first
     tokenizer  tokens  different  once  rank 1
     low             8          6     4       2
     """
@@ -145,7 +145,7 @@ def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
 
 
 def thinned(counts: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Rank and count at ranks that stand evenly on a logarithmic scale, the first and the last among them."""
+    """Rank and count at evenly spaced ranks on a logarithmic scale, including the first and the last."""
     if not counts:
         return []
     places = np.unique(np.geomspace(1, len(counts), 200).round().astype(int)).tolist()

@@ -1,4 +1,4 @@
-"""The forest of tokens: what a token was merged of, down to bytes, and what is merged of it."""
+"""The forest of tokens: what a token is merged from, down to bytes, and what is merged from it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ._rules import BYTE_TOKEN, Rules, Symbol, Use, rules_of
 
 __all__ = ["Node", "Tree", "tree"]
 
-DEEPEST = 40  # levels that are drawn: deeper ones run out of the page
+DEEPEST = 40  # levels to draw: deeper ones do not fit on the page
 MOST_CHILDREN = 50
 
 
 @dataclass(frozen=True)
 class Node:
-    """A token in the tree of another: its symbol, the rank of the merge that made it, the places of its two parts.
+    """A token in the tree of another: its symbol, the rank of its merge, the positions of its two parts.
 
-    `rank`, `left` and `right` are None for what was there before the first merge.
+    `rank`, `left` and `right` are None for symbols that no merge made.
     """
 
     id: int | None
@@ -37,13 +37,14 @@ class Node:
 
 @dataclass(frozen=True, repr=False)
 class Tree(_render.Shown):
-    """How one token comes about, and what it is used for.
+    """How one token is made, and where it is used.
 
     Attributes:
-        nodes: All tokens that merging its bytes makes, in the order in which they come about.
-        roots: The places of those that are left in the end: one, the token itself, unless merging alone does not make it.
+        nodes: All tokens that merging its bytes makes, in this order.
+        roots: The positions of those that are left in the end: only the token itself, unless merging alone does not
+            make it.
         children: The merges that it is a part of, in rank order.
-        special: Whether it is a special token, which nothing makes.
+        special: Whether it is a special token, which no merge makes.
     """
 
     tokenizer: str
@@ -61,17 +62,17 @@ class Tree(_render.Shown):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no other token is made of it."""
+        """Whether no other token is merged from it."""
         return not self.children
 
     @property
     def is_derivable(self) -> bool:
-        """Whether merging its bytes makes it; a token that is not comes only from looking up a whole piece."""
+        """Whether merging its bytes makes it; otherwise it comes only from the whole-piece lookup."""
         return len(self.roots) == 1 and self.nodes[self.roots[0]].id == self.id
 
     @property
     def depth(self) -> int:
-        """The merges on the longest way from the token down to a symbol that no merge made."""
+        """The number of merges on the longest path from the token down to a symbol that no merge made."""
         depths: list[int] = []
         for node in self.nodes:
             below = [depths[place] for place in (node.left, node.right) if place is not None]
@@ -105,13 +106,13 @@ class Tree(_render.Shown):
         """The parts of the view."""
         bytes_said = f"{len(self.token):,} byte{'' if len(self.token) == 1 else 's'}: {self.token[:64].hex(' ')}"
         if self.special:
-            yield Line(f"{bytes_said}; a special token, which nothing makes")
+            yield Line(f"{bytes_said}; a special token, which no merge makes")
             return
         others = "1 other" if len(self.children) == 1 else f"{len(self.children):,} others"
-        uses = f"used to build {others}" if self.children else "a leaf: no other is made of it"
+        uses = f"used to build {others}" if self.children else "a leaf: no other token is merged from it"
         yield Line(f"{bytes_said}; depth {self.depth}; {uses}")
         if not self.is_derivable:
-            yield Line("merging alone does not make it: it comes only from looking up a whole piece", "warn")
+            yield Line("merging alone does not make it: it comes only from the whole-piece lookup", "warn")
         for root in self.roots:
             yield self.branch(root, DEEPEST)
         rows = [
@@ -122,7 +123,7 @@ class Tree(_render.Shown):
             yield Table(["id", "token", "merges"], rows, f"used to build{more}", left=(1, 2))
 
     def branch(self, place: int, levels: int) -> Branch:
-        """A node and what is below it, to some depth."""
+        """A node and its descendants, up to a depth."""
         node = self.nodes[place]
         rank = "" if node.rank is None else f"  rank {node.rank}"
         text = f"{token_text(node.token)}  {'no token' if node.id is None else node.id}{rank}"
@@ -138,10 +139,10 @@ class Tree(_render.Shown):
 
 @checked
 def tree(tok: Tokenizer, id: int) -> Tree:
-    """How a token comes about when its own bytes are merged, and which tokens are made of it.
+    """How merging makes a token from its bytes, and which tokens are merged from it.
 
     Args:
-        id: A token of at most 512 symbols; of a longer one only the token itself is given.
+        id: A token of at most 512 symbols; for a longer one only the token itself is returned.
     Raises:
         UnknownId: No token has this id.
         InvalidOption: The tokenizer does not merge (unigram, WordPiece).

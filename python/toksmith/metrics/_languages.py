@@ -1,7 +1,7 @@
-"""Four sentences in twenty-four languages: what languages are compared on where nobody brings longer texts.
+"""Four sentences in twenty-four languages, to compare languages without longer texts.
 
-They were written for this and translated by sense; the first is what the others are compared with. A few sentences
-show the order of magnitude and no more: `toksmith.parity` takes longer texts.
+They were written for this purpose and translated by meaning; the first language is the reference. A few sentences only
+show the order of magnitude: `toksmith.parity` accepts longer texts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""parity: what the same text costs in each language, by one tokenizer.
+"""parity: what the same text costs in each language with one tokenizer.
 
-The premium of a language is its tokens over those of the reference language, for texts that say the same. Left out:
-prices, which the reader multiplies in; and whether two texts do say the same.
+The premium of a language is its number of tokens relative to the reference language, for texts with the same meaning.
+Left out: prices, and whether two texts do have the same meaning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ Parallel = Text | Sequence[Text] | Path
 
 @dataclass(frozen=True)
 class Language:
-    """One language: its name, and the lines, bytes and tokens of its text; `premium` None where the reference has none.
+    """One language: its name, and the lines, bytes and tokens of its text; `premium` None if the reference has no
+    tokens.
 
     Attributes:
         layout: Lines that are blank, or that begin or end with white space.
@@ -48,8 +49,9 @@ class Parity(_render.Shown):
     Attributes:
         reference: The language whose premium is 1.
         languages: In the order of the argument.
-        gini: The Gini coefficient of tokens by language: 0 where all are equal, at most 1 - 1/n; None without tokens.
-        gini_per_byte: The same of tokens per byte. It ranks tokenizers otherwise, because bytes are as unequal as tokens.
+        gini: The Gini coefficient of tokens by language: 0 if all are equal, at most 1 - 1/n; None without tokens.
+        gini_per_byte: The same for tokens per byte. It ranks tokenizers differently, because bytes are as unequal as
+            tokens.
         warnings: What makes the figures doubtful: unequal numbers of lines, layout.
     """
 
@@ -80,8 +82,10 @@ class Parity(_render.Shown):
         blocks.append(_render.Line(said.format(*map(_figure, (self.gini, self.gini_per_byte)))))
         ordered = sorted(self.languages, key=lambda each: each.premium or 0)
         bars = [(each.name, each.premium, f"{each.premium:.2f}") for each in ordered if each.premium is not None]
-        blocks.append(_render.Bars(bars, f"Tokens over those of {self.reference} for the same text"))
-        hidden = "It does not show whether the texts say the same, nor how well a model does in any of these languages."
+        blocks.append(_render.Bars(bars, f"Tokens relative to {self.reference} for the same text"))
+        hidden = (
+            "It does not show whether the texts have the same meaning, or how well a model does in these languages."
+        )
         blocks.append(_render.Line(hidden, "dim"))
         return _render.View(f"Parity with {self.reference}", blocks)
 
@@ -90,7 +94,7 @@ class Parity(_render.Shown):
         ordered = sorted(
             (each for each in self.languages if each.premium is not None), key=lambda each: each.premium or 0
         )
-        title, label = "What the same text costs", f"tokens over those of {self.reference}"
+        title, label = "What the same text costs", f"tokens relative to {self.reference}"
         series = {label: [each.premium for each in ordered]}
         return _render.Plot(title, label, "", series, [each.name for each in ordered], "across", 1)
 
@@ -120,19 +124,19 @@ def _figure(value: float | None) -> str:
 def parity(
     tok: Tokenizer, texts: Mapping[str, Parallel], *, reference: str | None = None, threads: int | None = None
 ) -> Parity:
-    """What the same text costs in each language: tokens over those of the reference language.
+    """What the same text costs in each language: tokens relative to the reference language.
 
-    A text is encoded whole, a list of lines line by line; the texts of all languages should be translations of each other
-    with as many lines. Layout counts as text, so take it out first; special tokens are ordinary text.
+    A text is encoded as a whole, a list of lines line by line. The texts of all languages should be translations of
+    each other with equally many lines. Layout counts as text, so remove it first; special tokens are ordinary text.
 
     Args:
         texts: By language: a text, its lines, or the path of a file (without its last newline).
         reference: The language that the others are compared with; None for the first.
         threads: At least 1; None for all processors.
     Returns:
-        Premiums, Gini coefficients, and warnings where lines are unequal in number or hold layout.
+        Premiums, Gini coefficients, and warnings if the numbers of lines differ or lines contain layout.
     Raises:
-        InvalidOption: There is no language, or `reference` is none of them.
+        InvalidOption: There is no language, or `reference` is not one of them.
         CorpusError: A file cannot be read.
     Cost: that of encoding. Source: Petrov et al., NeurIPS 2023 (premium); Foroutan et al. 2025 (Gini).
 
@@ -178,7 +182,7 @@ def _documents(text: Parallel) -> list[Text]:
 
 
 def _text(document: Text) -> str:
-    """A document as text; what is no UTF-8 or a lone surrogate is one character of three bytes."""
+    """A document as text; an invalid byte or a lone surrogate becomes one character of three bytes."""
     if isinstance(document, bytes):
         return document.decode("utf-8", "replace")
     return document.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -194,17 +198,17 @@ def _warnings(languages: Sequence[Language]) -> Iterator[str]:
     counts = {each.lines for each in languages}
     if len(counts) > 1:
         said = ", ".join(f"{each.name} {each.lines:,}" for each in languages)
-        yield f"the numbers of lines differ, so that the texts may not say the same ({said})"
+        yield f"the numbers of lines differ, so the texts may not have the same meaning ({said})"
     for each in languages:
         if each.layout:
             said = f"{each.layout:,} of {each.lines:,} lines of {each.name} are blank, or begin or end with white space"
-            yield f"{said}; strip them, or layout is compared and not language"
+            yield f"{said}; strip them, otherwise this compares layout and not language"
         if not each.tokens:
             yield f"{each.name} has no text"
 
 
 def gini(amounts: Sequence[float]) -> float | None:
-    """The Gini coefficient: the mean difference of two amounts over twice the mean; None for no amount at all.
+    """The Gini coefficient: the mean difference of two amounts divided by twice the mean; None without amounts.
 
     >>> gini([1, 1, 4])
     0.3333333333333333

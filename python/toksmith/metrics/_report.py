@@ -8,7 +8,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._corpus import Corpus
-from .._errors import UnknownName, close_names
+from .._errors import UnknownName, close_names, number_of
 from .._tokenizer import Special, Tokenizer
 from ._rows import METRICS, Metric, Parts
 from ._sample import Sample, counted
@@ -20,10 +20,10 @@ ARROWS = {"higher": "↑", "lower": "↓", "": ""}
 
 
 class Report(_render.Shown, Mapping[str, float | None]):
-    """The metrics of one tokenizer on one corpus: a mapping of names to values; None is what is undefined there.
+    """The metrics of one tokenizer on one corpus: a mapping of names to values; undefined values are None.
 
-    Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to that of the whole, because they keep the
-    counts and make every ratio of them.
+    Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to the report of the whole, because they keep
+    the counts and compute every ratio from them.
 
     Attributes:
         sample: The exact counts.
@@ -65,20 +65,23 @@ class Report(_render.Shown, Mapping[str, float | None]):
         return hash(self.sample)
 
     def __repr__(self) -> str:
-        return f"<Report {self.sample.tokens} tokens of {self.sample.bytes} bytes, {self.sample.tokenizer[:12]}>"
+        return f"<Report {number_of(self.sample.tokens, 'token')} of {number_of(self.sample.bytes, 'byte')}, {self.sample.tokenizer[:12]}>"
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""
         sample = self.sample
-        size = f"{sample.documents:,} documents, {sample.bytes:,} bytes, {sample.tokens:,} tokens"
+        size = ", ".join(
+            number_of(count, unit)
+            for count, unit in ((sample.documents, "document"), (sample.bytes, "byte"), (sample.tokens, "token"))
+        )
         rows = [self._shown(row) for row in METRICS.values()]
         blocks: list[_render.Block] = [
             _render.Line(f"{size}; tokenizer {sample.tokenizer[:12]}"),
             _render.Table(("metric", "value", "unit", "numerator", "denominator"), rows, left=(0, 2)),
-            _render.Line("↑ higher is better, ↓ lower is better, all else equal; – is undefined here", "dim"),
+            _render.Line("↑ higher is better, ↓ lower is better, all else equal; – undefined", "dim"),
         ]
         if sample.unplaced:
-            said = f"{sample.unplaced:,} documents are not the bytes of their tokens: words and numbers leave them out"
+            said = f"{number_of(sample.unplaced, 'document')} not equal to the bytes of the tokens; words and numbers leave them out"
             blocks.append(_render.Line(said, "warn"))
         for table in TABLES:
             shown = [[_figure(cell) for cell in row] for row in table.rows(sample)]
@@ -94,7 +97,7 @@ class Report(_render.Shown, Mapping[str, float | None]):
         return [row.name, _render.Cell(said, "strong"), row.unit, _figure(numerator), _figure(denominator)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that is shown, as JSON values; what is undefined is None."""
+        """Everything that the view shows, as JSON values; undefined values are None."""
         sample = self.sample
         names = ("documents", "bytes", "chars", "tokens", "unplaced")
         return {
@@ -138,11 +141,11 @@ def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", thread
 
     Args:
         corpus: Documents as for `train`: texts, paths, `files(…)`.
-        special: What special tokens in the text become, as for `encode`.
+        special: What happens to special tokens in the text, as for `encode`.
         threads: At least 1; None for all processors. The result does not depend on it.
     Returns:
-        The values by name, None for what is undefined on this corpus (no words, no numbers, no text), with the counts
-        that they are made of. `measure(tok, a) + measure(tok, b)` is `measure(tok, [*a, *b])`.
+        The values by name, None if undefined on this corpus (no words, no numbers, no text), with the counts behind
+        them. `measure(tok, a) + measure(tok, b)` is `measure(tok, [*a, *b])`.
     Raises:
         CorpusError: A file cannot be read.
         SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `Tokenizer.encode_batch`.

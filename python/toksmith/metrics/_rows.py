@@ -1,7 +1,8 @@
-"""The metrics: one row and one function each. A value is a numerator over a denominator, None where that is zero.
+"""The metrics: one row and one function each. A value is a numerator divided by a denominator, None if the denominator
+is zero.
 
-A new metric is a function of a `Sample` and a row of `METRICS`. Left out: any single score; what a figure does not show
-stands in its row.
+A new metric is a function of a `Sample` and a row of `METRICS`. Each row says what its figure does not show. Left out:
+any single score.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class Metric(NamedTuple):
     """One row.
 
     Attributes:
-        name: What `measure` calls it.
+        name: Its name in `measure`.
         function: The parts of the value.
         counted: What the numerator counts.
         over: What the denominator counts.
-        better: Which direction is better, all else equal; "" where neither is.
+        better: Which direction is better, all else equal; "" for neither.
         hides: What the figure does not show, in one sentence.
         source: Where the definition comes from.
     """
@@ -56,22 +57,22 @@ class Metric(NamedTuple):
 
 
 def singular(words: str) -> str:
-    """`words` for one of them."""
+    """The singular of a unit such as `words`."""
     return {"bytes": "byte", "entries": "entry"}.get(words, words.removesuffix("s"))
 
 
 def bytes_per_token(sample: Sample) -> Parts:
-    """UTF-8 bytes that a token stands for: a ratio of totals, not a mean over documents."""
+    """UTF-8 bytes per token: a ratio of totals, not a mean over documents."""
     return Parts(sample.bytes, sample.tokens)
 
 
 def chars_per_token(sample: Sample) -> Parts:
-    """Characters (code points) that a token stands for."""
+    """Characters (code points) per token."""
     return Parts(sample.chars, sample.tokens)
 
 
 def fertility(sample: Sample) -> Parts:
-    """Tokens in a word, the space before it included; 1.0 means that no word is cut."""
+    """Tokens per word, including the space before it; 1.0 means that no word is cut."""
     return Parts(sample.word_tokens, sample.words)
 
 
@@ -146,15 +147,16 @@ def cut_characters(sample: Sample) -> Parts:
 
 
 def numbers_of(sample: Sample, digits: int) -> NDArray[np.uint64]:
-    """How often numbers of so many digits were cut in each way, by the bits of the cuts."""
+    """How often numbers of a given length were cut in each way, by the bits of the cuts."""
     return sample.numbers[1 << (digits - 1) : 1 << digits]
 
 
 @cache
 def alignment(digits: int) -> NDArray[np.float64]:
-    """For each way to cut a number: the F1 score of its cuts against those before every third digit from the right.
+    """For each way to cut a number: the F1 score of its cuts, compared with cuts before every third digit from the
+    right.
 
-    1.0 where there is no cut to make and none was made.
+    1.0 if no cut is expected and none was made.
     """
     ideal = sum(1 << (place - 1) for place in range(digits - 3, 0, -3))
     scores = []
@@ -194,12 +196,12 @@ def white_tokens(sample: Sample) -> Parts:
 
 
 def glued_spaces(sample: Sample) -> Parts:
-    """Words after a space that are in one token with it: a prompt that ends in that space is cut as no text is."""
+    """Words after a space that share a token with it: a prompt that ends in this space is cut as no text is."""
     return Parts(sample.glued, sample.spaced)
 
 
 def round_trip(sample: Sample) -> Parts:
-    """Documents that decoding gives back byte for byte."""
+    """Documents that decoding restores byte for byte."""
     return Parts(sample.documents - sample.changed, sample.documents)
 
 
@@ -207,34 +209,34 @@ RUST = "Rust et al., ACL 2021"
 ROWS = (
     Metric(
         *("bytes_per_token", bytes_per_token, "bytes", "tokens", "higher"),
-        "It says nothing about where texts are cut, and a script of three bytes a letter looks three times as good.",
+        "It says nothing about where texts are cut, and a script with three bytes per letter looks three times as good.",
     ),
     Metric(
         *("chars_per_token", chars_per_token, "characters", "tokens", "higher"),
-        "Characters of different scripts carry different amounts of meaning, so that it compares tokenizers, not languages.",
+        "Characters of different scripts carry different amounts of meaning, so it compares tokenizers, not languages.",
     ),
     Metric(
         *("fertility", fertility, "tokens", "words", "lower"),
-        "Where a script has no spaces a whole sentence is one word; it says nothing about where a word is cut.",
+        "In a script without spaces a whole sentence is one word; it says nothing about where a word is cut.",
         RUST,
     ),
     Metric(
         *("continued_words", continued_words, "cut words", "words", "lower"),
-        "It counts running words, so that a few frequent ones decide, and a word in two tokens weighs as one in ten.",
+        "It counts running words, so a few frequent words decide, and a word of two tokens weighs as much as a word of ten.",
         RUST,
     ),
     Metric(
         *("single_token_words", single_token_words, "whole words", "words", "higher"),
-        "It counts running words and not different ones, of which far fewer are whole.",
+        "It counts running words, not distinct words, of which far fewer are whole.",
         "arXiv 2510.09947",
     ),
     Metric(
         *("vocabulary_used", vocabulary_used, "used entries", "entries", "higher"),
-        "It grows with the corpus, so that only samples of one size compare; an entry for another language is not waste.",
+        "It grows with the corpus, so compare only samples of equal size; an entry for another language is not waste.",
     ),
     Metric(
         *("shannon_efficiency", shannon_efficiency, "bits", "bits of even use", "higher"),
-        "It can be raised without any gain to a model, and larger vocabularies score lower by their size alone.",
+        "It can rise without any gain for a model, and larger vocabularies score lower because of their size alone.",
         "Zouhar et al., ACL 2023",
     ),
     Metric(
@@ -244,7 +246,7 @@ ROWS = (
     ),
     Metric(
         *("unigram_bits_per_byte", unigram_bits_per_byte, "bits", "bytes", "lower"),
-        "It leaves out what the vocabulary costs and everything that a model learns from the order of tokens.",
+        "It ignores the cost of the vocabulary and everything that a model learns from the order of tokens.",
     ),
     Metric(
         *("vocabulary_token_bytes", vocabulary_token_bytes, "bytes", "entries", ""),
@@ -252,7 +254,7 @@ ROWS = (
     ),
     Metric(
         *("partial_entries", partial_entries, "partial entries", "entries", ""),
-        "The vocabulary's share and the share of what is emitted differ by a factor of a hundred.",
+        "The share of the vocabulary and the share of emitted tokens differ by a factor of a hundred.",
     ),
     Metric(
         *("partial_tokens", partial_tokens, "partial tokens", "tokens", "lower"),
@@ -260,32 +262,32 @@ ROWS = (
     ),
     Metric(
         *("cut_characters", cut_characters, "cut characters", "characters", "lower"),
-        "A cut character costs a model nothing that can be read off here; streams must hold its bytes back.",
+        "It does not show what a cut character costs a model; streams must hold its bytes back.",
     ),
     Metric(
         *("digit_alignment", digit_alignment, "F1 score", "numbers", "higher"),
-        "Consistent cuts from the left score 0 too; digit_pattern_entropy tells them from random ones.",
+        "Consistent cuts from the left score 0 too; digit_pattern_entropy distinguishes them from random cuts.",
         "Singh and Strouse, arXiv 2402.14903",
     ),
     Metric(
         *("digit_pattern_entropy", digit_pattern_entropy, "bits", "numbers", "lower"),
-        "0 says that numbers of one length are all cut alike, not that they are cut well.",
+        "0 means that all numbers of one length are cut alike, not that they are cut well.",
     ),
     Metric(
         *("indentation", indentation, "tokens", "indented lines", "lower"),
-        "One token for an indentation is cheap, but the depth is then to be learned from an id.",
+        "One token for an indentation is cheap, but the model must then learn the depth from an id.",
     ),
     Metric(
         *("white_tokens", white_tokens, "white tokens", "tokens", ""),
-        "White space that is in one token with a word is not counted.",
+        "White space inside the token of a word is not counted.",
     ),
     Metric(
         *("glued_spaces", glued_spaces, "glued words", "words after a space", ""),
-        "High is how most vocabularies are made; it says how often a trailing space in a prompt hurts, not how much.",
+        "Most vocabularies score high by design; it says how often a trailing space in a prompt hurts, not how much.",
     ),
     Metric(
         *("round_trip", round_trip, "unchanged documents", "documents", "higher"),
-        "One changed byte counts as much as a lost page; lone surrogates are replaced before anything is counted.",
+        "One changed byte counts as much as a lost page; lone surrogates are replaced before counting.",
     ),
 )
 

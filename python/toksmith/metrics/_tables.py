@@ -1,6 +1,6 @@
-"""What is more than one number: lengths of tokens, ways to cut numbers, indentation by level.
+"""Results with more than one number: lengths of tokens, ways to cut numbers, indentation by level.
 
-A table is a name, heads and rows of JSON values; it has no row for what the corpus does not hold.
+A table is a name, heads and rows of JSON values; it has no row for what the corpus does not contain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Row = Sequence[int | float | str]
 
 
 class Figures(NamedTuple):
-    """One table: its name, what it says, the heads, and the rows of a sample."""
+    """One table: its name, its caption, the heads, and the rows of a sample."""
 
     name: str
     says: str

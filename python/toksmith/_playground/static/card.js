@@ -19,7 +19,7 @@ export class Card {
 
   clear() {
     this.now += 1;
-    this.element.replaceChildren(h('p', { className: 'dim' }, 'Point at a token, or walk through them with the arrow keys.'));
+    this.element.replaceChildren(h('p', { className: 'dim' }, 'Point at a token, or move through them with the arrow keys.'));
   }
 
   async show(token, which) {
@@ -55,7 +55,7 @@ export class Card {
       if (!tree.special) {
         const rank = root?.rank ?? null;
         facts.push(['rank', rank === null ? 'none: no merge makes it' : num(rank)]);
-        facts.push(['merged of', parents.length ? parents.map((part, at) => [at ? ' + ' : '', this.link(part, which)]) : tree.is_derivable ? 'nothing: it was there before the first merge' : 'looked up as a whole piece only']);
+        facts.push(['merged from', parents.length ? parents.map((part, at) => [at ? ' + ' : '', this.link(part, which)]) : tree.is_derivable ? 'nothing: it is a base token' : 'nothing: it comes only from the whole-piece lookup']);
         facts.push(['used in', tree.is_leaf ? 'no other token' : count(tree.children_total ?? tree.children.length, 'merge')]);
       }
     }

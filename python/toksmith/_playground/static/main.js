@@ -255,7 +255,7 @@ function typed() {
   }
   const text = held ? box.value + held : box.value;
   $('held').hidden = !held;
-  if (held) $('held').replaceChildren(`The box shows the beginning; ${num(held.length)} more characters are held behind it and are part of the text. `, h('button', { type: 'button', onclick: () => save('text.txt', 'text/plain', state.text) }, 'Save all'));
+  if (held) $('held').replaceChildren(`The box shows the beginning; the text has ${num(held.length)} more characters. `, h('button', { type: 'button', onclick: () => save('text.txt', 'text/plain', state.text) }, 'Save all'));
   compared = null;
   set({ text, selected: null, end: state.end });
   card.clear();
@@ -266,7 +266,7 @@ function tooLong(added) {
   if (added.length <= page.limits.bytes / 3) return false;
   const bytes = new TextEncoder().encode(added).length + new TextEncoder().encode(state.text).length;
   if (bytes <= page.limits.bytes) return false;
-  notice(`That would make ${num(bytes)} bytes; the limit is ${num(page.limits.bytes)}. The text is left as it was, and the clipboard too.`);
+  notice(`The text would have ${num(bytes)} bytes; the limit is ${num(page.limits.bytes)}. The text and the clipboard are unchanged.`);
   return true;
 }
 
@@ -309,7 +309,7 @@ function notice(words) {
   if (words) say(words);
 }
 
-connection.addEventListener('gone', () => notice('The server does not answer: it was stopped. Your text is kept on this page; start `toksmith play` again on the same port, and the page goes on.'));
+connection.addEventListener('gone', () => notice('The server does not answer: it was stopped. Your text is still on this page. Start `toksmith play` again on the same port to continue.'));
 connection.addEventListener('back', (event) => {
   notice(null);
   meet(event.detail);
@@ -321,7 +321,7 @@ $('share').addEventListener('click', async () => {
   const { fragment, whole } = await toFragment(state);
   history.replaceState(null, '', `#${fragment}`);
   await copy(location.href, 'the link');
-  if (!whole) notice('The text is too long for a link: the link holds everything but the text. Export the view instead.');
+  if (!whole) notice('The text is too long for a link: the link contains everything except the text. Export the view instead.');
 });
 
 function theme(name) {

@@ -43,7 +43,7 @@ export class Player {
     const asked = this.question();
     if (!asked) {
       this.found = null;
-      this.picture.replaceChildren(h('p', { className: 'dim' }, 'Give a piece, or choose “Play its merges” of a token.'));
+      this.picture.replaceChildren(h('p', { className: 'dim' }, 'Enter a piece, or choose “Play its merges” on a token.'));
       return;
     }
     try {
@@ -92,7 +92,7 @@ export class Player {
     const head = [h('p', { className: 'said' }, `${num(step + 1)} of ${num(this.stages.length)}: ${this.words(stage)}.`)];
     if (found.cut !== 1) head.push(h('p', { className: 'warn' }, `The tokenizer cuts these bytes into ${found.cut} pieces; here they are merged as one.`));
     if (stage.whole !== undefined) {
-      return [...head, h('div', { className: 'symbols' }, this.symbol({ shown: found.piece.shown, id: stage.whole }, 0, 'chosen')), h('p', { className: 'dim' }, 'It is taken as it is. The steps that follow are what would happen without the look-up.')];
+      return [...head, h('div', { className: 'symbols' }, this.symbol({ shown: found.piece.shown, id: stage.whole }, 0, 'chosen')), h('p', { className: 'dim' }, 'It becomes this token at once. The following steps show what would happen without the lookup.')];
     }
     const candidates = new Map(stage.candidates.map((each) => [each.place, each]));
     const symbols = stage.symbols.flatMap((symbol, place) => {
@@ -103,7 +103,7 @@ export class Player {
       return drawn;
     });
     const tail = stage.chosen ? null : h('p', {}, 'ids: ', h('span', { className: 'mono' }, found.ids.join(' ')));
-    return [...head, h('div', { className: 'symbols' }, symbols), h('p', { className: 'dim' }, 'A number between two is the rank of their merge; the lowest goes first, the leftmost of equals.'), tail].filter(Boolean);
+    return [...head, h('div', { className: 'symbols' }, symbols), h('p', { className: 'dim' }, 'The number between two symbols is the rank of their merge; the lowest merges first, of equals the leftmost.'), tail].filter(Boolean);
   }
 
   symbol(symbol, place, className) {

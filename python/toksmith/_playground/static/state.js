@@ -46,7 +46,7 @@ export async function fromFragment(fragment) {
   if (!fragment) return { state: {}, problem: null };
   const [version, body] = fragment.split('.', 2);
   if (/^[0-9]+$/.test(version) && Number(version) > FORMAT) {
-    return { state: {}, problem: `This link was made by a newer version (its format is ${version}, this page reads ${FORMAT}); it is left alone.` };
+    return { state: {}, problem: `A newer version made this link (format ${version}; this page reads ${FORMAT}); it is ignored.` };
   }
   try {
     if (Number(version) !== FORMAT) throw new Error('no format');
@@ -55,6 +55,6 @@ export async function fromFragment(fragment) {
     const known = Object.entries(read).filter(([name, value]) => name in KINDS && fits(KINDS[name], value));
     return { state: Object.fromEntries(known), problem: null };
   } catch {
-    return { state: {}, problem: 'The link is damaged: what stands behind its # cannot be read.' };
+    return { state: {}, problem: 'The link is damaged: the part behind # cannot be read.' };
   }
 }

@@ -18,7 +18,7 @@ function field(label, attributes, note) {
 
 const forest = {
   name: 'forest', label: 'Forest', export: 'tree', one: true,
-  empty: 'Choose a token, or give its id.',
+  empty: 'Choose a token, or enter its id.',
   controls: (app) => [field('Token id', { name: 'id', type: 'number', min: 0, value: app.state.id ?? '', oninput: (event) => app.set({ id: event.target.value === '' ? null : Math.max(0, Math.floor(Number(event.target.value))) }) })],
   ask: (app) => (app.state.id === null ? null : ['tree', null, { id: app.state.id }]),
   draw(tree, app) {
@@ -30,10 +30,10 @@ const forest = {
       return h('li', {}, said, h('ul', {}, node(left, levels - 1), node(right, levels - 1)));
     };
     const total = tree.children_total ?? tree.children.length;
-    const facts = tree.special ? 'a special token, which nothing makes' : `${count(tree.hex.length / 2, 'byte')}, depth ${tree.depth}, ${total ? `used in ${count(total, 'merge')}` : 'a leaf: no other token is made of it'}`;
+    const facts = tree.special ? 'a special token, which no merge makes' : `${count(tree.hex.length / 2, 'byte')}, depth ${tree.depth}, ${total ? `used in ${count(total, 'merge')}` : 'a leaf: no other token is made of it'}`;
     return [
       h('h3', {}, 'Token ', h('bdi', { className: 'mono' }, tree.shown), ` ${tree.id}`), h('p', {}, facts, '; ', h('span', { className: 'mono' }, hexBytes(tree.hex.slice(0, 96)))),
-      tree.is_derivable || tree.special ? null : h('p', { className: 'warn' }, 'Merging alone does not make it: it comes only from looking up a whole piece.'),
+      tree.is_derivable || tree.special ? null : h('p', { className: 'warn' }, 'Merging alone does not make it: it comes only from the whole-piece lookup.'),
       h('ul', { className: 'forest' }, tree.roots.map((root) => node(root, 30))),
       tree.children.length ? table(['id', 'token', 'merges'], tree.children.slice(0, 100).map((use) => [String(use.id), tokenLink(app, use), `${use.left} + ${use.right}`]), `Used to build${total > 100 ? ` (the first 100 of ${num(total)})` : ''}`) : null,
     ];
@@ -44,7 +44,7 @@ const budget = {
   name: 'budget', label: 'Budget', export: 'budget',
   controls: (app) => [
     field('Your context, in tokens', { name: 'context', type: 'number', min: 0, step: 1, value: app.state.context || '', oninput: (event) => app.set({ context: Math.max(0, Math.floor(Number(event.target.value))) || 0 }) }),
-    field('Your price of a million tokens', { name: 'price', type: 'number', min: 0, step: 'any', value: app.state.price, oninput: (event) => app.set({ price: event.target.value }) }, ' none is built in, as prices go stale'),
+    field('Your price per million tokens', { name: 'price', type: 'number', min: 0, step: 'any', value: app.state.price, oninput: (event) => app.set({ price: event.target.value }) }, ' none is built in, as prices go stale'),
   ],
   ask: (app) => ['budget', app.state.text, { context: app.state.context }],
   draw(found, app) {
@@ -53,7 +53,7 @@ const budget = {
     const most = Math.max(1, ...tokens.values());
     const lines = [...tokens].map(([name, total]) => [name, h('span', { className: 'with-bar' }, bar(total / most), `${count(total, 'token')}`), total ? (found.bytes / total).toFixed(2) : '–', price > 0 ? ((total / 1e6) * price).toLocaleString('en', { maximumSignificantDigits: 4 }) : '–']);
     const rows = found.rows.map((row) => [row.tokenizer, row.model, row.context, h('span', { className: 'with-bar' }, bar(row.tokens / row.context, row.windows > 1 ? 'over' : ''), `${Math.round((100 * row.tokens) / row.context)} %`), row.fitting_chars, row.windows <= 1 ? 'all fits' : `${num(row.windows)} windows`]);
-    return [h('p', {}, `${count(found.chars, 'character')}, ${count(found.bytes, 'byte')}`), table(['tokenizer', 'tokens', 'bytes per token', 'price'], lines, 'The text'), table(['tokenizer', 'model', 'context', 'used', 'characters that fit', ''], rows, 'Against the context lengths of models')];
+    return [h('p', {}, `${count(found.chars, 'character')}, ${count(found.bytes, 'byte')}`), table(['tokenizer', 'tokens', 'bytes per token', 'price'], lines, 'The text'), table(['tokenizer', 'model', 'context', 'used', 'characters that fit', ''], rows, 'Compared with the context lengths of models')];
   },
 };
 
@@ -66,10 +66,10 @@ const languages = {
     const sorted = [...found.languages].sort((one, other) => (one.premium ?? 0) - (other.premium ?? 0));
     const figure = (value) => (value === null ? '–' : value.toFixed(3));
     return [
-      h('p', {}, `Tokens over those of ${found.reference} for the same text. Gini coefficient of tokens ${figure(found.gini)}, of tokens per byte ${figure(found.gini_per_byte)} (0: all languages pay the same).`),
+      h('p', {}, `Tokens relative to ${found.reference} for the same text. Gini coefficient of tokens ${figure(found.gini)}, of tokens per byte ${figure(found.gini_per_byte)} (0: all languages pay the same).`),
       found.warnings.map((warning) => h('p', { className: 'warn' }, warning)),
       table(['language', 'premium', 'tokens', 'bytes'], sorted.map((each) => [h('bdi', {}, each.name), h('span', { className: 'with-bar' }, bar((each.premium ?? 0) / most), each.premium === null ? '–' : each.premium.toFixed(2)), each.tokens, each.bytes])),
-      h('p', { className: 'dim' }, 'A few sentences show the order of magnitude. It does not show whether the texts say the same, nor how well a model does in any of these languages.'),
+      h('p', { className: 'dim' }, 'A few sentences show the order of magnitude. It does not show whether the texts have the same meaning, or how well a model does in these languages.'),
     ];
   },
 };
@@ -88,12 +88,12 @@ const prompt = {
     const followed = app.state.end !== null && app.state.end < app.codePoints();
     return [
       h('p', {}, `A prompt of ${count(found.bytes, 'byte')} and ${count(found.ids, 'token')}.`),
-      found.ends_in_space ? h('p', { className: 'warn' }, 'It ends in white space, which keeps a model from the token that it would expect next.') : null,
+      found.ends_in_space ? h('p', { className: 'warn' }, 'It ends in white space, which prevents the token that a model would usually choose next.') : null,
       h('h3', {}, 'By itself'), chips(found.prompt, { onclick: open, label: 'The last tokens of the prompt' }),
-      followed ? [h('h3', {}, 'With what follows'), chips(found.followed, { onclick: open, label: 'The tokens of the text round the end of the prompt' })] : null,
-      !followed ? null : found.is_beginning ? h('p', { className: 'good' }, 'The text that follows keeps every id of the prompt.') : h('p', { className: 'warn' }, `${count(found.ids - found.agree, 'id')} at its end ${found.ids - found.agree === 1 ? 'is not what the text has' : 'are not those that the text has'} there.`),
+      followed ? [h('h3', {}, 'With the text behind it'), chips(found.followed, { onclick: open, label: 'The tokens of the text around the end of the prompt' })] : null,
+      !followed ? null : found.is_beginning ? h('p', { className: 'good' }, 'The longer text keeps every id of the prompt.') : h('p', { className: 'warn' }, `${count(found.ids - found.agree, 'id')} at its end ${found.ids - found.agree === 1 ? 'is not what the text has' : 'are not those that the text has'} there.`),
       h('h3', {}, 'Healed'), chips(found.healed.tokens, { onclick: open, label: 'The tokens that are kept' }),
-      found.healed.rest.hex ? h('p', {}, 'The next token has to begin with ', h('bdi', { className: 'mono boxed' }, found.healed.rest.shown), `: ${count(found.continuations, 'token')} do${found.continuations === 1 ? 'es' : ''}.`) : h('p', { className: 'good' }, 'Nothing has to be cut off: the prompt can go on in every way.'),
+      found.healed.rest.hex ? h('p', {}, 'The next token must begin with ', h('bdi', { className: 'mono boxed' }, found.healed.rest.shown), `: ${count(found.continuations, 'token')} do${found.continuations === 1 ? 'es' : ''}.`) : h('p', { className: 'good' }, 'Nothing needs to be cut off: every continuation of the prompt is possible.'),
       found.first_continuations.length ? chips(found.first_continuations, { onclick: open, label: 'Some of the tokens that continue it' }) : null,
     ];
   },
@@ -120,14 +120,14 @@ const lint = {
 
 const specials = {
   name: 'specials', label: 'Special tokens', export: 'specials', one: true,
-  controls: (app) => [h('p', {}, 'The special tokens of this tokenizer: ', (app.tokenizer()?.special_tokens ?? []).slice(0, 12).map((content) => [h('button', { type: 'button', className: 'mono', title: 'Put it at the cursor', onclick: () => app.insert(content) }, content), ' ']))],
+  controls: (app) => [h('p', {}, 'The special tokens of this tokenizer: ', (app.tokenizer()?.special_tokens ?? []).slice(0, 12).map((content) => [h('button', { type: 'button', className: 'mono', title: 'Insert it at the cursor', onclick: () => app.insert(content) }, content), ' ']))],
   ask: (app) => ['specials', app.state.text, {}],
   draw(found) {
     const total = found.matches_total ?? found.matches.length;
     return [
-      found.matches.length ? table(['special token', 'id', 'at byte', 'tokens as plain text'], found.matches.slice(0, 100).map((match) => [h('bdi', { className: 'mono boxed' }, match.content), String(match.id), match.start, match.as_text.length]), `${count(total, 'special token')} in the text`) : h('p', { className: 'good' }, 'The text spells no special token.'),
-      h('h3', {}, `As plain text: ${count(found.plain.count, 'token')}`), h('p', { className: 'dim' }, 'What a stranger’s text should be.'), chips(found.plain.tokens),
-      h('h3', {}, `Allowed: ${count(found.allowed.count, 'token')}`), h('p', { className: 'dim' }, 'Whoever wrote the text decides where documents and roles end.'), chips(found.allowed.tokens),
+      found.matches.length ? table(['special token', 'id', 'at byte', 'tokens as plain text'], found.matches.slice(0, 100).map((match) => [h('bdi', { className: 'mono boxed' }, match.content), String(match.id), match.start, match.as_text.length]), `${count(total, 'special token')} in the text`) : h('p', { className: 'good' }, 'The text contains no special token.'),
+      h('h3', {}, `As plain text: ${count(found.plain.count, 'token')}`), h('p', { className: 'dim' }, 'Use this for untrusted text.'), chips(found.plain.tokens),
+      h('h3', {}, `Allowed: ${count(found.allowed.count, 'token')}`), h('p', { className: 'dim' }, 'The author of the text decides where documents and roles end.'), chips(found.allowed.tokens),
       h('h3', {}, 'Refused'), h('p', { className: found.refusal ? 'warn' : 'good' }, found.refusal ?? 'Nothing is.'),
     ];
   },
@@ -148,7 +148,7 @@ const vocabulary = {
 
 // The doctor takes seconds for a large vocabulary, so that it comes by itself, below.
 function health(app) {
-  const place = h('section', { 'aria-label': 'Health' }, h('h3', {}, 'Health'), h('p', { className: 'dim' }, 'The vocabulary is being looked through …'));
+  const place = h('section', { 'aria-label': 'Health' }, h('h3', {}, 'Health'), h('p', { className: 'dim' }, 'Searching the vocabulary …'));
   const name = app.state.toks[app.state.which];
   const values = { tokenizers: [name] };
   Promise.all([ask('doctor', null, values), ask('lengths', null, values)]).then(([found, lengths]) => {
