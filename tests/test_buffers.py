@@ -70,6 +70,7 @@ def tok() -> Tokenizer:
     return toksmith.train("low lower lowest slow slower slowest", 280)
 
 
+@pytest.mark.slow
 def test_ids_that_others_write_to(tok: Tokenizer) -> None:
     """Each id that comes back was there, the old one or the new one; none is out of range."""
     size = 200_000

@@ -32,6 +32,7 @@ def words(svg: str) -> list[str]:
     return [text.strip() for element in ET.fromstring(svg).iter() if (text := element.text or "").strip()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bars", "across"])
 def test_bars(kind: str) -> None:
     chart = Plot("title $a$", "across", "up", {"$few_": [1, 5.84], "_many": [1, 2.0]}, ["eng", "kor_<b>"], kind, 1)  # type: ignore[arg-type]

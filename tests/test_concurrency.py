@@ -124,6 +124,7 @@ FORKS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks os.fork")
 @pytest.mark.parametrize("parent", ["idle", "busy"])
 def test_after_a_fork_the_child_encodes_and_trains(parent: str) -> None:
@@ -219,6 +220,7 @@ INTERRUPTED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 @pytest.mark.parametrize("call", re.findall(r'^        "(.+)": lambda', INTERRUPTED, re.MULTILINE))
 def test_ctrl_c_ends_a_call(call: str) -> None:

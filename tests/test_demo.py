@@ -20,6 +20,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_demo, "VOCAB_SIZE", 500)
 
 
+@pytest.mark.slow
 def test_it_shows_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
     assert _demo.main() == 0
     shown = capsys.readouterr().out
@@ -72,6 +73,7 @@ def test_the_corpus_is_the_standard_library_and_nothing_else() -> None:
     assert 5e6 < sum(path.stat().st_size for path in sources) < 40e6
 
 
+@pytest.mark.slow
 def test_the_whole_demo() -> None:
     command = [sys.executable, "-m", "toksmith._demo"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=LIMIT_S, env=os.environ | {"LC_ALL": "C"})

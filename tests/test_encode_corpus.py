@@ -259,6 +259,7 @@ def run(command: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess[b
     return subprocess.run(command, input=stdin, capture_output=True, timeout=LIMIT_S, check=False)
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: Path) -> None:
     rows = tmp_path / "[rows].jsonl"  # a name that is no glob
     rows.write_text("".join(json.dumps({"body": row}) + "\n" for row in ROWS), encoding="utf-8")
@@ -310,6 +311,7 @@ def test_what_the_command_refuses(arguments: list[str], code: int, said: str, to
     assert not list(out.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_a_command_that_is_stopped_leaves_no_file_of_that_name(

@@ -152,6 +152,7 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
 @pytest.mark.parametrize("format", FORMATS)
 def test_large_hostile_files_cost_little(format: str, tmp_path: Path) -> None:

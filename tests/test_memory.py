@@ -66,6 +66,7 @@ def run(script: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="lacks /proc, which tells the memory of a process")
 @pytest.mark.parametrize("kind", ["bytes", "characters"])
 def test_128_threads_leave_what_a_few_need(kind: str) -> None:
@@ -165,6 +166,7 @@ FORK = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks os.fork")
 def test_release_after_a_fork() -> None:
     assert run(FORK) == "equal\n"

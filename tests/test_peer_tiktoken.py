@@ -119,7 +119,7 @@ def require_equal(pair: Pair, text: str, expected: list[int], found: list[int]) 
     pytest.fail(f"{pair.name}: id {at} differs: tiktoken {said[0]}, toksmith {said[1]}; the text: {text[:200]!r}")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_every_document_of_the_corpora(
     corpus: str, pairs: dict[str, Pair], corpora_dir: Path, pool: ThreadPoolExecutor
@@ -132,12 +132,14 @@ def test_every_document_of_the_corpora(
     assert documents > 300
 
 
+@pytest.mark.slow
 def test_the_first_batches_of_code_in_p50k(pairs: dict[str, Pair], corpora_dir: Path, pool: ThreadPoolExecutor) -> None:
     # p50k is r50k with tokens for runs of spaces, so that code is where it differs.
     for _, batch in zip(range(3), batches_of(corpora_dir / "code.jsonl.gz"), strict=False):
         require_equal_batches(pairs["p50k_base"], batch, pool)
 
 
+@pytest.mark.proof
 @MANY
 @given(drawn=st.lists(texts(), min_size=STRINGS_PER_EXAMPLE, max_size=STRINGS_PER_EXAMPLE))
 def test_drawn_strings(drawn: list[str], pairs: dict[str, Pair]) -> None:
@@ -169,6 +171,7 @@ def test_long_repetitions(unit: str, pairs: dict[str, Pair]) -> None:
         require_equal(pair, unit * 20, pair.peer.encode_ordinary(text), pair.own.encode(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", sorted(toksmith.patterns()))
 def test_every_pattern_row(row: str, vocab_dir: Path) -> None:
     """The row's scanner against the peer's engine on the row's own regex, with a vocabulary that shows the pieces."""

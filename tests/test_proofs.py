@@ -13,7 +13,7 @@ def test_a_test_with_a_full_form_is_a_listed_proof() -> None:
     read = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py")}
     full = {path.name for path, text in read.items() if FULL.search(text)} - {BROWSER, Path(__file__).name}
     marked = {path.name for path, text in read.items() if re.search(r"^@pytest\.mark\.proof$", text, re.MULTILINE)}
-    assert full == marked == {*re.findall(r"tests/(test_\w+\.py)", LISTED)}
+    assert full <= marked == {*re.findall(r"tests/(test_\w+\.py)", LISTED)}
 
 
 def test_the_proofs_of_the_core_have_the_names_that_make_asks_for() -> None:

@@ -276,6 +276,7 @@ def published(vocab_dir: Path, name: str) -> dict[bytes, int]:
     return {base64.b64decode(token): int(id) for token, id in pairs}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, row, ids",
     [("r50k_base", "gpt2", [220, 220, 18435, 2159, 10185]), ("cl100k_base", "cl100k", [256, 22691, 4435, 12340])],
