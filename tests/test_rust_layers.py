@@ -9,7 +9,9 @@ import rust_imports
 from rust_imports import SOURCE, circles, folder, imports
 
 ARCHITECTURE = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
-TYPE = re.compile(r"^(?: *(?:pub(?:\([a-z]+\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([a-z]+\))? )?type) ([A-Z]\w*)", re.MULTILINE)
+TYPE = re.compile(
+    r"^(?: *(?:pub(?:\([a-z]+\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([a-z]+\))? )?type) ([A-Z]\w*)", re.MULTILINE
+)
 MOST_FILES = {"slow": 9, "fast": 12}  # and the pattern's own file
 
 

@@ -116,7 +116,7 @@ impl SafeCuts {
     }
 }
 
-/// BytePairBits of bytes: by the first, a bit for every second.
+/// Pairs of bytes: by the first, a bit for every second.
 #[derive(Debug)]
 struct BytePairBits(Box<[[u64; 4]; 256]>);
 

@@ -133,8 +133,8 @@ fn parts_of_unreachable(vocab: &Arc<Vocab>) -> HashSet<Vec<u8>> {
     }
     let (merger, mut scratch) = (Merger::new(Arc::clone(vocab), None), MergeScratch::default());
     for (token, id) in vocab.tokens() {
-        let merged = merger.merge(token, &Stop::default(), &mut scratch);
-        if merged.is_err() || scratch.symbols.ids != [id] {
+        let done = merger.merge(token, &Stop::default(), &mut scratch);
+        if done.is_err() || scratch.symbols.ids != [id] {
             parts.extend((1..token.len()).flat_map(|at| [token[..at].to_vec(), token[at..].to_vec()]));
         }
     }
