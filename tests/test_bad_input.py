@@ -316,7 +316,7 @@ def test_texts_of_another_type(tok: Tokenizer, wrong: Any) -> None:
 @pytest.mark.parametrize("text", ["abc", b"abc", ""])
 def test_one_text_is_no_batch(tok: Tokenizer, text: Any) -> None:
     for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
-        with pytest.raises(TypeError, match="not one text"):
+        with pytest.raises(TypeError, match="not a single text"):
             call(text)
     for wrong in (5, None):
         with pytest.raises(TypeError):

@@ -136,7 +136,7 @@ def test_a_file_of_embeddings_that_shrinks(tmp_path: Path, monkeypatch: pytest.M
     next(blocks)
     with open(path, "r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    with pytest.raises(FormatError, match="anything: the file became shorter while it was read"):
+    with pytest.raises(FormatError, match="anything: the file shrank while it was read"):
         list(blocks)
     path.unlink()
     with pytest.raises(FormatError, match="cannot be read"):

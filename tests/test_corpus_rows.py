@@ -249,7 +249,7 @@ def test_columns_are_refused_alike(tok: Tokenizer, tmp_path: Path) -> None:
         ({"text": arrow.array([*many, None]).dictionary_encode()}, 10_000, "has no text in the column 'text'"),
         ({"text": [1, 2]}, None, "holds int64 instead of texts"),
         ({"text": [["a"]]}, None, "instead of texts"),
-        ({"text": arrow.nulls(2)}, None, "holds null, no texts"),
+        ({"text": arrow.nulls(2)}, None, "holds null instead of texts"),
         ({"body": ["a"]}, None, "has no column 'text'"),
     )
     for columns, record, problem in cases:

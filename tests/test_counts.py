@@ -33,6 +33,7 @@ from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 DOCUMENTS = [line for line in REAL_TEXT.splitlines(keepends=True) if line.strip()]
+SUMMED = zstandard.ZstdCompressor(write_checksum=True)
 CL100K = toksmith.patterns()["cl100k"].regexes
 LONG = pytest.mark.skipif(not os.environ.get("TOKSMITH_EXHAUSTIVE"), reason="lacks TOKSMITH_EXHAUSTIVE=1 (minutes)")
 TIES: Any = pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
@@ -300,7 +301,7 @@ def write(path: Path, texts: Sequence[str]) -> None:
     if path.suffix == ".gz":
         data = gzip.compress(data)
     if path.suffix == ".zst":  # several frames
-        data = b"".join(zstandard.compress(data[part : part + 5000]) for part in range(0, len(data), 5000))
+        data = b"".join(SUMMED.compress(data[part : part + 5000]) for part in range(0, len(data), 5000))
     path.write_bytes(data)
 
 

@@ -179,28 +179,22 @@ pub(crate) mod tests {
     use crate::vocab::{Tables, Unit};
 
     /// The ids by merge after merge.
-    pub(crate) fn slowly(vocab: &Arc<Vocab>, text: &[u8]) -> Vec<u32> {
+    pub(crate) fn slowly(merger: &Merger, text: &[u8]) -> Vec<u32> {
         let mut scratch = MergeScratch::default();
-        Merger::new(Arc::clone(vocab), None).merge_slowly(text, &Stop::default(), &mut scratch).unwrap();
+        merger.merge_slowly(text, &Stop::default(), &mut scratch).unwrap();
         scratch.symbols.ids
     }
 
     /// The ids by token after token, if they can be had.
-    fn forward(vocab: &Arc<Vocab>, text: &[u8]) -> Option<Vec<u32>> {
+    fn forward(merger: &Merger, text: &[u8]) -> Option<Vec<u32>> {
         let (mut row, mut ids) = (DeadPlaces::default(), vec![7]);
-        let could = Backtracking::default().merge(vocab, text, &Stop::default(), &mut row, &mut ids).unwrap();
+        let could = merger.backtracking.merge(merger.vocab(), text, &Stop::default(), &mut row, &mut ids).unwrap();
         could.then_some(ids)
     }
 
     /// A vocabulary of `letters` and of `count` tokens that are two drawn ones each. Where `in_order`, each is made of
     /// earlier ones; otherwise they are shuffled, so that many merges rank below those of their parts.
-    pub(crate) fn drawn(
-        draw: &mut Draw,
-        letters: &[&str],
-        count: usize,
-        rule: MergeRule,
-        in_order: bool,
-    ) -> Arc<Vocab> {
+    pub(crate) fn drawn(draw: &mut Draw, letters: &[&str], count: usize, rule: MergeRule, in_order: bool) -> Merger {
         let unit = if letters.iter().any(|letter| letter.len() > 1) { Unit::Char } else { Unit::Byte };
         let first: Vec<Vec<u8>> = letters.iter().map(|letter| letter.as_bytes().to_vec()).collect();
         let mut tokens = if unit == Unit::Byte { (0..=255u8).map(|byte| vec![byte]).collect() } else { first.clone() };
@@ -227,7 +221,7 @@ pub(crate) mod tests {
         vocab(unit, rule, &tokens, &merges)
     }
 
-    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> Arc<Vocab> {
+    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> Merger {
         let blob = tokens.concat();
         let ends: Vec<u32> = tokens
             .iter()
@@ -242,7 +236,8 @@ pub(crate) mod tests {
         let listed: Vec<[u32; 3]> =
             merges.iter().map(|[left, right]| [id(left), id(right), id(&[&left[..], right].concat())]).collect();
         let merges = if rule == MergeRule::Pair { &listed[..] } else { &[] };
-        Arc::new(Vocab::new(unit, rule, false, Tables { blob: &blob, ends: &ends, ids: &ids, merges }).unwrap())
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges };
+        Merger::new(Arc::new(Vocab::new(unit, rule, false, tables).unwrap()), None)
     }
 
     #[test]
@@ -271,18 +266,16 @@ pub(crate) mod tests {
 
     #[test]
     fn a_token_whose_merges_fall_in_rank_is_left_to_the_others() {
-        let vocab = Arc::new(bytes_vocab(&["aba", "ab"]));
+        let vocab = Merger::new(Arc::new(bytes_vocab(&["aba", "ab"])), None);
         assert_eq!(forward(&vocab, b"xaba"), None);
         let mut scratch = MergeScratch::default();
-        Merger::new(Arc::clone(&vocab), None)
-            .merge(&b"abaabx".repeat(1 << 14), &Stop::default(), &mut scratch)
-            .unwrap();
+        vocab.merge(&b"abaabx".repeat(1 << 14), &Stop::default(), &mut scratch).unwrap();
         assert_eq!(scratch.symbols.ids, [256, 257, 120].repeat(1 << 14));
     }
 
     #[test]
     fn a_token_that_merging_does_not_reach_is_not_used() {
-        let vocab = Arc::new(bytes_vocab(&["bc", "abcd"]));
+        let vocab = Merger::new(Arc::new(bytes_vocab(&["bc", "abcd"])), None);
         assert_eq!(forward(&vocab, b"abcdbcabcd").unwrap(), [97, 256, 100, 256, 97, 256, 100]);
     }
 
@@ -292,25 +285,22 @@ pub(crate) mod tests {
         let vocab = drawn(&mut draw, &["a", "日"], 4, MergeRule::Pair, true);
         let text = "a日".repeat(20_000) + "本";
         assert_eq!(forward(&vocab, text.as_bytes()), None);
-        let error = Merger::new(Arc::clone(&vocab), None)
-            .merge(text.as_bytes(), &Stop::default(), &mut MergeScratch::default())
-            .unwrap_err();
+        let error = vocab.merge(text.as_bytes(), &Stop::default(), &mut MergeScratch::default()).unwrap_err();
         assert_eq!(error, crate::Error::NotInVocabulary { content: "本".into(), offset: 80_000 });
     }
 
     #[test]
     fn it_stops_when_asked() {
-        let vocab = Arc::new(bytes_vocab(&["ab"]));
+        let vocab = Merger::new(Arc::new(bytes_vocab(&["ab"])), None);
         let stop = Stop::default();
         stop.raise();
-        let stopped =
-            |text: &[u8]| Merger::new(Arc::clone(&vocab), None).merge(text, &stop, &mut MergeScratch::default());
+        let stopped = |text: &[u8]| vocab.merge(text, &stop, &mut MergeScratch::default());
         assert_eq!(stopped(&b"ab".repeat(1 << 17)), Err(crate::Error::Interrupted));
         assert_eq!(stopped(&[&b"ab".repeat(1 << 17)[..], b"x"].concat()), Err(crate::Error::Interrupted));
     }
 
     /// A published vocabulary, if it is there.
-    fn published(name: &str) -> Option<Arc<Vocab>> {
+    fn published(name: &str) -> Option<Merger> {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
         let folder = std::env::var("TOKSMITH_TEST_DATA").unwrap_or_else(|_| beside.into());
         let Ok(data) = std::fs::read(format!("{folder}/vocab/{name}.tiktoken")) else {
@@ -319,7 +309,7 @@ pub(crate) mod tests {
         };
         let tokens = parse_tiktoken(&data).unwrap();
         let tables = Tables { blob: &tokens.blob, ends: &tokens.ends, ids: &tokens.ids, merges: &[] };
-        Some(Arc::new(Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables).unwrap()))
+        Some(Merger::new(Arc::new(Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables).unwrap()), None))
     }
 
     #[test]
@@ -332,7 +322,7 @@ pub(crate) mod tests {
             let check = |text: &[u8]| {
                 let slow = slowly(&vocab, text);
                 let mut scratch = MergeScratch::default();
-                Merger::new(Arc::clone(&vocab), None).merge(text, &Stop::default(), &mut scratch).unwrap();
+                vocab.merge(text, &Stop::default(), &mut scratch).unwrap();
                 assert_eq!(scratch.symbols.ids, slow, "{}", text.escape_ascii());
                 assert_eq!(forward(&vocab, text).unwrap_or_else(|| slow.clone()), slow, "{}", text.escape_ascii());
             };

@@ -124,12 +124,13 @@ fn tokens(vocab: &Vocab, joints: &ValidPairs, text: &[u8], period: usize) -> Opt
 mod tests {
     use super::*;
     use crate::drawn::Draw;
+    use crate::merge::Merger;
     use crate::merge::backtracking::tests::{drawn, slowly};
     use crate::vocab::MergeRule;
 
-    fn repeating(vocab: &Vocab, text: &[u8]) -> Option<Vec<u32>> {
+    fn repeating(merger: &Merger, text: &[u8]) -> Option<Vec<u32>> {
         let mut ids = Vec::new();
-        merge(vocab, &Backtracking::default(), text, &Stop::default(), &mut ids).unwrap().then_some(ids)
+        merge(merger.vocab(), &merger.backtracking, text, &Stop::default(), &mut ids).unwrap().then_some(ids)
     }
 
     #[test]
