@@ -1,31 +1,15 @@
-//! The core of toksmith, without Python. In reading order:
+//! The core of toksmith, without Python. Each folder opens with what it is for and what to read first. In reading order:
 //!
-//! 1. [`error`]: the one error type.
-//! 2. [`vocab`]: the immutable vocabulary: tokens, ids, and which pairs merge; tables [`by_id`].
-//! 3. text → ids: [`special`] cuts, [`pattern`] and [`split`] make pieces, [`merge`] turns a piece into ids, and
-//!    [`encode`] conducts, one text or many ([`parallel`], [`ordered`]). Long texts are cut ([`cuts`]) and spread over
-//!    threads ([`spread`]), and files are read a part at a time ([`stream`]).
-//!    [`chars`] does all of it where a text is one piece of characters: [`normalize`] (with [`charsmap`]), then
-//!    [`char_merge`] (on [`char_index`]) or [`unigram`] (on [`trie`]). Kinds that do not merge cover a piece with tokens:
-//!    [`cover`], [`unigram`], [`wordpiece`]. [`offsets`] says where ids come from, [`settled`] which of
-//!    them no later text changes.
-//!    Where more is done to a text than cutting and merging, [`staged`] conducts: [`steps`] normalize and cut it, and
-//!    [`symbols`] are what pieces of characters are made of.
-//! 4. ids → bytes: [`decode`], and [`shown`] where a token shows something else than its bytes.
-//! 5. corpus → merges: [`counter`] ([`rows`] of JSON, [`tallying`] into a
-//!    [`tally`], and [`runs`] on disk) makes [`count`]s in an [`arena`]
-//!    (lines: [`tsv`]), then [`train`]; or, in the characters of an [`alphabet`], from what words share
-//!    ([`unigram_seeds`]), scores: [`unigram_train`].
-//! 6. [`table`]: the token tables of files.
-//! 7. looking inside: [`facts`] of tokens by their bytes, and the [`sums`] of an encoding.
+//! 1. [`vocab`]: the tokens, ids, ranks and merges, a value that nothing changes.
+//! 2. text → ids: [`split`] cuts special tokens out and makes pieces, by [`regex`] and the [`steps`] of a model; [`merge`]
+//!    has the rule that turns a piece into ids; [`kinds`] picks the kernel of a tokenizer; [`encode`] walks whole texts.
+//! 3. ids → text: [`decode`].
+//! 4. corpus → merges: [`count`], then [`mod@train`].
+//! 5. looking inside: [`measure`]. Token tables of files: [`table`].
 //!
-//! The rest makes it fast and decides nothing: [`scan`] splits known patterns, [`pieces`] is [`merge`] with a memory
-//! ([`cache`]), safe cuts ([`crossing`]) and short merges ([`stretch`]), on keys of a few words ([`key`], [`index`], [`slots`]) and
-//! the instructions of [`simd`]. [`widths`] is a table of the tokens' lengths.
+//! Below all of them: [`error`], [`bounds`] of what a text may cost, [`threads`], [`simd`], [`slow`] and [`fault`].
 //!
-//! Long stretches are merged by [`period`] where they repeat themselves, else by [`forward`], with [`joint`] and [`prefix`].
-//!
-//! The same steps, under the same names, stand in `toksmith.reference` and `docs/spec.md`; tests hold the two equal.
+//! The same steps, under the same names, are in `toksmith.reference` and `docs/spec.md`; tests hold both equal.
 
 pub mod bounds;
 pub mod count;

@@ -1,6 +1,6 @@
 //! Piece counts: how often each distinct piece stands in a corpus, and where it stands first.
 //!
-//! Counting is [`crate::count::counter`]; this is what comes out of it, what files hold, and what training takes.
+//! Counting is [`mod@crate::count::counter`]; this is what comes out of it, what files hold, and what training takes.
 
 pub mod arena;
 pub mod counter;

@@ -40,7 +40,7 @@ pub enum Kernel {
 /// Buffers that are kept from piece to piece.
 #[derive(Debug, Default)]
 pub struct PieceScratch {
-    /// Those of merging; [`PieceEncoder::stretch`] leaves its ids there.
+    /// Those of merging; its ids are left there.
     pub merge: merge::MergeScratch,
     unigram: unigram::BestPaths,
 }

@@ -42,7 +42,7 @@ pub use watch::{Stopped, Trained};
 /// The merges of a corpus. `report` gets what was learned so far now and then, and may end training.
 ///
 /// # Errors
-/// [`Error::NotInVocabulary`] for a byte outside the alphabet; [`Error::Option`] for options that contradict, and for
+/// [`crate::Error::NotInVocabulary`] for a byte outside the alphabet; [`crate::Error::Option`] for options that contradict, and for
 /// more than 4 GiB of distinct pieces.
 pub fn train(
     counts: &PieceCounts,
