@@ -213,6 +213,7 @@ def test_names_that_come_close() -> None:
         toksmith.load("gpt5")
 
 
+@pytest.mark.slow
 def test_a_pattern_that_never_ends_is_an_error() -> None:
     pattern = r"(?:x+x+)+(?!z)y"
     tok = toksmith.train("low lower", 260, pattern=pattern)

@@ -358,6 +358,7 @@ def test_options_are_checked() -> None:
     assert tok.chunk("", 5) == [] and tok.truncate("", 5) == tok.truncate("abc", 0) == ""
 
 
+@pytest.mark.slow
 def test_only_what_is_needed_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     tok = toksmith.train(TEXT, merges=200, pattern="o200k", special_tokens=["<s>"])
     text = "word " * 200_000 + "<s>" + " word" * 200_000

@@ -177,6 +177,7 @@ def test_what_a_format_does_not_load_it_does_not_save(
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.slow
 def test_a_tekken_of_20_mb_is_read(tmp_path: Path) -> None:
     tokens = [*(bytes([byte]) for byte in range(256)), *(b"%050d" % number for number in range(120_000))]
     vocab = [

@@ -173,6 +173,7 @@ def test_sentencepiece_s_table_does_not_grow_without_end(kind: Any) -> None:
 # Steps of a search
 
 
+@pytest.mark.slow
 def test_a_search_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
     tok = toksmith.train("low lower", 260, pattern=ENDLESS)
     text = "éb" + "a" * 46_000 + "b"
@@ -215,6 +216,7 @@ def test_oniguruma_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
     assert caught.value.offset is None
 
 
+@pytest.mark.slow
 def test_a_text_has_one_budget_whatever_its_parts() -> None:
     # About n²/2 steps for n letters: one stretch is within the constant part of the budget, several are not.
     tok = toksmith.train("low", 260, pattern=r"(?=(?:a|b)*?c)a|a|b", special_tokens=["<s>"])

@@ -56,6 +56,7 @@ def test_how_long_tokens_are() -> None:
         assert {"bytes", "tokens", "1"} <= {*words(result.to_chart())}
 
 
+@pytest.mark.slow
 def test_how_often_tokens_come() -> None:
     text = TEXT * 3 + "zzz"
     found = explain.ranks(TOKS, text)

@@ -102,6 +102,7 @@ def test_what_is_refused(saved: str) -> None:
     refused(run("explain", "-t", saved, "--special", "raise", "--text", "<|end|>"), "<|end|>")
 
 
+@pytest.mark.slow
 def test_colour_only_where_it_is_wanted(saved: str) -> None:
     arguments = ("explain", "-t", saved, "--text", "slow")
     assert b"\x1b" not in process(*arguments).stdout

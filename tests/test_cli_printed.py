@@ -70,6 +70,7 @@ def commands(files: dict[str, Path]) -> dict[str, list[str | Path]]:
     }
 
 
+@pytest.mark.slow
 def test_foreign_text_is_printed_as_escapes(files: dict[str, Path]) -> None:
     said: dict[str, str] = {}
     for name, arguments in commands(files).items():
@@ -92,6 +93,7 @@ def test_json_says_exactly_what_there_is(files: dict[str, Path]) -> None:
     assert found["files"][0]["file"] == str(files["text"])
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_prints_no_control_either(files: dict[str, Path]) -> None:
     for name in ("count", "encode refused", "train"):  # the last warns by the log
         ran = process(*commands(files)[name])
@@ -115,6 +117,7 @@ def test_commands_print_in_one_place() -> None:
                 assert path.name == "_printed.py" or drawn, f"{path.name}:{node.lineno} prints what may be foreign"
 
 
+@pytest.mark.slow
 def test_every_character_that_does_not_print_is_escaped() -> None:
     for code in range(0x110000):
         char = chr(code)

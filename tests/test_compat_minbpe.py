@@ -188,6 +188,7 @@ def gpt4(vocab_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield minbpe.GPT4Tokenizer()
 
 
+@pytest.mark.slow
 def test_gpt4s_tokenizer_is_tiktokens(gpt4: Any, vocab_dir: Path) -> None:
     tiktoken: Any = pytest.importorskip("tiktoken", "0.14.0", reason="lacks tiktoken==0.14.0")
     load: Any = pytest.importorskip("tiktoken.load").load_tiktoken_bpe
@@ -203,6 +204,7 @@ def test_gpt4s_tokenizer_is_tiktokens(gpt4: Any, vocab_dir: Path) -> None:
         gpt4.decode([100257])
 
 
+@pytest.mark.slow
 def test_gpt4s_tokenizer_keeps_minbpes_attributes(gpt4: Any, tmp_path: Path) -> None:
     assert len(gpt4.merges) == 100_256 - 256 and len(gpt4.vocab) == 100_256
     assert gpt4.byte_shuffle[ord("!")] == 0 and gpt4.inverse_byte_shuffle[0] == ord("!")

@@ -71,6 +71,7 @@ def test_every_kind_of_str_is_counted_as_its_utf8(text: str, ascii: str, threads
     assert content(count_pieces(documents, pattern="(?s:.)", threads=threads)) == content(in_bytes)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(
     corpus=st.lists(st.one_of(small_texts("ab \n1'é"), broken_bytes()), max_size=8),

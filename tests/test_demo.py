@@ -40,6 +40,7 @@ def test_it_shows_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\x1b" not in shown
 
 
+@pytest.mark.slow
 def test_a_figure_that_differs_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,6 +86,7 @@ def test_files_hold_what_is_encoded_in_memory(
         assert (found.path, found.ends_path) == (out / "ids.npy", out / "ids.ends.npy")
 
 
+@pytest.mark.slow
 def test_nothing_is_a_corpus_too(tok: Tokenizer, tmp_path: Path) -> None:
     assert written(toksmith.encode_corpus(tok, [], tmp_path / "ids.npy", append=END)) == ([], [])
     found = toksmith.encode_corpus(tok, ("" for _ in range(200_000)), tmp_path / "ids.npy")
@@ -191,6 +192,7 @@ def test_what_goes_wrong_leaves_the_old_files(error: BaseException, tok: Tokeniz
     assert written(toksmith.encode_corpus(tok, ["new"], out)) == by_hand(tok, ["new"], [])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="lacks limits for a process")
 def test_a_full_disk_leaves_nothing(tok: Tokenizer, tmp_path: Path) -> None:
     """No file of the process may pass 50,000 bytes, at which writing fails as on a full disk."""

@@ -295,6 +295,7 @@ def test_a_child_that_is_forked_while_threads_run_encodes(tok: Tokenizer, large:
         thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 @pytest.mark.parametrize("call", ["tok.encode_file(path)", "tok.encode(path.read_bytes(), special='text')"])
 def test_ctrl_c_ends_a_call(call: str, tok: Tokenizer, tmp_path: Path) -> None:

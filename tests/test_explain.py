@@ -208,6 +208,7 @@ def test_glitch_token_and_its_forest() -> None:
     assert explain.tree(tok, 41538).children[0].token == b"GoldMagikarp"
 
 
+@pytest.mark.slow
 def test_tokens_that_only_the_whole_piece_look_up_makes() -> None:
     """Of Llama 3's tokens 588 are not made by merging; a few of those are named here, all are counted by the doctor."""
     tok = published("llama3.tiktoken")

@@ -32,6 +32,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "mode", "before"), CASES)
 def test_every_call_fails_in_turn(name: str, mode: str, before: str, tmp_path: Path) -> None:
     calls = faults.each_fault(faults.COMMANDS[name](), tmp_path / "folder", mode, before)

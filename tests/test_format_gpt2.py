@@ -75,6 +75,7 @@ def test_a_folder_with_two_tokenizers_lists_both(tok: Tokenizer, tmp_path: Path)
     assert toksmith.load(tmp_path, format="gpt2") == tok == toksmith.load(tmp_path, format="native")
 
 
+@pytest.mark.slow
 def test_the_published_files(vocab_dir: Path, tmp_path: Path) -> None:
     tok = toksmith.load(vocab_dir / "vocab.bpe")
     assert toksmith.load(vocab_dir / "encoder.json") == tok
@@ -144,6 +145,7 @@ def test_files_load_in_hf_tokenizers_with_equal_ids(tok: Tokenizer, tmp_path: Pa
         assert peer.encode(scalar, add_special_tokens=False).ids == tok.encode(text, special="text")
 
 
+@pytest.mark.slow
 def test_files_load_in_tiktoken_with_equal_ranks(vocab_dir: Path, tmp_path: Path) -> None:
     load: Any = pytest.importorskip("tiktoken.load", reason="lacks tiktoken").data_gym_to_mergeable_bpe_ranks
     tok = toksmith.load(vocab_dir / "encoder.json")

@@ -121,6 +121,7 @@ def test_merges_are_recovered_from_ranks() -> None:
     assert loaded.merges.tolist() == [[97, 98, 256], [256, 99, 257]]
 
 
+@pytest.mark.slow
 @given(models())
 @settings(max_examples=100)
 def test_any_model_is_saved_exactly_or_refused(drawn: Model) -> None:

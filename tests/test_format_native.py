@@ -31,6 +31,7 @@ def record(model: Model) -> tuple[Any, ...] | None:
     return (*plain, found.counts.dtype, found.counts.tolist(), found.left.dtype, found.left.tolist())
 
 
+@pytest.mark.slow
 @given(models())
 @settings(max_examples=100)
 def test_every_field_comes_back(model: Model) -> None:
@@ -73,6 +74,7 @@ def test_the_file_is_spelt_as_documented() -> None:
     assert NATIVE.save(model).decode() == f"{body}sha256 {checksum}\n"
 
 
+@pytest.mark.slow
 def test_what_is_escaped_is_what_the_contract_lists() -> None:
     contract = regex.compile(r"[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\\]")
     chars = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]

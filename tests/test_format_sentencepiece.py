@@ -97,6 +97,7 @@ def test_drawn_models_give_the_ids_and_texts_of_sentencepiece(charsmap: bytes, t
             assert "".join(map(decoder.feed, ids)) + decoder.finish() == tok.decode(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", PUBLISHED)
 def test_published_models_give_the_ids_of_sentencepiece_for_drawn_texts(model: str, vocab_dir: Path) -> None:
     path = vocab_dir / model
@@ -152,6 +153,7 @@ def of_reference(tok: toksmith.Tokenizer) -> reference.Characters:
     )
 
 
+@pytest.mark.slow
 def test_the_core_equals_the_reference(tmp_path: Path) -> None:
     random = Random(11)
     for _ in range(60):

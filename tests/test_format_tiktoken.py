@@ -178,6 +178,7 @@ def test_arguments_of_load_and_the_record_are_no_losses(tmp_path: Path) -> None:
 small = st.text("abcdef é€", max_size=30)
 
 
+@pytest.mark.slow
 @given(merged(), st.booleans(), st.lists(small, max_size=20))
 @settings(max_examples=300)
 def test_a_list_of_merges_that_is_saved_gives_the_same_ids(
@@ -197,6 +198,7 @@ def test_a_list_of_merges_that_is_saved_gives_the_same_ids(
         assert before.encode(text) == after.encode(text), text
 
 
+@pytest.mark.slow
 @given(small.filter(str.strip), st.integers(0, 40), st.sampled_from(["lowest_ids", "first_seen"]), st.lists(small))
 @settings(max_examples=300)
 def test_a_trained_model_that_is_saved_gives_the_same_ids(
@@ -213,6 +215,7 @@ def test_a_trained_model_that_is_saved_gives_the_same_ids(
         assert loaded.encode(text) == tok.encode(text)
 
 
+@pytest.mark.slow
 @given(models())
 @settings(max_examples=100)
 def test_any_model_is_saved_exactly_or_refused(model: Model) -> None:

@@ -65,6 +65,7 @@ def test_published_ids_are_equal_on_the_corpora(pair: tuple[Tokenizer, Any], cor
                 same(*pair, json.loads(line)["text"][:10_000])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HARD_TEXTS)
 def test_published_ids_are_equal_on_hard_texts(pair: tuple[Tokenizer, Any], name: str) -> None:
     same(*pair, HARD_TEXTS[name])

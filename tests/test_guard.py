@@ -61,6 +61,7 @@ def test_a_panic_while_arguments_are_converted_is_our_error() -> None:
         _core.always_cut(tok._engine, Liar(["a"]))
 
 
+@pytest.mark.slow
 def test_a_panic_is_not_printed() -> None:
     program = """
 import toksmith, toksmith._core as core

@@ -62,6 +62,7 @@ def test_a_file_is_a_text_without_its_last_newline(tmp_path: Path) -> None:
     assert {(each.tokens, each.lines, each.bytes) for each in found.languages} == {(5, 2, 5)}
 
 
+@pytest.mark.slow
 def test_the_chart_has_a_bar_for_each_language_that_has_a_premium() -> None:
     pytest.importorskip("matplotlib", reason="lacks matplotlib")
     found = toksmith.parity(BYTES, {"en": "abcd", "ko": "나", "fr": "abcdé"})

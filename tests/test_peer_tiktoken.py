@@ -153,6 +153,7 @@ def test_enough_strings_are_drawn() -> None:
     assert EXAMPLES * STRINGS_PER_EXAMPLE >= 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", HARD_TEXTS)
 def test_hard_texts(reason: str, pairs: dict[str, Pair]) -> None:
     text = HARD_TEXTS[reason]
@@ -196,6 +197,7 @@ def with_specials(tokens: list[str]) -> st.SearchStrategy[str]:
     return st.lists(parts, max_size=8).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(draws=st.data())
 def test_special_tokens_in_text(draws: st.DataObject, pairs: dict[str, Pair]) -> None:
@@ -234,6 +236,7 @@ def test_bytes_of_every_id(name: str, pairs: dict[str, Pair]) -> None:
             own.token_bytes(id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base", "llama3"])
 def test_every_token_inside_others_and_alone(name: str, pairs: dict[str, Pair], pool: ThreadPoolExecutor) -> None:
     """Llama 3 has tokens that merging never reaches: they are one id as a piece and several inside a longer one."""
@@ -270,6 +273,7 @@ def test_published_encodings_by_name(name: str, cache_dir: Path) -> None:
         assert own.decode_bytes(expected) == peer.decode_bytes(expected)
 
 
+@pytest.mark.slow
 def test_gpt2_on_a_corpus(cache_dir: Path, corpora_dir: Path, pool: ThreadPoolExecutor) -> None:
     pair = Pair("gpt2", tiktoken.get_encoding("gpt2"), toksmith.load("gpt2"))
     require_equal_batches(pair, [(corpora_dir / "taylorswift.txt").read_text(encoding="utf-8")], pool)
@@ -277,6 +281,7 @@ def test_gpt2_on_a_corpus(cache_dir: Path, corpora_dir: Path, pool: ThreadPoolEx
         require_equal_batches(pair, next(batches_of(corpora_dir / f"{name}.jsonl.gz")), pool)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, suppress_health_check=list(HealthCheck))
 @given(draws=st.data())
 def test_decoding_equals_the_peers(draws: st.DataObject, pairs: dict[str, Pair]) -> None:

@@ -110,6 +110,7 @@ def test_models_of_characters_are_extended() -> None:
     assert kept > CASES
 
 
+@pytest.mark.slow
 def test_an_extended_model_of_sentencepiece_is_one(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
     sentencepiece: Any = pytest.importorskip("sentencepiece", reason="lacks sentencepiece")
     with gzip.open(corpora_dir / "hindi.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -68,6 +68,7 @@ def test_groups_from_the_right_are_those_of_thousands(length: int) -> None:
     assert [piece.decode() for piece in tok._engine.split(number)] == f"{int(number):,}".split(",")
 
 
+@pytest.mark.slow
 def test_long_runs_of_digits_take_linear_time() -> None:
     def train(digits: int) -> Tokenizer:
         return toksmith.train("7" * digits, merges=1, digits="3_right")
