@@ -376,6 +376,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_value_is_refused_by_the_name_of_its_argument(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -94,6 +94,7 @@ def special_file(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: py
     return path
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("special_file", ["pipe", "device", "socket"], indirect=True)
 def test_what_is_no_file_is_refused(special_file: Path, request: pytest.FixtureRequest) -> None:
@@ -104,6 +105,7 @@ def test_what_is_no_file_is_refused(special_file: Path, request: pytest.FixtureR
         assert name == expected and f"it is a {kind}" in said, (call, name, said)
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("end", [".tsv", ".parquet", ".jsonl", ".jsonl.gz"])
 def test_rows_and_counts_of_what_is_no_file_are_refused(end: str, tmp_path: Path) -> None:
@@ -145,6 +147,7 @@ STARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in FORMATS.values() if row.start_bytes is None], ids=lambda row: row.name)
 def test_a_file_beyond_the_limit_of_its_format_is_not_read(row: Format, tmp_path: Path) -> None:
     path = tmp_path / (row.files[0][0] if row.files else "a" + row.suffixes[0])
@@ -266,6 +269,7 @@ def test_an_endless_row_is_refused_early(call: str, tmp_path: Path) -> None:
     assert (name, megabytes < 700) == ("CorpusError", True) and "a row has more than 268435456 bytes" in said, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1 << 32, (1 << 33) + 1])
 def test_counts_that_are_no_counts_are_refused(size: int, tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"

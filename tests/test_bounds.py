@@ -202,6 +202,7 @@ def test_a_search_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
     assert tok.encode("low")
 
 
+@pytest.mark.slow
 def test_oniguruma_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
     tok = load(**split(r"(?:x+x+)+[yz]|q\Kx|x"))
     with pytest.raises(PatternError) as caught:
@@ -252,6 +253,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_ctrl_c_ends_a_search(call: str) -> None:
     # An automaton takes as many steps for each of these finds as letters follow: no budget counts them.

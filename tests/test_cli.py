@@ -494,6 +494,7 @@ def test_the_unexpected_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None
     refused(run("count", "-t", "x", stdin=""), "unexpected RuntimeError: first second (--debug shows where)")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
     command = [sys.executable, "-m", "toksmith", "encode", "-t", saved]

@@ -26,6 +26,7 @@ def saved(tok: toksmith.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> 
     return str(path)
 
 
+@pytest.mark.slow
 def test_what_is_explained(tok: toksmith.Tokenizer, saved: str) -> None:
     low = str(tok.token_id(" low"))
     for arguments, result in (

@@ -101,6 +101,7 @@ def test_a_process_of_its_own_prints_no_control_either(files: dict[str, Path]) -
         assert "\\x1b[31mred" in (ran.stdout + ran.stderr).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="lacks names of files that are no UTF-8")
 def test_a_name_that_is_no_utf8_is_printed_as_escapes(files: dict[str, Path]) -> None:
     path = os.fsencode(files["folder"]) + b"/\xff\x9b31m.txt"

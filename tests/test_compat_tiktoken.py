@@ -298,6 +298,7 @@ UNSTABLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, texts", [("cl100k_base", UNSTABLE), ("gpt2", ["a\n\n", "hello fanta"])])
 def test_completions(name: str, texts: list[str]) -> None:
     pair = own.get_encoding(name), peer.get_encoding(name)

@@ -253,6 +253,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         ToksmithTokenizer(TOK).encode(7)
 
 
+@pytest.mark.slow
 def test_without_transformers_exporting_works_and_the_class_names_the_extra(tmp_path: Path) -> None:
     code = """
 import sys

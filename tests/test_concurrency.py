@@ -131,6 +131,7 @@ def test_after_a_fork_the_child_encodes_and_trains(parent: str) -> None:
     assert run(FORKS, parent) == "equal\n"
 
 
+@pytest.mark.slow
 def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
     expected = [tok.encode(text, special="text") for text in BATCH]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -161,6 +161,7 @@ def test_every_reader_refuses_these_rows_alike(reader: Callable[..., Any], tok: 
         assert "expected" in error.problem or "field=" in error.problem or "save the file" in error.problem, name
 
 
+@pytest.mark.slow
 def test_commands_refuse_as_the_functions_do(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "tok.toksmith")
     path = tmp_path / "rows.jsonl"
@@ -240,6 +241,7 @@ def test_columns_are_read_alike(tok: Tokenizer, tmp_path: Path) -> None:
             assert reader(tok, path, tmp_path) == reader(tok, texts, tmp_path)
 
 
+@pytest.mark.slow
 def test_columns_are_refused_alike(tok: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     many = ["a"] * 10_000

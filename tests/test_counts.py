@@ -105,6 +105,7 @@ def test_a_long_document_is_cut_where_nothing_changes(pattern: str, threads: int
     assert count_pieces(tmp_path / "text.txt", pattern=pattern, threads=threads).items() == expected
 
 
+@pytest.mark.slow
 def test_spilling_changes_nothing(tmp_path: Path) -> None:
     texts = [f"{number} w{number % 700}x{number * 7919 % 10_007} {'long' * 9}{number % 50}" for number in range(30_000)]
     plain = count_pieces(texts, pattern=r"\S+|\s+", threads=1)

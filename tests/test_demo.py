@@ -51,6 +51,7 @@ def test_a_figure_that_differs_is_a_failure(
     assert shown.endswith("A check failed: see NO above.\n")
 
 
+@pytest.mark.slow
 def test_a_byte_that_is_lost_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     decode_bytes = toksmith.Tokenizer.decode_bytes
     monkeypatch.setattr(toksmith.Tokenizer, "decode_bytes", lambda tok, ids: decode_bytes(tok, ids)[:-1])
@@ -64,6 +65,7 @@ def test_a_python_without_sources_is_told(monkeypatch: pytest.MonkeyPatch, capsy
     assert "no source files" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_corpus_is_the_standard_library_and_nothing_else() -> None:
     sources = ALL_SOURCES()
     names = {path.name for path in sources}

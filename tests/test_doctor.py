@@ -350,6 +350,7 @@ MISMATCHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, pattern", MISMATCHES)
 def test_a_wrong_pattern_is_named(name: str, pattern: str, vocab_dir: Path, health: dict[str, Any]) -> None:
     regexes = toksmith.patterns()["cl100k"].regexes[0].replace("{1,3}+", "") if pattern == SINGLE_DIGITS else pattern

@@ -290,6 +290,7 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b"", b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

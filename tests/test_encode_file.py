@@ -99,6 +99,7 @@ def by_hand(tok: Tokenizer, text: bytes, separator: bytes | None, special: str) 
     return ids, ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separator", [None, "\n", b"\n\n", "<|end|>", b"\xff", "not there", " a "])
 def test_a_file_has_the_ids_of_its_documents(
     separator: str | bytes | None, tok: Tokenizer, file: Path, large: bytes
@@ -171,6 +172,7 @@ def test_packed_files_and_pipes(tok: Tokenizer, file: Path, large: bytes, tmp_pa
     assert np.array_equal(found.ids, expected.ids) and np.array_equal(found.ends, expected.ends)
 
 
+@pytest.mark.slow
 def test_blocks_of_any_size_are_the_same_text(
     tok: Tokenizer, file: Path, large: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -236,6 +236,7 @@ def test_three_processes_at_once(server: Server, cache: Path) -> None:
     assert (cache / "tiny.tiktoken").read_bytes() == DATA
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="lacks pseudo-terminals")
 def test_a_terminal_gets_a_progress_bar(server: Server, cache: Path) -> None:
     import pty
@@ -372,6 +373,7 @@ def test_published_encodings_in_the_tutorials(filled: Path) -> None:
     assert [len(tok.encode("hello world")) for tok in (gpt2, cl100k, o200k)] == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_every_published_encoding_is_saved_and_loaded(filled: Path, tmp_path: Path) -> None:
     for name in toksmith.encodings():
         tok = toksmith.load(name)

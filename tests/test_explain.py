@@ -89,6 +89,7 @@ def test_kinds_of_tokens(token: bytes, kind: str) -> None:
     assert token_kind(token) == kind
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(merged(), st.lists(st.sampled_from([*b"abcdef ", 0xC3, 0xA9]), max_size=12), st.sampled_from(["pair", "bytes"]))
 def test_merging_ends_with_the_ids_of_the_engine(made: tuple, piece: list[int], rule: str) -> None:  # type: ignore[type-arg]
@@ -201,6 +202,7 @@ def test_published_tokenizers_merge_as_the_engine_does(name: str) -> None:
         assert [id for piece in pieces for id in explain.merges(tok, piece).ids] == ids
 
 
+@pytest.mark.slow
 def test_glitch_token_and_its_forest() -> None:
     tok = published("r50k_base.tiktoken")
     found = explain.tree(tok, 43453)

@@ -98,6 +98,7 @@ def test_each_is_shown_in_every_medium(tok: toksmith.Tokenizer, name: str) -> No
     check_shown(explain.overview({"a": tok, "<b>": tok}, text))
 
 
+@pytest.mark.slow
 def test_the_page_of_all_views_says_everything_to_pointer_and_keyboard(tok: toksmith.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "own.toksmith"
     tok.save(path)

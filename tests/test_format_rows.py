@@ -94,6 +94,7 @@ def test_a_name_that_two_formats_have_lists_both(tmp_path: Path) -> None:
 # --- what the libraries make of it ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sentencepiece_reads_what_is_written(vocab_dir: Path, tmp_path: Path) -> None:
     sentencepiece: Any = pytest.importorskip("sentencepiece", "0.2.3", reason="lacks sentencepiece==0.2.3")
     toksmith.load(vocab_dir / "mistral_v1.model").save(tmp_path / "own.model", format="sentencepiece")

@@ -83,6 +83,7 @@ def test_published_models_give_the_ids_of_sentencepiece(
     assert size > (SAMPLE or 200_000)
 
 
+@pytest.mark.slow
 def test_drawn_models_give_the_ids_and_texts_of_sentencepiece(charsmap: bytes, tmp_path: Path) -> None:
     random = Random(7)
     for _ in range(60):
@@ -254,6 +255,7 @@ def test_a_trie_of_rubbish_ends_every_search(tmp_path: Path) -> None:
             tok.encode(drawn_text(random), special="text")
 
 
+@pytest.mark.slow
 def test_no_cut_or_changed_file_is_loaded_wrongly(tmp_path: Path) -> None:
     whole = written(simple(), SIMPLE | {f"w{number}": (-number, NORMAL) for number in range(40)})
     random = Random(4)

@@ -85,6 +85,7 @@ def test_ids_at_the_end_are_ids_like_others() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
 @pytest.mark.parametrize("use", ["load", "encode", "decode", "offsets", "measure", "doctor", "pieces", "prune"])
 @pytest.mark.parametrize("kind", ["bpe", "words", "sentencepiece"])

@@ -94,6 +94,7 @@ def test_the_core_equals_the_reference(corpora_dir: Path) -> None:
             assert found == reference.word_pieces(piece.decode(), {*tokens_of(pieces)}, longest=100), word
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_hf_gives_the_same_ids(kind: str, tmp_path: Path, corpora_dir: Path) -> None:
     lines = lines_of(corpora_dir, "european", 60_000)

@@ -252,6 +252,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", sorted({corpus for corpus, _ in MEASURED}))
 def test_the_figures_of_real_texts(corpus: str, corpora_dir: Path, published: dict[str, toksmith.Tokenizer]) -> None:
     text = first_bytes(corpora_dir, corpus)

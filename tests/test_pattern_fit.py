@@ -10,6 +10,7 @@ import toksmith
 FIGURES = {"cl100k": 0, "o200k": 5_599, "gpt2": 21_687, "single digits": 1_102}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", FIGURES)
 def test_the_figures_of_cl100k(pattern: str, vocab_dir: Path) -> None:
     cl100k = toksmith.patterns()["cl100k"].regexes[0]

@@ -350,6 +350,7 @@ def test_a_body_in_many_parts_takes_time_as_there_are_parts() -> None:
     assert many_s < 24 * few_s, "the parts that came before are not copied for each part"
 
 
+@pytest.mark.slow
 def test_a_body_in_chunks_ends_at_its_own_limit(playground: toksmith.Playground) -> None:
     request: Any = Parts(10 * MOST_CHUNKED, transfer_encoding="chunked")
     assert asyncio.run(received(request, 10 * MOST_CHUNKED)) is None
@@ -457,6 +458,7 @@ def test_rows_begin_where_their_rule_says(text: str, cells: int) -> None:
     assert _rows.row_starts(text, cells).tolist() == row_starts_one_by_one(text, cells)
 
 
+@pytest.mark.slow
 def test_rows_of_many_lines_keep_little(toks: dict[str, toksmith.Tokenizer]) -> None:
     text = "a\n" * 100_000
     session = _views.Session(toks, {}, {})

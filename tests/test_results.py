@@ -145,6 +145,7 @@ def test_ids_beyond_the_shared_integers_are_right_too() -> None:
     assert far.decode(ids) == text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="lacks /proc")
 def test_memory_does_not_grow(tok: Tokenizer) -> None:
     random_ids = random.Random(5).choices(range(800), k=20_000)

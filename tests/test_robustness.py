@@ -44,6 +44,7 @@ def test_the_document_has_the_marks() -> None:
         table.with_table("no marks", "rows")
 
 
+@pytest.mark.slow
 def test_a_harmless_row_on_toksmith_alone(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_BENCH_CACHE", str(tmp_path))
     attack = named("decode: ids out of range")

@@ -86,6 +86,7 @@ def test_patterns_apply_in_order() -> None:
     assert {bytes(token) for token in tok.model.tokens[256:]} == {b"ab", b" ab"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
 @pytest.mark.parametrize("pattern", ["o200k", "gpt2", None, r"\w+"])
 def test_the_record_equals_a_naive_recount(ties: Any, pattern: str | None) -> None:
@@ -469,6 +470,7 @@ INTERRUPTED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
 @pytest.mark.parametrize("phase", ["counting", "merging"])
 def test_ctrl_c_ends_training(phase: str, tmp_path: Path) -> None:
