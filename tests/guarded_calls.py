@@ -53,6 +53,7 @@ class Sample:
         self.counter.add(["ab ab", "b"], 1)
         self.counts = self.new_counts()
         self.stream = core.TextStream(self.engine, None, b"\n", "text")
+        self.column = core.Column.of_rows(b'{"text": "ab"}\n', "text", 1)
         self.tally = core.Tally(self.engine)
         self.merges = core.train(self.counts, self.options(), None)
 
@@ -130,6 +131,10 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Engine.encode_batch on threads": lambda of: of.engine.encode_batch(["ab " * 9000] * 3, "text", "replace", 2),
     "Engine.encode_batch, refusing": lambda of: of.engine.encode_batch(["ab", "é<s>"], "raise", "replace", 2),
     "Engine.encode_ragged": lambda of: of.engine.encode_ragged(["ab", "b"], "text", "replace", 2),
+    "Engine.encode_column": lambda of: of.engine.encode_column(of.column, "text", 2),
+    "Engine.encode_column, refusing": lambda of: of.engine.encode_column(
+        of.core.Column.of_values(b"ab<s>", numbers([2, 5], np.uint64)), "raise", 2
+    ),
     "Engine.count": lambda of: of.engine.count("ab", "text", "replace"),
     "Engine.count_batch": lambda of: of.engine.count_batch(["ab", "b"], "text", "replace", 2),
     "Engine.split": lambda of: of.engine.split("ab ab"),
@@ -149,6 +154,16 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "TextStream.read": lambda of: of.stream.read(9, 2),
     "TextStream.finished": lambda of: of.stream.finished,
     "row_text": lambda of: of.core.row_text(b'{"text": "ab"}', "text"),
+    "Column.of_rows": lambda of: of.core.Column.of_rows(b'{"text": "ab"}\n[1]\n', "text", 2),
+    "Column.of_values": lambda of: of.core.Column.of_values(b"abab", ENDS),
+    "Column.first": lambda of: of.column.first(1),
+    "Column.__len__": lambda of: len(of.column),
+    "Column.text": lambda of: of.column.text(0),
+    "Column.texts": lambda of: of.column.texts,
+    "Column.ends": lambda of: of.column.ends,
+    "Column.lines": lambda of: of.column.lines,
+    "Column.problems": lambda of: of.column.problems,
+    "Column.count": lambda of: of.column.count,
     "Counter.__new__": Sample.new_counter,
     "Counter.add": lambda of: of.counter.add(["ab", "é"], 2),
     "Counter.add_column": lambda of: of.counter.add_column(b"abab", ENDS, 1),

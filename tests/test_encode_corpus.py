@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from processors import LIMIT_S, has_ended, left_s, new_words, processor_s_of, until
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName, _shards
+from toksmith._corpus import Document, _blocks, parts
 from toksmith._shards import _encode, _npy
 
 END = "<|end|>"
@@ -77,8 +80,8 @@ def test_files_hold_what_is_encoded_in_memory(
     expected = by_hand(tok, [*texts, b"", b"\xfe"], last)
     out = tmp_path / "out"
     out.mkdir()
-    for batch, block, threads in ((1 << 23, 1 << 26, None), (1, 1000, 1), (20, 1 << 17, 3)):
-        monkeypatch.setattr(_encode, "CHARACTERS_IN_A_BATCH", batch)
+    for batch, block, threads in ((1 << 22, 1 << 26, None), (1, 1000, 1), (20, 1 << 17, 3)):
+        monkeypatch.setattr(_blocks, "BLOCK_BYTES", batch)
         monkeypatch.setattr(_encode, "BYTES_IN_A_BLOCK", block)
         corpus[2] = io.BytesIO(b"an open file")
         found = toksmith.encode_corpus(tok, corpus, out / "ids.npy", append=append, threads=threads, special="text")
@@ -155,6 +158,42 @@ def test_errors_name_the_file_and_the_document(tok: Tokenizer, tmp_path: Path) -
         toksmith.encode_corpus(tok, rows, tmp_path / "ids.npy")
     found = {path.name for path in tmp_path.iterdir()}
     assert found == {"rows.jsonl", "whole.txt"}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.sampled_from([*ROWS, END, "é" * 30, "\ud800", None, 5]), max_size=12),
+    blank=st.sampled_from(["\n", "\r\n", "\n \n"]),
+    block=st.sampled_from([1, 40, 1 << 22]),
+    threads=st.sampled_from([1, 3]),
+)
+def test_rows_are_read_and_encoded_as_one_by_one(
+    rows: list[Any], blank: str, block: int, threads: int, tok: Tokenizer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The files, or the first error, are those of the documents one at a time."""
+    folder = tmp_path_factory.mktemp("rows")
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps({"text": row}) + blank for row in rows), encoding="utf-8")
+    ids, ends, problem = [], [], None
+    record = None
+    try:
+        for part in parts(path):
+            assert isinstance(part, Document)
+            record = part.record
+            ids += tok.encode(part.text)
+            ends.append(len(ids))
+    except CorpusError as error:
+        problem = (error.path, error.record)
+    except SpecialTokenInText:
+        problem = (str(path), record)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_blocks, "BLOCK_BYTES", block)
+        try:
+            found = toksmith.encode_corpus(tok, path, folder / "ids.npy", threads=threads)
+        except CorpusError as error:
+            assert (error.path, error.record) == problem
+        else:
+            assert (written(found), problem) == ((ids, ends), None)
 
 
 def test_progress(tok: Tokenizer, tmp_path: Path) -> None:

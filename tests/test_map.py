@@ -13,6 +13,8 @@ ELSEWHERE = {
     "_arguments": "test_argument_types",
     "_atomic_files": "test_faults",
     "_corpus/__init__": "test_corpus_rows test_counts",
+    "_corpus/_ahead": "test_counts test_encode_corpus",
+    "_corpus/_columns": "test_encode_corpus",
     "_corpus/_blocks": "test_counts test_bounded_reading",
     "_corpus/_parquet": "test_corpus_rows test_counts",
     "_encode_files": "test_encode_file",

@@ -21,6 +21,7 @@ use toksmith_core::train::alphabet::{characters, within};
 use toksmith_guard::guarded;
 
 use crate::call::{WATCHED, call, weight_of};
+use crate::column::{check_ends, texts_of};
 use crate::errors;
 use crate::guard::Arg;
 use crate::text::{Errors, Text, look_up, room};
@@ -122,9 +123,7 @@ impl Counter {
     fn add_column(&self, py: Python<'_>, blob: &[u8], ends: PyReadonlyArray1<'_, u64>, threads: usize) -> PyResult<()> {
         let ends = ends.as_slice()?;
         check_ends(blob, ends).map_err(|error| errors::to_py(py, error))?;
-        let starts = std::iter::once(&0).chain(ends);
-        let texts: Vec<_> =
-            starts.zip(ends).map(|(&start, &end)| CoreText::Bytes(&blob[start as usize..end as usize])).collect();
+        let texts = texts_of(blob, ends);
         self.with(py, weight_of(texts.len(), blob.len(), self.splitter.searches()), |counter, stop| {
             counter.add(&texts, threads, stop)
         })
@@ -344,14 +343,6 @@ fn facts_of((documents, long, rare): (u64, Out, RareOut), positions: bool) -> Co
     let long = LeftOut { pieces: long.0, bytes: long.1 };
     let rare = Rare { out: LeftOut { pieces: rare.0, bytes: rare.1 }, pair: rare.2 };
     CountFacts { documents, positions, long, rare }
-}
-
-fn check_ends(blob: &[u8], ends: &[u64]) -> toksmith_core::Result<()> {
-    if ends.is_sorted() && ends.last().copied().unwrap_or(0) == blob.len() as u64 {
-        return Ok(());
-    }
-    let problem = "the ends do not ascend to the end of the bytes".to_owned();
-    Err(Error::Format { place: None, problem })
 }
 
 fn arena_of(

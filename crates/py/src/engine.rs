@@ -25,6 +25,7 @@ use toksmith_guard::guarded;
 use crate::batch::{Load, Objects, Parts};
 use crate::call::{call, weight};
 use crate::chars::Chars;
+use crate::column::Column;
 use crate::guard::Arg;
 use crate::ids::Origin;
 use crate::stages::Stages;
@@ -59,6 +60,13 @@ type Course<'a> = (&'a Allow, &'a Stop);
 struct Reading<'a, 'py> {
     special: &'a Bound<'py, PyAny>,
     errors: &'a Bound<'py, PyAny>,
+    threads: usize,
+}
+
+/// Texts as the core takes them, what special tokens in them become, and on how many threads.
+struct Many<'a> {
+    texts: &'a [CoreText<'a>],
+    allow: &'a Allow,
     threads: usize,
 }
 
@@ -151,20 +159,36 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
-        let mut all = Vec::new();
-        let mut ends = Vec::new();
+        let mut joined = Joined::default();
         self.encode_many(batch, special, errors, threads, |parts| {
-            for part in parts {
-                ends.extend(part.ends.iter().map(|&end| (all.len() + end) as u64));
-                if all.is_empty() {
-                    all = part.all;
-                } else {
-                    all.extend_from_slice(&part.all);
-                }
-            }
+            joined.take(parts);
             Ok(())
         })?;
-        Ok((fitting(all).into_pyarray(batch.py()), ends.into_pyarray(batch.py())))
+        Ok(joined.finish(batch.py()))
+    }
+
+    /// The ids of the texts of a column, and where those of each end. Offsets in errors are bytes.
+    fn encode_column<'py>(
+        &self,
+        column: &Bound<'py, Column>,
+        special: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Ragged<'py>> {
+        let py = column.py();
+        let (allow, each) = (self.allow(special)?, column.get().as_texts(py));
+        let mut joined = Joined::default();
+        let many = Many { texts: &each, allow: &allow, threads };
+        self.each_of(
+            py,
+            &many,
+            new_parts,
+            |text, course, session, to| self.add_ids(text, course, session, to),
+            |parts| {
+                joined.take(parts);
+                Ok(())
+            },
+        )?;
+        Ok(joined.finish(py))
     }
 
     fn count(&self, text: &Bound<'_, PyAny>, special: &Bound<'_, PyAny>, errors: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -340,13 +364,22 @@ impl Engine {
         threads: usize,
         sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let new = |load: &Load, job| Parts::with_room(load.texts(job).len(), load.size(job) / 3);
-        let work = |text: CoreText<'_>, (allow, stop): Course<'_>, session: &mut Session, to: &mut Parts<u32>| {
-            self.encoder.encode(text, allow, stop, session, &mut to.all)?;
-            to.end();
-            Ok(())
+        let work = |text: CoreText<'_>, course: Course<'_>, session: &mut Session, to: &mut Parts<u32>| {
+            self.add_ids(text, course, session, to)
         };
-        self.each_text(batch, &Reading { special, errors, threads }, new, work, sink)
+        self.each_text(batch, &Reading { special, errors, threads }, new_parts, work, sink)
+    }
+
+    fn add_ids(
+        &self,
+        text: CoreText<'_>,
+        (allow, stop): Course<'_>,
+        session: &mut Session,
+        to: &mut Parts<u32>,
+    ) -> toksmith_core::Result<()> {
+        self.encoder.encode(text, allow, stop, session, &mut to.all)?;
+        to.end();
+        Ok(())
     }
 
     /// Does `work` for each text of a batch, in jobs of several, each of which adds to what `new` gives for it; `sink`
@@ -363,25 +396,39 @@ impl Engine {
         let allow = self.allow(reading.special)?;
         let texts = texts(batch, Errors::from_name(reading.errors)?)?;
         let each = as_texts(&texts)?;
-        let load = Load::new(each.iter().map(|text| text.as_bytes().len()), reading.threads, self.encoder.searches());
+        let many = Many { texts: &each, allow: &allow, threads: reading.threads };
+        self.each_of(py, &many, new, work, sink).map_err(|problem| {
+            errors::with_offset(py, &problem, |offset, index| {
+                index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
+            })
+        })
+    }
+
+    /// The same for texts as the core takes them; offsets in errors are bytes.
+    fn each_of<T: Send>(
+        &self,
+        py: Python<'_>,
+        many: &Many<'_>,
+        new: impl Fn(&Load, usize) -> T + Sync,
+        work: impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
+        sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
+    ) -> PyResult<()> {
+        let sizes = many.texts.iter().map(|text| text.as_bytes().len());
+        let load = Load::new(sizes, many.threads, self.encoder.searches());
         let run = |jobs: &mut Jobs<'_, T>, stop: &Stop| {
             self.encoder.with_session(|session| {
                 jobs.each(|job| {
                     let mut result = new(&load, job);
                     for place in load.texts(job) {
                         stop.check()?;
-                        work(each[place], (&allow, stop), session, &mut result)
+                        work(many.texts[place], (many.allow, stop), session, &mut result)
                             .map_err(|error| error.in_batch(place))?;
                     }
                     Ok(result)
                 });
             });
         };
-        load.run(py, run, sink).map_err(|problem| {
-            errors::with_offset(py, &problem, |offset, index| {
-                index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
-            })
-        })
+        load.run(py, run, sink)
     }
 
     fn decode_one(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
@@ -436,6 +483,35 @@ impl Engine {
         }
         places.sort_unstable();
         Ok(Allow::Some(places))
+    }
+}
+
+/// Room for the ids of a job.
+fn new_parts(load: &Load, job: usize) -> Parts<u32> {
+    Parts::with_room(load.texts(job).len(), load.size(job) / 3)
+}
+
+/// The ids of several texts, one after another, and where those of each end.
+#[derive(Default)]
+struct Joined {
+    ids: Vec<u32>,
+    ends: Vec<u64>,
+}
+
+impl Joined {
+    fn take(&mut self, parts: Vec<Parts<u32>>) {
+        for part in parts {
+            self.ends.extend(part.ends.iter().map(|&end| (self.ids.len() + end) as u64));
+            if self.ids.is_empty() {
+                self.ids = part.all;
+            } else {
+                self.ids.extend_from_slice(&part.all);
+            }
+        }
+    }
+
+    fn finish(self, py: Python<'_>) -> Ragged<'_> {
+        (fitting(self.ids).into_pyarray(py), self.ends.into_pyarray(py))
     }
 }
 

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod batch;
 mod call;
 mod chars;
+mod column;
 mod counting;
 mod engine;
 mod errors;
@@ -27,6 +28,7 @@ const ALIGNED: usize = 16;
 const _: () = assert!(align_of::<vocab::Vocab>() <= ALIGNED && align_of::<engine::Engine>() <= ALIGNED);
 const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<tally::Tally>() <= ALIGNED);
 const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::CountedPieces>() <= ALIGNED);
+const _: () = assert!(align_of::<column::Column>() <= ALIGNED);
 const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED);
 
 /// The compiled core of toksmith.
@@ -38,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;
+    module.add_class::<column::Column>()?;
     module.add_class::<counting::Counter>()?;
     module.add_class::<counting::CountedPieces>()?;
     module.add_function(wrap_pyfunction!(counting::row_text, module)?)?;

@@ -11,11 +11,9 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Full, Queue
-from threading import Event, Thread
+from threading import Event
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -25,17 +23,16 @@ from .. import _core
 from .._encode_files import PACKED, opened, readable, refuse_long_row
 from .._errors import CorpusError
 from . import Corpus, File, WholeFile, kind_of, sources
+from ._ahead import ahead
 from ._parquet import columns
 
-__all__ = ["Block", "Skipped", "blocks"]
+__all__ = ["Block", "JsonRows", "ParquetRows", "Problem", "Skipped", "Texts", "blocks", "blocks_and_files"]
 
 LOG = logging.getLogger("toksmith")
 BLOCK_BYTES = 4 << 20
 BATCH_DOCUMENTS = 10_000
-BLOCKS_AHEAD = 2
 # Files of fewer bytes are read when their turn comes.
 SMALL_BYTES = 1 << 18
-LOOK_S = 0.1
 
 
 @dataclass
@@ -55,9 +52,10 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Texts:
-    """Documents in memory."""
+    """Documents in memory; `places` are the file and the record of each, as in `Document`."""
 
     texts: list[str | bytes]
+    places: list[tuple[str | None, int | None]]
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
         """Counts the block."""
@@ -91,9 +89,10 @@ class JsonRows:
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """Rows of a Parquet file: their texts concatenated, where each ends, and how many rows have none."""
+    """Rows of a Parquet file from `first` on: their texts concatenated, where each ends, and how many rows have none."""
 
     path: Path
+    first: int
     blob: bytes
     ends: NDArray[np.uint64]
     missing: int
@@ -138,14 +137,22 @@ def blocks(corpus: Corpus, threads: int, *, skip: bool) -> Iterator[Block]:
     Args:
         skip: Whether rows of Parquet files that have no text are left out.
     """
-    waiting: deque[Iterator[Block]] = deque()
+    for block in blocks_and_files(corpus, threads, skip=skip):
+        if isinstance(block, WholeFile):
+            yield from in_stream(cast("BinaryIO", block.source))
+        else:
+            yield block
+
+
+def blocks_and_files(corpus: Corpus, threads: int, *, skip: bool, whole: bool = False) -> Iterator[Block | WholeFile]:
+    """As `blocks`, but an open file is not read yet, and with `whole` no file that is one text, unless it is small."""
+    waiting: deque[Iterator[Block | WholeFile]] = deque()
     stop = Event()
     try:
         for source in grouped(corpus):
             if isinstance(source, File):
-                waiting.append(ahead(read(source, skip), stop))
-            elif isinstance(source, WholeFile):
-                waiting.append(in_stream(cast("BinaryIO", source.source)))
+                text = whole and kind_of(source.path) not in KINDS
+                waiting.append(iter([WholeFile(source.path)]) if text else ahead(read(source, skip), stop))
             else:
                 waiting.append(iter([source]))
             while len(waiting) > threads or (waiting and isinstance(source, Texts) and len(waiting) == 1):
@@ -158,22 +165,28 @@ def blocks(corpus: Corpus, threads: int, *, skip: bool) -> Iterator[Block]:
 
 def grouped(corpus: Corpus) -> Iterator[Texts | Problem | WholeFile | File]:
     """The sources of a corpus, with texts in batches; files of one small text are texts."""
-    texts: list[str | bytes] = []
+    batch = Texts([], [])
     size = 0
-    for source in sources(corpus):
+    for number, source in enumerate(sources(corpus)):
         text = source if isinstance(source, (str, bytes)) else small_text(source)
         if isinstance(text, (str, bytes)):
-            texts.append(text)
+            batch.texts.append(text)
+            batch.places.append(place_of(source, None if isinstance(corpus, (str, bytes)) else number))
             size += len(text)
-            if size <= BLOCK_BYTES and len(texts) < BATCH_DOCUMENTS:
+            if size <= BLOCK_BYTES and len(batch.texts) < BATCH_DOCUMENTS:
                 continue
-        if texts:
-            yield Texts(texts)
-            texts, size = [], 0
+        if batch.texts:
+            yield batch
+            batch, size = Texts([], []), 0
         if not isinstance(text, (str, bytes)):
             yield text
-    if texts:
-        yield Texts(texts)
+    if batch.texts:
+        yield batch
+
+
+def place_of(source: str | bytes | WholeFile | File, number: int | None) -> tuple[str | None, int | None]:
+    """The file and the record of a text."""
+    return (str(source.path), None) if isinstance(source, File) else (None, number)
 
 
 def small_text(source: WholeFile | File) -> bytes | Problem | WholeFile | File:
@@ -233,40 +246,8 @@ def in_lines(file: File, skip: bool) -> Iterator[Block]:
 
 def in_columns(file: File, skip: bool) -> Iterator[Block]:
     """The rows of a Parquet file."""
-    for _, blob, ends, missing in columns(file.path, file.field, skip=skip):
-        yield ParquetRows(file.path, blob, ends, missing)
+    for first, blob, ends, missing in columns(file.path, file.field, skip=skip):
+        yield ParquetRows(file.path, first, blob, ends, missing)
 
 
 KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {".jsonl": in_lines, ".parquet": in_columns}
-
-
-def ahead(some: Iterator[Block], stop: Event) -> Iterator[Block]:
-    """The blocks, a few of them made ahead on another thread, which starts now and ends as soon as `stop` is set."""
-    queue: Queue[Block | BaseException | None] = Queue(BLOCKS_AHEAD)
-
-    def put(item: Block | BaseException | None) -> None:
-        while not stop.is_set():
-            with suppress(Full):
-                queue.put(item, timeout=LOOK_S)
-                return
-
-    def work() -> None:
-        try:
-            for block in some:
-                put(block)
-                if stop.is_set():
-                    return
-            put(None)
-        except BaseException as problem:  # noqa: BLE001 - whatever it is, it is raised where the blocks are taken
-            put(problem)
-
-    Thread(target=work, daemon=True).start()
-    return taken(queue)
-
-
-def taken(queue: Queue[Block | BaseException | None]) -> Iterator[Block]:
-    """The blocks from a queue."""
-    while (item := queue.get()) is not None:
-        if isinstance(item, BaseException):
-            raise item
-        yield item

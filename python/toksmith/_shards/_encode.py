@@ -1,13 +1,16 @@
 """Encodes a corpus to one file of ids, with a second file for the ends of its documents and a manifest of both.
 
-Documents are read, encoded and written a few MiB at a time, in order. A document that is a whole file is also encoded
-in parts, if its pattern allows it (`Tokenizer.encode_file`). Left out: several output files.
+Documents are read, encoded and written a few MiB at a time, in order: threads read files ahead, the core encodes, and one
+thread writes what is done. A document that is a whole file is also encoded in parts, if its pattern allows it
+(`Tokenizer.encode_file`). Left out: several output files.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,7 +20,8 @@ from numpy.typing import NDArray
 
 from .._arguments import checked
 from .._atomic_files import AtomicFiles, writable
-from .._corpus import Corpus, Document, WholeFile, parts
+from .._corpus import Corpus, Document, WholeFile
+from .._corpus._columns import TextColumn, Texts, columns_of
 from .._encode_files import Block, blocks
 from .._errors import (
     CorpusError,
@@ -37,9 +41,8 @@ from ._npy import GrowingArray
 
 __all__ = ["EncodedCorpus", "encode_corpus"]
 
-CHARACTERS_IN_A_BATCH = 1 << 23
-DOCUMENTS_IN_A_BATCH = 1 << 16
 BYTES_IN_A_BLOCK = 1 << 26
+BLOCKS_BEHIND = 2
 OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
 
 
@@ -144,16 +147,33 @@ def encode_corpus(
     with reporter.drawn(), AtomicFiles(files_of(path)) as together:
         ids = GrowingArray(together, path, dtype_name)
         ends = GrowingArray(together, ends_path(path), "uint64")
-        for block in encoded(tok, corpus, special, threads):
+
+        def write(block: Block) -> None:
             some, some_ends = with_last(*block, last)
             ends.append(some_ends + np.uint64(ids.count))
             ids.append(some)
+
+        for _ in written_behind(encoded(tok, corpus, special, threads), write):
             reporter.report("encoding", ids.count, None)
         manifest = together.add(manifest_path(path))
         with writable(manifest.path):
             manifest.file.write(written_manifest(ids.finish(), ends.finish()))
         together.place()
     return EncodedCorpus(path, ends_path(path), dtype_name, ends.count, ids.count)
+
+
+def written_behind(blocks: Iterator[Block], write: Callable[[Block], None]) -> Iterator[None]:
+    """Calls `write` for each block, in order, on another thread while this one makes the next blocks."""
+    with ThreadPoolExecutor(1) as writer:
+        waiting: deque[Future[None]] = deque()
+        for block in blocks:
+            waiting.append(writer.submit(write, block))
+            while len(waiting) > BLOCKS_BEHIND:
+                waiting.popleft().result()
+            yield
+        for written in waiting:
+            written.result()
+        yield
 
 
 def dtype_of(tok: Tokenizer, dtype: str) -> str:
@@ -187,18 +207,13 @@ def with_last(ids: NDArray[np.uint32], ends: NDArray[np.uint64], last: NDArray[n
 
 def encoded(tok: Tokenizer, corpus: Corpus, special: Special, threads: int) -> Iterator[Block]:
     """The ids of a corpus in order, each block with the ends of the documents that end in it."""
-    waiting: list[Document] = []
-    size = 0
-    for part in parts(corpus):
-        if isinstance(part, WholeFile) or size > CHARACTERS_IN_A_BATCH or len(waiting) >= DOCUMENTS_IN_A_BATCH:
-            yield encoded_batch(tok, waiting, special, threads)
-            waiting, size = [], 0
-        if isinstance(part, WholeFile):
-            yield from encoded_file(tok, part, special, threads)
+    for some in columns_of(corpus, threads):
+        if isinstance(some, WholeFile):
+            yield from encoded_file(tok, some, special, threads)
+        elif isinstance(some, TextColumn):
+            yield encoded_column(tok, some, special, threads)
         else:
-            waiting.append(part)
-            size += len(part.text)
-    yield encoded_batch(tok, waiting, special, threads)
+            yield encoded_texts(tok, some, special, threads)
 
 
 def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int) -> Iterator[Block]:
@@ -210,16 +225,31 @@ def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int
         raise CorpusError(str(name), None, str(error)) from error
 
 
-def encoded_batch(tok: Tokenizer, documents: list[Document], special: Special, threads: int) -> Block:
-    """The ids of some documents."""
+def encoded_column(tok: Tokenizer, some: TextColumn, special: Special, threads: int) -> Block:
+    """The ids of some rows of a file."""
     try:
-        ragged = tok.encode_ragged([document.text for document in documents], special=special, threads=threads)
-    except OF_A_TEXT:
-        # One at a time, to find the one that the error is about; the first is the same.
-        for document in documents:
-            try:
-                tok.encode_array(document.text, special=special, threads=threads)
-            except OF_A_TEXT as error:
-                raise CorpusError(document.path, document.record, str(error)) from error
-        raise
+        return tok._engine.encode_column(some.column, special, threads)
+    except OF_A_TEXT as error:
+        raise of_document(tok, some.documents(), special) or error from error
+
+
+def encoded_texts(tok: Tokenizer, some: Texts, special: Special, threads: int) -> Block:
+    """The ids of some documents in memory."""
+    try:
+        ragged = tok.encode_ragged(some.texts, special=special, threads=threads)
+    except OF_A_TEXT as error:
+        documents = (Document(text, *place) for text, place in zip(some.texts, some.places, strict=True))
+        raise of_document(tok, documents, special) or error from error
     return ragged.ids, ragged.ends
+
+
+def of_document(tok: Tokenizer, documents: Iterable[Document], special: Special) -> CorpusError | None:
+    """The error of the first document that has one, found by encoding them one at a time."""
+    for document in documents:
+        try:
+            tok.encode_array(document.text, special=special)
+        except OF_A_TEXT as error:
+            problem = CorpusError(document.path, document.record, str(error))
+            problem.__cause__ = error
+            return problem
+    return None

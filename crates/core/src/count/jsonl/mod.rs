@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+pub mod column;
 mod walk;
 
 use walk::{FieldFound, Json};
