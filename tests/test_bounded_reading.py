@@ -18,7 +18,7 @@ import pytest
 
 import toksmith
 from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError, _encode_files
-from toksmith._formats import FORMATS, Format
+from toksmith._formats import FORMATS, Format, _file_sets, _json
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="lacks pipes and devices with names")
 
@@ -178,6 +178,31 @@ def test_what_a_format_does_not_load_it_does_not_save(
     with pytest.raises(CannotRepresent, match="at most 1000 bytes"):
         tok.save(tmp_path / "tokenizer.json")
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_limits_of_lines_leave_room_for_four_times_the_largest_vocabulary() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "format.md").read_text(encoding="utf-8")
+    largest = 199_998  # o200k, whose tokens are a line or a name each
+    assert min(_file_sets.LINE_LIMIT, _json.CROWDS[b":"]) > 4 * (largest + 100)
+    for name in ("gpt2", "minbpe"):
+        assert re.search(rf"^\| `{name}` \|.*\| 16 MiB.*{_file_sets.LINE_LIMIT:,} lines \|$", page, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("name", ["gpt2", "minbpe"])
+def test_files_have_as_many_lines_as_may_be_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tok = toksmith.train("low lower lowest", merges=3, pattern="gpt2")
+    path = tmp_path / {"gpt2": "vocab.json", "minbpe": "tok.model"}[name]
+    tok.save(path, format=name)
+    written = tmp_path / {"gpt2": "merges.txt", "minbpe": "tok.model"}[name]
+    lines = written.read_bytes().count(b"\n")
+    monkeypatch.setattr(_file_sets, "LINE_LIMIT", lines)
+    tok.save(path, format=name)
+    assert toksmith.load(path, format=name) == tok
+    monkeypatch.setattr(_file_sets, "LINE_LIMIT", lines - 1)
+    with pytest.raises(FormatError, match=rf"has {lines} lines; at most {lines - 1} are allowed"):
+        toksmith.load(path, format=name)
+    with pytest.raises(CannotRepresent, match=rf"at most {lines - 1} lines, but this one would have {lines}"):
+        tok.save(path, format=name)
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ def test_train_shows_the_merges_as_the_tutorials_do(text: Path, tmp_path: Path) 
     assert lines[0] == "merge  1: (105, 110) → 256  ▏in▏            6 times, 244 ids left"
     assert lines[6] == "merge  7: (256, 103) → 262  ▏ing▏           3 times, 219 ids left"
     assert lines[19] == "merge 20:  (121, 32) → 275  ▏y·▏            2 times, 186 ids left"
-    assert lines[20].startswith("276 tokens; 20 merges over 250 bytes leave 186 ids; stopped because ")
+    assert lines[20].startswith("276 tokens; 20 merges over 250 bytes: 186 ids left; stopped because ")
     assert lines[20].endswith("bytes)") and f"saved as {tmp_path / 'out.toksmith'}" in lines[20]
     assert len(lines) == 21
     assert toksmith.load(tmp_path / "out.toksmith").encode("hello world!") == IDS
@@ -239,14 +239,14 @@ def test_an_interrupted_training_is_saved_beside(
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500")
     assert (result.exit_code, result.stdout) == (130, "")
     beside = tmp_path / "out.interrupted.toksmith"
-    said = f"interrupted while merging; the 20 merges learned so far are saved in {beside}"
+    said = f"interrupted while merging; learned so far: 20 merges, saved in {beside}"
     assert result.stderr == f"toksmith: {said}\n"
     assert toksmith.load(beside) == tok
     assert not (tmp_path / "out.toksmith").exists()
 
     result = run("train", text, "--show-merges", "--merges", "500")
     assert result.exit_code == 130
-    assert "the 20 merges learned so far are lost, because -o was not given" in result.stderr
+    assert "learned so far: 20 merges, lost, because -o was not given" in result.stderr
 
 
 def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
@@ -261,7 +261,7 @@ def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
     assert (result.exit_code, result.stdout) == (1, "")
     beside = tmp_path / "out.interrupted.toksmith"
-    said = "kept: cannot write the checkpoint: No space left on device; the 20 merges learned so far are saved in"
+    said = "kept: cannot write the checkpoint: No space left on device; learned so far: 20 merges, saved in"
     assert result.stderr == f"toksmith: {said} {beside}\n"
     assert toksmith.load(beside) == tok
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")

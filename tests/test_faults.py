@@ -12,6 +12,8 @@ import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import IO, Any
 
 import faults
 import pytest
@@ -204,11 +206,67 @@ def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch:
         os.close(swept[0][1])
 
     monkeypatch.setattr(_atomic_files, "lock", raced)
-    name, file = _atomic_files.created(str(tmp_path / "file"))
+    temporary = _atomic_files.Temporary(str(tmp_path / "file"))
+    temporary.create()
     if os.path.lexists(swept[0][0]):
         remove()
-    assert os.path.lexists(name)
-    file.close()
+    assert os.path.lexists(temporary.name)
+    temporary.close()
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_ctrl_c_right_after_a_file_is_created_leaves_nothing(
+    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal comes before the program has the open file: that of the first file, of the second, of the note."""
+    created = 0
+
+    def interrupted(path: str, mode: str) -> IO[bytes]:
+        nonlocal created
+        file = open(path, mode)  # noqa: SIM115 - the caller closes it
+        created += "x" in mode
+        if "x" in mode and created == after:
+            file.close()
+            raise KeyboardInterrupt
+        return file
+
+    _atomic_files.write_files([(tmp_path / "a", b"old a"), (tmp_path / "b", b"old b")])
+    monkeypatch.setattr(_atomic_files, "open", interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        _atomic_files.write_files([(tmp_path / "a", b"new a"), (tmp_path / "b", b"new b")])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old a", "b": b"old b"}
+
+
+def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> None:
+    """Python delivers the signal between two instructions; a trace raises it before each line in turn."""
+    own = _atomic_files.__file__
+    path, line = tmp_path / "a", 0
+
+    def stop_at(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal passed
+        if frame.f_code.co_filename != own or frame.f_code.co_name == "__exit__":
+            return None
+        if event == "line":
+            passed += 1
+            if passed == line:
+                raise KeyboardInterrupt
+        return stop_at
+
+    interrupted = True
+    while interrupted:
+        line, passed = line + 1, 0
+        with _atomic_files.AtomicFiles([path]) as together:
+            before = sys.gettrace()
+            sys.settrace(stop_at)
+            try:
+                together.add(path)
+                interrupted = False
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(before)
+        assert not [*tmp_path.iterdir()], f"line {line}"
+    assert line > 20
 
 
 @pytest.mark.slow

@@ -14,8 +14,11 @@ import pytest
 
 from toksmith._formats import FORMATS
 from toksmith._formats._byte_characters import BYTE_CHARACTERS
+from toksmith._formats._file_sets import LINE_LIMIT
+from toksmith._formats._json import CROWDS
 
 SIZE = 1 << 24
+NAMES = CROWDS[b":"]
 MOST_S = 10.0  # ten times what is seen: processors are slower elsewhere, and slower when they share a core
 MOST_MB = 400  # twice what is seen
 
@@ -74,10 +77,10 @@ JSONS: dict[str, Callable[[], bytes]] = {
     "a long name": lambda: filled('{"', "a", '": 1}'),
     "surrogates": lambda: filled('{"added_tokens": "', "\\ud83d\\ude00", '\\ud800"}'),
     "many names": lambda: filled('{"a": 0', ',"b": 0', "}"),
-    "as many names as may be": lambda: repeated('{"a": 0', ',"#": 0', "}", (5 << 17) - 9),
+    "as many names as may be": lambda: repeated('{"a": 0', ',"#": 0', "}", NAMES - 9),
     "as many objects as may be": lambda: repeated('{"added_tokens": [{}', ",{}", "]}", (1 << 19) - 9),
     "as many texts as may be": lambda: repeated('{"added_tokens": [0', ',"#"', "]}", (3 << 19) - 9),
-    "many names, the last twice": lambda: repeated('{"a": 0', ',"#": 0', ', "1": 0}', (5 << 17) - 9),
+    "many names, the last twice": lambda: repeated('{"a": 0', ',"#": 0', ', "1": 0}', NAMES - 9),
     "NULs": lambda: bytes(SIZE),
 }
 SOME = {name: JSONS[name] for name in ("deep lists", "empty objects", "long numbers", "as many names as may be")}
@@ -93,8 +96,8 @@ LIST = b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, len(K)) + K + struct.pack("<I", 9
 FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "tokenizer_json": {
         **JSONS,
-        "a vocabulary of numbers": lambda: repeated('{"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0', ',"#": #', '}, "merges": ["a b"]}}', (5 << 17) - 9),
-        "a vocabulary with an id twice": lambda: repeated('{"model": {"type": "BPE", "merges": [], "vocab": {"a": 0', ',"b#": 1', "}}}", (5 << 17) - 9),
+        "a vocabulary of numbers": lambda: repeated('{"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0', ',"#": #', '}, "merges": ["a b"]}}', NAMES - 9),
+        "a vocabulary with an id twice": lambda: repeated('{"model": {"type": "BPE", "merges": [], "vocab": {"a": 0', ',"b#": 1', "}}}", NAMES - 9),
         "many whole added tokens": lambda: repeated('{"model": {}, "added_tokens": [' + TOKEN.replace("#", "a"), "," + TOKEN, "]}", 150_000),
         "merges of unknown tokens": lambda: filled('{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"', ',"a b"', "]}}"),
         "many added tokens": lambda: filled('{"model": {}, "added_tokens": [{"id": 1}', ',{"id": 1}', "]}"),
@@ -106,7 +109,8 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         **SOME,
         "merges, lines": lambda: filled("", "\n"),
         "merges, pairs": lambda: filled("", "a b\n"),
-        "merges, as many as may be": lambda: repeated("", "! # x\n", "", (3 << 17) - 9),
+        "merges, as many as may be": lambda: repeated("", "! # x\n", "", LINE_LIMIT - 9),
+        "merges, as many pairs as may be": lambda: repeated("", "! #\n", "", LINE_LIMIT - 9),
         "merges, letters": lambda: filled("", "a"),
     },
     "native": {
@@ -125,7 +129,7 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "special tokens": lambda: filled("minbpe v1\n\n9999999\n", "a 1\n"),
         "merges": lambda: filled("minbpe v1\n\n0\n", "97 98\n"),
         "numbers": lambda: filled("minbpe v1\n\n", "9", "\n"),
-        "as many merges as may be": lambda: repeated("minbpe v1\n\n0\n", "97 98\n", "", (3 << 17) - 9),
+        "as many merges as may be": lambda: repeated("minbpe v1\n\n0\n", "97 98\n", "", LINE_LIMIT - 9),
         "tokens that double": merge_chain,
     },
     "vocab_txt": {

@@ -5,6 +5,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -16,13 +17,14 @@ from drawn_texts import Drawing
 from test_core_equals_reference import BYTES, pinned_regex
 
 import toksmith
-from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable
+from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable, _post
 from toksmith.reference import bytes_rule, merge, pair_rule, utf8
 from toksmith.reference.added import Added, Steps, encode_steps
 from toksmith.reference.decoders import DECODERS, decoded
 from toksmith.reference.normalizers import NORMALIZERS, normalized
 from toksmith.reference.search import line_of, text
 from toksmith.reference.splitters import SPLITTERS, is_punctuation, pieces
+from toksmith.reference.templates import TEMPLATES, around
 from toksmith.reference.unicode9 import category, script
 from toksmith.reference.unknown import Symbols, encode_symbols
 
@@ -165,6 +167,35 @@ def test_the_specification_has_every_row(table: str, title: str, own: Mapping[st
     # `sentencepiece` is `reference_models.normalize` and the engine of its own that runs it.
     assert {*own} == rows_of_the_core(table) == rows_of_the_document(title) - {"sentencepiece"}
     assert len(own) >= 10
+
+
+def test_the_specification_has_every_template() -> None:
+    assert {*TEMPLATES} == {*_post.TEMPLATES}
+    assert {*TEMPLATES, *_post.OTHERS} == rows_of_the_document("Post-processing")
+
+
+@pytest.mark.parametrize("kind", sorted(TEMPLATES))
+def test_templates(kind: str) -> None:
+    random = Random(8)
+    bare = toksmith.train("low lower", merges=4).model
+    for _ in range(CASES):
+        options: dict[str, Any] = {name: [f"<{name}>", random.randrange(300)] for name in ("cls", "sep")}
+        if kind == "template":
+            specials = {name: [random.choices(range(300), k=random.randrange(1, 3)), [name]] for name in "xy"}
+            listed = {"single": "Axxy", "pair": "AABxyy"}
+            chosen = {field: random.sample(names, random.randint(1, len(names))) for field, names in listed.items()}
+            options = {
+                field: [[name, name in "xy", random.randrange(3)] for name in names] for field, names in chosen.items()
+            }
+            options["special_tokens"] = specials
+        tok = Tokenizer(replace(bare, post=core([(kind, options)])))
+        ids, second = (random.choices(range(260), k=random.randrange(4)) for _ in range(2))
+        template = _post.template_of(tok.model)
+        assert template is not None
+        assert template.apply(ids)[:2] == around(ids, None, kind, options)
+        assert template.apply(ids, second)[:2] == around(ids, second, kind, options)
+        text = "".join(random.choices("low er", k=random.randrange(6)))
+        assert tok.encode(text, add_special_tokens=True) == around(tok.encode(text), None, kind, options)[0]
 
 
 # Steps on drawn texts

@@ -75,8 +75,10 @@ class AtomicFiles:
     def add(self, path: Path) -> NewFile:
         """A new file for this path."""
         with writable(path):
-            self._new.append(NewFile(path, self._paths))
-        return self._new[-1]
+            new = NewFile(path, self._paths)
+            self._new.append(new)  # before it exists, so that the block removes it wherever Ctrl-C comes
+            new.create()
+        return new
 
     def place(self) -> None:
         """Flushes all of them to the disk, and then renames them, in the order in which they were added."""
@@ -115,7 +117,7 @@ class AtomicFiles:
 
 
 class NewFile:
-    """A file that is being written under a temporary name.
+    """A file that is being written under a temporary name. `create` makes it.
 
     Attributes: `path` as requested; `file`, open for writing; `name`, its temporary name.
     """
@@ -127,7 +129,21 @@ class NewFile:
             raise OSError(f"there is no folder {folder!r}; make it first")
         self._mode = replaceable_mode(self._target)
         sweep(self._target, paths)
-        self.name, self.file = created(self._target)
+        self._temporary = Temporary(self._target)
+
+    @property
+    def name(self) -> str:
+        """Its temporary name."""
+        return self._temporary.name
+
+    @property
+    def file(self) -> BinaryIO:
+        """The open file."""
+        return self._temporary.file
+
+    def create(self) -> None:
+        """Creates it."""
+        self._temporary.create()
 
     def seal(self) -> None:
         """Writes everything to the disk."""
@@ -151,30 +167,49 @@ class NewFile:
 
     def close(self) -> None:
         """Closes it; writing the buffered rest may fail."""
-        with contextlib.suppress(OSError):
+        self._temporary.close()
+
+
+class Temporary:
+    """A file beside a target, locked for as long as it is open.
+
+    It has its name before it exists. So its owner can remove it, even if Ctrl-C comes between its creation and the next
+    instruction.
+
+    Attributes: `name`; `file`, open for writing, once `create` has returned.
+    """
+
+    file: BinaryIO
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self.name = temporary_name(target)
+
+    def create(self) -> None:
+        """Creates and locks the file."""
+        while True:
+            self.file = open(self.name, "xb")  # noqa: SIM115 - the owner closes it
+            lock(self.file.fileno(), wait=True)  # for `sweep` of another process, which may be about to remove it
+            if os.fstat(self.file.fileno()).st_nlink:
+                return
+            self.file.close()  # it was removed
+            self.name = temporary_name(self._target)
+
+    def close(self) -> None:
+        """Closes the file, if it is open; writing the buffered rest may fail."""
+        with contextlib.suppress(OSError, AttributeError):
             self.file.close()
 
-
-def created(target: str) -> tuple[str, BinaryIO]:
-    """A new file beside the target, locked for as long as it is open."""
-    while True:
-        name = f"{target}.{secrets.token_hex(8)}.tmp"
-        file = open(name, "xb")  # noqa: SIM115 - it is closed by whoever asked for it
-        try:
-            lock(file.fileno(), wait=True)  # for `sweep` of another process, which may be about to remove it
-            if os.fstat(file.fileno()).st_nlink:
-                return name, file
-            file.close()  # it was removed
-        except BaseException:
-            drop(name, file)
-            raise
-
-
-def drop(name: str, file: BinaryIO) -> None:
-    """Closes a file, even if writing the buffered rest fails, and removes it."""
-    for do in (file.close, lambda: os.unlink(name)):
+    def drop(self) -> None:
+        """Closes the file and removes it."""
+        self.close()
         with contextlib.suppress(OSError):
-            do()
+            os.unlink(self.name)
+
+
+def temporary_name(target: str) -> str:
+    """A name beside the target that no other file has."""
+    return f"{target}.{secrets.token_hex(8)}.tmp"
 
 
 def sweep(target: str, paths: Sequence[Path]) -> None:
@@ -257,23 +292,24 @@ def write_note(note: str, files: Sequence[NewFile]) -> None:
     """Writes the note: which files replace which targets."""
     folder = os.path.dirname(note)
     data = json.dumps({"files": [new.entry(folder) for new in files]}, indent=1).encode()
-    name, file = created(note)
+    temporary = Temporary(note)
     try:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        temporary.create()
+        temporary.file.write(data)
+        temporary.file.flush()
+        os.fsync(temporary.file.fileno())
         if sys.platform == "win32":
-            file.close()
-        os.replace(name, note)
+            temporary.close()
+        os.replace(temporary.name, note)
     finally:
-        drop(name, file)
+        temporary.drop()
 
 
 def listed(note: str, paths: Sequence[Path]) -> list[tuple[str, str, State]]:
     """The content of a note: each target, the file that replaces it, and what was there before. Empty without a note.
 
     A note may come with files from anywhere. It counts only if it renames to these paths files that lie beside them
-    under names as `created` makes them; no other file is touched.
+    under names as `temporary_name` makes them; no other file is touched.
     """
     folder, own = os.path.dirname(note), [real(path) for path in paths]
 

@@ -11,8 +11,9 @@ from typing import Any, BinaryIO
 
 import toksmith
 
+from .._render import number_of
 from ._arguments import STDIN, given, stdin_stream
-from ._printed import number_of, print_json, print_lines
+from ._printed import print_json, print_lines
 from ._progress import progress_lines
 
 __all__ = ["write_corpus"]

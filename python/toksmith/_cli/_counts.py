@@ -11,10 +11,11 @@ import typer
 
 import toksmith
 
+from .._render import number_of
 from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
 from ._corpus import item
-from ._printed import number_of, print_json, print_lines
+from ._printed import print_json, print_lines
 from ._progress import progress_lines
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]

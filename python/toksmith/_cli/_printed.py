@@ -18,18 +18,13 @@ from typer.core import TyperGroup
 
 from .. import _render
 
-__all__ = ["PlainGroup", "number_of", "plain_log", "print_json", "print_lines", "tell"]
+__all__ = ["PlainGroup", "plain_log", "print_json", "print_lines", "tell"]
 
 
 def print_lines(*lines: str) -> None:
     """Print lines on stdout."""
     for line in lines:
         print(_render.one_line(named(line)), flush=False)
-
-
-def number_of(count: int, noun: str) -> str:
-    """A number of things in words: "1 document", "2 documents"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def named(line: str) -> str:

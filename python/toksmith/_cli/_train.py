@@ -14,6 +14,7 @@ import typer
 import toksmith
 from toksmith import _render
 
+from .._render import number_of
 from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_bytes, token_json
 from ._corpus import item
@@ -155,7 +156,7 @@ def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith
             why, code = f"{stopped.path}: cannot write the checkpoint: {stopped.problem}", 1
         else:
             why, code = f"interrupted while {stopped.phase}", 130
-        tell(f"{why}; the {learned:,} merges learned so far are {where}")
+        tell(f"{why}; learned so far: {number_of(learned, 'merge')}, {where}")
         raise typer.Exit(code) from None
     if output is not None:
         tok.save(output)
@@ -191,8 +192,8 @@ def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
 def training_summary(tok: toksmith.Tokenizer, output: Path | None) -> str:
     record = record_of(tok)
     saved = "" if output is None else f"; saved as {output} ({output.stat().st_size:,} bytes)"
-    merges = f"{len(tok.model.merges):,} merges over {record.bytes:,} bytes leave {symbols_left(record):,} ids"
-    return f"{len(tok):,} tokens; {merges}; stopped because {record.stopped_because}{saved}"
+    merges = f"{number_of(len(tok.model.merges), 'merge')} over {number_of(record.bytes, 'byte')}: {number_of(symbols_left(record), 'id')} left"
+    return f"{number_of(len(tok), 'token')}; {merges}; stopped because {record.stopped_because}{saved}"
 
 
 def symbols_left(record: toksmith.TrainingRecord) -> int:

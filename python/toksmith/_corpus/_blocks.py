@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._encode_files import PACKED, opened, readable, refuse_long_row
-from .._errors import CorpusError
+from .._errors import CorpusError, number_of
 from . import Corpus, File, WholeFile, kind_of, sources
 from ._ahead import ahead
 from ._parquet import columns
@@ -101,7 +101,7 @@ class ParquetRows:
         """Counts the block."""
         counter.add_column(self.blob, self.ends, threads)
         if self.missing:
-            skipped.says(CorpusError(str(self.path), None, f"{self.missing} rows have no text"))
+            skipped.says(CorpusError(str(self.path), None, f"a text is missing in {number_of(self.missing, 'row')}"))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
+from .._errors import number_of
 from .._pattern_fit import misfits
 from .._patterns import patterns
 from ..explain import lint
@@ -70,7 +71,7 @@ def special_tokens(subject: Subject) -> CheckFinding:
     found = [Witness(token.id, token.content.encode(), "produced by ordinary text", token.content) for token in spelt]
     found += [Witness(token.id, token.content.encode(), "always found", token.content) for token in plain]
     if spelt:
-        says = f"{len(spelt):,} special tokens have the ids of ordinary tokens: untrusted text can produce them"
+        says = f"untrusted text can produce {number_of(len(spelt), 'special token')}: ordinary tokens have the same ids"
         return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge can make.")
     says = f"with special='text', no text produces any of the special tokens ({len(special):,})"
     advice = "" if not special else "Encode untrusted text with special='text' or 'raise', never with 'allow'."

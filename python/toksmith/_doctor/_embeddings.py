@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import FormatError
+from .._errors import FormatError, number_of
 from .._files import Room, read_file
 from .._formats._json import parse_json
 from .._paths import regular
@@ -211,6 +211,6 @@ def matrix(path: Path, name: str, role: Literal["input", "output"], vocab_size: 
     if shape[0] * shape[1] * dtype.itemsize != end - start:
         raise FormatError(str(path), name, f"has the shape {shape} of {entry['dtype']}, but {end - start} bytes")
     if shape[0] < vocab_size:
-        problem = f"has {shape[0]:,} rows, so the id {vocab_size - 1:,} has none; does it belong to another tokenizer?"
+        problem = f"has {number_of(shape[0], 'row')}, so the id {vocab_size - 1:,} has none; does it belong to another tokenizer?"
         raise FormatError(str(path), name, problem)
     return Matrix(path, name, role, (shape[0], shape[1]), dtype, begin + start)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._errors import number_of
 from .._threads import thread_count
 from ._diagnosis import CheckFinding, Witness
 from ._subject import Subject
@@ -142,10 +143,10 @@ def merges(subject: Subject) -> CheckFinding:
     if not len(ids):
         return CheckFinding("merges", "pass", "merges make every token", counts)
     if model.whole_piece:
-        says = f"{len(ids):,} tokens come only from the whole-piece lookup"
+        says = f"only the whole-piece lookup gives {number_of(len(ids), 'token')}"
         advice = "A program that merges by rank without looking up whole pieces gives other ids for these tokens."
         return CheckFinding("merges", "warn", says, counts, found, advice)
-    return CheckFinding("merges", "fail", f"{len(ids):,} tokens are made by no merge and never emitted", counts, found)
+    return CheckFinding("merges", "fail", f"no merge and no text makes {number_of(len(ids), 'token')}", counts, found)
 
 
 def missing_bytes(subject: Subject) -> CheckFinding:
@@ -158,7 +159,7 @@ def missing_bytes(subject: Subject) -> CheckFinding:
     absent = [byte for byte, name in enumerate(names) if model.vocab.id(name) is None]
     found = [Witness(None, bytes([byte]), "missing") for byte in absent]
     if absent:
-        says = f"{len(absent)} bytes have no token, so text with them is lost or refused"
+        says = f"no token exists for {number_of(len(absent), 'byte')}; text that needs one is lost or refused"
         return CheckFinding("missing_bytes", "fail", says, {"missing": len(absent)}, found)
     return CheckFinding("missing_bytes", "pass", "all 256 bytes have a token", {"missing": 0})
 

@@ -10,11 +10,11 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .._errors import FormatError
+from .._errors import CannotRepresent, FormatError
 
-__all__ = ["FileContent", "places", "text_lines"]
+__all__ = ["FileContent", "joined_lines", "places", "text_lines"]
 
-LINE_LIMIT = 3 << 17
+LINE_LIMIT = 13 << 16  # above four times the tokens of the largest published vocabulary, o200k with 199,998
 
 
 class FileContent(NamedTuple):
@@ -48,3 +48,15 @@ def text_lines(part: FileContent) -> list[str]:
         return part.data.decode().replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as error:
         raise FormatError(part.path, f"byte {error.start}", "is not UTF-8") from error
+
+
+def joined_lines(lines: Sequence[str], format: str) -> bytes:
+    """The content of a file with these lines, in UTF-8.
+
+    Raises:
+        CannotRepresent: `text_lines` would refuse the file, because it has too many lines.
+    """
+    if len(lines) > LINE_LIMIT:
+        problem = f"a file can have at most {LINE_LIMIT} lines, but this one would have {len(lines)}"
+        raise CannotRepresent(format, "tokens", problem)
+    return ("\n".join(lines) + "\n").encode()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import FormatError
+from .._errors import FormatError, number_of
 
 __all__ = ["MAGIC", "values"]
 
@@ -66,7 +66,7 @@ class ValueReader:
         """The next `size` bytes."""
         end = self.at + size
         if end > len(self.data):
-            self.fail(f"expected {size} more bytes, but the file ends here")
+            self.fail(f"expected {number_of(size, 'more byte')}, but the file ends here")
         taken, self.at = self.data[self.at : end], end
         return taken
 

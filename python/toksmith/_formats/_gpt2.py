@@ -21,7 +21,7 @@ from .._model import AddedToken, Model, Step, TokenTable, regex_split
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
-from ._file_sets import FileContent, text_lines
+from ._file_sets import FileContent, joined_lines, text_lines
 from ._json import parse_json
 from ._recovered_merges import pair_merges
 
@@ -212,7 +212,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]
     by_id = dict(zip(model.ids.tolist(), map(spelt, model.tokens), strict=True))
     vocab = {text: id for id, text in by_id.items()} | dict(listed(model, by_id))
     lines = [first_line(model), *(f"{by_id[left]} {by_id[right]}" for left, right, _ in merges.tolist())]
-    return json.dumps(vocab, ensure_ascii=False).encode(), ("\n".join(lines) + "\n").encode()
+    return json.dumps(vocab, ensure_ascii=False).encode(), joined_lines(lines, NAME)
 
 
 def listed(model: Model, by_id: Mapping[int, str]) -> Iterator[tuple[str, int]]:

@@ -12,11 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from .._errors import CannotRepresent, FormatError, ModelError
+from .._errors import CannotRepresent, FormatError, ModelError, number_of
 from .._model import AddedToken, Model, TokenTable, regex_split
 from .._patterns import PatternArgument
 from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
-from ._file_sets import FileContent, text_lines
+from ._file_sets import FileContent, joined_lines, text_lines
 from ._recovered_merges import pair_merges
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
@@ -51,7 +51,11 @@ def load(
         raise FormatError(path, 2, problem)
     count = number(lines[2] if len(lines) > 2 else "", path, 3)
     if count > len(lines) - 3:
-        raise FormatError(path, 3, f"the file announces {count} special tokens, but only {len(lines) - 3} lines follow")
+        raise FormatError(
+            path,
+            3,
+            f"the file announces {number_of(count, 'special token')}, but has only {number_of(len(lines) - 3, 'line')} after it",
+        )
     added = [special(line, path, place) for place, line in enumerate(lines[3 : 3 + count], 4)]
     pairs = [pair(line, path, place) for place, line in enumerate(lines[3 + count :], 4 + count)]
     first = dict(zip(reversed(pairs), range(3 + count + len(pairs), 3 + count, -1), strict=True))
@@ -137,7 +141,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]
     lines = [VERSION, regex, str(len(model.added_tokens))]
     lines += [f"{token.content} {token.id}" for token in model.added_tokens]
     lines += [f"{left} {right}" for left, right, _ in merges]
-    return ("\n".join(lines) + "\n").encode(), vocabulary(model, merges, by_id).encode()
+    return joined_lines(lines, NAME), vocabulary(model, merges, by_id).encode()
 
 
 def pattern_of(model: Model) -> str:

@@ -3,9 +3,10 @@
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
 results on one HTML page. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
-pictures.
+pictures. Commands take `number_of` from here, because they import nothing else of ours.
 """
 
+from .._errors import number_of
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
 from ._chart import bar_lines, table_lines
 from ._page import page
@@ -45,6 +46,7 @@ __all__ = [
     "draw_tokens",
     "merge_lines",
     "merge_views",
+    "number_of",
     "one_line",
     "page",
     "plain",

@@ -20,6 +20,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from rich.tree import Tree
 
+from .._errors import number_of
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._chart import bar_lines
 from ._palette import COLORS, TICK
@@ -140,7 +141,7 @@ def summary(tokens: Sequence[TokenView]) -> str:
     """Tokens, characters, bytes and bytes per token, in one line; an invalid byte counts as the U+FFFD it decodes to."""
     data = b"".join(view.token for view in tokens)
     amounts = ((len(tokens), "token"), (len(data.decode("utf-8", "replace")), "character"), (len(data), "byte"))
-    sizes = ", ".join(f"{amount:,} {unit}{'' if amount == 1 else 's'}" for amount, unit in amounts)
+    sizes = ", ".join(number_of(amount, unit) for amount, unit in amounts)
     return f"{sizes}, {len(data) / len(tokens):.2f} bytes per token" if tokens else sizes
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._arguments import checked
 from .._corpus import Corpus
-from .._errors import CorpusError, InvalidOption, ModelError
+from .._errors import CorpusError, InvalidOption, ModelError, number_of
 from .._model import AddedToken, Model, Step, TokenTable
 from .._progress import Reporter
 from .._special import check_special_tokens
@@ -118,7 +118,9 @@ def extend(
     words = Words(model, found)
     learned = list(words.learned(n, min_count, tok.vocab_size))
     if not learned:
-        raise CorpusError(None, None, f"the corpus adds no token: no pair of tokens occurs {min_count} times")
+        raise CorpusError(
+            None, None, f"the corpus adds no token: no pair of tokens occurs {number_of(min_count, 'time')}"
+        )
     if len(learned) < n:
         LOG.warning("%d of %d tokens were added: no other pair occurs %d times", len(learned), n, min_count)
     new = words.merger.extended(learned)

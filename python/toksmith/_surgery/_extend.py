@@ -18,7 +18,7 @@ from .._model import Model, TokenTable, is_regex_split
 from .._progress import Reporter
 from .._tokenizer import Tokenizer
 from ._id_counts import batches
-from ._removal_order import BYTE_TOKENS
+from ._removal_order import apart
 
 __all__ = ["Words", "counted", "refuse_other_kinds"]
 
@@ -191,16 +191,6 @@ class Merger:
         for symbol in symbols:
             self.bytes_of.setdefault(self.id_of.setdefault(symbol, -1 - len(self.id_of)), symbol)
         return [self.id_of[symbol] for symbol in symbols]
-
-
-def apart(model: Model) -> frozenset[int]:
-    """The ids without a text of their own: the unknown token, added tokens, and bytes of unknown characters."""
-    found = {token.id for token in model.added_tokens}
-    if model.unknown_id is not None:
-        found.add(model.unknown_id)
-    if model.byte_fallback:
-        found |= {id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if token in BYTE_TOKENS}
-    return frozenset(found)
 
 
 class Words:

@@ -6,11 +6,9 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from .._model import Model
 
-__all__ = ["BYTE_TOKENS", "Forest"]
+__all__ = ["Forest", "apart"]
 
 BYTE_TOKENS = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
@@ -19,9 +17,13 @@ class Forest:
     """The tokens that can be removed, and the parts from which each is merged."""
 
     def __init__(self, model: Model) -> None:
-        merges = model.vocab.recover_merges().tolist() if model.kind == "bpe" else []
+        self.parts: dict[int, list[int]] = {}
         if model.kind == "bpe" and model.merge_rule == "bytes" and model.scores is not None:
-            merges = derived(model)
+            self.parts = dict(derived(model))
+        elif model.kind == "bpe":
+            for left, right, id in model.vocab.recover_merges().tolist():
+                self.parts.setdefault(id, []).extend((left, right))
+        self.uses = Counter(part for parts in self.parts.values() for part in parts)
         kept = {token.id for token in model.added_tokens} | {model.unknown_id}
         base = (id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if is_base(token, model))
         self.scores = (
@@ -29,11 +31,6 @@ class Forest:
         )
         self.kept = kept | set(base)
         self.free = [id for id in model.ids.tolist() if id not in self.kept]
-        self.parts: dict[int, list[int]] = {}
-        self.uses: Counter[int] = Counter()
-        for left, right, id in merges:
-            self.parts.setdefault(id, []).extend((left, right))
-            self.uses.update((left, right))
 
     def leaves(self, counts: Mapping[int, int] | None) -> Iterator[tuple[int, int]]:
         """The tokens in the order of removal, with their counts. A count includes the tokens that are merged from it."""
@@ -66,24 +63,33 @@ def is_base(token: bytes, model: Model) -> bool:
     return model.kind != "words" and len(content.removeprefix(model.continuing_subword_prefix)) <= 1
 
 
-def derived(model: Model) -> list[tuple[int, int, int]]:
-    """The last merge of each token in a model whose scores order the merges."""
+def apart(model: Model) -> frozenset[int]:
+    """The ids without a text of their own: the unknown token, added tokens, and bytes of unknown characters."""
+    found = {token.id for token in model.added_tokens}
+    if model.unknown_id is not None:
+        found.add(model.unknown_id)
+    if model.byte_fallback:
+        found |= {id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if token in BYTE_TOKENS}
+    return frozenset(found)
+
+
+def derived(model: Model) -> Iterator[tuple[int, list[int]]]:
+    """Each token with the parts of its last merge, in a model whose scores order the merges.
+
+    Merging goes as in a text: the highest score first, the leftmost of equals. A character without a token can be a part.
+    """
     assert model.scores is not None
-    order = np.argsort(-model.scores, kind="stable").tolist()
-    ids, tokens = model.ids.tolist(), list(model.tokens)
-    ranked = {tokens[place]: rank for rank, place in enumerate(order)}
-    last: list[tuple[int, int, int]] = []
-    id_of = dict(zip(tokens, ids, strict=True))
-    for token, id in id_of.items():
+    without_text = apart(model)
+    rows = zip(model.tokens, model.ids.tolist(), model.scores.tolist(), strict=True)
+    own = {token: (id, score) for token, id, score in rows if id not in without_text}
+    for token, (id, _) in own.items():
         parts = [char.encode() for char in token.decode()]
         while len(parts) > 2:
-            found = [
-                (ranked[both], at) for at in range(len(parts) - 1) if (both := parts[at] + parts[at + 1]) in ranked
-            ]
+            joined = (parts[at] + parts[at + 1] for at in range(len(parts) - 1))
+            found = [(-own[both][1], at) for at, both in enumerate(joined) if both in own]
             if not found:
                 break
             at = min(found)[1]
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
-        if len(parts) == 2 and parts[0] in id_of and parts[1] in id_of:
-            last.append((id_of[parts[0]], id_of[parts[1]], id))
-    return last
+        if len(parts) == 2:
+            yield id, [own[part][0] for part in parts if part in own]

@@ -205,7 +205,7 @@ class Ended(Protocol):
 def said_stop(stopped: str, options: Ended) -> str:
     """Why training ended, in words."""
     limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
-    few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {options.min_count} times"
+    few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {number_of(options.min_count, 'time')}"
     return {
         "limit": f"it reached {limit}",
         "no_pairs": "no pair is left",

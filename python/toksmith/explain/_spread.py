@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
+from .._errors import number_of
 from .._render import Bars, Block, Line, Plot, Table, View
 from .._tokenizer import Special, Text
 from ._asked import Tokenizers, named_tokenizers
@@ -60,7 +61,9 @@ class Lengths(_render.Shown):
         for place, (name, found) in enumerate(self.counts.items()):
             total = sum(found.values())
             mean = sum(length * count for length, count in found.items()) / total if total else 0.0
-            yield Line(f"{name}: {total:,} tokens, {mean:.2f} bytes on average, the longest {max(found, default=0):,}")
+            yield Line(
+                f"{name}: {number_of(total, 'token')}, {mean:.2f} bytes on average, the longest {max(found, default=0):,}"
+            )
             yield Bars([(length, counts[place], f"{counts[place]:,}") for length, counts in self.rows()])
 
     def __repr__(self) -> str:

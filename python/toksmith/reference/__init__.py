@@ -11,7 +11,8 @@ This page is read first, and holds what every byte-pair encoding does. The other
 - `unknown`: pieces of characters of which some have no token, and marks at the ends of pieces.
 - `training`: every option of byte-pair training; `character_training`: training on characters, for SentencePiece's models,
   WordPiece and models with ends of words; `unigram_training`: training of unigram models.
-- `surgery`: tokens that are added to a model and removed from it.
+- `templates`: the ids that a model puts around texts.
+- `surgery`: tokens that are added to a model; `pruning`: tokens that are removed from it.
 - `toksmith.reference_models`: the kinds of models beside byte-pair encoding, and SentencePiece's normalizer.
 
 All of them leave out speed (every merge looks at everything again), files, threads and, but for SentencePiece, offsets. They need

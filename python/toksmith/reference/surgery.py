@@ -1,104 +1,254 @@
-r"""Surgery on byte-level byte-pair encodings: which tokens `extend` adds, and which `prune` removes.
+r"""Surgery: which tokens `extend` adds to a byte-pair encoding, and where the embeddings of new tokens come from.
 
-It leaves out models of characters, whose words begin at `▁` and whose new tokens get lower scores than all others; and which of
-two equal merges `prune` takes where a model has no list of merges. `add_special` only gives new
-contents the ids after the largest one.
+`extended` goes on from the ids of a corpus. Models of bytes and of characters, by pairs, by bytes and by scores, differ only
+in what a `Continued` holds. `pruning` has the tokens that `prune` removes. How a text becomes ids is left out; `encode` and
+the kinds of models say that.
 
->>> model = Model({b"a": 0, b"b": 1})
->>> extended(model, ["abab", "abab"], 2)
-[(b'ab', 2), (b'abab', 3)]
+>>> model = by_ranks({0: b"a", 1: b"b"})
+>>> [(new.token, new.id, new.sources) for new in extended(model, {Word((0, 1, 0, 1)): 2}, 2)]
+[(b'ab', 2, (0, 1)), (b'abab', 3, (0, 1, 0, 1))]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from . import Model, Pair, Text, bytes_rule, count, merge, symbols
+from . import Pair
+
+BLOCK = "▁".encode()
 
 
-def extended(
-    model: Model, documents: Iterable[Text], n: int, *, min_count: int = 2, by_bytes: bool = False
-) -> list[tuple[bytes, int]]:
-    """The tokens that a corpus adds to a model, with their ids.
+class Word(NamedTuple):
+    """A distinct piece of a corpus: its ids, and its bytes if the model looks whole pieces up."""
 
-    Each piece is encoded. Then, `n` times: the neighbours with the highest count, of equals those of the lowest ids, become a
-    token whose merge comes after all others, and all pieces merge again. Two neighbours cannot become a token if their joined
-    bytes are one or hold an added token.
+    ids: tuple[int, ...]
+    content: bytes | None = None
+
+
+class Continued(NamedTuple):
+    """A byte-pair encoding that gets more merges.
+
+    Attributes:
+        tokens: The token of each id.
+        merges: The rank and the id of each merge, by the pair of ids or, `by_bytes`, by the joined bytes of the two.
+        by_bytes: Whether any two neighbours merge whose joined bytes are a token.
+        apart: The ids that are not the text of their token: those of added tokens and of the unknown token, and the bytes
+            of characters without a token. `by_bytes` they never merge.
+        contents: The contents of added tokens. No new token contains one.
+        rank: The rank of the first new merge.
+        step: How much higher the rank of each next one is.
+    """
+
+    tokens: Mapping[int, bytes]
+    merges: Mapping[Pair | bytes, tuple[float, int]]
+    by_bytes: bool
+    apart: Collection[int]
+    contents: Collection[bytes]
+    rank: float
+    step: float = 1.0
+
+
+class New(NamedTuple):
+    """A new token. Its embedding starts as the mean of those of its `sources`, the old ids of which it is made."""
+
+    token: bytes
+    id: int
+    rank: float
+    sources: tuple[int, ...]
+
+
+def by_pairs(
+    tokens: Mapping[int, bytes],
+    merges: Sequence[Sequence[int]],
+    apart: Collection[int] = (),
+    contents: Collection[bytes] = (),
+) -> Continued:
+    """A model with a list of merges (left id, right id, new id). A new one comes behind them.
+
+    >>> by_pairs({0: b"a", 1: b"b", 2: b"ab"}, [(0, 1, 2)]).rank
+    1
+    """
+    ranks: dict[Pair | bytes, tuple[float, int]] = {
+        (left, right): (rank, id) for rank, (left, right, id) in enumerate(merges)
+    }
+    return Continued(tokens, ranks, False, apart, contents, len(merges))
+
+
+def by_ranks(tokens: Mapping[int, bytes], apart: Collection[int] = (), contents: Collection[bytes] = ()) -> Continued:
+    """A model whose tokens are in the order of their ranks.
+
+    >>> by_ranks({0: b"a", 1: b"b", 2: b"ab"}).merges[b"ab"]
+    (2, 2)
+    """
+    ranks: dict[Pair | bytes, tuple[float, int]] = {
+        token: (rank, id) for rank, (id, token) in enumerate(tokens.items())
+    }
+    return Continued(tokens, ranks, True, apart, contents, len(tokens))
+
+
+def by_scores(
+    tokens: Mapping[int, bytes],
+    scores: Mapping[int, float],
+    apart: Collection[int] = (),
+    contents: Collection[bytes] = (),
+    *,
+    single: bool = True,
+) -> Continued:
+    """A model with scores: the merge that makes the highest comes first, so that a rank is a score with the other sign.
+
+    The score of a new token is lower than all others by 1, or by twice the distance of two neighbouring numbers at the
+    largest score, if that is more.
 
     Args:
-        by_bytes: Whether any two neighbours merge whose joined bytes are a token: then they are counted by these bytes.
+        single: Whether scores are numbers of single precision.
 
-    >>> extended(Model({b"a": 0, b"b": 1}), ["aab", "ab"], 1)
-    [(b'ab', 2)]
+    >>> model = by_scores({0: b"a", 1: b"ab"}, {0: -1.0, 1: -5.0})
+    >>> model.merges[b"ab"], model.rank
+    ((5.0, 1), 6.0)
     """
-    tokens, ranks = dict(model.tokens), dict(model.ranks)
-    bytes_of = {id: token for token, id in tokens.items()}
-    contents = [content.encode() for content in [*model.specials, *model.added]]
-    counts = count(documents, model.patterns)
-    words = {piece: merge([tokens[part] for part in symbols(piece, model.unit)], ranks) for piece in counts}
-    words |= {piece: [tokens[piece]] for piece in words if model.whole_piece and piece in tokens}
-    lowest: dict[object, Pair] = {}  # of the pairs that ever stood for some bytes
-    added: list[tuple[bytes, int]] = []
+    spacing = math.ulp(max(map(abs, scores.values()))) * (2**29 if single else 1)
+    step = max(1.0, 2 * spacing)
+    ranks: dict[Pair | bytes, tuple[float, int]] = {tokens[id]: (-scores[id], id) for id in scores if id not in apart}
+    return Continued(tokens, ranks, True, apart, contents, step - min(scores.values()), step)
+
+
+# Counting
+
+
+def words_of(
+    counts: Mapping[bytes, int], ids_of: Callable[[bytes], Iterable[int]], whole_piece: bool
+) -> dict[Word, int]:
+    """The words of a model that splits: each distinct piece, with its ids if nothing else is around it.
+
+    >>> words_of({b"ab": 2}, list, whole_piece=True)
+    {Word(ids=(97, 98), content=b'ab'): 2}
+    """
+    return {Word((*ids_of(piece),), piece if whole_piece else None): times for piece, times in counts.items() if piece}
+
+
+def words_at_blocks(documents: Iterable[Iterable[int]], tokens: Mapping[int, bytes]) -> dict[Word, int]:
+    """The words of a model of characters that does not split: one begins where a document or a token with `▁` does.
+
+    >>> words_at_blocks([[0, 1, 0], [1]], {0: "▁a".encode(), 1: b"b"})
+    {Word(ids=(0, 1), content=None): 1, Word(ids=(0,), content=None): 1, Word(ids=(1,), content=None): 1}
+    """
+    words: dict[Word, int] = {}
+    for document in documents:
+        parts: list[list[int]] = []
+        for id in document:
+            if not parts or tokens.get(id, b"").startswith(BLOCK):
+                parts.append([])
+            parts[-1].append(id)
+        for part in parts:
+            word = Word((*part,))
+            words[word] = words.get(word, 0) + 1
+    return words
+
+
+# Adding
+
+
+def key_of(pair: Pair, model: Continued) -> Pair | bytes:
+    """What a merge of two neighbours belongs to: the pair, or the joined bytes.
+
+    >>> key_of((0, 1), by_ranks({0: b"a", 1: b"b"})), key_of((0, 1), by_pairs({0: b"a", 1: b"b"}, []))
+    (b'ab', (0, 1))
+    """
+    return model.tokens[pair[0]] + model.tokens[pair[1]] if model.by_bytes else pair
+
+
+def merged(ids: Sequence[int], model: Continued) -> list[int]:
+    """The ids after all merges: one at a time, the lowest rank first and the leftmost of equals.
+
+    >>> merged([0, 0, 0], by_ranks({0: b"a", 1: b"aa"})), merged([0, 0], by_ranks({0: b"a", 1: b"aa"}, apart=[0]))
+    ([1, 0], [0, 0])
+    """
+    ids = list(ids)
+    while True:
+        pairs = [
+            (at, pair) for at, pair in enumerate(pairwise(ids)) if not (model.by_bytes and {*pair} & {*model.apart})
+        ]
+        keys = [(at, key) for at, pair in pairs if (key := key_of(pair, model)) in model.merges]
+        if not keys:
+            return ids
+        at, key = min(keys, key=lambda found: (model.merges[found[1]][0], found[0]))
+        ids[at : at + 2] = [model.merges[key][1]]
+
+
+def extended(model: Continued, words: Mapping[Word, int], n: int, *, min_count: int = 2) -> list[New]:
+    """The tokens that a corpus adds to a model.
+
+    `n` times, the neighbours with the highest count, of equals those of the lowest ids, become a token whose merge comes after
+    all others, and all words merge again. Two neighbours cannot become a token if one of them is `apart`, or if their joined
+    bytes are a token or contain an added one. `by_bytes` neighbours with equal bytes count together; of those that ever
+    occurred, the pair of the lowest ids is what the token is made of.
+
+    >>> [new.token for new in extended(by_ranks({0: b"a", 1: b"b"}), {Word((0, 0, 1)): 1, Word((0, 1)): 1}, 1)]
+    [b'ab']
+    """
+    tokens, merges, rank = dict(model.tokens), dict(model.merges), model.rank
+    model = model._replace(tokens=tokens, merges=merges)  # which grow
+    ids = {word: list(word.ids) for word in words}
+    sources: dict[int, tuple[int, ...]] = {id: (id,) for id in tokens}
+    lowest: dict[Pair | bytes, Pair] = {}
+    added: list[New] = []
     while len(added) < n:
-        totals: dict[object, int] = {}
-        for piece, ids in words.items():
-            for pair in pairwise(ids):
-                token = bytes_of[pair[0]] + bytes_of[pair[1]]
-                if token not in tokens and not any(content in token for content in contents):
-                    key = token if by_bytes else pair
-                    totals[key] = totals.get(key, 0) + counts[piece]
+        totals: dict[Pair | bytes, int] = {}
+        for word, times in words.items():
+            for pair in pairwise(ids[word]):
+                if can_join(pair, model):
+                    key = key_of(pair, model)
+                    totals[key] = totals.get(key, 0) + times
                     lowest[key] = min(lowest.get(key, pair), pair)
-        best = min(
-            (key for key in totals if totals[key] >= min_count),
-            key=lambda key: (-totals[key], lowest[key]),
-            default=None,
-        )
+        enough = [key for key in totals if totals[key] >= min_count]
+        best = min(enough, key=lambda key: (-totals[key], lowest[key]), default=None)
         if best is None:
             break
         left, right = lowest[best]
-        id = max([*bytes_of, *model.specials.values(), *model.added.values()]) + 1
-        token = bytes_of[left] + bytes_of[right]
-        tokens[token], bytes_of[id] = id, token
-        ranks = bytes_rule(tokens) if by_bytes else ranks | {(left, right): (len(ranks), id)}
-        words = {
-            piece: [id] if model.whole_piece and piece == token else merge(ids, ranks) for piece, ids in words.items()
-        }
-        added.append((token, id))
+        new = New(tokens[left] + tokens[right], max([*tokens, *model.apart]) + 1, rank, sources[left] + sources[right])
+        tokens[new.id], merges[best], sources[new.id] = new.token, (rank, new.id), new.sources
+        rank += model.step
+        ids = {word: [new.id] if word.content == new.token else merged(ids[word], model) for word in words}
+        added.append(new)
     return added
 
 
-def removed(model: Model, used: Mapping[int, int] | None = None) -> Iterator[tuple[int, int]]:
-    """The tokens in the order in which they can be removed, with how often they are used, what was made of them included.
+def can_join(pair: Pair, model: Continued) -> bool:
+    """Whether two neighbours may become a token.
 
-    A token goes when no token that is left is made of it: the one that is used least, of equals the one with the largest id.
-    Bytes and added tokens stay.
-
-    Args:
-        used: How often each id stands in a corpus; None for no corpus.
-
-    >>> model = Model({b"a": 0, b"b": 1, b"ab": 2, b"aba": 3}, {(0, 1): (0, 2), (2, 0): (1, 3)})
-    >>> [*removed(model)], [*removed(model, {3: 5})]
-    ([(3, 0), (2, 0)], [(3, 5), (2, 5)])
+    >>> can_join((0, 0), by_ranks({0: b"a"})), can_join((0, 0), by_ranks({0: b"a"}, contents=[b"aa"]))
+    (True, False)
     """
-    fixed = {*model.specials.values(), *model.added.values()}
-    free = {id for token, id in model.tokens.items() if len(token) > 1 and id not in fixed}
-    uses = dict(used or {})
-    merges = {pair: id for pair, (_, id) in model.ranks.items()}
-    while leaves := free - {part for pair in merges for part in pair}:
-        id = min(leaves, key=lambda leaf: (uses.get(leaf, 0), -leaf))
-        yield id, uses.get(id, 0)
-        for pair in [pair for pair in merges if merges[pair] == id]:
-            for part in pair:
-                uses[part] = uses.get(part, 0) + uses.get(id, 0)
-            del merges[pair]
-        free.remove(id)
+    if {*pair} & {*model.apart}:
+        return False
+    token = model.tokens[pair[0]] + model.tokens[pair[1]]
+    return token not in model.tokens.values() and not any(content in token for content in model.contents)
 
 
-def renumbered(ids: Iterable[int], gone: Sequence[int]) -> dict[int, int]:
-    """The new id of each one that stays: the same order, without holes.
+# The map of the ids
 
-    >>> renumbered([0, 1, 5, 7], [1])
-    {0: 0, 5: 1, 7: 2}
+
+def special_sources(
+    ids: Iterable[int], contents: Iterable[str], ids_of: Callable[[str], Iterable[int]]
+) -> dict[int, tuple[int, ...]]:
+    """The ids of new special tokens, which follow the largest, and the old ids of their contents as ordinary text.
+
+    >>> special_sources([0, 5], ["<a>"], lambda content: range(len(content)))
+    {6: (0, 1, 2)}
     """
-    return {old: new for new, old in enumerate(sorted({*ids} - {*gone}))}
+    return {id: (*ids_of(content),) for id, content in enumerate(contents, max(ids) + 1)}
+
+
+def rows_of(rows: Sequence[float], sources: Mapping[int, Sequence[int]]) -> list[float]:
+    """A column of numbers with a row for each new id: the mean of the rows of its sources; 0 for an id without a token.
+
+    >>> rows_of([1.0, 2.0, 6.0], {0: [0], 2: [1, 2]})
+    [1.0, 0.0, 4.0]
+    """
+    return [
+        sum(rows[old] for old in old_ids) / len(old_ids) if (old_ids := sources.get(id)) else 0.0
+        for id in range(max(sources) + 1)
+    ]
