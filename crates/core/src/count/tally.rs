@@ -1,17 +1,13 @@
 //! Pieces with their tallies, in tables that are looked into once for each piece of a corpus.
 //!
-//! As in [`crate::merge::memory`], a piece of up to [`LONGEST`] bytes is its own key and lies in a slot with its tally. Longer
-//! ones, which are few, lie in one arena. The first position of a piece is that of its first time in the table: who
+//! As in [`crate::merge::memory`], a piece of up to [`LONGEST`] bytes is its own key and lies in a slot with its tally, and
+//! longer ones, which are few, lie in one arena. The first position of a piece is that of its first time in the table: who
 //! adds pieces adds them in the order of the corpus.
 
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
-
 use crate::error::{Error, Result};
-use crate::simd::prefetch;
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
-use crate::vocab::slots::Slots;
+use crate::vocab::keyed::{Keyed, KeyedSlot, Stretches};
+use crate::vocab::slots::expect;
 
 /// How often a piece occurs and where it occurs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,93 +40,68 @@ const FEWEST_SLOTS: usize = 1 << 10;
 /// How many slots are on their way from memory at a time while a table is taken over.
 const AHEAD: usize = 32;
 
-/// A key of `K` words, then the count, the packed first position, and nothing.
-pub type TallySlot<const K: usize> = [[u64; K]; 2];
-
-/// The pieces with keys of `K` words.
+/// The pieces with keys of `K` words. Of each there is the count and the packed first position, and nothing in the other
+/// words.
 #[derive(Debug)]
-pub struct Keyed<const K: usize> {
-    /// The slots, some of them free.
-    pub slots: Slots<TallySlot<K>>,
-    used: usize,
-}
+pub struct Tallies<const K: usize>(Keyed<K>);
 
-impl<const K: usize> Default for Keyed<K> {
-    fn default() -> Self {
-        Self { slots: Slots::new(FEWEST_SLOTS), used: 0 }
+impl<const K: usize> Tallies<K> {
+    fn new(seeds: Seeds) -> Self {
+        Self(Keyed::new(FEWEST_SLOTS, seeds))
     }
-}
-
-impl<const K: usize> Keyed<K> {
-    const SLOT_BYTES: usize = size_of::<TallySlot<K>>();
 
     /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
     #[inline(always)]
     #[must_use]
-    pub fn expect(&self, seeds: &Seeds, key: &Key<K>) -> usize {
-        let at = seeds.hash(key) as usize & (self.slots.len() - 1);
-        prefetch(&self.slots[at]);
-        at
+    pub fn expect(&self, key: &Key<K>) -> usize {
+        expect(&self.0.slots, self.0.seeds.hash(key))
     }
 
-    /// The slot that has the key, or the free one where it belongs; the search begins where it is expected.
-    #[inline]
-    fn place(&self, expected: usize, key: &Key<K>) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut home = expected & mask;
-        loop {
-            for at in [home, home ^ 1] {
-                if self.slots[at][0] == *key || self.slots[at][0][K - 1] == 0 {
-                    return at;
-                }
-            }
-            home = (home + 2) & mask;
-        }
+    /// The slots, some of them free.
+    #[inline(always)]
+    pub fn slots(&mut self) -> &mut [KeyedSlot<K>] {
+        &mut self.0.slots
     }
 
     fn is_full(&self) -> bool {
-        self.used * 8 >= self.slots.len() * 5
+        self.0.slots.used() * 8 >= self.0.slots.len() * 5
     }
 
-    fn grow(&mut self, seeds: &Seeds) {
-        let larger = Slots::new(self.slots.len() * 2);
-        let old = std::mem::replace(&mut self.slots, larger);
-        for slot in old.iter().filter(|slot| slot[0][K - 1] != 0) {
-            let at = self.place(seeds.hash(&slot[0]) as usize, &slot[0]);
-            self.slots[at] = *slot;
+    /// The memory that it would take, for a moment, to add a piece.
+    fn memory_with(&self) -> usize {
+        usize::from(self.is_full()) * 2 * self.0.slots.bytes()
+    }
+
+    fn add(&mut self, key: &Key<K>, tally: Tally, far: &mut Far) -> Result<()> {
+        if self.is_full() {
+            self.0.grow(2);
         }
+        self.add_at(self.0.seeds.hash(key) as usize, key, tally, far)
     }
 
-    fn clear(&mut self) {
-        self.slots.fill([[0; K]; 2]);
-        self.used = 0;
-    }
-
-    /// Adds a tally. There must be a free slot.
-    fn add(&mut self, expected: usize, key: &Key<K>, tally: Tally, far: &mut Far) -> Result<()> {
-        let at = self.place(expected, key);
-        let [found, words] = &mut self.slots[at];
-        let known = found[K - 1] != 0;
-        let total = if known { tally.plus(Tally { count: words[0], first: far.unpack(words[1]) })? } else { tally };
-        if !known || far.unpack(words[1]) != total.first {
+    /// Adds a tally to the slot that is expected there. There must be a free one.
+    fn add_at(&mut self, expected: usize, key: &Key<K>, tally: Tally, far: &mut Far) -> Result<()> {
+        let (words, known) = self.0.entry(expected, key);
+        let first = far.unpack(words[1]);
+        let total = if known { tally.plus(Tally { count: words[0], first })? } else { tally };
+        if !known || first != total.first {
             words[1] = far.pack(total.first);
         }
-        (*found, words[0]) = (*key, total.count);
-        self.used += usize::from(!known);
+        words[0] = total.count;
         Ok(())
     }
 
     /// Takes over the tallies of another.
-    fn absorb(&mut self, other: &Self, seeds: &Seeds, far: &mut Far, other_far: &Far) -> Result<()> {
-        let mut entries = other.slots.iter().filter(|slot| slot[0][K - 1] != 0);
+    fn absorb(&mut self, other: &Self, far: &mut Far, other_far: &Far) -> Result<()> {
+        let mut entries = other.0.slots.each();
         loop {
             let mut waiting = [(0, [[0; K]; 2]); AHEAD];
             let mut count = 0;
-            while (self.used + AHEAD) * 4 > self.slots.len() * 3 {
-                self.grow(seeds);
+            while (self.0.slots.used() + AHEAD) * 4 > self.0.slots.len() * 3 {
+                self.0.grow(2);
             }
-            for (room, slot) in waiting.iter_mut().zip(&mut entries) {
-                *room = (self.expect(seeds, &slot[0]), *slot);
+            for (room, (_, slot)) in waiting.iter_mut().zip(&mut entries) {
+                *room = (self.expect(&slot[0]), *slot);
                 count += 1;
             }
             if count == 0 {
@@ -138,26 +109,24 @@ impl<const K: usize> Keyed<K> {
             }
             for (expected, [key, words]) in &waiting[..count] {
                 let tally = Tally { count: words[0], first: other_far.unpack(words[1]) };
-                self.add(*expected, key, tally, far)?;
+                self.add_at(*expected, key, tally, far)?;
             }
         }
     }
 
     /// The slots that hold a piece, and where each piece stands first.
     fn firsts<'k>(&'k self, far: &'k Far) -> impl Iterator<Item = (usize, (u64, u64))> + 'k {
-        let used = self.slots.iter().enumerate().filter(|(_, slot)| slot[0][K - 1] != 0);
-        used.map(|(at, slot)| (at, far.unpack(slot[1][1])))
+        self.0.slots.each().map(|(at, slot)| (at, far.unpack(slot[1][1])))
     }
 
     fn each(&self, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-        let mut used = (0..self.slots.len()).filter(|&at| self.slots[at][0][K - 1] != 0);
-        used.try_for_each(|at| self.at(at, far, each))
+        self.0.slots.each().try_for_each(|(at, _)| self.at(at, far, each))
     }
 
     /// Calls `each` with the piece in a slot.
     #[inline]
     fn at(&self, at: usize, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-        let [key, words] = &self.slots[at];
+        let [key, words] = &self.0.slots[at];
         let mut bytes = [[0; 8]; K];
         for (bytes, word) in bytes.iter_mut().zip(key) {
             *bytes = word.to_le_bytes();
@@ -197,73 +166,47 @@ impl Far {
     }
 }
 
-/// A piece without a key: where its bytes lie.
-#[derive(Debug, Clone, Copy)]
-struct Long {
-    hash: u64,
-    start: usize,
-    len: usize,
-    tally: Tally,
-}
-
 /// The table of one thread.
 #[derive(Debug)]
 pub struct TallyTable {
-    /// Shared by all tables of a counter.
-    pub seeds: Seeds,
     /// Pieces of up to 15 bytes.
-    pub short: Keyed<2>,
+    pub short: Tallies<2>,
     /// Pieces of up to 31.
-    pub wide: Keyed<4>,
-    long: HashTable<Long>,
-    hasher: DefaultHashBuilder,
-    bytes: Vec<u8>,
+    pub wide: Tallies<4>,
+    long: Stretches<Tally>,
     far: Far,
 }
 
 impl TallyTable {
-    /// No pieces.
+    /// No pieces. The seeds are those of all tables of a counter.
     #[must_use]
     pub fn new(seeds: Seeds) -> Self {
-        Self {
-            seeds,
-            short: Keyed::default(),
-            wide: Keyed::default(),
-            long: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
-            bytes: Vec::new(),
-            far: Far::default(),
-        }
+        let (short, wide) = (Tallies::new(seeds), Tallies::new(seeds));
+        Self { short, wide, long: Stretches::default(), far: Far::default() }
     }
 
     /// Distinct pieces.
     #[must_use]
     pub fn unique(&self) -> usize {
-        self.short.used + self.wide.used + self.long.len()
+        self.short.0.slots.used() + self.wide.0.slots.used() + self.long.len()
     }
 
     /// The bytes of memory that it takes.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.short.slots.len() * Keyed::<2>::SLOT_BYTES
-            + self.wide.slots.len() * Keyed::<4>::SLOT_BYTES
-            + self.long.capacity() * (size_of::<Long>() + 2)
-            + self.bytes.capacity()
-            + self.far.0.capacity() * size_of::<(u64, u64)>()
+        let slots = self.short.0.slots.bytes() + self.wide.0.slots.bytes();
+        slots + self.long.memory() + self.far.0.capacity() * size_of::<(u64, u64)>()
     }
 
     /// The bytes of memory that it would take, for a moment, to add a piece of `len` bytes.
     #[must_use]
     pub fn memory_with(&self, len: usize) -> usize {
-        let grown = if len <= LONGEST_OF_TWO {
-            usize::from(self.short.is_full()) * 2 * self.short.slots.len() * Keyed::<2>::SLOT_BYTES
-        } else if len <= LONGEST {
-            usize::from(self.wide.is_full()) * 2 * self.wide.slots.len() * Keyed::<4>::SLOT_BYTES
-        } else {
-            let full = self.bytes.len() + len > self.bytes.capacity() || self.long.len() == self.long.capacity();
-            usize::from(full) * (len + self.bytes.capacity() * 2 + self.long.capacity() * 2 * size_of::<Long>())
-        };
-        self.memory() + grown
+        self.memory()
+            + match len {
+                0..=LONGEST_OF_TWO => self.short.memory_with(),
+                0..=LONGEST => self.wide.memory_with(),
+                _ => self.long.memory_with(len) - self.long.memory(),
+            }
     }
 
     /// Adds a tally of the piece of `len` bytes that starts at `start`.
@@ -271,33 +214,18 @@ impl TallyTable {
     /// # Errors
     /// [`Error::Option`] for a count of 2^64 or more.
     pub fn add(&mut self, window: &Window<'_>, start: usize, len: usize, tally: Tally) -> Result<()> {
-        if len <= LONGEST_OF_TWO {
-            if self.short.is_full() {
-                self.short.grow(&self.seeds);
-            }
-            let key = window.key(start, len);
-            self.short.add(self.seeds.hash(&key) as usize, &key, tally, &mut self.far)
-        } else if len <= LONGEST {
-            if self.wide.is_full() {
-                self.wide.grow(&self.seeds);
-            }
-            let key = window.key(start, len);
-            self.wide.add(self.seeds.hash(&key) as usize, &key, tally, &mut self.far)
-        } else {
-            self.add_long(&window.text[start..start + len], tally)
+        match len {
+            0..=LONGEST_OF_TWO => self.short.add(&window.key(start, len), tally, &mut self.far),
+            0..=LONGEST => self.wide.add(&window.key(start, len), tally, &mut self.far),
+            _ => self.add_long(&window.text[start..start + len], tally),
         }
     }
 
     fn add_long(&mut self, piece: &[u8], tally: Tally) -> Result<()> {
-        let hash = self.hasher.hash_one(piece);
-        let same = |known: &Long| self.bytes[known.start..known.start + known.len] == *piece;
-        if let Some(known) = self.long.find_mut(hash, same) {
-            known.tally = known.tally.plus(tally)?;
-            return Ok(());
+        match self.long.get_mut(piece) {
+            Some(known) => *known = known.plus(tally)?,
+            None => self.long.add(piece, tally),
         }
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(piece);
-        self.long.insert_unique(hash, Long { hash, start, len: piece.len(), tally }, |known| known.hash);
         Ok(())
     }
 
@@ -306,9 +234,9 @@ impl TallyTable {
     /// # Errors
     /// As [`Self::add`].
     pub fn absorb(&mut self, other: &Self) -> Result<()> {
-        self.short.absorb(&other.short, &self.seeds, &mut self.far, &other.far)?;
-        self.wide.absorb(&other.wide, &self.seeds, &mut self.far, &other.far)?;
-        other.long.iter().try_for_each(|long| self.add_long(&other.bytes[long.start..][..long.len], long.tally))
+        self.short.absorb(&other.short, &mut self.far, &other.far)?;
+        self.wide.absorb(&other.wide, &mut self.far, &other.far)?;
+        other.long.each().try_for_each(|(piece, tally)| self.add_long(piece, *tally))
     }
 
     /// Calls `each` with every piece, in no order.
@@ -318,7 +246,7 @@ impl TallyTable {
     pub fn each(&self, mut each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
         self.short.each(&self.far, &mut each)?;
         self.wide.each(&self.far, &mut each)?;
-        self.long.iter().try_for_each(|long| each(&self.bytes[long.start..][..long.len], long.tally))
+        self.long.each().try_for_each(|(piece, tally)| each(piece, *tally))
     }
 
     /// The same in the order of first positions.
@@ -326,9 +254,8 @@ impl TallyTable {
     /// # Errors
     /// Those of `each`.
     pub fn each_by_position(&self, each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-        let fits = |long: &Long| in_one_word(long.tally.first).is_some();
         // One word is sorted faster than two.
-        if self.far.0.is_empty() && self.long.iter().all(fits) {
+        if self.far.0.is_empty() && self.long.each().all(|(_, tally)| in_one_word(tally.first).is_some()) {
             self.sorted(|first| in_one_word(first).unwrap_or(FAR), each)
         } else {
             self.sorted(|first| first, each)
@@ -340,11 +267,11 @@ impl TallyTable {
         key: impl Fn((u64, u64)) -> K,
         mut each: impl FnMut(&[u8], Tally) -> Result<()>,
     ) -> Result<()> {
-        let longs: Vec<_> = self.long.iter().collect();
-        let (short, wide) = (self.short.slots.len(), self.wide.slots.len());
+        let longs: Vec<_> = self.long.each().collect();
+        let (short, wide) = (self.short.0.slots.len(), self.wide.0.slots.len());
         let firsts = (self.short.firsts(&self.far))
             .chain(self.wide.firsts(&self.far).map(|(at, first)| (short + at, first)))
-            .chain(longs.iter().zip(short + wide..).map(|(long, at)| (at, long.tally.first)));
+            .chain(longs.iter().zip(short + wide..).map(|((_, tally), at)| (at, tally.first)));
         let mut places: Vec<(K, u32)> = Vec::with_capacity(self.unique());
         places.extend(firsts.map(|(at, first)| (key(first), at as u32)));
         places.sort_unstable();
@@ -355,8 +282,8 @@ impl TallyTable {
             } else if at < short + wide {
                 self.wide.at(at - short, &self.far, &mut each)?;
             } else {
-                let long = longs[at - short - wide];
-                each(&self.bytes[long.start..][..long.len], long.tally)?;
+                let (piece, tally) = longs[at - short - wide];
+                each(piece, *tally)?;
             }
         }
         Ok(())
@@ -364,10 +291,9 @@ impl TallyTable {
 
     /// Forgets everything, and keeps the memory of its slots.
     pub fn clear(&mut self) {
-        self.short.clear();
-        self.wide.clear();
-        self.long = HashTable::new();
-        self.bytes = Vec::new();
+        self.short.0.slots.clear();
+        self.wide.0.slots.clear();
+        self.long = Stretches::default();
         self.far = Far::default();
     }
 }

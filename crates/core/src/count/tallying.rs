@@ -12,6 +12,7 @@ use crate::split::Text;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Window};
+use crate::vocab::keyed::near;
 
 /// How many pieces wait for their slots at a time.
 const WAITING: usize = 64;
@@ -117,9 +118,9 @@ impl Counting<'_, '_> {
             *part = WaitingPiece { start: self.at, len: len as u32, slot: 0, key: [0; 2] };
             if len <= LONGEST_OF_TWO {
                 part.key = self.window.key(self.at, len);
-                part.slot = table.short.expect(&table.seeds, &part.key) as u32;
+                part.slot = table.short.expect(&part.key) as u32;
             } else {
-                part.slot = table.wide.expect(&table.seeds, &self.window.key(self.at, len)) as u32;
+                part.slot = table.wide.expect(&self.window.key(self.at, len)) as u32;
             }
             self.at = end;
             *waiting += 1;
@@ -143,12 +144,11 @@ impl Counting<'_, '_> {
     /// Counts pieces until one comes that is not in its slot, and says how many.
     fn drain_known(&mut self, first: usize, count: usize) -> usize {
         let Work { table, parts, .. } = &mut *self.work;
-        let (short, wide) = (&mut *table.short.slots, &mut *table.wide.slots);
+        let (short, wide) = (table.short.slots(), table.wide.slots());
         for (known, part) in parts[first..count].iter().enumerate() {
             let (at, len) = (part.slot as usize, part.len as usize);
             let count = if len <= LONGEST_OF_TWO {
-                // The neighbour is in the same line of memory.
-                let slot = &mut short[at ^ usize::from(short[at][0] != part.key)];
+                let slot = &mut short[near(short, at, &part.key)];
                 (slot[0] == part.key).then_some(&mut slot[1][0])
             } else {
                 let slot = &mut wide[at];

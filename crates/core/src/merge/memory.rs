@@ -5,13 +5,9 @@
 //! its largest size and is full forgets everything and begins anew. Nothing here decides an id: without the tables every
 //! piece would be merged, with equal results.
 
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
-
-use crate::simd::prefetch;
 use crate::vocab::key::{Key, Seeds};
-use crate::vocab::slots::Slots;
+use crate::vocab::keyed::{Keyed, KeyedSlot, Stretches, near};
+use crate::vocab::slots::expect;
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
@@ -42,13 +38,10 @@ pub enum PieceName<'t> {
     Long(&'t [u8]),
 }
 
-/// A key of `K` words, and as many words with two ids each.
-type MemorySlot<const K: usize> = [[u64; K]; 2];
-
-/// What is looked at while pieces come and go: the slots of a table, and how to find one.
+/// What is looked at while pieces come and go: the slots of a table, each with two ids a word, and how to find one.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'m, const K: usize> {
-    slots: &'m [MemorySlot<K>],
+    slots: &'m [KeyedSlot<K>],
     seeds: Seeds,
 }
 
@@ -57,9 +50,7 @@ impl<const K: usize> View<'_, K> {
     #[inline(always)]
     #[must_use]
     pub fn expect(&self, key: &Key<K>) -> usize {
-        let at = self.seeds.hash(key) as usize & (self.slots.len() - 1);
-        prefetch(&self.slots[at]);
-        at
+        expect(self.slots, self.seeds.hash(key))
     }
 
     /// Copies the ids in the slot that was expected at `at` to `room` from `place` on, with something after them, and says
@@ -67,9 +58,7 @@ impl<const K: usize> View<'_, K> {
     #[inline(always)]
     #[must_use]
     pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {
-        // The neighbour is in the same line of memory if two slots fit one.
-        let at = if K == 2 { at ^ usize::from(self.slots[at][0] != *key) } else { at };
-        let [found, words] = &self.slots[at];
+        let [found, words] = &self.slots[near(self.slots, at, key)];
         let count = words[0] >> COUNT_SHIFT & COUNT;
         if found != key || count == SPILT {
             return None;
@@ -84,48 +73,25 @@ impl<const K: usize> View<'_, K> {
 
 /// Pieces with keys of `K` words.
 #[derive(Debug)]
-pub struct MemoryTable<const K: usize> {
-    slots: Slots<MemorySlot<K>>,
-    used: usize,
-    seeds: Seeds,
-}
+pub struct MemoryTable<const K: usize>(Keyed<K>);
 
 impl<const K: usize> Default for MemoryTable<K> {
     fn default() -> Self {
-        Self { slots: Slots::new(FEWEST_SLOTS), used: 0, seeds: Seeds::default() }
+        Self(Keyed::new(FEWEST_SLOTS, Seeds::default()))
     }
 }
 
 impl<const K: usize> MemoryTable<K> {
-    const MOST_SLOTS: usize = MOST_BYTES / size_of::<MemorySlot<K>>();
-
     /// The table as it is now.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn view(&self) -> View<'_, K> {
-        View { slots: &self.slots, seeds: self.seeds }
-    }
-
-    /// The slot that has the key, or the free one where it belongs.
-    fn place(slots: &[MemorySlot<K>], seeds: &Seeds, key: &Key<K>) -> usize {
-        let mask = slots.len() - 1;
-        let mut home = seeds.hash(key) as usize & mask;
-        loop {
-            for at in [home, home ^ 1] {
-                if slots[at][0] == *key || slots[at][0][K - 1] == 0 {
-                    return at;
-                }
-            }
-            home = (home + 2) & mask;
-        }
+        View { slots: &self.0.slots, seeds: self.0.seeds }
     }
 
     /// Appends the ids of the key; false if it is not known.
     fn recall(&self, key: &Key<K>, spilt: &Spilt, out: &mut Vec<u32>) -> bool {
-        let [found, words] = &self.slots[Self::place(&self.slots, &self.seeds, key)];
-        if found[K - 1] == 0 {
-            return false;
-        }
+        let Some(words) = self.0.get(key) else { return false };
         let count = words[0] >> COUNT_SHIFT & COUNT;
         if count == SPILT {
             return spilt.recall([words[0] as u32 & FIRST as u32, (words[0] >> 32) as u32, words[1] as u32], out);
@@ -136,8 +102,8 @@ impl<const K: usize> MemoryTable<K> {
     }
 
     fn learn(&mut self, key: &Key<K>, ids: &[u32], spilt: &mut Spilt) {
-        if self.used * 2 >= self.slots.len() {
-            self.grow();
+        if self.0.slots.used() * 2 >= self.0.slots.len() {
+            self.make_room();
         }
         let (count, spilt_to);
         let ids = if ids.len() <= 2 * K {
@@ -153,29 +119,16 @@ impl<const K: usize> MemoryTable<K> {
             words[at / 2] |= u64::from(id) << (at % 2 * 32);
         }
         words[0] |= count << COUNT_SHIFT;
-        let at = Self::place(&self.slots, &self.seeds, key);
-        let slot = &mut self.slots[at];
-        self.used += usize::from(slot[0][K - 1] == 0);
-        *slot = [*key, words];
+        *self.0.entry(self.0.seeds.hash(key) as usize, key).0 = words;
     }
 
     /// Makes the table larger; one that has its largest size forgets everything and begins anew.
-    fn grow(&mut self) {
-        let old = self.slots.len();
-        let forgets = old >= Self::MOST_SLOTS;
-        // Never smaller, because somebody may be about to look at a slot.
-        // Small tables grow in large steps, for there are many to come; large ones in small steps, for each costs memory.
-        let factor = if old * size_of::<MemorySlot<K>>() < SMALL_BYTES { 4 } else { 2 };
-        let larger = Slots::new(if forgets { old } else { old * factor });
-        let old = std::mem::replace(&mut self.slots, larger);
-        self.used = 0;
-        if forgets {
-            return;
-        }
-        for slot in old.iter().filter(|slot| slot[0][K - 1] != 0) {
-            self.used += 1;
-            let at = Self::place(&self.slots, &self.seeds, &slot[0]);
-            self.slots[at] = *slot;
+    fn make_room(&mut self) {
+        match self.0.slots.bytes() {
+            // Small tables grow in large steps, for there are many to come; large ones in small steps, for each costs memory.
+            0..SMALL_BYTES => self.0.grow(4),
+            SMALL_BYTES..MOST_BYTES => self.0.grow(2),
+            MOST_BYTES.. => self.0.slots.clear(),
         }
     }
 }
@@ -217,21 +170,12 @@ pub struct Memory {
     /// Pieces of up to 31.
     pub wide: MemoryTable<4>,
     spilt: Spilt,
-    hasher: DefaultHashBuilder,
-    long: HashTable<LongStretch>,
+    /// Where the ids of longer ones are.
+    long: Stretches<[u32; 3]>,
     /// The round of the ids that `long` names.
     long_round: u32,
-    bytes: Vec<u8>,
     /// Hashes of what came once.
     seen: Box<[u32]>,
-}
-
-/// A stretch without a key: where its bytes and ids lie.
-#[derive(Debug, Clone, Copy)]
-struct LongStretch {
-    hash: u64,
-    bytes: (u32, u32),
-    ids: [u32; 3],
 }
 
 impl Default for Memory {
@@ -240,10 +184,8 @@ impl Default for Memory {
             short: MemoryTable::default(),
             wide: MemoryTable::default(),
             spilt: Spilt::default(),
-            hasher: DefaultHashBuilder::default(),
-            long: HashTable::new(),
+            long: Stretches::default(),
             long_round: 0,
-            bytes: Vec::new(),
             seen: vec![0; SEEN].into(),
         }
     }
@@ -253,9 +195,8 @@ impl Memory {
     /// The memory that it holds.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let slots = size_of_val(&*self.short.slots) + size_of_val(&*self.wide.slots) + size_of_val(&*self.seen);
-        let spilt = self.spilt.ids.capacity() * size_of::<u32>();
-        slots + spilt + self.long.allocation_size() + self.bytes.capacity()
+        let slots = self.short.0.slots.bytes() + self.wide.0.slots.bytes() + size_of_val(&*self.seen);
+        slots + self.spilt.ids.capacity() * size_of::<u32>() + self.long.memory()
     }
 
     /// Appends the ids of a piece; false if it is not known.
@@ -263,12 +204,7 @@ impl Memory {
         match name {
             PieceName::Short(key) => self.short.recall(key, &self.spilt, out),
             PieceName::Wide(key) => self.wide.recall(key, &self.spilt, out),
-            PieceName::Long(stretch) => {
-                let same =
-                    |known: &LongStretch| self.bytes[known.bytes.0 as usize..known.bytes.1 as usize] == **stretch;
-                let found = self.long.find(self.hasher.hash_one(stretch), same);
-                found.is_some_and(|found| self.spilt.recall(found.ids, out))
-            }
+            PieceName::Long(stretch) => self.long.get(stretch).is_some_and(|ids| self.spilt.recall(*ids, out)),
         }
     }
 
@@ -278,9 +214,8 @@ impl Memory {
             PieceName::Short(key) => self.short.learn(key, ids, &mut self.spilt),
             PieceName::Wide(key) => self.wide.learn(key, ids, &mut self.spilt),
             PieceName::Long(stretch) => {
-                let hash = self.hasher.hash_one(stretch);
-                if stretch.len() <= LONGEST_REMEMBERED && self.came_before(hash) {
-                    self.learn_long(stretch, hash, ids);
+                if stretch.len() <= LONGEST_REMEMBERED && self.came_before(self.long.hash(stretch)) {
+                    self.learn_long(stretch, ids);
                 }
             }
         }
@@ -293,16 +228,12 @@ impl Memory {
         std::mem::replace(seen, mark) == mark
     }
 
-    fn learn_long(&mut self, stretch: &[u8], hash: u64, ids: &[u32]) {
+    fn learn_long(&mut self, stretch: &[u8], ids: &[u32]) {
         let ids = self.spilt.learn(ids);
-        if self.bytes.len() + stretch.len() > MOST_SPILT || self.long_round != self.spilt.round {
-            self.bytes.clear();
+        if self.long.length() + stretch.len() > MOST_SPILT || self.long_round != self.spilt.round {
             self.long.clear();
             self.long_round = self.spilt.round;
         }
-        let start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(stretch);
-        let bytes = (start, self.bytes.len() as u32);
-        self.long.insert_unique(hash, LongStretch { hash, bytes, ids }, |known| known.hash);
+        self.long.add(stretch, ids);
     }
 }

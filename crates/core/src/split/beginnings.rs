@@ -3,16 +3,14 @@
 //! All beginnings of all contents are the nodes of a trie, each with its longest end that is another node (Aho and
 //! Corasick). One pass over the end of a text tells, however many contents there are and whatever they share.
 
-use std::collections::VecDeque;
-
-use hashbrown::HashMap;
+use crate::vocab::trie::{Node, ROOT, Trie};
 
 /// A beginning of some content.
 #[derive(Debug, Clone, Copy, Default)]
 struct Branch {
     bytes: u32,
     /// The longest end of it that is a node too; for the empty one itself.
-    suffix: u32,
+    suffix: Node,
     /// Whether some content is longer and begins with it.
     goes_on: bool,
 }
@@ -20,58 +18,56 @@ struct Branch {
 /// The beginnings of some contents.
 #[derive(Debug)]
 pub struct Beginnings {
-    next: HashMap<(u32, u8), u32>,
-    nodes: Vec<Branch>,
+    trie: Trie,
+    /// By node.
+    branches: Vec<Branch>,
     longest: usize,
 }
 
 impl Beginnings {
     /// Those of contents of less than 4 GiB together.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation)]
     pub fn of<'a>(contents: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut made = Self { next: HashMap::new(), nodes: vec![Branch::default()], longest: 0 };
-        for content in contents {
-            made.longest = made.longest.max(content.len());
-            let mut at = 0;
-            for &byte in content {
-                made.nodes[at as usize].goes_on = true;
-                at = *made.next.entry((at, byte)).or_insert_with(|| {
-                    let bytes = made.nodes[at as usize].bytes + 1;
-                    made.nodes.push(Branch { bytes, ..Branch::default() });
-                    made.nodes.len() as u32 - 1
-                });
+        let mut contents: Vec<&[u8]> = contents.collect();
+        contents.sort_unstable();
+        contents.dedup();
+        let trie = Trie::new(contents.iter().map(|&content| (content, 0)).collect());
+        let branches = vec![Branch::default(); trie.nodes()];
+        let mut made = Self { trie, branches, longest: 0 };
+        let mut walks: Vec<(Node, &[u8])> = contents.into_iter().map(|content| (ROOT, content)).collect();
+        walks.retain(|(_, rest)| !rest.is_empty());
+        // The shorter beginnings come first, because the suffix of each is shorter.
+        while !walks.is_empty() {
+            made.longest += 1;
+            for (node, rest) in &mut walks {
+                *node = made.link(*node, rest[0]);
+                *rest = &rest[1..];
             }
+            walks.retain(|(_, rest)| !rest.is_empty());
         }
-        made.link();
         made
     }
 
-    /// Finds the suffix of each node, the shorter ones first.
-    fn link(&mut self) {
-        let mut below: Vec<Vec<(u8, u32)>> = vec![Vec::new(); self.nodes.len()];
-        for (&(from, byte), &to) in &self.next {
-            below[from as usize].push((byte, to));
-        }
-        let mut waiting = VecDeque::from([0]);
-        while let Some(node) = waiting.pop_front() {
-            for &(byte, child) in &below[node as usize] {
-                self.nodes[child as usize].suffix = if node == 0 { 0 } else { self.step(self.suffix(node), byte) };
-                waiting.push_back(child);
-            }
-        }
+    /// Finds the suffix of the node one byte further on, and gives that node.
+    fn link(&mut self, node: Node, byte: u8) -> Node {
+        let Branch { bytes, suffix, .. } = self.branches[node as usize];
+        self.branches[node as usize].goes_on = true;
+        let child = self.trie.step(node, byte).unwrap_or(ROOT);
+        let suffix = if node == ROOT { ROOT } else { self.step(suffix, byte) };
+        self.branches[child as usize] = Branch { bytes: bytes + 1, suffix, goes_on: false };
+        child
     }
 
-    fn suffix(&self, node: u32) -> u32 {
-        self.nodes[node as usize].suffix
+    fn suffix(&self, node: Node) -> Node {
+        self.branches[node as usize].suffix
     }
 
     /// The longest node that the text of `node` and a byte end with.
-    fn step(&self, mut node: u32, byte: u8) -> u32 {
+    fn step(&self, mut node: Node, byte: u8) -> Node {
         loop {
-            match self.next.get(&(node, byte)) {
-                Some(&found) => return found,
-                None if node == 0 => return 0,
+            match self.trie.step(node, byte) {
+                Some(found) => return found,
+                None if node == ROOT => return ROOT,
                 None => node = self.suffix(node),
             }
         }
@@ -81,11 +77,11 @@ impl Beginnings {
     #[must_use]
     pub fn at_end_of(&self, text: &[u8]) -> usize {
         let tail = &text[text.len() - text.len().min(self.longest.saturating_sub(1))..];
-        let mut node = tail.iter().fold(0, |node, &byte| self.step(node, byte));
-        while node != 0 && !self.nodes[node as usize].goes_on {
+        let mut node = tail.iter().fold(ROOT, |node, &byte| self.step(node, byte));
+        while node != ROOT && !self.branches[node as usize].goes_on {
             node = self.suffix(node);
         }
-        self.nodes[node as usize].bytes as usize
+        self.branches[node as usize].bytes as usize
     }
 }
 

@@ -4,9 +4,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::simd::prefetch;
 use crate::vocab::key::{Key, LONGEST, SHORT, Seeds, ShortKey, Window, short_key};
-use crate::vocab::slots::Slots;
+use crate::vocab::slots::{Slots, expect, find};
 
 /// Places of tokens, found by their bytes. Short tokens stand in the table themselves; of others, a tag that tells most
 /// apart, so that the tokens have to be compared only where it is equal.
@@ -45,8 +44,8 @@ impl Index {
     pub fn new(short: usize, long: usize) -> Self {
         let filter: Box<[u64]> = vec![0; FILTER].into();
         Self {
-            short: Slots::new((short * 5 / 4 + 2).next_power_of_two()),
-            long: Slots::new((long * 2 + 2).next_power_of_two()),
+            short: Slots::new(short * 5 / 4 + 2),
+            long: Slots::new(long * 2 + 2),
             filter: filter.try_into().unwrap_or_else(|_| unreachable!("as many words as asked for")),
             seeds: Seeds::default(),
             hasher: DefaultHashBuilder::default(),
@@ -56,7 +55,7 @@ impl Index {
     /// The memory of the tables.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.short) + size_of_val(&*self.long) + size_of_val(&*self.filter)
+        self.short.bytes() + self.long.bytes() + size_of_val(&*self.filter)
     }
 
     /// Where to look for these bytes.
@@ -99,11 +98,7 @@ impl Index {
         if !self.may_have(sought) {
             return None;
         }
-        if sought.key == 0 {
-            prefetch(&self.long[sought.hash as usize & (self.long.len() - 1)]);
-        } else {
-            prefetch(&self.short[sought.hash as usize & (self.short.len() - 1)]);
-        }
+        let _ = if sought.key == 0 { expect(&self.long, sought.hash) } else { expect(&self.short, sought.hash) };
         Some(sought)
     }
 
@@ -143,10 +138,10 @@ impl Index {
         self.filter[word] |= 1 << bit;
         if sought.key == 0 {
             let at = self.at_long(sought.hash, |_| false);
-            self.long[at] = sought.hash & !Self::LONG_PLACE | u64::from(place + 1);
+            self.long.put(at, sought.hash & !Self::LONG_PLACE | u64::from(place + 1));
         } else {
             let at = self.at_short(sought);
-            self.short[at] = sought.key | u128::from(place) << 96;
+            self.short.put(at, sought.key | u128::from(place) << 96);
         }
         None
     }
@@ -160,27 +155,15 @@ impl Index {
     /// Where the key is, or the free word where it belongs.
     #[inline(always)]
     fn at_short(&self, sought: Sought) -> usize {
-        let mut at = sought.hash as usize & (self.short.len() - 1);
-        loop {
-            let word = self.short[at];
-            if word & !Self::SHORT_PLACE == sought.key || word == 0 {
-                return at;
-            }
-            at = (at + 1) & (self.short.len() - 1);
-        }
+        find(&self.short, sought.hash as usize, |word| word & !Self::SHORT_PLACE == sought.key)
     }
 
     /// Where the token is, or the free word where it belongs.
     #[inline(always)]
     fn at_long(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> usize {
-        let mut at = hash as usize & (self.long.len() - 1);
-        loop {
-            let word = self.long[at];
+        find(&self.long, hash as usize, |&word| {
             let tag_is_equal = (word ^ hash) & !Self::LONG_PLACE == 0;
-            if word == 0 || tag_is_equal && is_it((word & Self::LONG_PLACE) as u32 - 1) {
-                return at;
-            }
-            at = (at + 1) & (self.long.len() - 1);
-        }
+            tag_is_equal && word & Self::LONG_PLACE != 0 && is_it((word & Self::LONG_PLACE) as u32 - 1)
+        })
     }
 }

@@ -7,6 +7,7 @@
 pub mod by_id;
 pub mod index;
 pub mod key;
+pub mod keyed;
 pub mod slots;
 pub mod trie;
 pub mod widths;

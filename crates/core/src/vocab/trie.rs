@@ -1,7 +1,8 @@
 //! Byte strings found from their beginning on, one byte after the other: a trie in a double array.
 //!
 //! A node's child by a byte lies at the node's base with that byte's bits flipped, and names its parent. Bases lie in
-//! blocks of 256 slots, so that a child never lies outside its block.
+//! blocks of 256 slots, so that a child never lies outside its block. It is the one trie: whoever needs more than a value
+//! for each key, such as something for each beginning, keeps it by node.
 
 /// Where a search stands. [`ROOT`] is its beginning.
 pub type Node = u32;
@@ -34,9 +35,21 @@ impl Trie {
         self.slots.capacity() * size_of::<TrieSlot>()
     }
 
+    /// The nodes lie below this number.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The trie of keys, which must be unique, with a value below `u32::MAX` for each.
     #[must_use]
-    pub fn new(mut keys: Vec<(&[u8], u32)>) -> Self {
+    pub fn new(keys: Vec<(&[u8], u32)>) -> Self {
+        Self::within(usize::MAX, keys).unwrap_or_else(|| unreachable!("no trie has so many nodes"))
+    }
+
+    /// The same; None if it takes more than about `most` nodes.
+    #[must_use]
+    pub fn within(most: usize, mut keys: Vec<(&[u8], u32)>) -> Option<Self> {
         keys.sort_unstable();
         let mut builder = Builder { slots: Vec::new(), free: Vec::new(), open: Vec::new() };
         builder.add_block();
@@ -57,6 +70,9 @@ impl Trie {
             if labels.is_empty() {
                 continue;
             }
+            if builder.slots.len() > most {
+                return None;
+            }
             let base = builder.base_for(&labels);
             builder.slots[node as usize].base = base;
             for (at, &(label, first)) in labels.iter().enumerate() {
@@ -65,7 +81,7 @@ impl Trie {
                 waiting.push((child, first, labels.get(at + 1).map_or(to, |next| next.1), depth + 1));
             }
         }
-        Self { slots: builder.slots }
+        Some(Self { slots: builder.slots })
     }
 
     /// The node one byte further on.
@@ -139,12 +155,34 @@ impl Builder {
 
 /// The base, counted from the block's beginning, whose slots for all labels are free.
 fn fitting(free: &[u64; 4], labels: &[(u8, usize)]) -> Option<usize> {
-    let is_free = |place: usize| free[place / 64] >> (place % 64) & 1 == 1;
-    let first = usize::from(labels[0].0);
-    (0..BLOCK)
-        .filter(|&place| is_free(place))
-        .map(|place| place ^ first)
-        .find(|&base| labels[1..].iter().all(|&(label, _)| is_free(base ^ usize::from(label))))
+    let mut bases = [u64::MAX; 4];
+    for &(label, _) in labels {
+        let (words, bits) = (usize::from(label / 64), u32::from(label % 64));
+        for (word, bases) in bases.iter_mut().enumerate() {
+            *bases &= flipped(free[word ^ words], bits);
+        }
+        if bases == [0; 4] {
+            return None;
+        }
+    }
+    let word = bases.iter().position(|&bases| bases != 0)?;
+    Some(word * 64 + bases[word].trailing_zeros() as usize)
+}
+
+/// The word whose bit `at` is the bit `at ^ by` of this one.
+fn flipped(word: u64, by: u32) -> u64 {
+    const LOWER: [u64; 6] = [
+        0x5555_5555_5555_5555,
+        0x3333_3333_3333_3333,
+        0x0F0F_0F0F_0F0F_0F0F,
+        0x00FF_00FF_00FF_00FF,
+        0x0000_FFFF_0000_FFFF,
+        0x0000_0000_FFFF_FFFF,
+    ];
+    (0..6).filter(|stage| by >> stage & 1 == 1).fold(word, |word, stage| {
+        let lower = LOWER[stage];
+        (word & lower) << (1 << stage) | word >> (1 << stage) & lower
+    })
 }
 
 #[cfg(test)]
@@ -175,5 +213,20 @@ mod tests {
                 assert_eq!(trie.find(shorter).is_some(), keys.iter().any(|key| key == shorter));
             }
         }
+    }
+
+    #[test]
+    fn the_bits_of_a_word_are_flipped_as_places_are() {
+        let word = 0x0123_4567_89AB_CDEF;
+        for by in 0..64 {
+            assert!((0..64).all(|at| flipped(word, by) >> at & 1 == word >> (at ^ by) & 1));
+        }
+    }
+
+    #[test]
+    fn a_trie_of_too_many_nodes_is_not_made() {
+        let key = [7; 5000];
+        assert!(Trie::within(4000, vec![(&key, 0)]).is_none());
+        assert_eq!(Trie::within(6000, vec![(&key, 0)]).and_then(|trie| trie.find(&key)), Some(0));
     }
 }

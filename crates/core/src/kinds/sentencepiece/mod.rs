@@ -2,7 +2,7 @@
 //! stay whole, and merge what lies between.
 //!
 //! The slow way does so step by step. The other cuts the text where nothing can merge across ([`crate::kinds::sentencepiece::safe_cuts`]) and
-//! remembers the ids of each segment ([`crate::kinds::sentencepiece::segments`]); a text that only needs its spaces escaped is not copied.
+//! remembers the ids of each segment ([`crate::merge::memory`]); a text that only needs its spaces escaped is not copied.
 
 pub mod decoded;
 pub mod index;
@@ -11,7 +11,6 @@ pub mod normalize;
 pub(crate) mod offsets;
 pub(crate) mod origins;
 pub mod safe_cuts;
-pub mod segments;
 pub(crate) mod widths;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
@@ -19,28 +18,26 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::kinds::Sampling;
-use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, FEW, Missing};
+use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, Missing};
 use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
 use crate::kinds::sentencepiece::safe_cuts::CharCuts;
-use crate::kinds::sentencepiece::segments::{LongSegments, SegmentSlots, key};
 use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Unigram, UnigramRules};
 use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
+use crate::merge::memory::{Memory, PieceName};
 use crate::split::Text;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::{Kept, Worth};
 use crate::vocab::Vocab;
+use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Window};
 
 /// How many segments wait for their slots at a time.
 const WAITING: usize = 32;
 /// How many such waits happen between two looks at the stop flag.
 const WAITS_PER_LOOK: usize = 1 << 7;
-/// How many ids wait to be appended at a time.
-const ROOM: usize = 1 << 10;
-/// The longest segments of the two tables.
-const SHORT: usize = 15;
-const WIDE: usize = FEW;
+/// The most ids that a slot gives.
+const MOST_IDS: usize = 8;
 
 /// What makes a vocabulary of characters run.
 #[derive(Debug)]
@@ -75,12 +72,9 @@ pub struct Chars {
 /// What one call at a time works with.
 #[derive(Debug, Default)]
 struct CharSession {
-    short: SegmentSlots<2, 4>,
-    wide: SegmentSlots<4, 8>,
-    long: LongSegments,
+    memory: Memory,
     scratch: CharScratch,
     unigram: unigram::BestPaths,
-    ids: Vec<u32>,
 }
 
 /// More bytes of buffers than this are given back when a call ends: only a text that is one long stretch needs them.
@@ -88,18 +82,18 @@ const MOST_BUFFERS: usize = 16 << 20;
 
 impl CharSession {
     fn buffers(&self) -> usize {
-        self.scratch.bytes() + self.unigram.bytes() + self.ids.capacity() * size_of::<u32>()
+        self.scratch.bytes() + self.unigram.bytes()
     }
 }
 
 impl Worth for CharSession {
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.short.bytes() + self.wide.bytes() + self.long.bytes() + self.buffers()
+        size_of::<Self>() + self.memory.bytes() + self.buffers()
     }
 
     fn shrink(&mut self) {
         if self.buffers() > MOST_BUFFERS {
-            (self.scratch, self.unigram, self.ids) = Default::default();
+            (self.scratch, self.unigram) = Default::default();
         }
     }
 }
@@ -342,7 +336,7 @@ impl Chars {
     fn segments(&self, text: &[u8], stop: &Stop, session: &mut CharSession, out: &mut Vec<u32>) -> Result<()> {
         let mut segments = Segments::new(self, session, stop, text, out);
         self.cuts.each(text, |start, end| segments.push(start, end - start))?;
-        segments.finish()
+        segments.drain()
     }
 }
 
@@ -386,10 +380,11 @@ pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
 /// A segment whose slot is on its way from memory.
 #[derive(Debug, Clone, Copy, Default)]
 struct WaitingSegment {
-    key: [u64; 2],
     start: usize,
     len: usize,
     slot: usize,
+    /// The key of a short one.
+    key: Key<2>,
 }
 
 /// Segments on their way to ids: each waits a little, so that its slot is there when it is looked at.
@@ -397,13 +392,12 @@ struct Segments<'e> {
     chars: &'e Chars,
     session: &'e mut CharSession,
     stop: &'e Stop,
-    text: &'e [u8],
+    window: Window<'e>,
     waiting: [WaitingSegment; WAITING],
     count: usize,
     waits: usize,
-    /// Ids on their way out; there is always room for those of one slot.
-    room: [u32; ROOM + 8],
-    filled: usize,
+    /// Ids on their way out.
+    ids: [u32; (WAITING + 1) * MOST_IDS],
     out: &'e mut Vec<u32>,
 }
 
@@ -415,88 +409,77 @@ impl<'e> Segments<'e> {
         text: &'e [u8],
         out: &'e mut Vec<u32>,
     ) -> Self {
-        let waiting = [WaitingSegment::default(); WAITING];
-        Self { chars, session, stop, text, waiting, count: 0, waits: 0, room: [0; ROOM + 8], filled: 0, out }
+        let (waiting, ids) = ([WaitingSegment::default(); WAITING], [0; (WAITING + 1) * MOST_IDS]);
+        Self { chars, session, stop, window: Window::new(text), waiting, count: 0, waits: 0, ids, out }
     }
 
     #[inline(always)]
     fn push(&mut self, start: usize, len: usize) -> Result<()> {
-        let mut waiting = WaitingSegment { key: [0; 2], start, len, slot: 0 };
-        if len <= SHORT {
-            waiting.key = key(self.text, start, len);
-            waiting.slot = self.session.short.expect(&waiting.key);
-        } else if len <= WIDE {
-            waiting.slot = self.session.wide.expect(&key(self.text, start, len));
-        }
-        self.waiting[self.count] = waiting;
+        self.waiting[self.count] = WaitingSegment { start, len, ..WaitingSegment::default() };
         self.count += 1;
         if self.count == WAITING { self.drain() } else { Ok(()) }
     }
 
-    fn finish(&mut self) -> Result<()> {
-        let result = self.drain();
-        self.flush();
-        result
-    }
-
+    /// Appends the ids of all segments that wait.
     #[inline(never)]
     fn drain(&mut self) -> Result<()> {
-        for at in 0..std::mem::take(&mut self.count) {
-            let WaitingSegment { key: short, start, len, slot } = self.waiting[at];
-            let room = &mut self.room[self.filled..];
-            let known = if len <= SHORT {
-                self.session.short.recall(slot, &short, room)
-            } else if len <= WIDE {
-                self.session.wide.recall(slot, &key(self.text, start, len), room)
-            } else {
-                None
-            };
-            match known {
-                Some(count) => self.filled += count,
-                None => self.merge(start, len)?,
+        let count = std::mem::take(&mut self.count);
+        let (short, wide) = (self.session.memory.short.view(), self.session.memory.wide.view());
+        for WaitingSegment { start, len, slot, key } in &mut self.waiting[..count] {
+            if *len <= LONGEST_OF_TWO {
+                *key = self.window.key(*start, *len);
+                *slot = short.expect(key);
+            } else if *len <= LONGEST {
+                *slot = wide.expect(&self.window.key(*start, *len));
             }
-            if self.filled > ROOM {
-                self.flush();
+        }
+        let mut done = 0;
+        while done < count {
+            done += self.drain_known(done, count);
+            if done < count {
+                self.resolve(self.waiting[done])?;
+                done += 1;
             }
         }
         self.waits += 1;
         if self.waits.is_multiple_of(WAITS_PER_LOOK) { self.stop.check() } else { Ok(()) }
     }
 
-    /// Appends the ids of a segment that is not known.
-    #[inline(never)]
-    fn merge(&mut self, start: usize, len: usize) -> Result<()> {
-        let CharSession { scratch, ids, short, wide, long, .. } = &mut *self.session;
-        let tokens = &self.chars.tokens;
-        let segment = &self.text[start..start + len];
-        ids.clear();
-        if len > WIDE
-            && let Some(known) = long.recall(segment)
-        {
-            ids.extend_from_slice(known);
-        } else {
-            tokens.merge(&tokens.written(segment), self.stop, scratch, ids)?;
-            if len <= SHORT {
-                short.learn(&key(self.text, start, len), ids);
-            } else if len <= WIDE {
-                wide.learn(&key(self.text, start, len), ids);
+    /// Appends the ids of segments until one comes that is not in its slot, and says how many.
+    fn drain_known(&mut self, first: usize, count: usize) -> usize {
+        let (short, wide) = (self.session.memory.short.view(), self.session.memory.wide.view());
+        let (mut ready, mut known) = (0, 0);
+        for WaitingSegment { start, len, slot, key } in &self.waiting[first..count] {
+            let ids = if *len <= LONGEST_OF_TWO {
+                short.copy(*slot, key, &mut self.ids, ready)
+            } else if *len <= LONGEST {
+                wide.copy(*slot, &self.window.key(*start, *len), &mut self.ids, ready)
             } else {
-                long.learn(segment, ids);
-            }
+                None
+            };
+            let Some(ids) = ids else { break };
+            ready += ids;
+            known += 1;
         }
-        if let Some(room) = self.room[self.filled..ROOM].get_mut(..ids.len()) {
-            room.copy_from_slice(ids);
-            self.filled += ids.len();
-        } else {
-            self.out.extend_from_slice(&self.room[..self.filled]);
-            self.out.append(ids);
-            self.filled = 0;
-        }
-        Ok(())
+        self.out.extend_from_slice(&self.ids[..ready]);
+        known
     }
 
-    fn flush(&mut self) {
-        self.out.extend_from_slice(&self.room[..self.filled]);
-        self.filled = 0;
+    /// Appends the ids of a segment that is not where its hash says, or nowhere.
+    #[inline(never)]
+    fn resolve(&mut self, WaitingSegment { start, len, key, .. }: WaitingSegment) -> Result<()> {
+        let CharSession { memory, scratch, .. } = &mut *self.session;
+        let segment = &self.window.text[start..start + len];
+        let name = match len {
+            0..=LONGEST_OF_TWO => PieceName::Short(key),
+            0..=LONGEST => PieceName::Wide(self.window.key(start, len)),
+            _ => PieceName::Long(segment),
+        };
+        if !memory.recall(&name, self.out) {
+            let (tokens, before) = (&self.chars.tokens, self.out.len());
+            tokens.merge(&tokens.written(segment), self.stop, scratch, self.out)?;
+            memory.learn(&name, &self.out[before..]);
+        }
+        Ok(())
     }
 }
