@@ -162,6 +162,7 @@ def test_every_exception_survives_pickling() -> None:
         toksmith.UnknownName("pattern", "gpt3", ["gpt2"]),
         toksmith.InvalidOption("merges", -1, "at least 0"),
         toksmith.CorpusError("a.txt", 3, "is no JSON"),
+        toksmith.JobError("out", "there is no job.json"),
         toksmith.DownloadError("http://x", "ab", "/tmp/x", "is gone"),
         toksmith.CheckpointError(28, "/tmp/x", "No space left on device", None),
         toksmith.TrainingInterrupted(None, "counting"),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from processors import LIMIT_S, has_ended, left_s, new_words, processor_s_of, until
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName, _shards
+from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName
 from toksmith._corpus import Document, _blocks, parts
 from toksmith._shards import _encode, _npy
 
@@ -283,7 +283,6 @@ def test_the_header_keeps_its_length() -> None:
         for count in (0, 9, 10**6, 10**19):
             data = _npy.header(np.dtype(dtype), count)
             assert len(data) == _npy.HEADER_BYTES and data.endswith(b"\n")
-    assert _shards.__all__ == ["EncodedCorpus", "encode_corpus"]
 
 
 # The command

@@ -46,6 +46,7 @@ else:
             "DownloadError",
             "FormatError",
             "InvalidOption",
+            "JobError",
             "ModelError",
             "NotInVocabulary",
             "PatternError",
@@ -89,7 +90,15 @@ else:
         ),
         "_shards": (
             "EncodedCorpus",
+            "Job",
+            "JobStatus",
+            "Receipt",
+            "Tokenized",
+            "Verified",
             "encode_corpus",
+            "plan",
+            "run_shard",
+            "verify",
         ),
         "_stream": ("StreamEncoder",),
         "_surgery": (

@@ -11,6 +11,7 @@ from ._errors import (
     DownloadError,
     FormatError,
     InvalidOption,
+    JobError,
     ModelError,
     NotInVocabulary,
     PatternError,
@@ -29,7 +30,18 @@ from ._patterns import Pattern, patterns
 from ._playground import Playground, play
 from ._progress import Progress
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
-from ._shards import EncodedCorpus, encode_corpus
+from ._shards import (
+    EncodedCorpus,
+    Job,
+    JobStatus,
+    Receipt,
+    Tokenized,
+    Verified,
+    encode_corpus,
+    plan,
+    run_shard,
+    verify,
+)
 from ._stream import StreamEncoder
 from ._surgery import IdMap, add_special, extend, prune
 from ._sweep import SweepRow, rewind, sweep
@@ -58,6 +70,9 @@ __all__ = [
     "Healing",
     "IdMap",
     "InvalidOption",
+    "Job",
+    "JobError",
+    "JobStatus",
     "MemoryUse",
     "Model",
     "ModelError",
@@ -69,6 +84,7 @@ __all__ = [
     "Progress",
     "Ragged",
     "RaggedEncoding",
+    "Receipt",
     "SpecialTokenInText",
     "Step",
     "StreamDecoder",
@@ -76,6 +92,7 @@ __all__ = [
     "SweepRow",
     "TextTooLong",
     "TokenTable",
+    "Tokenized",
     "Tokenizer",
     "ToksmithError",
     "TrainingInterrupted",
@@ -83,6 +100,7 @@ __all__ = [
     "TrainingRecord",
     "UnknownId",
     "UnknownName",
+    "Verified",
     "add_special",
     "convert",
     "count_pieces",
@@ -97,10 +115,13 @@ __all__ = [
     "metrics",
     "parity",
     "patterns",
+    "plan",
     "play",
     "prune",
     "rewind",
+    "run_shard",
     "sweep",
     "train",
     "training_kinds",
+    "verify",
 ]

@@ -13,6 +13,7 @@ ToksmithError                                     message: where, what, expected
 ├── UnknownName(LookupError)        kind, name, matches
 ├── InvalidOption(ValueError)       argument, value, allowed
 ├── CorpusError(ValueError)         path, record, problem
+├── JobError(RuntimeError)          folder, problem
 ├── DownloadError(OSError)          url, expected, target, problem
 ├── CheckpointError(OSError)        errno, path, problem, tokenizer
 └── TrainingInterrupted(KeyboardInterrupt)   tokenizer, phase
@@ -37,6 +38,7 @@ __all__ = [
     "DownloadError",
     "FormatError",
     "InvalidOption",
+    "JobError",
     "ModelError",
     "NotInVocabulary",
     "PatternError",
@@ -333,6 +335,20 @@ class CorpusError(ToksmithError, ValueError):
     def __str__(self) -> str:
         parts = [self.path or "", "" if self.record is None else f"document {self.record}", shortened(self.problem)]
         return ": ".join(part for part in parts if part)
+
+
+class JobError(ToksmithError, RuntimeError):
+    """A job that encodes a corpus cannot go on.
+
+    Attributes: `folder` of the job; `problem` what was found and what to do.
+    """
+
+    def __init__(self, folder: str, problem: str) -> None:
+        super().__init__(folder, problem)
+        self.folder, self.problem = folder, problem
+
+    def __str__(self) -> str:
+        return f"{self.folder}: {shortened(self.problem)}"
 
 
 class DownloadError(ToksmithError, OSError):

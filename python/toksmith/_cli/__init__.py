@@ -17,6 +17,7 @@ from toksmith import _render
 from ._convert import convert
 from ._counts import count_pieces, merge_counts
 from ._explain import compare, explain
+from ._jobs import status, tokenize, verify
 from ._metrics import doctor, measure, parity
 from ._play import play
 from ._printed import PlainGroup, plain_log, print_lines
@@ -37,6 +38,9 @@ class Command(NamedTuple):
 COMMANDS = (
     Command(train, "toksmith train book.txt -o book.toksmith --vocab-size 8192"),
     Command(encode, "toksmith encode *.jsonl -t o200k_base --append '<|endoftext|>' -o ids.npy"),
+    Command(tokenize, "toksmith tokenize corpus/ -t gpt2 --append '<|endoftext|>' --to megatron -o shards"),
+    Command(status, "toksmith status shards"),
+    Command(verify, "toksmith verify shards --decode"),
     Command(decode, "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2"),
     Command(count, "toksmith count README.md notes.txt -t o200k_base"),
     Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),

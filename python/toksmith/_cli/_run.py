@@ -1,6 +1,7 @@
 """How a command runs: an error becomes one line on stderr and an exit code.
 
-Exit codes: 0 success; 1 error; 2 wrong usage (typer's own); 130 stopped by Ctrl-C.
+Exit codes: 0 success; 1 error; 2 wrong usage (typer's own); 3 a check found a difference (the command's own); 130 stopped
+by Ctrl-C; 143 stopped by SIGTERM.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ import contextlib
 import functools
 import inspect
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
@@ -31,7 +34,7 @@ def runnable(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(*, debug: bool, **options: Any) -> None:
-        with told_errors(debug=debug):
+        with ended_by_sigterm(), told_errors(debug=debug):
             function(**options)
             sys.stdout.flush()
 
@@ -40,6 +43,23 @@ def runnable(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = own.replace(parameters=[*own.parameters.values(), debug])  # type: ignore[attr-defined]
     run.__annotations__ = {**function.__annotations__, "debug": Debug}
     return run
+
+
+@contextlib.contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Lets SIGTERM end the command as Ctrl-C does, so that it leaves no half-written files."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield  # whoever runs the command here answers signals
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

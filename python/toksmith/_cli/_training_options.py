@@ -119,11 +119,11 @@ CHOSEN = {
 }
 
 
-def bytes_of(text: str) -> int:
+def bytes_of(text: str, flag: str = "--max-memory") -> int:
     """The number of bytes in a size such as 512M."""
     digits, unit = (text[:-1], UNITS[text[-1:].upper()]) if text[-1:].upper() in UNITS else (text, 1)
     if not (digits.isascii() and digits.isdigit()):
-        raise typer.BadParameter(f"{text!r} is not a size such as 512M or 4G", param_hint="--max-memory")
+        raise typer.BadParameter(f"{text!r} is not a size such as 512M or 4G", param_hint=flag)
     return int(digits) * unit
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from .._errors import CorpusError
 from .._paths import regular
 
-__all__ = ["columns", "pyarrow"]
+__all__ = ["batches", "columns", "flat", "pyarrow", "row_group_sizes"]
 
 ROWS_IN_A_BATCH = 1 << 13
 
@@ -39,21 +40,59 @@ def columns(path: Path, field: str, *, skip: bool) -> Iterator[tuple[int, bytes,
     Raises:
         CorpusError: The file is no Parquet, has no such column of texts, or a row has no text.
     """
+    for first, (column,) in batches(path, (field,)):
+        if column.null_count and not skip:
+            row = first + column.is_null().to_pylist().index(True)
+            raise CorpusError(str(path), row, f"has no text in the column {field!r}; name the column with field=")
+        yield first, *flat(column.drop_null()), column.null_count
+
+
+def batches(
+    path: Path, fields: Sequence[str], groups: tuple[int, int] | None = None
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Columns in blocks of rows: the number of the first row, the texts, and the other columns as they are.
+
+    Args:
+        fields: The column of the texts, then others.
+        groups: The first row group, and the one behind the last; None for all.
+    Raises:
+        CorpusError: The file is no Parquet, or has no such column of texts.
+    """
     arrow = pyarrow(str(path))
+    with parquet_file(path, arrow) as file:
+        check_column(file.schema_arrow, path, fields[0], arrow)
+        if missing := [name for name in fields if name not in file.schema_arrow.names]:
+            raise CorpusError(str(path), None, f"has no column {missing[0]!r}; it has {file.schema_arrow.names}")
+        first = sum(file.metadata.row_group(group).num_rows for group in range(groups[0])) if groups else 0
+        own = list(range(*groups)) if groups else None
+        for batch in file.iter_batches(ROWS_IN_A_BATCH, row_groups=own, columns=list(fields)):
+            texts = batch.column(fields[0]).cast(arrow.large_binary())
+            yield first, (texts, *(batch.column(name) for name in fields[1:]))
+            first += len(batch)
+
+
+def row_group_sizes(path: Path, field: str) -> list[int]:
+    """The bytes of the texts in each row group.
+
+    Raises:
+        CorpusError: As of `batches`.
+    """
+    arrow = pyarrow(str(path))
+    with parquet_file(path, arrow) as file:
+        check_column(file.schema_arrow, path, field, arrow)
+        names = [file.schema.column(number).path.partition(".")[0] for number in range(len(file.schema))]
+        column = names.index(field)
+        groups = (file.metadata.row_group(number).column(column) for number in range(file.num_row_groups))
+        return [group.total_uncompressed_size for group in groups]
+
+
+@contextmanager
+def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
+    """The open file; what goes wrong in reading it becomes CorpusError."""
     try:
         regular(path)
         with arrow.parquet.ParquetFile(path) as file:
-            check_column(file.schema_arrow, path, field, arrow)
-            first = 0
-            for batch in file.iter_batches(ROWS_IN_A_BATCH, columns=[field]):
-                column = batch.column(0).cast(arrow.large_binary())
-                if column.null_count and not skip:
-                    row = first + column.is_null().to_pylist().index(True)
-                    raise CorpusError(
-                        str(path), row, f"has no text in the column {field!r}; name the column with field="
-                    )
-                yield first, *flat(column.drop_null()), column.null_count
-                first += len(column)
+            yield file
     except (arrow.ArrowException, OSError) as problem:
         raise CorpusError(str(path), None, f"cannot be read: {problem}") from problem
     except MemoryError as problem:

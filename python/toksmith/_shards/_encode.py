@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._arguments import checked
 from .._atomic_files import AtomicFiles, writable
@@ -36,13 +35,15 @@ from .._progress import Progress, Reporter
 from .._results import Ragged
 from .._threads import thread_count
 from .._tokenizer import Special, Tokenizer
+from ._around import around
 from ._manifest import ends_path, files_of, manifest_path, read_manifest, read_ragged, written_manifest
 from ._npy import GrowingArray
 
-__all__ = ["EncodedCorpus", "encode_corpus"]
+__all__ = ["OF_A_TEXT", "EncodedCorpus", "encode_corpus", "special_id"]
 
 BYTES_IN_A_BLOCK = 1 << 26
 BLOCKS_BEHIND = 2
+NONE = np.empty(0, np.uint32)
 OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
 
 
@@ -149,7 +150,7 @@ def encode_corpus(
         ends = GrowingArray(together, ends_path(path), "uint64")
 
         def write(block: Block) -> None:
-            some, some_ends = with_last(*block, last)
+            some, some_ends = around(block, NONE, last)
             ends.append(some_ends + np.uint64(ids.count))
             ids.append(some)
 
@@ -194,15 +195,6 @@ def special_id(tok: Tokenizer, content: str) -> int:
     if (id := tok.special_tokens.get(content)) is None:
         raise UnknownName("special token", content, sorted(tok.special_tokens)[:5])
     return id
-
-
-def with_last(ids: NDArray[np.uint32], ends: NDArray[np.uint64], last: NDArray[np.uint32]) -> Block:
-    """A block with the ids `last` (one or none) behind each document that ends in it."""
-    if not len(last):
-        return ids, ends
-    longer: NDArray[np.uint32] = np.insert(ids, ends.astype(np.intp), last[0])
-    longer_ends: NDArray[np.uint64] = ends + np.arange(1, len(ends) + 1).astype(np.uint64)
-    return longer, longer_ends
 
 
 def encoded(tok: Tokenizer, corpus: Corpus, special: Special, threads: int) -> Iterator[Block]:

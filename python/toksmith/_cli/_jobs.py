@@ -1,0 +1,169 @@
+"""`toksmith tokenize`, `status` and `verify`: a corpus to shards of ids, how far that is, and whether it is what it says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import toksmith
+
+from ._arguments import FilePattern, FileSpecials, Json, given, loaded
+from ._corpus import item
+from ._flags import flagged
+from ._printed import number_of, print_json, print_lines
+from ._progress import progress_lines
+from ._training_options import bytes_of
+
+__all__ = ["status", "tokenize", "verify"]
+
+NAMES = "id_field append prepend empty special dtype errors max_errors shard_size sources shuffle pack length pad force"
+FLAGS = {name: f"--{name.replace('_', '-')}" for name in f"{NAMES} dry_run to run part workers threads field".split()}
+FLAGS |= {"folder": "--output", "corpus": "FILE"}
+OF_VERIFY = {name: f"--{name}" for name in ("decode", "source", "sample", "threads", "force")}
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a job, the -o of 'tokenize'.")]
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Files and folders of texts.")]
+Name = Annotated[str | None, typer.Option("--tokenizer", "-t", help="A published name or a tokenizer file.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the shards; its parent must exist.")]
+To = Annotated[str, typer.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet or hf.")]
+Field = Annotated[str | None, typer.Option(help="Field or column that contains the text (default: text).")]
+IdField = Annotated[str | None, typer.Option(help="Field or column with the name of each document.")]
+Append = Annotated[str | None, typer.Option(help="Special token that ends each document.")]
+Prepend = Annotated[str | None, typer.Option(help="Special token that begins each document.")]
+Empty = Annotated[str | None, typer.Option(help="A text without ids: token (only --append), keep (no ids) or skip.")]
+Special = Annotated[str | None, typer.Option(help="Special tokens in the text: raise, allow or text.")]
+Dtype = Annotated[str | None, typer.Option(help="Type of the ids: auto, uint16, uint32 or int32.")]
+Errors = Annotated[str | None, typer.Option(help="Rows that have no text: stop, skip or quarantine.")]
+MaxErrors = Annotated[int | None, typer.Option(help="How many such rows the job may have.")]
+ShardSize = Annotated[str | None, typer.Option(help="Bytes of the files in a shard, such as 512M (default: 256M).")]
+Sources = Annotated[bool, typer.Option("--sources", help="Write where each document is from.")]
+Shuffle = Annotated[int | None, typer.Option(metavar="SEED", help="Put the documents into the order of this seed.")]
+Pack = Annotated[str | None, typer.Option(help="Make rows of --length ids: best-fit or chunk.")]
+Length = Annotated[int | None, typer.Option(help="With --pack: ids of a row.")]
+Pad = Annotated[str | None, typer.Option(help="With --pack: special token that fills up rows.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing; say how many shards there would be.")]
+Only = Annotated[bool, typer.Option("--plan", help="Write the plan, and make no shard.")]
+Part = Annotated[str | None, typer.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.")]
+Finish = Annotated[bool, typer.Option("--finish", help="Complete a job whose parts are all made.")]
+Run = Annotated[str, typer.Option(help="Where: local, ray, or ray://HOST:PORT.")]
+Workers = Annotated[int, typer.Option(help="Number of processes.")]
+Threads = Annotated[int | None, typer.Option(help="Threads of each process; they share all cores by default.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace another or a finished job in this folder.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
+
+
+def tokenize(
+    files: Files = None,
+    *,
+    tokenizer: Name = None,
+    output: Output,
+    to: To = "npy",
+    field: Field = None,
+    id_field: IdField = None,
+    append: Append = None,
+    prepend: Prepend = None,
+    empty: Empty = None,
+    special: Special = None,
+    dtype: Dtype = None,
+    errors: Errors = None,
+    max_errors: MaxErrors = None,
+    shard_size: ShardSize = None,
+    sources: Sources = False,
+    shuffle: Shuffle = None,
+    pack: Pack = None,
+    length: Length = None,
+    pad: Pad = None,
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
+    dry_run: DryRun = False,
+    plan: Only = False,
+    part: Part = None,
+    finish: Finish = False,
+    run: Run = "local",
+    workers: Workers = 1,
+    threads: Threads = None,
+    force: Force = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Encode a corpus into shards of ids, in a folder. The same command again goes on with an unfinished job."""
+    asked = given(id_field=id_field, append=append, prepend=prepend, empty=empty, special=special, dtype=dtype)
+    asked |= given(errors=errors, max_errors=max_errors, shuffle=shuffle, pack=pack, length=length, pad=pad)
+    asked |= given(shard_size=None if shard_size is None else bytes_of(shard_size, "--shard-size"))
+    with flagged(FLAGS):
+        if finish:
+            print_done(toksmith.Job.at(output).finish(), as_json=as_json, quiet=quiet)
+            return
+        if tokenizer is None or not files:
+            raise typer.BadParameter("is missing", param_hint="FILE" if tokenizer else "--tokenizer")
+        tok = loaded(tokenizer, pattern, special_token)
+        corpus = [item(name, field) for name in files]
+        job = toksmith.plan(tok, corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **asked)
+        if dry_run or plan:
+            print_planned(job, as_json=as_json, quiet=quiet)
+            return
+        report: Any = None if sys.stderr.isatty() and not quiet else False if quiet else progress_lines()
+        done = job.run(run, part=part, workers=workers, threads=threads, progress=report)
+        if done is None:
+            print_status(job, as_json=as_json, quiet=quiet)
+        else:
+            print_done(done, as_json=as_json, quiet=quiet)
+
+
+def status(folder: Folder, *, as_json: Json = False) -> None:
+    """Print how far a job is, also while it runs elsewhere."""
+    print_status(toksmith.Job.at(folder), as_json=as_json, quiet=False)
+
+
+def verify(
+    folder: Folder,
+    *,
+    decode: Annotated[bool, typer.Option("--decode", help="Decode the ids, and compare the texts' sums.")] = False,
+    source: Annotated[bool, typer.Option("--source", help="Encode the texts again, and compare all ids.")] = False,
+    sample: Annotated[int | None, typer.Option(help="How many shards to decode or encode; all by default.")] = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the files of a finished job with what was written; exit with 3 if one differs."""
+    with flagged(OF_VERIFY):
+        found = toksmith.verify(folder, decode=decode, source=source, sample=sample, threads=threads)
+    if as_json:
+        facts = {"files": found.files, "decoded": found.decoded, "encoded": found.encoded}
+        print_json(facts | {"differences": [each._asdict() for each in found.differences]})
+    else:
+        print_lines(*str(found).splitlines())
+    if not found.ok:
+        raise typer.Exit(3)
+
+
+def print_planned(job: toksmith.Job, *, as_json: bool, quiet: bool) -> None:
+    """Say what a job will read."""
+    if as_json:
+        print_json({"folder": str(job.folder), "shards": job.shards, "files": job.files, "bytes": job.bytes})
+    elif not quiet:
+        shards = number_of(job.shards, "shard")
+        print_lines(f"{shards} of {number_of(job.files, 'file')}, {job.bytes:,} bytes, for {job.folder}")
+
+
+def print_status(job: toksmith.Job, *, as_json: bool, quiet: bool) -> None:
+    """Say how far a job is."""
+    found = job.status()
+    if as_json:
+        print_json({**vars(found), "missing": job.missing()})
+    elif not quiet:
+        said = f"{found.done:,} of {number_of(found.shards, 'shard')} done: {number_of(found.documents, 'document')}"
+        said += f", {number_of(found.ids, 'id')}, {number_of(found.bad_rows, 'bad row')}"
+        print_lines(f"{said}; {'finished' if found.finished else 'not finished'}")
+
+
+def print_done(done: toksmith.Tokenized, *, as_json: bool, quiet: bool) -> None:
+    """Say what a finished job contains."""
+    if as_json:
+        print_json({**vars(done), "folder": str(done.folder), "files": list(done.files)})
+    elif not quiet:
+        said = f"{number_of(done.ids, 'id')} of {number_of(done.documents, 'document')} in {number_of(done.shards, 'shard')}"
+        said += f"; {number_of(done.bad_rows, 'row')} left out" if done.bad_rows else ""
+        print_lines(f"{said}; saved in {done.folder} ({number_of(len(done.files), 'file')} for {done.to})")

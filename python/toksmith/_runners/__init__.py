@@ -1,0 +1,4 @@
+"""Runners: each maps `toksmith.run_shard` over the numbers of a job's shards, and does nothing else.
+
+A runner is a module with `run`, and a row in `RUNNERS` (`_shards/_job.py`). What it yields are receipts, in any order.
+"""

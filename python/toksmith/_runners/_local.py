@@ -1,0 +1,76 @@
+"""Shards on this machine: in this process, or in several that are started with `spawn`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, cast
+
+import toksmith
+
+__all__ = ["run"]
+
+TRIES = 4  # the first and three more
+
+
+def run(
+    job: Path, numbers: Sequence[int], *, workers: int, threads: int, address: str | None
+) -> Iterator[toksmith.Receipt]:
+    """Makes shards and yields their receipts. A shard whose process dies is tried again three times."""
+    if workers == 1:
+        yield from (toksmith.run_shard(job, number, threads=threads) for number in numbers)
+        return
+    context = multiprocessing.get_context("spawn")
+    waiting, died = list(reversed(numbers)), dict.fromkeys(numbers, 0)
+    busy: dict[Any, tuple[int, Any]] = {}  # by connection: the number of the shard, and the process
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < workers:
+                own, its = context.Pipe()
+                process = context.Process(target=work, args=(its, job, threads), daemon=True)
+                process.start()
+                its.close()
+                own.send(number := waiting.pop())
+                busy[own] = (number, process)
+            for own in cast("list[Connection]", wait(list(busy))):
+                number, process = busy[own]
+                try:
+                    found = own.recv()
+                except EOFError:
+                    del busy[own]
+                    died[number] += 1
+                    if died[number] >= TRIES:
+                        said = f"the process of shard {number} died {TRIES} times; it may need more memory"
+                        raise toksmith.JobError(str(job.parent), said) from None
+                    waiting.append(number)
+                    continue
+                if isinstance(found, BaseException):
+                    raise found
+                if waiting:
+                    own.send(number := waiting.pop())
+                    busy[own] = (number, process)
+                else:
+                    del busy[own]
+                    own.close()
+                yield found
+    finally:
+        for own, (_, process) in busy.items():
+            own.close()
+            process.terminate()
+            process.join()
+
+
+def work(own: Connection, job: Path, threads: int) -> None:
+    """Makes the shards whose numbers come, until the other end is closed. Ctrl-C is the parent's to answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(EOFError):
+        while True:
+            number = own.recv()
+            try:
+                own.send(toksmith.run_shard(job, number, threads=threads))
+            except Exception as problem:  # noqa: BLE001 - the parent raises it
+                own.send(problem)

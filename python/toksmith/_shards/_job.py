@@ -1,0 +1,218 @@
+"""A job in a folder: planned once, run by anybody who can write there, finished when all of its shards are done.
+
+The folder is all that runs share. No run waits for another: two that make the same shard write equal bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from .._arguments import checked
+from .._atomic_files import UNFINISHED, remove_unless_locked
+from .._errors import InvalidOption, JobError, UnknownName, close_names
+from .._files import shown
+from .._progress import Progress, Reporter
+from .._threads import thread_count
+from ._finish import Tokenized, finish_job, is_finished, missing_units, tokenized
+from ._plan import JOB, Plan, read_plan
+from ._receipts import Receipt, read_receipt
+from ._run_shard import opened_job
+
+__all__ = ["RUNNERS", "Job", "JobStatus"]
+
+# By name, the module of `_runners/`. It is above this layer, so it is imported by its name when a run asks for it.
+RUNNERS = {"local": "_local", "ray": "_ray"}
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """How far a job is.
+
+    Attributes: `shards`, how many there are to make (with a shuffle, in both rounds), and how many are `done`; `documents`,
+    `ids`, `text_bytes` and `bad_rows` of those; `finished`, whether the manifest is written.
+    """
+
+    shards: int
+    done: int
+    documents: int
+    ids: int
+    text_bytes: int
+    bad_rows: int
+    finished: bool
+
+
+class Job:
+    """A planned job that encodes a corpus into shards; made by `plan`, or by `Job.at` for a folder with a plan.
+
+    Attributes: `folder` of the job.
+    """
+
+    def __init__(self, folder: Path, plan: Plan, *, written: bool = True) -> None:
+        self.folder = folder
+        self._plan, self._written = plan, written
+
+    @staticmethod
+    @checked
+    def at(folder: str | os.PathLike[str]) -> Job:
+        """The job that was planned in a folder.
+
+        Raises:
+            JobError: There is none.
+        """
+        return Job(Path(folder), read_plan(Path(folder)))
+
+    @property
+    def shards(self) -> int:
+        """The number of shards of the result."""
+        return len(self._plan.shards)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files that are read."""
+        return self._plan.size
+
+    @property
+    def files(self) -> int:
+        """The number of files that are read."""
+        return len(self._plan.inputs)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the job is finished."""
+        return is_finished(self.folder)
+
+    def missing(self) -> list[int]:
+        """The numbers for `run_shard` of what is not done: shards without a receipt, or without their files.
+
+        With a shuffle, numbers from `shards` on are those of the second round, which needs all of the first.
+
+        Raises:
+            JobError: A receipt cannot be read.
+        """
+        return missing_units(self.folder, self._plan)
+
+    def status(self) -> JobStatus:
+        """How far the job is.
+
+        Raises:
+            JobError: A receipt cannot be read.
+        """
+        units, final = self._plan.units, self._plan.final
+        if self.finished:
+            found = tokenized(self.folder)
+            return JobStatus(units, units, found.documents, found.ids, found.text_bytes, found.bad_rows, finished=True)
+        missing = {*self.missing()}
+        there = [read_receipt(self.folder, number) for number in range(units) if number not in missing]
+        last = [receipt for receipt in there if receipt is not None and receipt.shard in final]
+        documents, ids, size = (
+            sum(getattr(each, name) for each in last) for name in ("documents", "ids", "text_bytes")
+        )
+        bad = sum(each.bad_rows for each in there if each is not None and each.shard < self.shards)
+        return JobStatus(units, len(there), documents, ids, size, bad, finished=False)
+
+    @checked
+    def run(
+        self,
+        run: str = "local",
+        *,
+        part: str | None = None,
+        workers: int = 1,
+        threads: int | None = None,
+        progress: Callable[[Progress], object] | bool | None = None,
+    ) -> Tokenized | None:
+        r"""Makes the shards that are missing, and finishes the job.
+
+        A run that was stopped or killed leaves only whole shards; the next goes on with the others. Several runs may
+        work in one folder at once.
+
+        Args:
+            run: "local" for processes of this machine, "ray" for tasks of Ray, which is started or joined, or an address
+                "ray://HOST:PORT" (the extra `ray`).
+            part: "I/N" makes every Nth shard from the Ith on, counted from 0, and does not finish the job. For arrays of
+                a batch system: call `finish` when all of them are done.
+            workers: How many processes; 1 works in this one. More start with `spawn`, so a script needs
+                `if __name__ == "__main__":`. With Ray, how many tasks at once; 1 leaves that to Ray.
+            threads: Of each process, at least 1; None for all processors, which the processes share.
+            progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+        Returns: what the job contains; None with `part`.
+        Raises:
+            CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there.
+            FormatError: A file cannot be written.
+            JobError: A process died again and again, or a library or the tokenizer is another than in the plan.
+
+        >>> import tempfile, toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n' * 99)
+        ...     job = toksmith.plan(tok, toksmith.files(f"{folder}/*.jsonl"), f"{folder}/out", to="megatron")
+        ...     done = job.run(progress=False)
+        >>> done.documents, done.ids, done.files
+        (99, 99, ('00000_text_document.bin', '00000_text_document.idx'))
+        """
+        if not self._written:
+            raise JobError(shown(self.folder), "the plan was a dry run and is not written; plan it without dry_run")
+        name, _, host = run.partition("://")
+        if name not in RUNNERS or (host and name != "ray"):
+            raise UnknownName("runner", run, close_names(name, RUNNERS) or [*RUNNERS])
+        if workers < 1:
+            raise InvalidOption("workers", workers, "at least 1")
+        index, count = (0, 1) if part is None else part_of(part)
+        threads = thread_count(threads) if threads is not None else max(1, thread_count(None) // workers)
+        opened_job(self.folder)  # what is wrong with it is said before any process starts
+        sweep_folder(self.folder)
+        reporter = Reporter(progress)
+        with reporter.drawn():
+            ids = 0
+            runner = import_module(f"..._runners.{RUNNERS[name]}", __name__)
+            address = run if host else None
+            for numbers in self._rounds(index, count):
+                made: Iterator[Receipt] = runner.run(
+                    self.folder / JOB, numbers, workers=workers, threads=threads, address=address
+                )
+                for receipt in made:
+                    ids += receipt.ids
+                    reporter.report("encoding", ids, None)
+        return self.finish() if part is None else None
+
+    def _rounds(self, index: int, count: int) -> Iterator[list[int]]:
+        """What is missing of a part, round by round; the second round needs all of the first."""
+        for first in range(0, self._plan.units, max(self.shards, 1)):
+            missing = self.missing()
+            if any(number < first for number in missing):
+                return
+            yield [n for n in missing if n < first + self.shards and (n - first) % count == index]
+
+    def finish(self) -> Tokenized:
+        """Writes the files that a job has once (those of some formats, `manifest.json`, `SHA256SUMS`) if no shard is missing.
+
+        Raises:
+            FormatError: A file cannot be written.
+            JobError: Shards are missing, or there are more bad rows than `max_errors`.
+        """
+        plan, tok = opened_job(self.folder)
+        return finish_job(self.folder, plan, tok)
+
+    def __repr__(self) -> str:
+        return f"<Job {shown(self.folder)!r}: {self.shards} shards of {self.files} files, {self.bytes:,} bytes>"
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """The numbers of "I/N"."""
+    index, slash, count = text.partition("/")
+    if not (slash and all(each.isascii() and each.isdigit() and len(each) < 10 for each in (index, count))):
+        raise InvalidOption("part", text, "I/N, such as 0/8 for the first of 8 parts")
+    if int(index) >= int(count):
+        raise InvalidOption("part", text, f"I from 0 to {int(count) - 1}" if int(count) else "N of at least 1")
+    return int(index), int(count)
+
+
+def sweep_folder(folder: Path) -> None:
+    """Removes what killed runs left: temporary files that no process has open."""
+    for place in (folder, *(path for path in sorted(folder.iterdir()) if path.is_dir())):
+        for path in sorted(place.iterdir()):
+            if UNFINISHED.search(path.name[-21:]) and path.is_file():
+                remove_unless_locked(str(path))

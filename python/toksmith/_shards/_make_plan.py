@@ -1,0 +1,261 @@
+"""Makes the plan of a job, and writes it to the job's folder once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from .._arguments import checked
+from .._atomic_files import created, drop, sweep, writable
+from .._corpus import Corpus
+from .._errors import InvalidOption, JobError, UnknownName, close_names
+from .._files import make_folder, shown
+from .._tokenizer import Special, Tokenizer
+from ._durable import sync_folder
+from ._encode import special_id
+from ._finish import MANIFEST, SUMS, is_finished, read_manifest
+from ._job import Job
+from ._packing import PACKINGS
+from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
+from ._receipts import RECEIPTS, WrittenFile, read_receipt
+from .sinks import SINKS
+
+__all__ = ["plan"]
+
+SEEDS = 1 << 64
+MOST_LENGTH = 1 << 24
+
+
+@checked
+def plan(
+    tok: Tokenizer,
+    corpus: Corpus,
+    folder: str | os.PathLike[str],
+    *,
+    to: str = "npy",
+    id_field: str | None = None,
+    append: str | None = None,
+    prepend: str | None = None,
+    empty: Literal["keep", "skip", "token"] = "token",
+    special: Special = "raise",
+    dtype: str = "auto",
+    errors: Literal["stop", "skip", "quarantine"] = "stop",
+    max_errors: int | None = None,
+    shard_size: int = 1 << 28,
+    sources: bool = False,
+    shuffle: int | None = None,
+    pack: Literal["best-fit", "chunk"] | None = None,
+    length: int | None = None,
+    pad: str | None = None,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Job:
+    r"""Plans a job that encodes a corpus into shards, and writes the plan to `folder/job.json`.
+
+    The plan never changes: with the number of a shard it decides every byte of the shard. The same call again returns
+    the job, which then goes on where it was. Each shard reads about `shard_size` bytes: rows of a plain `.jsonl` file, row
+    groups of Parquet, or whole files of other kinds.
+
+    Args:
+        tok: The tokenizer, which is saved in the folder.
+        corpus: Paths, folders, or `toksmith.files(…)`; documents as of `train`.
+        folder: Of the job; it is made if its parent exists.
+        to: The format of the files, one of `docs/sinks.md`: "npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf".
+        id_field: The field or column with the name of each document, for formats that have room for it.
+        append: A special token whose id ends every document.
+        prepend: A special token whose id begins every document.
+        empty: What a text without ids is: "token", a document of only what is appended and prepended; "keep", a document
+            of no ids; "skip", no document.
+        special: What happens to special tokens in the documents, as in `Tokenizer.encode`.
+        dtype: Of the ids in the files; "auto" is what readers of the format expect.
+        errors: What a row is that has no text or cannot be encoded: "stop" ends the job, "skip" leaves it out and counts
+            it, "quarantine" also writes it to `quarantine/`. A file that cannot be read to its end always ends the job.
+        max_errors: How many such rows the job may have.
+        shard_size: In bytes of the files.
+        sources: Whether `sources/` says for each document where it is from.
+        shuffle: A seed from 0 to 2**64 - 1: the documents are in an order that only the seed, the inputs and the shards decide.
+        pack: Makes rows of one length, "chunk" of documents one after another, "best-fit" with as few cuts as possible.
+            `seq_lengths` has the lengths of the pieces.
+        length: The ids of a row, with `pack`.
+        pad: A special token that fills up rows; without it they may be shorter.
+        force: Replaces another or a finished job in this folder; its files are removed.
+        dry_run: Writes nothing; the result says how many shards and bytes there are.
+    Raises:
+        CorpusError: A file cannot be read.
+        FormatError: The folder cannot be written.
+        InvalidOption: An argument does not fit the format or the tokenizer.
+        JobError: The folder has another job, or this one and it is finished.
+        UnknownName: There is no such format or special token.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, special_tokens=["<|end|>"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n{"text": "lower"}\n')
+    ...     job = toksmith.plan(tok, Path(folder), f"{folder}/out", append="<|end|>")
+    ...     job.run(progress=False).ids, toksmith.verify(f"{folder}/out", decode=True).ok
+    (6, True)
+    """
+    if to not in SINKS:
+        raise UnknownName("format of files of ids", to, close_names(to, SINKS) or [*SINKS])
+    options = JobOptions(
+        to=to,
+        dtype=dtype_of(to, dtype, tok.vocab_size),
+        id_field=id_field,
+        append=append,
+        prepend=prepend,
+        empty=empty,
+        special=special if isinstance(special, str) else sorted(special),
+        errors=errors,
+        max_errors=max_errors,
+        shard_size=shard_size,
+        sources=sources,
+        shuffle=shuffle,
+        pack=pack,
+        length=length,
+        pad=pad,
+    )
+    for argument, value, allowed in refused(options):
+        raise InvalidOption(argument, value, allowed)
+    for content in (append, prepend, pad, *(options.special if isinstance(options.special, list) else ())):
+        if content is not None:
+            special_id(tok, content)
+    versions = versions_of(SINKS[to].libraries)
+    inputs, shards = cut(corpus, shard_size)
+    name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
+    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
+    folder = Path(folder)
+    if not folder.name:
+        raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
+    if dry_run:
+        return Job(folder, made, written=False)
+    if force:
+        remove_job(folder)
+    write_plan(folder, made, tok)
+    return Job(folder, made)
+
+
+def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
+    """The type of the ids."""
+    row = SINKS[to]
+    fitting = row.dtype(vocab_size)
+    if dtype == "auto":
+        return fitting
+    if dtype not in row.dtypes:
+        raise InvalidOption("dtype", dtype, f"'auto' or {' or '.join(map(repr, row.dtypes))} with to={to!r}")
+    if dtype == "uint16" and fitting != dtype:
+        raise InvalidOption("dtype", dtype, f"'auto' or {fitting!r}: readers expect that of {vocab_size:,} ids")
+    return dtype
+
+
+def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
+    """The options that do not fit together: name, value, and what is allowed."""
+    for name, allowed in CHOICES.items():
+        if getattr(options, name) not in allowed:
+            yield name, getattr(options, name), " or ".join(repr(each) for each in allowed)
+    if not 1 <= options.shard_size < 1 << 60:
+        yield "shard_size", options.shard_size, "at least 1"
+    if options.max_errors is not None and options.max_errors < 0:
+        yield "max_errors", options.max_errors, "at least 0"
+    if options.max_errors is not None and options.errors == "stop":
+        yield "max_errors", options.max_errors, "None, or errors='skip' or errors='quarantine'"
+    if options.shuffle is not None and not 0 <= options.shuffle < SEEDS:
+        yield "shuffle", options.shuffle, "from 0 to 2**64 - 1"
+    if options.shuffle is not None and options.id_field is not None:
+        yield (
+            "id_field",
+            options.id_field,
+            "None, because a shuffle does not keep it; sources=True says where documents are from",
+        )
+    if options.id_field is not None and not (SINKS[options.to].packs and options.pack is None) and not options.sources:
+        yield "id_field", options.id_field, "None, or to='parquet' or to='hf' without pack, or sources=True"
+    yield from refused_packing(options)
+
+
+CHOICES: dict[str, Sequence[str | None]] = {
+    "empty": ("keep", "skip", "token"),
+    "errors": ("stop", "skip", "quarantine"),
+    "pack": (*PACKINGS, None),
+}
+
+
+def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
+    """As `refused`, of packing."""
+    if options.pack is None:
+        for name in ("length", "pad"):
+            if (value := getattr(options, name)) is not None:
+                yield name, value, "None without pack"
+        return
+    if not SINKS[options.to].packs:
+        able = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.packs)
+        yield "pack", options.pack, f"None, or {able}, which have room for seq_lengths"
+    if options.length is None or not 1 <= options.length <= MOST_LENGTH:
+        yield "length", options.length, f"from 1 to {MOST_LENGTH}, the ids of a row"
+
+
+def write_plan(folder: Path, made: Plan, tok: Tokenizer) -> None:
+    """Writes the plan, if no other is there; of two processes that do so at once, one does."""
+    make_folder(folder)
+    path = folder / JOB
+    with writable(path):
+        sweep(os.path.realpath(path), [path])
+        is_there = os.path.lexists(path)
+    if not is_there:
+        if not (folder / made.tokenizer).exists():
+            tok.save(folder / made.tokenizer)
+        with writable(path):
+            link_once(path, made.to_bytes())
+        sync_folder(folder)
+    there = read_plan(folder)
+    if there != made:
+        said = f"another job is planned here (other {' and '.join(differing(there, made))})"
+        raise JobError(shown(folder), f"{said}; name another folder, or pass force=True to replace it")
+    if is_finished(folder):
+        said = "this job is finished; look at it with Job.at or verify"
+        raise JobError(shown(folder), f"{said}, or pass force=True to do it again")
+
+
+def link_once(path: Path, data: bytes) -> None:
+    """Writes a file that keeps its content if it is there: linking, unlike renaming, replaces nothing."""
+    name, file = created(os.path.realpath(path))
+    try:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            return
+    finally:
+        drop(name, file)
+
+
+def differing(one: Plan, other: Plan) -> list[str]:
+    """What differs in two plans, in words of the arguments."""
+    found = ["tokenizer"] if one.fingerprint != other.fingerprint else []
+    options, others = asdict(one.options), asdict(other.options)
+    found += [each.name for each in fields(JobOptions) if options[each.name] != others[each.name]]
+    if one.inputs != other.inputs:
+        paths = [[each.path for each in plan.inputs] for plan in (one, other)]
+        found.append("input files" if paths[0] != paths[1] else "contents of input files")
+    found += ["versions of libraries"] if one.versions != other.versions else []
+    return found or ["shards"]
+
+
+def remove_job(folder: Path) -> None:
+    """Removes the files of a job, the plan last."""
+    if not os.path.lexists(folder / JOB):
+        return
+    old = read_plan(folder)
+    files: list[WrittenFile] = read_manifest(folder)["files"] if is_finished(folder) else []
+    for number in range(old.units):
+        receipt = read_receipt(folder, number)
+        files += receipt.files if receipt is not None else ()
+    receipts: list[Any] = [f"{RECEIPTS}/{number:05d}.json" for number in range(old.units)]
+    for name in (SUMS, MANIFEST, *receipts, *(each.name for each in files), old.tokenizer, JOB):
+        path = folder / name
+        with writable(path):
+            path.unlink(missing_ok=True)
+    sync_folder(folder)

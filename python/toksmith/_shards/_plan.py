@@ -1,0 +1,252 @@
+"""The plan of a job: what it reads, how it encodes, and what each shard contains.
+
+A plan is a value that never changes. It decides, with the number of a shard, every byte of the shard's files. Left out:
+writing it (`_job.py`), and encoding (`_run_shard.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import _core
+from .._corpus import Corpus, File, kind_of, sources
+from .._corpus._parquet import row_group_sizes
+from .._encode_files import readable
+from .._errors import CorpusError, InvalidOption, JobError
+from .._paths import regular
+
+__all__ = ["JOB", "JobOptions", "Part", "Plan", "PlannedInput", "cut", "read_plan", "unchanged", "versions_of"]
+
+JOB = "job.json"
+VERSION = 1
+LOOK_BYTES = 1 << 16
+
+
+class PlannedInput(NamedTuple):
+    """A file that the job reads, as it was when the plan was made."""
+
+    path: str
+    bytes: int
+    mtime_ns: int
+    field: str
+
+
+class Part(NamedTuple):
+    """A part of an input: bytes of a plain `.jsonl` file, row groups of a Parquet file, or the whole file (None)."""
+
+    input: int
+    start: int | None = None
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """Everything beside tokenizer and inputs that decides bytes; `dtype` is the type of the ids in the files."""
+
+    to: str
+    dtype: str
+    id_field: str | None
+    append: str | None
+    prepend: str | None
+    empty: str
+    special: str | list[str]
+    errors: str
+    max_errors: int | None
+    shard_size: int
+    sources: bool
+    shuffle: int | None
+    pack: str | None
+    length: int | None
+    pad: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan.
+
+    Attributes: `tokenizer` the name of its file in the folder, and `fingerprint` its own; `vocab_size`; `options`;
+    `versions` of the libraries that decide bytes; `inputs`; `shards`, the parts of each.
+    """
+
+    tokenizer: str
+    fingerprint: str
+    vocab_size: int
+    options: JobOptions
+    versions: dict[str, str]
+    inputs: tuple[PlannedInput, ...]
+    shards: tuple[tuple[Part, ...], ...]
+
+    @property
+    def size(self) -> int:
+        """The size of all inputs."""
+        return sum(each.bytes for each in self.inputs)
+
+    @property
+    def units(self) -> int:
+        """How many receipts a complete job has: one for each shard, and with a shuffle one for each part of it."""
+        return len(self.shards) * (1 if self.options.shuffle is None else 2)
+
+    @property
+    def final(self) -> range:
+        """The units whose files are the result."""
+        return range(self.units - len(self.shards), self.units)
+
+    def to_bytes(self) -> bytes:
+        """The plan as JSON, with a line for each input and shard."""
+        head = {"toksmith_job": VERSION, "tokenizer": self.tokenizer, "fingerprint": self.fingerprint}
+        head |= {"vocab_size": self.vocab_size, "options": asdict(self.options), "versions": self.versions}
+        lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+        for name, rows in (("inputs", self.inputs), ("shards", self.shards)):
+            listed = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+            lines.append(f' "{name}": [\n{listed}\n ]')
+        return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+    @staticmethod
+    def of(data: bytes) -> Plan:
+        """The plan from its JSON.
+
+        Raises:
+            ValueError, KeyError, TypeError: It is not a plan.
+        """
+        value = json.loads(data)
+        if value.pop("toksmith_job") != VERSION:
+            raise ValueError(f"its version is not {VERSION}")
+        options = JobOptions(**{each.name: value["options"][each.name] for each in fields(JobOptions)})
+        inputs = tuple(PlannedInput(*each) for each in value["inputs"])
+        shards = tuple(tuple(Part(*part) for part in shard) for shard in value["shards"])
+        if not all(0 <= part.input < len(inputs) for shard in shards for part in shard):
+            raise ValueError("a shard has a part of an input that is not listed")
+        name = value["tokenizer"]
+        if os.path.basename(name) != name:
+            raise ValueError("its tokenizer is not in its folder")
+        own = (name, value["fingerprint"], value["vocab_size"], options, value["versions"])
+        return Plan(*own, inputs, shards)
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan of the job in a folder.
+
+    Raises:
+        JobError: There is none, or it cannot be read.
+    """
+    path = folder / JOB
+    try:
+        return Plan.of(path.read_bytes())
+    except FileNotFoundError:
+        raise JobError(
+            str(folder), f"there is no {JOB}; plan a job with toksmith.plan or `toksmith tokenize`"
+        ) from None
+    except OSError as problem:
+        raise JobError(str(folder), f"{JOB} cannot be read: {problem.strerror}") from problem
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise JobError(str(folder), f"{JOB} is not a plan of toksmith: {str(problem)[:200]}") from None
+
+
+def versions_of(libraries: Iterable[str]) -> dict[str, str]:
+    """The versions of toksmith and of the libraries whose version decides bytes."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"toksmith": _core.__version__}
+    for name in libraries:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            raise InvalidOption("to", name, f"an installed library: pip install {name}") from None
+    return found
+
+
+def cut(corpus: Corpus, shard_size: int) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
+    """The inputs of a corpus, and the shards: of about `shard_size` bytes of the files, in their order.
+
+    Raises:
+        CorpusError: A file cannot be read.
+        InvalidOption: The corpus has something else than files.
+    """
+    inputs: list[PlannedInput] = []
+    pieces: list[tuple[Part, int]] = []
+    for source in sources(corpus):
+        if not isinstance(source, File):
+            raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
+        found = planned(source)
+        pieces += parts_of(len(inputs), found, shard_size)
+        inputs.append(found)
+    if not inputs:
+        raise InvalidOption("corpus", corpus, "at least one file")
+    return tuple(inputs), tuple(grouped(pieces, shard_size))
+
+
+def planned(file: File) -> PlannedInput:
+    """A file as it is now."""
+    path = os.path.abspath(file.path)
+    with readable(path):
+        if not regular(path):
+            raise OSError("it is not a regular file, which a job needs to read it again")
+        status = os.stat(path)
+    return PlannedInput(path, status.st_size, status.st_mtime_ns, file.field)
+
+
+def parts_of(number: int, found: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
+    """The smallest parts of a file that a shard may read, with their sizes."""
+    path = Path(found.path)
+    if kind_of(path) == ".parquet":
+        for group, size in enumerate(row_group_sizes(path, found.field)):
+            yield Part(number, group, group + 1), size
+    elif path.suffix == ".jsonl":
+        start = 0
+        for stop in row_starts(path, found.bytes, step):
+            yield Part(number, start, stop), stop - start
+            start = stop
+    else:
+        yield Part(number), found.bytes
+
+
+def row_starts(path: Path, size: int, step: int) -> Iterator[int]:
+    """Where the parts of a plain `.jsonl` file end: at the first row that starts at or behind each multiple of the step."""
+    with readable(path), open(path, "rb") as file:
+        place = 0
+        while place < size:
+            place += step
+            if place < size:
+                file.seek(place - 1)
+                place -= 1
+                while data := file.read(LOOK_BYTES):
+                    if end := data.find(b"\n") + 1:
+                        break
+                    place += len(data)
+                place = place + end if data else size
+            yield min(place, size)
+
+
+def grouped(pieces: Iterable[tuple[Part, int]], most: int) -> Iterator[tuple[Part, ...]]:
+    """The parts in groups of at most so many bytes; a larger part is a group of its own. Neighbours become one part."""
+    shard: list[Part] = []
+    size = 0
+    for part, more in pieces:
+        if shard and size + more > most:
+            yield tuple(shard)
+            shard, size = [], 0
+        last = shard[-1] if shard else None
+        if last is not None and last.input == part.input and last.stop is not None and last.stop == part.start:
+            shard[-1] = last._replace(stop=part.stop)
+        else:
+            shard.append(part)
+        size += more
+    if shard:
+        yield tuple(shard)
+
+
+def unchanged(found: PlannedInput) -> None:
+    """Raises CorpusError if a file is not as it was when the plan was made."""
+    with readable(found.path):
+        status = os.stat(found.path)
+    if (status.st_size, status.st_mtime_ns) != (found.bytes, found.mtime_ns):
+        said = f"it has {status.st_size:,} bytes now, {found.bytes:,} in the plan"
+        if status.st_size == found.bytes:
+            said = "it was written to since"
+        problem = f"changed after the job was planned ({said}); plan the job again with force=True, or restore the file"
+        raise CorpusError(found.path, None, problem)

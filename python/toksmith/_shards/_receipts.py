@@ -1,0 +1,120 @@
+"""What a shard says of itself: a receipt, written when the shard's files have their names.
+
+A receipt is JSON with equal bytes for equal files, so a shard that is done twice has one receipt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+from .._atomic_files import write_file
+from .._errors import JobError
+from .._files import make_folder
+from ._durable import sync_folder
+
+__all__ = ["RECEIPTS", "Receipt", "WrittenFile", "facts_of_file", "read_receipt", "write_receipt", "written_file"]
+
+RECEIPTS = "receipts"
+HASHED_AT_A_TIME = 1 << 20
+
+
+class WrittenFile(NamedTuple):
+    """A file of a job: its name in the folder, its size and its sha256 (hex)."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a shard contains.
+
+    Attributes:
+        shard: Its number, from 0.
+        documents: How many it has.
+        ids: How many it has, with those appended and prepended.
+        text_bytes: The size of the documents' texts.
+        empty: How many texts have no ids.
+        bad_rows: How many rows were left out.
+        special_tokens: How many ids of each special token the texts gave.
+        text_sha256: The sha256 (hex) of the sha256 of each document's text, one after another.
+        files: The shard's files.
+    """
+
+    shard: int
+    documents: int
+    ids: int
+    text_bytes: int
+    empty: int
+    bad_rows: int
+    special_tokens: dict[str, int]
+    text_sha256: str
+    files: tuple[WrittenFile, ...]
+
+    def to_bytes(self) -> bytes:
+        """The receipt as JSON."""
+        return (json.dumps({"toksmith_receipt": 1, **asdict(self)}, indent=1) + "\n").encode()
+
+
+def receipt_path(folder: Path, number: int) -> Path:
+    """The file of a receipt."""
+    return folder / RECEIPTS / f"{number:05d}.json"
+
+
+def write_receipt(folder: Path, receipt: Receipt) -> None:
+    """Writes a receipt. When it has its name, the shard is done.
+
+    Raises:
+        FormatError: It cannot be written.
+    """
+    make_folder(folder / RECEIPTS)
+    write_file(receipt_path(folder, receipt.shard), receipt.to_bytes())
+    sync_folder(folder / RECEIPTS)
+
+
+def read_receipt(folder: Path, number: int) -> Receipt | None:
+    """The receipt of a shard; None if it is not done.
+
+    Raises:
+        JobError: The file is not a receipt.
+    """
+    path = receipt_path(folder, number)
+    try:
+        value = json.loads(path.read_bytes())
+        if value["toksmith_receipt"] != 1 or value["shard"] != number:
+            raise ValueError(f"it is not that of shard {number}")
+        value["files"] = tuple(written_file(*each) for each in value["files"])
+        return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
+        said = f"{RECEIPTS}/{path.name} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
+        raise JobError(str(folder), said) from None
+
+
+def written_file(name: str, size: int, sha256: str) -> WrittenFile:
+    """A file of a receipt or a manifest, which may be from anywhere.
+
+    Raises:
+        ValueError: The name is not that of a file in the job's folder, or in a folder there.
+    """
+    parts = name.split("/")
+    if len(parts) > 2 or any(part in ("", ".", "..") or os.path.basename(part) != part for part in parts):
+        raise ValueError(f"{name[:100]!r} is not the name of a file of a job")
+    return WrittenFile(name, int(size), str(sha256))
+
+
+def facts_of_file(folder: Path, name: str) -> WrittenFile:
+    """The size and the sha256 of a file."""
+    digest, size = hashlib.sha256(), 0
+    with open(os.path.join(folder, name), "rb") as file:
+        while data := file.read(HASHED_AT_A_TIME):
+            digest.update(data)
+            size += len(data)
+    return WrittenFile(name, size, digest.hexdigest())

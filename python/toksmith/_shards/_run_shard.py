@@ -1,0 +1,145 @@
+"""Makes one shard: the plan and a number become files and a receipt.
+
+`_encode_shard.py` makes the rows, a sink writes them. A shuffle has two rounds: shards of the first write buckets, shards
+of the second each read one bucket of all of them (`_shuffle.py`). The number of threads, the process and the order of
+shards change nothing, so a shard that is done twice has equal bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from .._arguments import checked
+from .._errors import InvalidOption, JobError
+from .._load import load
+from .._threads import thread_count
+from .._tokenizer import Tokenizer
+from ._durable import ShardFiles
+from ._encode import special_id
+from ._encode_shard import EncodedShard, Tally
+from ._plan import JOB, Plan, read_plan, versions_of
+from ._receipts import Receipt, facts_of_file, read_receipt, write_receipt
+from ._shuffle import Bucket, write_buckets
+from .sinks import SINKS, SinkSpec
+
+__all__ = ["make_shard", "opened_job", "run_shard", "spec_of"]
+
+
+@checked
+def run_shard(job: str | os.PathLike[str], number: int, *, threads: int | None = None) -> Receipt:
+    r"""Makes one shard of a planned job: its files, then its receipt.
+
+    A runner calls this for each number of `Job.missing()`, in any process and order. A shard that is done twice, also at
+    the same time, has equal bytes.
+
+    Args:
+        job: The file `job.json` of the job.
+        number: Of the shard, from 0.
+        threads: At least 1; None for all processors. The bytes do not depend on it.
+    Raises:
+        CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there.
+        FormatError: A file cannot be written.
+        JobError: There is no job, its tokenizer or a library is another than in the plan, or too many rows are bad.
+    Cost: time as encoding; memory for some MiB of text and its ids, and for the longest document.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.jsonl")
+    ...     _ = path.write_text('{"text": "low"}\n{"text": "lower"}\n')
+    ...     job = toksmith.plan(tok, path, f"{folder}/out")
+    ...     toksmith.run_shard(f"{folder}/out/job.json", 0).documents
+    2
+    """
+    path = Path(job)
+    if path.name != JOB:
+        raise InvalidOption("job", os.fspath(job), f"the path of a file {JOB}")
+    plan, tok = opened_job(path.parent)
+    if not 0 <= number < plan.units:
+        raise InvalidOption("number", number, f"from 0 to {plan.units - 1}")
+    if plan.options.shuffle is not None and number in plan.final:
+        for before in range(plan.final.start):
+            if read_receipt(path.parent, before) is None:
+                raise JobError(
+                    str(path.parent), f"shard {number} reads all of the first round, and shard {before} is missing"
+                )
+    receipt = make_shard(plan, tok, number, path.parent, thread_count(threads))
+    write_receipt(path.parent, receipt)
+    return receipt
+
+
+def opened_job(folder: Path) -> tuple[Plan, Tokenizer]:
+    """The plan and the tokenizer of a job.
+
+    Raises:
+        JobError: There is no job, or its tokenizer or a library is another than in the plan.
+    """
+    plan = read_plan(folder)
+    path = folder / plan.tokenizer
+    try:
+        tok = loaded(str(path), path.stat().st_mtime_ns)
+    except OSError as problem:
+        raise JobError(str(folder), f"the tokenizer {plan.tokenizer} cannot be read: {problem.strerror}") from None
+    if tok.fingerprint != plan.fingerprint:
+        raise JobError(
+            str(folder), f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
+        )
+    now = versions_of(SINKS[plan.options.to].libraries)
+    for name, version in plan.versions.items():
+        if now.get(name) != version:
+            said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
+            raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
+    return plan, tok
+
+
+@lru_cache(maxsize=1)
+def loaded(path: str, written_ns: int) -> Tokenizer:
+    """The tokenizer of a job, kept for the next shard."""
+    return load(path)
+
+
+def make_shard(plan: Plan, tok: Tokenizer, number: int, folder: Path, threads: int) -> Receipt:
+    """The files of a shard, in a folder; errors are those of `run_shard`."""
+    tally = Tally()
+    with ShardFiles(folder) as files:
+        shard = EncodedShard(plan, tok, files, tally, threads=threads)
+        if number in plan.final:
+            spec = spec_of(plan, tok, number)
+            sink = SINKS[plan.options.to].open(files, spec)
+            shuffled = plan.options.shuffle is not None
+            found = Bucket(plan, folder, spec.number).documents() if shuffled else shard.complete(number)
+            for rows in shard.rows(found, spec):
+                sink.add(rows)
+            sink.close()
+        else:
+            write_buckets(plan, files, number, shard.complete(number))
+        files.place()
+    contents = {id: content for content, id in tok.special_tokens.items()}
+    return Receipt(
+        shard=number,
+        documents=tally.documents,
+        ids=tally.ids,
+        text_bytes=tally.text_bytes,
+        empty=tally.empty,
+        bad_rows=tally.bad_rows,
+        special_tokens={contents[id]: tally.special[id] for id in sorted(tally.special)},
+        text_sha256=tally.digest.hexdigest(),
+        files=tuple(facts_of_file(folder, name) for name in files.names),
+    )
+
+
+def spec_of(plan: Plan, tok: Tokenizer, number: int) -> SinkSpec:
+    """What the sink of a shard knows."""
+    options = plan.options
+    return SinkSpec(
+        number=number - plan.final.start,
+        shards=len(plan.shards),
+        dtype=options.dtype,
+        vocab_size=plan.vocab_size,
+        tokenizer=plan.fingerprint[:12],
+        named=options.id_field is not None,
+        packed=options.pack is not None,
+        last=None if options.append is None else special_id(tok, options.append),
+    )

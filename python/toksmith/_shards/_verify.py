@@ -1,0 +1,241 @@
+"""Whether the files of a finished job are what the job wrote, and whether they are what the texts say."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import checked
+from .._errors import InvalidOption, ToksmithError, number_of
+from .._model import Model, is_regex_split
+from .._threads import thread_count
+from .._tokenizer import Tokenizer
+from ._encode import special_id
+from ._finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest
+from ._plan import Plan
+from ._receipts import WrittenFile, facts_of_file
+from ._run_shard import make_shard, opened_job, spec_of
+from .sinks import SINKS
+
+__all__ = ["Difference", "Verified", "verify"]
+
+
+class Difference(NamedTuple):
+    """Something that is not as it was written.
+
+    Attributes: `file` or None; `shard` or None; `document` of the shard, counted from 0, or None; `problem`.
+    """
+
+    file: str | None
+    shard: int | None
+    document: int | None
+    problem: str
+
+    def __str__(self) -> str:
+        parts = [self.file or "", "" if self.shard is None else f"shard {self.shard}"]
+        parts += ["" if self.document is None else f"document {self.document}", self.problem]
+        return ": ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What `verify` found.
+
+    Attributes: `files` whose sha256 was compared; `decoded` and `encoded`, the numbers of shards whose ids were decoded, or
+    whose texts were encoded again; `differences`, empty if all is as it was written.
+    """
+
+    files: int
+    decoded: int
+    encoded: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no difference."""
+        return not self.differences
+
+    def __str__(self) -> str:
+        if self.differences:
+            return "\n".join(map(str, self.differences))
+        said = f"{number_of(self.files, 'file')} as written"
+        for count, what in ((self.decoded, "decoded"), (self.encoded, "encoded again")):
+            said += f"; {number_of(count, 'shard')} {what}, all texts and ids equal" if count else ""
+        return said
+
+
+@checked
+def verify(
+    folder: str | os.PathLike[str],
+    *,
+    decode: bool = False,
+    source: bool = False,
+    sample: int | None = None,
+    threads: int | None = None,
+) -> Verified:
+    """Compares the files of a finished job with its manifest, and on request with the texts.
+
+    Args:
+        folder: Of the job.
+        decode: Whether to decode the ids and compare the texts with `text_sha256`. It needs a tokenizer that loses
+            nothing, and a format that tells documents apart.
+        source: Whether to encode the input files again and compare all ids.
+        sample: How many shards to decode or encode, evenly spread; None for all.
+        threads: At least 1; None for all processors.
+    Raises:
+        CorpusError: With `source`, an input cannot be read or was changed.
+        InvalidOption: The job cannot be decoded, or encoded again; the message says why.
+        JobError: The job is not finished.
+    Cost: reads all files once; with `source`, time as of the job.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    plan, tok = opened_job(folder)
+    if sample is not None and sample < 1:
+        raise InvalidOption("sample", sample, "at least 1, or None for all shards")
+    if decode:
+        refuse_decoding(plan, tok)
+    if source and plan.options.shuffle is not None:
+        raise InvalidOption(
+            "source", source, "False, because the first round of a shuffle is not kept; use decode=True"
+        )
+    if source and sample is not None and SINKS[plan.options.to].parts is not None:
+        said = f"None, because to={plan.options.to!r} puts several shards into one file"
+        raise InvalidOption("sample", sample, said)
+    found = list(changed_files(folder, manifest))
+    count = len(plan.shards)
+    chosen = sorted({number * count // sample for number in range(sample)}) if sample else list(range(count))
+    if decode and not found:
+        for number in chosen:
+            found += decoded(folder, plan, tok, number, manifest["shards"][number])
+    if source and SINKS[plan.options.to].parts is not None:
+        found += joined_again(plan, tok, manifest["files"], thread_count(threads))
+    elif source:
+        for number in chosen:
+            found += encoded_again(folder, plan, tok, number, thread_count(threads))
+    return Verified(
+        files=len(manifest["files"]) + 1,
+        decoded=len(chosen) if decode else 0,
+        encoded=len(chosen) if source else 0,
+        differences=tuple(found),
+    )
+
+
+def changed_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Difference]:
+    """The files that are not as in the manifest; and the manifest, if it is not as in the list of sums."""
+    for known in manifest["files"]:
+        if (problem := changed(folder, known)) is not None:
+            yield Difference(known.name, None, None, problem)
+    own = facts_of_file(folder, MANIFEST)
+    listed = "".join(f"{each.sha256}  {each.name}\n" for each in (*manifest["files"], own))
+    if (folder / SUMS).read_text(encoding="utf-8", errors="replace") != listed:
+        yield Difference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
+
+
+def changed(folder: Path, known: WrittenFile) -> str | None:
+    """What is wrong with a file; None if it is as it was written."""
+    try:
+        size = os.stat(folder / known.name).st_size
+        if size != known.bytes:
+            return f"has {size:,} bytes, {known.bytes:,} were written"
+        return None if facts_of_file(folder, known.name) == known else "has another content than was written"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as problem:
+        return f"cannot be read: {problem.strerror}"
+
+
+def refuse_decoding(plan: Plan, tok: Tokenizer) -> None:
+    """Raises InvalidOption if the texts cannot be had from the files."""
+    instead = "False; use source=True, which encodes the texts again"
+    if SINKS[plan.options.to].read is None:
+        raise InvalidOption("decode", True, f"{instead}: to={plan.options.to!r} does not tell documents apart")
+    if plan.options.pack is not None:
+        raise InvalidOption("decode", True, f"{instead}: packing cuts documents")
+    if not is_lossless(tok.model):
+        raise InvalidOption("decode", True, f"{instead}: this tokenizer changes texts")
+
+
+def is_lossless(model: Model) -> bool:
+    """Whether decoding gives every text back; False also for some models that would."""
+    splits = all(is_regex_split(step) and step["behavior"] == "isolated" for step in model.splitters)
+    plain = not any(token.lstrip or token.rstrip or token.single_word for token in model.added_tokens)
+    return model.kind == "bpe" and model.unit == "byte" and not model.normalizers and splits and plain
+
+
+def decoded(folder: Path, plan: Plan, tok: Tokenizer, number: int, facts: list[Any]) -> Iterator[Difference]:
+    """Whether the ids of a shard are those of its texts."""
+    read = SINKS[plan.options.to].read
+    first, last = (
+        None if content is None else special_id(tok, content) for content in (plan.options.prepend, plan.options.append)
+    )
+    if read is None:
+        return
+    digest, count = hashlib.sha256(), 0
+    for ids in read(folder, spec_of(plan, tok, number + plan.final.start)):
+        try:
+            digest.update(hashlib.sha256(tok.decode_bytes(inside(ids, first, last).tolist())).digest())
+        except (ToksmithError, ValueError) as problem:
+            yield Difference(None, number, count, str(problem))
+            return
+        count += 1
+    if (count, digest.hexdigest()) != (facts[0], facts[3]):
+        said = f"{number_of(count, 'document')} whose texts are not those that were read"
+        yield Difference(None, number, None, f"{said} ({facts[0]:,}); source=True finds the document")
+
+
+def inside(ids: NDArray[Any], first: int | None, last: int | None) -> NDArray[Any]:
+    """The ids of a text, without those around it.
+
+    Raises:
+        ValueError: They are not there.
+    """
+    if not len(ids):
+        return ids
+    if (first is not None and ids[0] != first) or (last is not None and ids[-1] != last):
+        raise ValueError("does not begin and end with the ids that were put around it")
+    return ids[first is not None : len(ids) - (last is not None)]
+
+
+def encoded_again(folder: Path, plan: Plan, tok: Tokenizer, number: int, threads: int) -> Iterator[Difference]:
+    """Whether a shard that is made again has the same files."""
+    with tempfile.TemporaryDirectory() as name:
+        for each in make_shard(plan, tok, number, Path(name), threads).files:
+            if changed(folder, each) is not None:
+                document = differing_document(folder, Path(name), plan, tok, number)
+                yield Difference(each.name, number, document, "is not what the texts encode to")
+
+
+def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], threads: int) -> Iterator[Difference]:
+    """The same for files that have the ids of several shards: all of them are made again."""
+    finish = SINKS[plan.options.to].finish
+    with tempfile.TemporaryDirectory() as name:
+        receipts = [make_shard(plan, tok, number, Path(name), threads) for number in plan.final]
+        final = [replace(receipt, files=own_files(receipt)) for receipt in receipts]
+        made = finish(Path(name), final, spec_of(plan, tok, 0)) if finish is not None else []
+        made += [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]
+        for each in made:
+            if each not in known:
+                yield Difference(each.name, None, None, "is not what the texts encode to")
+
+
+def differing_document(folder: Path, other: Path, plan: Plan, tok: Tokenizer, number: int) -> int | None:
+    """The first document of a shard that differs; None if that cannot be said."""
+    read, spec = SINKS[plan.options.to].read, spec_of(plan, tok, number)
+    if read is None:
+        return None
+    try:
+        for place, (one, two) in enumerate(zip(read(folder, spec), read(other, spec), strict=False)):
+            if not np.array_equal(one, two):
+                return place
+    except (OSError, ValueError):
+        return None
+    return None

@@ -1,0 +1,156 @@
+"""Parquet, and the folder that Hugging Face's `datasets` saves: a row for each document, or for each packed row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._atomic_files import writable, write_file
+from ..._corpus._parquet import pyarrow
+from .._durable import ShardFiles
+from .._receipts import Receipt, WrittenFile, facts_of_file
+from ._rows import Rows, SinkRow, SinkSpec, lengths_of, ragged
+
+__all__ = ["HF", "PARQUET"]
+
+
+class ArrowSink:
+    """A file of rows: `input_ids`, `n_tokens`, and `id` and `seq_lengths` where the job has them."""
+
+    def __init__(self, files: ShardFiles, spec: SinkSpec, name: str) -> None:
+        self._spec, self._arrow = spec, pyarrow(name)
+        self._file = files.new(name)
+        self._schema = schema_of(self._arrow, spec)
+        self._writer: Any = None
+
+    def add(self, rows: Rows) -> None:
+        """Writes documents."""
+        if not len(rows.ends):
+            return
+        arrow = self._arrow
+        lengths = lengths_of(rows.ends)
+        columns = [listed(arrow, rows.ids, lengths), arrow.array(lengths.astype(np.int32))]
+        if self._spec.named:
+            columns.append(arrow.array(list(rows.names), arrow.string()))
+        if rows.pieces is not None:
+            values = np.array([length for row in rows.pieces for length in row], np.int32)
+            columns.append(listed(arrow, values, np.array([len(row) for row in rows.pieces], np.int64)))
+        self.write(arrow.record_batch(columns, schema=self._schema))
+
+    def write(self, batch: Any) -> None:
+        """Writes a batch of rows."""
+        with writable(self._file.path):
+            if self._writer is None:
+                self._writer = self.opened()
+            self._writer.write_batch(batch)
+
+    def opened(self) -> Any:
+        """What writes the rows."""
+        return self._arrow.parquet.ParquetWriter(self._file.file, self._schema, compression="zstd")
+
+    def close(self) -> None:
+        """Completes the file."""
+        with writable(self._file.path):
+            if self._writer is None:
+                self._writer = self.opened()
+            self._writer.close()
+
+
+class StreamSink(ArrowSink):
+    """The same as an Arrow stream, which is what `datasets` maps into memory."""
+
+    def opened(self) -> Any:
+        """What writes the rows."""
+        return self._arrow.ipc.new_stream(self._file.file, self._schema)
+
+
+def schema_of(arrow: Any, spec: SinkSpec) -> Any:
+    """The columns."""
+    fields = [("input_ids", arrow.list_(arrow.int32())), ("n_tokens", arrow.int32())]
+    fields += [("id", arrow.string())] if spec.named else []
+    fields += [("seq_lengths", arrow.list_(arrow.int32()))] if spec.packed else []
+    return arrow.schema(fields)
+
+
+def listed(arrow: Any, values: NDArray[Any], lengths: NDArray[np.int64]) -> Any:
+    """A column of lists."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return arrow.ListArray.from_arrays(offsets, arrow.array(values.astype(np.int32)))
+
+
+def parquet_name(spec: SinkSpec) -> str:
+    """The name of a shard's file."""
+    return f"{spec.stem}.parquet"
+
+
+def stream_name(spec: SinkSpec) -> str:
+    """The name of a shard's file, as `datasets` names them."""
+    return f"data-{spec.number:05d}-of-{spec.shards:05d}.arrow"
+
+
+def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """`dataset_info.json` and `state.json`, which make the folder one that `datasets.load_from_disk` reads."""
+    files = [each for receipt in receipts for each in receipt.files]
+    ints = {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "Sequence"}
+    features: dict[str, Any] = {"input_ids": ints, "n_tokens": {"dtype": "int32", "_type": "Value"}}
+    features |= {"id": {"dtype": "string", "_type": "Value"}} if spec.named else {}
+    features |= {"seq_lengths": ints} if spec.packed else {}
+    about = {"citation": "", "description": "", "features": features, "homepage": "", "license": ""}
+    own = hashlib.sha256("".join(each.sha256 for each in files).encode()).hexdigest()[:16]
+    state: dict[str, Any] = {"_data_files": [{"filename": each.name} for each in files], "_fingerprint": own}
+    state |= {"_format_columns": None, "_format_kwargs": {}, "_format_type": None}
+    state |= {"_output_all_columns": False, "_split": None}
+    for name, value in (("dataset_info.json", about), ("state.json", state)):
+        write_file(folder / name, (json.dumps(value, indent=2) + "\n").encode())
+        files.append(facts_of_file(folder, name))
+    return files
+
+
+def read_parquet(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
+    """The rows of a shard."""
+    arrow = pyarrow(parquet_name(spec))
+    return rows_of(arrow.parquet.read_table(folder / parquet_name(spec), columns=["input_ids"]))
+
+
+def read_stream(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
+    """The rows of a shard."""
+    arrow = pyarrow(stream_name(spec))
+    with arrow.memory_map(str(folder / stream_name(spec))) as file, arrow.ipc.open_stream(file) as stream:
+        return rows_of(stream.read_all())
+
+
+def rows_of(table: Any) -> Iterator[NDArray[Any]]:
+    """The ids of each row of a table."""
+    for batch in table.to_batches():
+        column = batch.column("input_ids")
+        offsets = column.offsets.to_numpy()
+        yield from ragged(column.values.to_numpy()[offsets[0] :], offsets[1:] - offsets[0])
+
+
+PARQUET = SinkRow(
+    "parquet",
+    "Parquet, a row for each document",
+    ("int32",),
+    lambda size: "int32",
+    lambda files, spec: ArrowSink(files, spec, parquet_name(spec)),
+    read=read_parquet,
+    libraries=("pyarrow",),
+    packs=True,
+)
+HF = SinkRow(
+    "hf",
+    "a folder for datasets.load_from_disk",
+    ("int32",),
+    lambda size: "int32",
+    lambda files, spec: StreamSink(files, spec, stream_name(spec)),
+    finish=finished,
+    read=read_stream,
+    libraries=("pyarrow",),
+    packs=True,
+)

@@ -1,0 +1,52 @@
+"""`.npy` files: the ids of a shard, and the ends of its documents beside them, as `encode_corpus` writes both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._durable import ShardFiles
+from .._npy import GrowingArray
+from ._rows import Rows, SinkRow, SinkSpec, ragged
+
+__all__ = ["ROW"]
+
+
+class NpySink:
+    """`00017.npy` and `00017.ends.npy`."""
+
+    def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
+        names = (f"{spec.stem}.npy", f"{spec.stem}.ends.npy")
+        ids, ends = (files.folder / name for name in names)
+        self._ids = GrowingArray(files.together(names[0]), ids, spec.dtype)
+        self._ends = GrowingArray(files.together(names[1]), ends, "uint64")
+
+    def add(self, rows: Rows) -> None:
+        """Writes documents."""
+        self._ends.append(rows.ends + np.uint64(self._ids.count))
+        self._ids.append(rows.ids)
+
+    def close(self) -> None:
+        """Completes the files."""
+        self._ids.finish()
+        self._ends.finish()
+
+
+def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
+    """The documents of a shard."""
+    ids, ends = (np.load(folder / f"{spec.stem}{suffix}") for suffix in (".npy", ".ends.npy"))
+    return ragged(ids, ends)
+
+
+ROW = SinkRow(
+    "npy",
+    "numpy arrays: the ids, and the ends of documents",
+    ("uint16", "uint32"),
+    lambda size: "uint16" if size <= 1 << 16 else "uint32",
+    NpySink,
+    read=read,
+)

@@ -1,0 +1,303 @@
+"""The formats of a job: each row read back, by its real reader where that is light, else by one written from its layout."""
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as arrow
+import pyarrow.parquet
+import pytest
+from job_corpus import END, PAD, TEXTS, TOK, content, ids_of, job, joined
+from test_encode_corpus import wide
+
+import toksmith
+from toksmith import JobError
+from toksmith._shards import sinks
+from toksmith._shards._make_plan import dtype_of
+from toksmith._shards.sinks import SINKS, _datatrove, _joined, _megatron
+
+Documents = list[list[int]]
+
+
+def by_numpy(folder: Path) -> Documents:
+    found: Documents = []
+    for path in sorted(folder.glob("?????.npy")):
+        start, ids = 0, np.load(path)
+        for end in np.load(path.with_suffix(".ends.npy")).tolist():
+            found.append(ids[start:end].tolist())
+            start = end
+    return found
+
+
+def by_megatron(folder: Path) -> Documents:
+    """As `IndexedDataset` reads: the place of each sequence in bytes, then so many values of the index's type."""
+    found: Documents = []
+    for path in sorted(folder.glob("*_text_document.idx")):
+        data, ids = path.read_bytes(), path.with_suffix(".bin").read_bytes()
+        assert data[:9] == b"MMIDIDX\0\0" and struct.unpack_from("<Q", data, 9) == (1,)
+        kind = {8: "<u2", 4: "<i4"}[data[17]]
+        sequences, documents = struct.unpack_from("<QQ", data, 18)
+        assert len(data) == 42 + 20 * sequences and documents == sequences + 1
+        lengths = np.frombuffer(data, "<i4", sequences, 34)
+        places = np.frombuffer(data, "<i8", sequences, 34 + 4 * sequences)
+        firsts = np.frombuffer(data, "<i8", documents, 34 + 12 * sequences)
+        assert firsts.tolist() == list(range(documents))
+        found += [
+            np.frombuffer(ids, kind, n, at).tolist() for n, at in zip(lengths.tolist(), places.tolist(), strict=True)
+        ]
+    return found
+
+
+def by_nanogpt(folder: Path) -> Documents:
+    return at_each_end(np.fromfile(folder / "train.bin", "<u2").tolist())
+
+
+def by_llmc(folder: Path) -> Documents:
+    """As its loader reads: the head, the size of the file that the head says, then the ids."""
+    found: list[int] = []
+    for path in sorted(folder.glob("train_*.bin")):
+        data = path.read_bytes()
+        head = np.frombuffer(data, "<i4", 256)
+        assert head[:2].tolist() == [20240520, 1] and not head[3:].any()
+        assert len(data) == 1024 + 2 * int(head[2])
+        found += np.frombuffer(data, "<u2", -1, 1024).tolist()
+    return at_each_end(found)
+
+
+def by_datatrove(folder: Path) -> Documents:
+    found: Documents = []
+    for path in sorted(folder.glob("*.ds")):
+        ends = np.frombuffer(path.with_suffix(".ds.index").read_bytes(), "<u8").tolist()
+        name, count, _ = path.with_suffix(".ds.metadata").read_text().split("\n")
+        assert name.split("|")[1] == "2" and name.count("|") == 1
+        ids = np.fromfile(path, "<u2").tolist()
+        assert len(ids) == int(count) == (ends[-1] if ends else 0)
+        found += [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return found
+
+
+def by_pyarrow(folder: Path) -> Documents:
+    found: Documents = []
+    for path in sorted(folder.glob("*.parquet")):
+        table = arrow.parquet.read_table(path)
+        found += table.column("input_ids").to_pylist()
+        assert table.column("n_tokens").to_pylist() == [len(ids) for ids in table.column("input_ids").to_pylist()]
+    return found
+
+
+def by_arrow_streams(folder: Path) -> Documents:
+    """As `datasets.load_from_disk` reads: the files that `state.json` names, mapped into memory."""
+    found: Documents = []
+    state = json.loads((folder / "state.json").read_text())
+    features = json.loads((folder / "dataset_info.json").read_text())["features"]
+    for each in state["_data_files"]:
+        with arrow.memory_map(str(folder / each["filename"])) as file, arrow.ipc.open_stream(file) as stream:
+            table = stream.read_all()
+            assert [*features] == table.schema.names
+            found += table.column("input_ids").to_pylist()
+    return found
+
+
+def at_each_end(ids: list[int]) -> Documents:
+    """The documents, each with the token that ends it."""
+    found: Documents = [[]]
+    for id in ids:
+        found[-1].append(id)
+        if id == TOK.special_tokens[END]:
+            found.append([])
+    assert not found.pop()
+    return found
+
+
+READERS: dict[str, Callable[[Path], Documents]] = {
+    "npy": by_numpy,
+    "megatron": by_megatron,
+    "nanogpt": by_nanogpt,
+    "llmc": by_llmc,
+    "datatrove": by_datatrove,
+    "parquet": by_pyarrow,
+    "hf": by_arrow_streams,
+}
+
+
+@pytest.mark.parametrize("name", SINKS)
+def test_a_reader_finds_the_documents(name: str, tmp_path: Path) -> None:
+    done = job(tmp_path, to=name).run(progress=False)
+    assert READERS[name](tmp_path / "out") == ids_of()
+    assert done is not None and done.ids == sum(map(len, ids_of()))
+    folders = {path.name for path in (tmp_path / "out").iterdir() if path.is_dir()}
+    assert folders == {"receipts"}
+    found = toksmith.verify(tmp_path / "out", decode=SINKS[name].read is not None, source=True)
+    assert found.ok and found.encoded == done.shards
+
+
+@pytest.mark.parametrize("name", [name for name, row in SINKS.items() if row.read is not None and name != "datatrove"])
+def test_documents_without_ids_are_kept(name: str, tmp_path: Path) -> None:
+    job(tmp_path, to=name, append=None, empty="keep").run(progress=False)
+    found = READERS[name](tmp_path / "out")
+    if name == "megatron":  # a shard without an id has no files
+        assert [ids for ids in found if ids] == [ids for ids in ids_of(None, None) if ids]
+    else:
+        assert found == ids_of(None, None)
+    assert toksmith.verify(tmp_path / "out", decode=True, source=True).ok
+
+
+@pytest.mark.parametrize("name", SINKS)
+def test_no_document_at_all(name: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(b"\n")
+    planned = job(tmp_path, to=name)
+    if name == "llmc":
+        with pytest.raises(JobError, match=r"llm\.c reads no file without ids"):
+            planned.run(progress=False)
+        return
+    done = planned.run(progress=False)
+    assert done is not None and (done.documents, done.ids) == (0, 0)
+    assert not (tmp_path / "out" / "00000_text_document.bin").exists()
+
+
+# Traps
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (65_499, {"megatron": "uint16", "datatrove": "uint16", "llmc": "uint16", "npy": "uint16"}),
+        (65_500, {"megatron": "int32", "datatrove": "uint16", "llmc": "uint16", "nanogpt": "uint16"}),
+        (65_536, {"megatron": "int32", "datatrove": "uint16", "npy": "uint16"}),
+        (65_537, {"megatron": "int32", "datatrove": "uint32", "llmc": "uint32", "nanogpt": "uint32", "npy": "uint32"}),
+    ],
+)
+def test_types_change_where_the_readers_expect_it(size: int, expected: dict[str, str]) -> None:
+    assert {name: dtype_of(name, "auto", size) for name in expected} == expected
+    assert {dtype_of(name, "auto", size) for name in ("hf", "parquet")} == {"int32"}
+    if expected["megatron"] == "int32":
+        with pytest.raises(toksmith.InvalidOption, match="readers expect that of"):
+            dtype_of("megatron", "uint16", size)
+    assert dtype_of("megatron", "int32", size) == "int32"
+
+
+@pytest.mark.parametrize("size", [65_500, 65_537])
+def test_large_ids_are_written(size: int, tmp_path: Path) -> None:
+    tok = wide(size)
+    (tmp_path / "a.txt").write_bytes(b"low")
+    expected = [*tok.encode("low"), size - 1]
+    for name, file, kind, skip in (
+        ("megatron", "00000_text_document.bin", "<i4", 0),
+        ("npy", "00000.npy", "<u2" if size <= 65_536 else "<u4", 128),
+        ("llmc", "train_000000.bin", "<u2" if size <= 65_536 else "<u4", 1024),
+        ("datatrove", "00000.ds", "<u2" if size <= 65_536 else "<u4", 0),
+    ):
+        toksmith.plan(tok, tmp_path / "a.txt", tmp_path / name, to=name, append="<|end|>").run(progress=False)
+        data = (tmp_path / name / file).read_bytes()
+        assert np.frombuffer(data[skip:], kind).tolist() == expected
+        if name == "llmc" and size > 65_536:
+            assert np.frombuffer(data, "<i4", 3).tolist() == [20240801, 7, len(expected)]
+
+
+@pytest.mark.parametrize("most", [None, 50])
+def test_llmc_has_no_short_last_file(most: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of very different sizes; and files that have no room for more than some ids."""
+    if most is not None:
+        monkeypatch.setattr(_joined, "MOST", most)
+    monkeypatch.setattr(_joined, "COPIED_AT_A_TIME", 7)
+    job(tmp_path, to="llmc").run(progress=False)
+    sizes = [(path.stat().st_size - 1024) // 2 for path in sorted((tmp_path / "out").glob("*.bin"))]
+    assert max(sizes) - min(sizes) <= 1 and max(sizes) <= (most or 1 << 31)
+    assert by_llmc(tmp_path / "out") == ids_of()
+
+
+def test_datatrove_refuses_a_document_without_ids(tmp_path: Path) -> None:
+    planned = job(tmp_path, to="datatrove", append=None)
+    with pytest.raises(JobError, match="pass empty='skip', or append="):
+        planned.run(progress=False)
+    assert not list((tmp_path / "out").glob("*.ds"))
+    job(tmp_path, "skipped", to="datatrove", append=None, empty="skip").run(progress=False)
+    assert by_datatrove(tmp_path / "skipped") == [ids for ids in ids_of(None, None) if ids]
+
+
+def test_datatrove_counts_as_humanize_does() -> None:
+    numbers = (0, 5, 12, 999, 1000, 1234, 99_999, 1_234_567, 10**9, 5 * 10**12)
+    expected = "0.00 T,5.00 T,12.0 T,999 T,1.00 kT,1.23 kT,100.0 kT,1.23 MT,1.00 GT,5.00 TT"
+    assert ",".join(map(_datatrove.counted, numbers)) == expected
+
+
+def test_megatron_refuses_a_document_of_2_31_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_megatron, "MOST", 9)
+    with pytest.raises(JobError, match="more than 9 ids"):
+        job(tmp_path, to="megatron").run(progress=False)
+    assert not list((tmp_path / "out").glob("*.bin"))
+
+
+def test_an_index_is_read_or_refused() -> None:
+    data = b"".join(_megatron.index_of(np.array([2, 0, 3]), "uint16", np.arange(4)))
+    dtype, lengths, firsts = _megatron.read_index(data)
+    assert (dtype, lengths.tolist(), firsts.tolist()) == ("uint16", [2, 0, 3], [0, 1, 2, 3])
+    for wrong in (b"", data[:-1], data + b"\0", b"X" + data[1:], data[:17] + b"\1" + data[18:]):
+        with pytest.raises(ValueError, match="it"):
+            _megatron.read_index(wrong)
+
+
+def test_rows_have_names_and_lengths(tmp_path: Path) -> None:
+    for name in ("parquet", "hf"):
+        job(tmp_path, name, to=name, id_field="id").run(progress=False)
+        options = {"to": name, "pack": "best-fit", "length": 16, "pad": PAD}
+        job(tmp_path, f"{name} packed", **options).run(progress=False)
+        for folder, read in ((name, tables), (f"{name} packed", tables)):
+            found = arrow.concat_tables(read(tmp_path / folder))
+            if folder == name:
+                names = found.column("id").to_pylist()
+                assert names[:2] == ["row 0", "row 1"] and names[-7:] == [None, "5", None, "1", "2", "3", None]
+                continue
+            pad = TOK.special_tokens[PAD]
+            pieces = []
+            for ids, lengths in zip(found["input_ids"].to_pylist(), found["seq_lengths"].to_pylist(), strict=True):
+                assert len(ids) == 16 and ids[sum(lengths) :] == [pad] * (16 - sum(lengths))
+                pieces += ids[: sum(lengths)]
+            assert sorted(pieces) == sorted(joined(ids_of()))
+
+
+def tables(folder: Path) -> Iterator[Any]:
+    """The tables of a job's files."""
+    for path in sorted(folder.glob("*.parquet")):
+        yield arrow.parquet.read_table(path)
+    for path in sorted(folder.glob("*.arrow")):
+        with arrow.ipc.open_stream(path) as stream:
+            yield stream.read_all()
+
+
+@pytest.mark.slow
+def test_hugging_face_reads_its_folder(tmp_path: Path) -> None:
+    datasets: Any = pytest.importorskip("datasets", reason="lacks datasets")
+    job(tmp_path, to="hf", id_field="id").run(progress=False)
+    found = datasets.load_from_disk(str(tmp_path / "out"))
+    assert found["input_ids"] == ids_of() and len(found) == len(TEXTS)
+    job(tmp_path, "packed", to="hf", pack="chunk", length=9).run(progress=False)
+    found = datasets.load_from_disk(str(tmp_path / "packed"))
+    assert joined(found["input_ids"]) == joined(ids_of())
+
+
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.metadata
+
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    with pytest.raises(toksmith.InvalidOption, match="pip install pyarrow"):
+        job(tmp_path, to="parquet")
+
+
+def test_parts_stay_until_the_job_is_finished(tmp_path: Path) -> None:
+    planned = job(tmp_path, to="nanogpt")
+    planned.run(part="0/1", progress=False)
+    assert len(list((tmp_path / "out" / "parts").iterdir())) == planned.shards
+    planned.finish()
+    (tmp_path / "out" / "parts").mkdir()  # as a run leaves it that is killed before it removes them
+    planned.finish()
+    assert not (tmp_path / "out" / "parts").exists()
+    assert "train.bin" in content(tmp_path / "out")
+    assert sinks.__all__[0] == "SINKS" and {row.name for row in SINKS.values()} == {*SINKS}
