@@ -4,6 +4,7 @@ The program runs on a build with the feature `fault` and needs its path. It prin
 passed, and what came back where that was not the error that a panic becomes.
 """
 
+import gzip
 import importlib.util
 import json
 import sys
@@ -54,6 +55,9 @@ class Sample:
         self.counts = self.new_counts()
         self.stream = core.TextStream(self.engine, None, b"\n", "text")
         self.column = core.Column.of_rows(b'{"text": "ab"}\n', "text", 1)
+        self.packed = tempfile.NamedTemporaryFile(suffix=".gz")  # noqa: SIM115 - closed with this sample
+        self.packed.write(gzip.compress(b"ab"))
+        self.packed.flush()
         self.tally = core.Tally(self.engine)
         self.merges = core.train(self.counts, self.options(), None)
 
@@ -164,6 +168,8 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Column.lines": lambda of: of.column.lines,
     "Column.problems": lambda of: of.column.problems,
     "Column.count": lambda of: of.column.count,
+    "PackedFile.__new__": lambda of: of.core.PackedFile(of.packed.name),
+    "PackedFile.read": lambda of: of.core.PackedFile(of.packed.name).read(9),
     "Counter.__new__": Sample.new_counter,
     "Counter.add": lambda of: of.counter.add(["ab", "é"], 2),
     "Counter.add_column": lambda of: of.counter.add_column(b"abab", ENDS, 1),

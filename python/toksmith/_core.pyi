@@ -100,6 +100,11 @@ class Column:
     def count(self) -> int: ...
 
 @final
+class PackedFile:
+    def __new__(cls, path: str) -> PackedFile: ...
+    def read(self, size: int) -> bytes: ...
+
+@final
 class TextStream:
     def __new__(
         cls, engine: Engine, path: str | None, separator: bytes, special: str | Collection[str]

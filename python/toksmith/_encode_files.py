@@ -6,13 +6,11 @@ terminal) and what has to be unpacked is read here and fed to it. Left out: rows
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +24,6 @@ __all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "read
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24
 PACKED = (".gz", ".zst")
-# What so many packed bytes unpack to, 128 KiB from four at the worst, must fit in memory.
-UNPACKED_AT_A_TIME = 1 << 12
 # A packed file may unpack to so many bytes, and to so many more for each of its own: far more than texts do.
 UNPACKED_FREE, UNPACKED_PER_BYTE = 1 << 28, 1 << 6
 # The longest row of a `.jsonl` file.
@@ -103,7 +99,7 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except ToksmithError:
         raise
-    except (OSError, EOFError, ValueError, zlib.error) as problem:
+    except (OSError, EOFError, ValueError) as problem:
         raise CorpusError(os.fsdecode(path), None, f"cannot be read: {problem}") from problem
     except MemoryError as problem:
         raise CorpusError(os.fsdecode(path), None, "cannot be read: there is not enough memory for it") from problem
@@ -113,16 +109,13 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
     """The bytes of a file, unpacked.
 
     Raises:
-        CorpusError: It is packed with zstd, and the library for that is not installed.
         OSError: It is a pipe or a device, or cannot be opened; in reading, also where it unpacks to far more than it is.
     """
     name = os.fspath(path)
     regular(name)
     if not name.endswith(PACKED):
         return open(name, "rb")
-    gz = name.endswith(".gz")
-    raw = cast("io.RawIOBase", gzip.open(name)) if gz else Zstd(name)  # noqa: SIM115 - closed with what unpacks it
-    return cast("BinaryIO", io.BufferedReader(Unpacked(raw, os.stat(name).st_size), 1 << 17))
+    return io.BufferedReader(Unpacked(name), 1 << 17)
 
 
 def lines(stream: BinaryIO) -> Iterator[bytes]:
@@ -145,23 +138,27 @@ def refuse_long_row(size: int) -> None:
 class Unpacked(io.RawIOBase):
     """The bytes of a packed file, which are no more than a file of its size can hold of text."""
 
-    def __init__(self, raw: io.RawIOBase, size: int) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__()
-        self._raw, self._left = raw, UNPACKED_FREE + UNPACKED_PER_BYTE * size
-        self._most = self._left
+        self._packed: _core.PackedFile | None = _core.PackedFile(path)
+        self._most = self._left = UNPACKED_FREE + UNPACKED_PER_BYTE * os.stat(path).st_size
 
     def readable(self) -> bool:
         """True."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fills as much of the buffer as is there at once; 0 at the end."""
-        size = self._raw.readinto(buffer) or 0
-        self._left -= size
+        """Fills the buffer; it is not full at the end only."""
+        if self._packed is None:
+            raise ValueError("the file is closed")
+        view = memoryview(buffer).cast("B")
+        data = self._packed.read(len(view))
+        self._left -= len(data)
         if self._left < 0:
             problem = f"it unpacks to more than {self._most} bytes, which no text of its size does"
             raise OSError(f"{problem}; if it is one, unpack it first")
-        return size
+        view[: len(data)] = data
+        return len(data)
 
     def readall(self) -> bytes:
         """All that is left."""
@@ -169,51 +166,5 @@ class Unpacked(io.RawIOBase):
 
     def close(self) -> None:
         """Closes the file."""
-        self._raw.close()
-        super().close()
-
-
-class Zstd(io.RawIOBase):
-    """The bytes of a `.zst` file, of any number of frames. A file that ends inside a frame is an error, as in `gzip`."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__()
-        try:
-            import zstandard
-        except ImportError as missing:
-            problem = ".zst files need the library zstandard: pip install 'toksmith[zstd]'"
-            raise CorpusError(path, None, problem) from missing
-        self._library = zstandard
-        self._file = open(path, "rb")  # noqa: SIM115 - closed with this
-        self._frame: Any = None
-        self._packed, self._left = b"", io.BytesIO()
-
-    def readable(self) -> bool:
-        """True."""
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Fills as much of the buffer as is there at once; 0 at the end."""
-        while not (size := self._left.readinto(buffer)):
-            self._packed = self._packed or self._file.read(UNPACKED_AT_A_TIME)
-            if not self._packed:
-                if self._frame is not None:
-                    raise EOFError("the file ends inside of a zstd frame; it is cut short")
-                return 0
-            self._unpack()
-        return size
-
-    def _unpack(self) -> None:
-        frame = self._frame or self._library.ZstdDecompressor().decompressobj()
-        try:
-            self._left = io.BytesIO(frame.decompress(self._packed))
-        except self._library.ZstdError as problem:
-            raise OSError(str(problem)) from problem
-        self._packed = frame.unused_data if frame.eof else b""
-        self._frame = None if frame.eof else frame
-
-    def close(self) -> None:
-        """Closes the file."""
-        if hasattr(self, "_file"):
-            self._file.close()
+        self._packed = None
         super().close()

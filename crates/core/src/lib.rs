@@ -7,7 +7,7 @@
 //! 4. corpus → merges: [`count`], then [`mod@train`].
 //! 5. looking inside: [`measure`]. Token tables of files: [`table`].
 //!
-//! Below all of them: [`error`], [`bounds`] of what a text may cost, [`threads`], [`simd`], [`slow`] and [`fault`].
+//! Below all of them: [`error`], [`bounds`] of what a text may cost, [`threads`], [`simd`], [`unpack`], [`slow`] and [`fault`].
 //!
 //! The same steps, under the same names, are in `toksmith.reference` and `docs/spec.md`; tests hold both equal.
 
@@ -30,6 +30,7 @@ pub mod steps;
 pub mod table;
 pub mod threads;
 pub mod train;
+pub mod unpack;
 pub mod vocab;
 
 pub use error::{Error, Result};

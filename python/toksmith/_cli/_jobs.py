@@ -10,10 +10,11 @@ import typer
 
 import toksmith
 
+from .._render import number_of
 from ._arguments import FilePattern, FileSpecials, Json, given, loaded
 from ._corpus import item
 from ._flags import flagged
-from ._printed import number_of, print_json, print_lines
+from ._printed import print_json, print_lines
 from ._progress import progress_lines
 from ._training_options import bytes_of
 

@@ -1,0 +1,166 @@
+//! Packed files to their bytes: gzip of any number of members, zstd of any number of frames.
+//!
+//! A file that ends inside a member or a frame is an error ([`io::ErrorKind::UnexpectedEof`]). Zeros behind a gzip member are
+//! padding. Left out: how much a file may unpack to, which the reader of the file decides.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::GzDecoder;
+use zstd::stream::read::Decoder as ZstdDecoder;
+
+/// The largest window of a zstd frame, as a power of two: the format's own limit for 64-bit readers.
+const LARGEST_WINDOW: u32 = 31;
+
+/// A packed file that is open.
+pub struct PackedFile(Box<dyn Read + Send>);
+
+impl PackedFile {
+    /// Opens a file: `.zst` is zstd, any other name gzip.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = BufReader::with_capacity(1 << 17, File::open(path)?);
+        if path.extension().is_some_and(|end| end == "zst") { Self::zstd(file) } else { Ok(Self::gzip(file)) }
+    }
+
+    fn gzip(packed: impl BufRead + Send + 'static) -> Self {
+        Self(Box::new(Members { rest: Some(packed), open: None }))
+    }
+
+    fn zstd(mut packed: impl BufRead + Send + 'static) -> io::Result<Self> {
+        if packed.fill_buf()?.is_empty() {
+            return Ok(Self(Box::new(io::empty()))); // no frame at all, as gzip without a member
+        }
+        let mut decoder = ZstdDecoder::with_buffer(packed)?;
+        decoder.window_log_max(LARGEST_WINDOW)?;
+        Ok(Self(Box::new(decoder)))
+    }
+
+    /// Fills the buffer with the next bytes, and says how many there were: fewer than fit only at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not packed so, or ends too early.
+    pub fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.0.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(more) => filled += more,
+                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+impl fmt::Debug for PackedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PackedFile")
+    }
+}
+
+/// The members of a gzip file, one after another.
+struct Members<R> {
+    /// What is packed behind the open member, if none is open.
+    rest: Option<R>,
+    open: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(member) = &mut self.open {
+                let size = member.read(buffer)?;
+                if size > 0 || buffer.is_empty() {
+                    return Ok(size);
+                }
+                self.rest = self.open.take().map(GzDecoder::into_inner);
+            }
+            let Some(mut rest) = self.rest.take() else { return Ok(0) };
+            if skip_padding(&mut rest)? {
+                self.open = Some(GzDecoder::new(rest));
+            }
+        }
+    }
+}
+
+/// Passes over zeros, and says whether anything follows.
+fn skip_padding(packed: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let some = packed.fill_buf()?;
+        if some.is_empty() {
+            return Ok(false);
+        }
+        let zeros = some.iter().take_while(|&&byte| byte == 0).count();
+        let ended = zeros < some.len();
+        packed.consume(zeros);
+        if ended {
+            return Ok(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn all(mut file: PackedFile, at_a_time: usize) -> io::Result<Vec<u8>> {
+        let (mut found, mut buffer) = (Vec::new(), vec![0; at_a_time]);
+        loop {
+            let size = file.fill(&mut buffer)?;
+            found.extend_from_slice(&buffer[..size]);
+            if size < at_a_time {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn member(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn members_and_frames_follow_one_another() {
+        let texts: [&[u8]; 4] = [b"low", b"", &b"lower ".repeat(50_000), b"lowest"];
+        let whole = texts.concat();
+        let mut gzip: Vec<u8> = texts.iter().flat_map(|text| member(text)).collect();
+        let frames: Vec<u8> = texts.iter().flat_map(|text| zstd::encode_all(*text, 1).unwrap()).collect();
+        for at_a_time in [1 << 20, 7777] {
+            assert_eq!(all(PackedFile::gzip(Cursor::new(gzip.clone())), at_a_time).unwrap(), whole);
+            assert_eq!(all(PackedFile::zstd(Cursor::new(frames.clone())).unwrap(), at_a_time).unwrap(), whole);
+        }
+        gzip.extend([0; 600]);
+        assert_eq!(all(PackedFile::gzip(Cursor::new(gzip.clone())), 4096).unwrap(), whole);
+        gzip.extend(b"no member");
+        assert!(all(PackedFile::gzip(Cursor::new(gzip)), 4096).is_err());
+        assert!(all(PackedFile::gzip(Cursor::new(Vec::new())), 4096).unwrap().is_empty());
+        assert!(all(PackedFile::zstd(Cursor::new(Vec::new())).unwrap(), 4096).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_is_an_error() {
+        let text: Vec<u8> =
+            (0..40_000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let (gzip, frame) = (member(&text), zstd::encode_all(&text[..], 1).unwrap());
+        for end in [1, 5, 12, gzip.len() / 2, gzip.len() - 9, gzip.len() - 1] {
+            let problem = all(PackedFile::gzip(Cursor::new(gzip[..end].to_vec())), 4096).unwrap_err();
+            assert_eq!(problem.kind(), io::ErrorKind::UnexpectedEof, "{end}");
+        }
+        for end in [1, 5, 12, frame.len() / 2, frame.len() - 1] {
+            let problem = all(PackedFile::zstd(Cursor::new(frame[..end].to_vec())).unwrap(), 4096).unwrap_err();
+            assert_eq!(problem.kind(), io::ErrorKind::UnexpectedEof, "{end}");
+        }
+    }
+}
