@@ -478,7 +478,10 @@ impl<'e> Segments<'e> {
         if !memory.recall(&name, self.out) {
             let (tokens, before) = (&self.chars.tokens, self.out.len());
             tokens.merge(&tokens.written(segment), self.stop, scratch, self.out)?;
-            memory.learn(&name, &self.out[before..]);
+            match name {
+                PieceName::Long(segment) => memory.learn_long(segment, &self.out[before..]),
+                _ => memory.learn(&name, &self.out[before..]),
+            }
         }
         Ok(())
     }
