@@ -202,7 +202,7 @@ impl TallyTable {
         self.memory()
             + match len {
                 0..=LONGEST_OF_TWO => self.short.memory_with(),
-                0..=LONGEST => self.wide.memory_with(),
+                _ if len <= LONGEST => self.wide.memory_with(),
                 _ => self.long.memory_with(len) - self.long.memory(),
             }
     }
@@ -214,7 +214,7 @@ impl TallyTable {
     pub fn add(&mut self, window: &Window<'_>, start: usize, len: usize, tally: Tally) -> Result<()> {
         match len {
             0..=LONGEST_OF_TWO => self.short.add(&window.key(start, len), tally, &mut self.far),
-            0..=LONGEST => self.wide.add(&window.key(start, len), tally, &mut self.far),
+            _ if len <= LONGEST => self.wide.add(&window.key(start, len), tally, &mut self.far),
             _ => self.add_long(&window.text[start..start + len], tally),
         }
     }

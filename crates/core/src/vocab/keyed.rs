@@ -228,7 +228,7 @@ mod tests {
         }
         assert_eq!((keyed.slots.used(), stretches.len()), (map.len(), map.len()));
         assert_eq!(stretches.each().map(|(stretch, &value)| (stretch.to_vec(), value)).collect::<HashMap<_, _>>(), map);
-        assert_eq!(stretches.length(), map.keys().map(Vec::len).sum());
+        assert_eq!(stretches.length(), map.keys().map(Vec::len).sum::<usize>());
         stretches.clear();
         assert!(stretches.is_empty() && stretches.get(b"a").is_none());
     }

@@ -472,7 +472,7 @@ impl<'e> Segments<'e> {
         let segment = &self.window.text[start..start + len];
         let name = match len {
             0..=LONGEST_OF_TWO => PieceName::Short(key),
-            0..=LONGEST => PieceName::Wide(self.window.key(start, len)),
+            _ if len <= LONGEST => PieceName::Wide(self.window.key(start, len)),
             _ => PieceName::Long(segment),
         };
         if !memory.recall(&name, self.out) {
