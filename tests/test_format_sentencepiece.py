@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 import sentencepiece
 from drawn_pieces import CONTROL, NORMAL, UNKNOWN, drawn_model, drawn_text, written
+from processors import processor_s
 
 import toksmith
+from toksmith import _core
 from toksmith import reference_models as reference
 from toksmith._formats._protobuf import new_model, parse
+from toksmith._steps import character_options
 
 CORPORA = ("arabic", "chinese", "code", "english", "european", "hindi", "japanese", "korean", "russian")
 PUBLISHED = ("mistral_v1.model", "sp_unigram_en.model")
@@ -303,3 +306,17 @@ def test_steps_that_are_not_run_are_refused_by_name(tmp_path: Path) -> None:
         toksmith.Tokenizer(dataclasses.replace(model, normalizers=(bad,)))
     with pytest.raises(toksmith.ModelError, match="one score"):
         toksmith.Tokenizer(dataclasses.replace(model, scores=np.zeros(1, np.float32)))
+
+
+def test_an_engine_takes_time_in_proportion_to_its_user_defined_pieces(tmp_path: Path) -> None:
+    model = loaded(written(simple(), SIMPLE), tmp_path).model
+    options = character_options(model)
+    assert options is not None
+
+    def engine(pieces: int) -> None:
+        frozen = [(f"<u{number}>", 4 + number) for number in range(pieces)]
+        added = [(content, id, False) for content, id in frozen]
+        _core.Engine(model.vocab, [], added, options | {"frozen": frozen}, None)
+
+    once = processor_s(lambda: engine(2_000), 5)
+    assert processor_s(lambda: engine(64_000), 2) < 120 * once + 0.05  # in proportion 32, in squares 1,024

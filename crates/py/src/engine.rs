@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
@@ -106,7 +107,8 @@ impl Engine {
             };
             let spelt = stages.shown(&added)?;
             let decoder = Decoder::new(&vocab, &spelt).with_shown(shown).with_chain(chain);
-            let cut = added.into_iter().filter(|token| frozen.iter().all(|(content, _)| *content != token.content));
+            let frozen: HashSet<&str> = frozen.iter().map(|(content, _)| &**content).collect();
+            let cut = added.into_iter().filter(|token| !frozen.contains(&*token.content));
             let added = AddedTokens::new(cut.collect())?;
             // A normalizer may change what the rule for cuts looks at.
             let encoder = Encoder::new(pieces, added, splitter).with_chars(engine).with_stages(stages)?;

@@ -6,8 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
-use crate::vocab::keyed::{Keyed, KeyedSlot, Stretches};
-use crate::vocab::slots::expect;
+use crate::vocab::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
 
 /// How often a piece occurs and where it occurs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,11 +49,11 @@ impl<const K: usize> Tallies<K> {
         Self(Keyed::new(FEWEST_SLOTS, seeds))
     }
 
-    /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
+    /// The table as it is now.
     #[inline(always)]
     #[must_use]
-    pub fn expect(&self, key: &Key<K>) -> usize {
-        expect(&self.0.slots, self.0.seeds.hash(key))
+    pub fn view(&self) -> KeyedView<'_, K> {
+        self.0.view()
     }
 
     /// The slots, some of them free.
@@ -76,12 +75,11 @@ impl<const K: usize> Tallies<K> {
         if self.is_full() {
             self.0.grow(2);
         }
-        self.add_at(self.0.seeds.hash(key) as usize, key, tally, far)
+        Self::add_to(self.0.entry(key), tally, far)
     }
 
-    /// Adds a tally to the slot that is expected there. There must be a free one.
-    fn add_at(&mut self, expected: usize, key: &Key<K>, tally: Tally, far: &mut Far) -> Result<()> {
-        let (words, known) = self.0.entry(expected, key);
+    /// Adds a tally to what is known of a piece.
+    fn add_to((words, known): (&mut [u64; K], bool), tally: Tally, far: &mut Far) -> Result<()> {
         let first = far.unpack(words[1]);
         let total = if known { tally.plus(Tally { count: words[0], first })? } else { tally };
         if !known || first != total.first {
@@ -101,7 +99,7 @@ impl<const K: usize> Tallies<K> {
                 self.0.grow(2);
             }
             for (room, (_, slot)) in waiting.iter_mut().zip(&mut entries) {
-                *room = (self.expect(&slot[0]), *slot);
+                *room = (self.0.view().expect(&slot[0]), *slot);
                 count += 1;
             }
             if count == 0 {
@@ -109,7 +107,7 @@ impl<const K: usize> Tallies<K> {
             }
             for (expected, [key, words]) in &waiting[..count] {
                 let tally = Tally { count: words[0], first: other_far.unpack(words[1]) };
-                self.add_at(*expected, key, tally, far)?;
+                Self::add_to(self.0.entry_at(*expected, key), tally, far)?;
             }
         }
     }
@@ -204,7 +202,7 @@ impl TallyTable {
         self.memory()
             + match len {
                 0..=LONGEST_OF_TWO => self.short.memory_with(),
-                0..=LONGEST => self.wide.memory_with(),
+                _ if len <= LONGEST => self.wide.memory_with(),
                 _ => self.long.memory_with(len) - self.long.memory(),
             }
     }
@@ -216,7 +214,7 @@ impl TallyTable {
     pub fn add(&mut self, window: &Window<'_>, start: usize, len: usize, tally: Tally) -> Result<()> {
         match len {
             0..=LONGEST_OF_TWO => self.short.add(&window.key(start, len), tally, &mut self.far),
-            0..=LONGEST => self.wide.add(&window.key(start, len), tally, &mut self.far),
+            _ if len <= LONGEST => self.wide.add(&window.key(start, len), tally, &mut self.far),
             _ => self.add_long(&window.text[start..start + len], tally),
         }
     }

@@ -109,7 +109,7 @@ impl Counting<'_, '_> {
     /// Takes pieces until there is no more room or a long one comes, and says how many.
     fn take_some(&mut self, ends: &[usize]) -> usize {
         let Work { table, parts, waiting, .. } = &mut *self.work;
-        let before = *waiting;
+        let (before, short, wide) = (*waiting, table.short.view(), table.wide.view());
         for (part, &end) in parts[before..].iter_mut().zip(ends) {
             let len = end - self.at;
             if len > LONGEST {
@@ -118,9 +118,9 @@ impl Counting<'_, '_> {
             *part = WaitingPiece { start: self.at, len: len as u32, slot: 0, key: [0; 2] };
             if len <= LONGEST_OF_TWO {
                 part.key = self.window.key(self.at, len);
-                part.slot = table.short.expect(&part.key) as u32;
+                part.slot = short.expect(&part.key) as u32;
             } else {
-                part.slot = table.wide.expect(&self.window.key(self.at, len)) as u32;
+                part.slot = wide.expect(&self.window.key(self.at, len)) as u32;
             }
             self.at = end;
             *waiting += 1;

@@ -6,8 +6,7 @@
 //! piece would be merged, with equal results.
 
 use crate::vocab::key::{Key, Seeds};
-use crate::vocab::keyed::{Keyed, KeyedSlot, Stretches, near};
-use crate::vocab::slots::expect;
+use crate::vocab::keyed::{Keyed, KeyedView, Stretches, near};
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
@@ -38,21 +37,10 @@ pub enum PieceName<'t> {
     Long(&'t [u8]),
 }
 
-/// What is looked at while pieces come and go: the slots of a table, each with two ids a word, and how to find one.
-#[derive(Debug, Clone, Copy)]
-pub struct View<'m, const K: usize> {
-    slots: &'m [KeyedSlot<K>],
-    seeds: Seeds,
-}
+/// The slots of a table as they are now. Each has two ids a word.
+pub type View<'m, const K: usize> = KeyedView<'m, K>;
 
 impl<const K: usize> View<'_, K> {
-    /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
-    #[inline(always)]
-    #[must_use]
-    pub fn expect(&self, key: &Key<K>) -> usize {
-        expect(self.slots, self.seeds.hash(key))
-    }
-
     /// Copies the ids in the slot that was expected at `at` to `room` from `place` on, with something after them, and says
     /// how many they are. None if they are not what the key asks for, or not all there.
     #[inline(always)]
@@ -86,7 +74,7 @@ impl<const K: usize> MemoryTable<K> {
     #[inline(always)]
     #[must_use]
     pub fn view(&self) -> View<'_, K> {
-        View { slots: &self.0.slots, seeds: self.0.seeds }
+        self.0.view()
     }
 
     /// Appends the ids of the key; false if it is not known.
@@ -119,7 +107,7 @@ impl<const K: usize> MemoryTable<K> {
             words[at / 2] |= u64::from(id) << (at % 2 * 32);
         }
         words[0] |= count << COUNT_SHIFT;
-        *self.0.entry(self.0.seeds.hash(key) as usize, key).0 = words;
+        *self.0.entry(key).0 = words;
     }
 
     /// Makes the table larger; one that has its largest size forgets everything and begins anew.
@@ -214,7 +202,7 @@ impl Memory {
             PieceName::Short(key) => self.short.learn(key, ids, &mut self.spilt),
             PieceName::Wide(key) => self.wide.learn(key, ids, &mut self.spilt),
             PieceName::Long(stretch) => {
-                if stretch.len() <= LONGEST_REMEMBERED && self.came_before(self.long.hash(stretch)) {
+                if self.came_before(self.long.hash(stretch)) {
                     self.learn_long(stretch, ids);
                 }
             }
@@ -228,7 +216,11 @@ impl Memory {
         std::mem::replace(seen, mark) == mark
     }
 
-    fn learn_long(&mut self, stretch: &[u8], ids: &[u32]) {
+    /// Remembers the ids of a long piece at once.
+    pub fn learn_long(&mut self, stretch: &[u8], ids: &[u32]) {
+        if stretch.len() > LONGEST_REMEMBERED {
+            return;
+        }
         let ids = self.spilt.learn(ids);
         if self.long.length() + stretch.len() > MOST_SPILT || self.long_round != self.spilt.round {
             self.long.clear();

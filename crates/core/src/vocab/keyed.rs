@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::vocab::key::{Key, Seeds};
-use crate::vocab::slots::{Slot, Slots, find};
+use crate::vocab::slots::{Slot, Slots, expect, find};
 
 /// A key, and as many words of what is known of it.
 pub type KeyedSlot<const K: usize> = [[u64; K]; 2];
@@ -26,8 +26,24 @@ impl<const K: usize> Slot for KeyedSlot<K> {
 pub struct Keyed<const K: usize> {
     /// The table.
     pub slots: Slots<KeyedSlot<K>>,
-    /// What hashes are mixed with.
-    pub seeds: Seeds,
+    seeds: Seeds,
+}
+
+/// The slots as they are now, and how to find one: what is looked at while stretches come and go.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyedView<'k, const K: usize> {
+    /// The slots.
+    pub slots: &'k [KeyedSlot<K>],
+    seeds: Seeds,
+}
+
+impl<const K: usize> KeyedView<'_, K> {
+    /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, key: &Key<K>) -> usize {
+        expect(self.slots, self.seeds.hash(key))
+    }
 }
 
 impl<const K: usize> Keyed<K> {
@@ -35,6 +51,13 @@ impl<const K: usize> Keyed<K> {
     #[must_use]
     pub fn new(slots: usize, seeds: Seeds) -> Self {
         Self { slots: Slots::new(slots), seeds }
+    }
+
+    /// The table as it is now.
+    #[inline(always)]
+    #[must_use]
+    pub fn view(&self) -> KeyedView<'_, K> {
+        KeyedView { slots: &self.slots, seeds: self.seeds }
     }
 
     /// What is known of a key.
@@ -46,7 +69,13 @@ impl<const K: usize> Keyed<K> {
 
     /// What is known of a key, to change it, and whether it was there before. There must be room for one more.
     #[inline]
-    pub fn entry(&mut self, expected: usize, key: &Key<K>) -> (&mut [u64; K], bool) {
+    pub fn entry(&mut self, key: &Key<K>) -> (&mut [u64; K], bool) {
+        self.entry_at(self.seeds.hash(key) as usize, key)
+    }
+
+    /// The same where the slot is expected.
+    #[inline]
+    pub fn entry_at(&mut self, expected: usize, key: &Key<K>) -> (&mut [u64; K], bool) {
         let at = find(&self.slots, expected, |slot| slot[0] == *key);
         let known = !self.slots[at].is_free();
         if !known {
@@ -161,5 +190,54 @@ impl<V> Stretches<V> {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.table.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::drawn::Draw;
+    use crate::vocab::key::Window;
+
+    #[test]
+    fn what_is_known_of_stretches_is_what_a_map_holds() {
+        let mut draw = Draw(11);
+        let mut keyed = Keyed::<2>::new(4, Seeds::default());
+        let (mut stretches, mut map) = (Stretches::default(), HashMap::new());
+        for round in 0..4000 {
+            let stretch: Vec<u8> = (0..=draw.below(6)).map(|_| b"abcd"[draw.below(4)]).collect();
+            let key = Window::new(&stretch).key(0, stretch.len());
+            let known = map.get(&stretch).copied();
+            assert_eq!(keyed.get(&key).map(|words| words[1]), known);
+            assert_eq!(stretches.get(&stretch).copied(), known);
+            if keyed.slots.used() * 2 >= keyed.slots.len() {
+                keyed.grow(4);
+            }
+            let (words, was_known) = keyed.entry(&key);
+            assert_eq!((was_known, words[1]), (known.is_some(), known.unwrap_or(0)));
+            words[1] = round;
+            match stretches.get_mut(&stretch) {
+                Some(value) => *value = round,
+                None => stretches.add(&stretch, round),
+            }
+            map.insert(stretch, round);
+            let view = keyed.view();
+            assert!(view.expect(&key) < view.slots.len());
+        }
+        assert_eq!((keyed.slots.used(), stretches.len()), (map.len(), map.len()));
+        assert_eq!(stretches.each().map(|(stretch, &value)| (stretch.to_vec(), value)).collect::<HashMap<_, _>>(), map);
+        assert_eq!(stretches.length(), map.keys().map(Vec::len).sum::<usize>());
+        stretches.clear();
+        assert!(stretches.is_empty() && stretches.get(b"a").is_none());
+    }
+
+    #[test]
+    fn the_neighbour_of_a_slot_is_near() {
+        let slot = |byte: u8| [Window::new(&[byte]).key::<2>(0, 1), [u64::from(byte); 2]];
+        let slots = [slot(b'a'), slot(b'b'), slot(b'c'), slot(b'd')];
+        assert_eq!([2, 3].map(|at| near(&slots, at, &slot(b'c')[0])), [2, 2]);
+        assert_eq!([0, 1].map(|at| near(&slots, at, &slot(b'b')[0])), [1, 1]);
     }
 }

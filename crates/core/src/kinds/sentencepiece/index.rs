@@ -1,7 +1,10 @@
 //! Tokens of characters by their bytes.
 
+use std::ops::Range;
+
 use crate::vocab::Merge;
-use crate::vocab::index::Index;
+use crate::vocab::index::{Index, Sought};
+use crate::vocab::key::Window;
 
 /// Merges by the bytes of the token that they make.
 #[derive(Debug)]
@@ -43,9 +46,21 @@ impl CharIndex {
     #[must_use]
     pub fn find(&self, token: &[u8]) -> Option<Merge> {
         let sought = self.index.sought(token);
-        if !self.index.may_have(sought) {
-            return None;
-        }
+        if self.index.may_have(sought) { self.found(sought, token) } else { None }
+    }
+
+    /// Asks for the merge that makes the token at this range of the window's text, of at most
+    /// [`crate::vocab::key::LONGEST`] bytes, which will be looked up soon; None if there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, window: &Window<'_>, token: Range<usize>) -> Option<Sought> {
+        self.index.expect(window, token.start, token.len())
+    }
+
+    /// The merge that was asked for.
+    #[inline(always)]
+    #[must_use]
+    pub fn found(&self, sought: Sought, token: &[u8]) -> Option<Merge> {
         let place = self.index.find(sought, token, |place| token_at(&self.blob, &self.ends, place))?;
         Some(self.merges[place as usize])
     }

@@ -13,11 +13,11 @@ use crate::kinds::sentencepiece::index::CharIndex;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{Symbols, fits};
+use crate::merge::short::{Neighbours, ShortSymbols};
 use crate::threads::parallel::Stop;
+use crate::vocab::index::Sought;
+use crate::vocab::key::{LONGEST, Window};
 use crate::vocab::{Merge, Vocab};
-
-/// The longest stretch that is merged without touching the heap, in bytes.
-pub const FEW: usize = 31;
 
 /// The id of a character without a token while it is merged. No token has it.
 const MISSING: u32 = u32::MAX;
@@ -153,19 +153,22 @@ impl CharTokens {
     /// # Errors
     /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
     pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut CharScratch, out: &mut Vec<u32>) -> Result<()> {
-        if text.len() <= FEW { self.merge_few(text, out) } else { self.merge_many(text, None, stop, scratch, out) }
+        if text.len() <= LONGEST { self.merge_few(text, out) } else { self.merge_many(text, None, stop, scratch, out) }
     }
 
     fn merge_few(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
-        let mut symbols = Few::new(self, text);
-        while let Some(at) = symbols.lowest() {
-            symbols.merge(at);
+        let found = characters(text).map(|(start, char)| (start + char.len(), self.character(char)));
+        let mut symbols = ShortSymbols::new(text.len(), found);
+        let mut left = None;
+        for (start, char) in characters(text) {
+            let pair = left.replace(start).and_then(|left| Some((left, self.pair(&text[left..start + char.len()])?)));
+            if let Some((left, merge)) = pair {
+                symbols.wait(left, merge);
+            }
         }
-        let mut at = 0;
-        while at < text.len() {
-            let end = usize::from(symbols.ends[at]);
-            self.push(symbols.ids[at], &text[at..end], out).map_err(|error| error.shifted(at))?;
-            at = end;
+        symbols.merge(&CharNeighbours { tokens: self, window: &Window::new(text) });
+        for (range, id) in symbols.each() {
+            self.push(id, &text[range.clone()], out).map_err(|error| error.shifted(range.start))?;
         }
         Ok(())
     }
@@ -240,77 +243,20 @@ fn characters(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-const ROOM: usize = FEW + 1;
-
-/// The symbols of a short stretch, by the position of their first byte. Pairs wait beside their positions in one word
-/// each, the rank in the higher bits, so that the smallest word is the lowest rank and the leftmost of equals.
-struct Few<'s> {
+/// Neighbours that start as characters.
+struct CharNeighbours<'s> {
     tokens: &'s CharTokens,
-    text: &'s [u8],
-    ids: [u32; ROOM],
-    ends: [u8; ROOM],
-    before: [u8; ROOM],
-    waiting: [u32; ROOM],
-    /// The id which the merge that waits makes.
-    made: [u32; ROOM],
+    window: &'s Window<'s>,
 }
 
-impl<'s> Few<'s> {
-    fn new(tokens: &'s CharTokens, text: &'s [u8]) -> Self {
-        let (ends, before) = ([0; ROOM], [0; ROOM]);
-        let (ids, waiting, made) = ([0; ROOM], [NEVER; ROOM], [0; ROOM]);
-        let mut symbols = Self { tokens, text, ids, ends, before, waiting, made };
-        let mut last = 0;
-        for (at, char) in characters(text) {
-            symbols.ids[at] = tokens.character(char);
-            symbols.ends[at] = (at + char.len()) as u8;
-            symbols.before[at] = last;
-            if at > 0 {
-                symbols.look(usize::from(last));
-            }
-            last = at as u8;
-        }
-        symbols
+impl Neighbours for CharNeighbours<'_> {
+    #[inline(always)]
+    fn expect(&self, joined: Range<usize>) -> Option<Sought> {
+        self.tokens.index.expect(self.window, joined)
     }
 
-    /// The position of the pair that merges next.
-    #[inline]
-    fn lowest(&self) -> Option<usize> {
-        let mut lowest = [NEVER; 8];
-        for lane in self.waiting[..self.text.len().next_multiple_of(8)].chunks_exact(8) {
-            for (low, &word) in lowest.iter_mut().zip(lane) {
-                *low = (*low).min(word);
-            }
-        }
-        let low = lowest.into_iter().fold(NEVER, u32::min);
-        (low != NEVER).then_some((low & 31) as usize)
-    }
-
-    #[inline]
-    fn merge(&mut self, at: usize) {
-        let right = usize::from(self.ends[at]);
-        let after = usize::from(self.ends[right]);
-        self.ids[at] = self.made[at];
-        self.ends[at] = after as u8;
-        self.waiting[right] = NEVER;
-        self.waiting[at] = NEVER;
-        if after < self.text.len() {
-            self.before[after] = at as u8;
-            self.look(at);
-        }
-        if at > 0 {
-            self.look(usize::from(self.before[at]));
-        }
-    }
-
-    /// Looks up the merge of the symbol at `at` and the next one.
-    #[inline]
-    fn look(&mut self, at: usize) {
-        let end = usize::from(self.ends[usize::from(self.ends[at])]);
-        self.waiting[at] = NEVER;
-        if let Some(merge) = self.tokens.pair(&self.text[at..end]) {
-            self.waiting[at] = merge.rank << 5 | at as u32;
-            self.made[at] = merge.id;
-        }
+    #[inline(always)]
+    fn merge(&self, _: [u32; 2], joined: Range<usize>, expected: Option<Sought>) -> Option<Merge> {
+        self.tokens.index.found(expected?, &self.window.text[joined])
     }
 }

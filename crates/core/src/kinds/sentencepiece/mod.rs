@@ -472,13 +472,16 @@ impl<'e> Segments<'e> {
         let segment = &self.window.text[start..start + len];
         let name = match len {
             0..=LONGEST_OF_TWO => PieceName::Short(key),
-            0..=LONGEST => PieceName::Wide(self.window.key(start, len)),
+            _ if len <= LONGEST => PieceName::Wide(self.window.key(start, len)),
             _ => PieceName::Long(segment),
         };
         if !memory.recall(&name, self.out) {
             let (tokens, before) = (&self.chars.tokens, self.out.len());
             tokens.merge(&tokens.written(segment), self.stop, scratch, self.out)?;
-            memory.learn(&name, &self.out[before..]);
+            match name {
+                PieceName::Long(segment) => memory.learn_long(segment, &self.out[before..]),
+                _ => memory.learn(&name, &self.out[before..]),
+            }
         }
         Ok(())
     }
