@@ -13,6 +13,7 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::merge::Missing;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::merge::draws::Draws;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
@@ -400,17 +401,5 @@ impl Unigram {
 fn offer(target: &mut Best, offered: Best) {
     if target.len == 0 || offered.sum > target.sum {
         *target = offered;
-    }
-}
-
-/// The length of a character by its first byte.
-#[inline(always)]
-#[must_use]
-pub fn char_len(first: u8) -> usize {
-    match first {
-        0..0x80 => 1,
-        0x80..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        0xF0.. => 4,
     }
 }

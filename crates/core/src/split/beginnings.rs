@@ -88,6 +88,7 @@ impl Beginnings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     /// The definition.
     fn slowly(contents: &[Vec<u8>], text: &[u8]) -> usize {
@@ -100,15 +101,11 @@ mod tests {
 
     #[test]
     fn the_longest_end_is_found_that_its_definition_finds() {
-        let mut state = 1_u64;
-        let mut drawn = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut draw = Draw(1);
         let mut found = [0_usize; 8];
         for _ in 0..20_000 {
-            let letters = 1 + drawn(3);
-            let mut text = |most: u64| (0..drawn(most)).map(|_| b'a' + drawn(letters) as u8).collect::<Vec<u8>>();
+            let letters = 1 + draw.below(3);
+            let mut text = |most| (0..draw.below(most)).map(|_| b'a' + draw.below(letters) as u8).collect::<Vec<u8>>();
             let contents: Vec<Vec<u8>> = (0..4).map(|_| text(9)).collect();
             let text = text(16);
             let expected = slowly(&contents, &text);

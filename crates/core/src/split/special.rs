@@ -4,7 +4,7 @@
 //! happens to a special one is the caller's choice, [`Allow`]; by default it is an error, so that text from outside can
 //! never slip a control token in.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind, StartKind};
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
@@ -241,9 +241,10 @@ impl TokenSearch {
         let ordinary = contents.iter().filter(|(place, _)| !tokens[*place].special);
         let (ordinary_places, ordinary): (Vec<usize>, Vec<&String>) =
             ordinary.map(|(place, text)| (*place, text)).unzip();
-        let ordinary = automaton(&ordinary)?;
+        let ordinary = automaton(&ordinary, StartKind::Unanchored)?;
         let (places, contents): (Vec<usize>, Vec<String>) = contents.into_iter().unzip();
-        Ok(Self { all: automaton(&contents)?, places, ordinary, ordinary_places })
+        let all = automaton(&contents, StartKind::Unanchored)?;
+        Ok(Self { all, places, ordinary, ordinary_places })
     }
 }
 
@@ -288,15 +289,18 @@ fn allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
     }
 }
 
-fn automaton(contents: &[impl AsRef<str>]) -> Result<Option<AhoCorasick>> {
+/// What finds the leftmost of these contents, and then the longest, at such starts; None for no contents.
+///
+/// # Errors
+/// [`Error::Model`] for too many contents.
+pub fn automaton(contents: &[impl AsRef<str>], starts: StartKind) -> Result<Option<AhoCorasick>> {
     if contents.is_empty() {
         return Ok(None);
     }
-    AhoCorasickBuilder::new()
-        .match_kind(MatchKind::LeftmostLongest)
-        .build(contents.iter().map(AsRef::as_ref))
-        .map(Some)
-        .map_err(|error| Error::model(format!("the added tokens cannot be searched for: {error}"), None))
+    let mut builder = AhoCorasickBuilder::new();
+    let builder = builder.match_kind(MatchKind::LeftmostLongest).start_kind(starts);
+    let built = builder.build(contents.iter().map(AsRef::as_ref));
+    built.map(Some).map_err(|error| Error::model(format!("the added tokens cannot be searched for: {error}"), None))
 }
 
 #[cfg(test)]

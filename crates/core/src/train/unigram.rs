@@ -13,7 +13,7 @@
 use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
-use crate::kinds::unigram::char_len;
+use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::threads::parallel::map;
 use crate::train::unigram_seeds::seeds;
 use crate::vocab::trie::{ROOT, Trie};

@@ -114,7 +114,7 @@ fn stretch(bytes: &[u8], longest: usize) -> Option<(usize, usize)> {
     }
     let (mut at, mut chars) = (0, 0);
     while let Some(&byte) = bytes.get(at).filter(|&&byte| byte != SEPARATOR) {
-        let end = at + crate::kinds::unigram::char_len(byte);
+        let end = at + crate::kinds::sentencepiece::safe_cuts::char_len(byte);
         if end > bytes.len() {
             break;
         }

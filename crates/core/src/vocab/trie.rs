@@ -188,17 +188,17 @@ fn flipped(word: u64, by: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     #[test]
     fn keys_are_found_and_nothing_else() {
-        let mut state = 1u64;
+        let mut draw = Draw(1);
         for size in [0, 1, 3, 50, 3000] {
             let mut keys: Vec<Vec<u8>> = Vec::new();
             for _ in 0..size {
                 let mut key = Vec::new();
                 for _ in 0..=size % 7 {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    key.push((state >> 33) as u8 & if size == 50 { 1 } else { 0xFF });
+                    key.push(draw.below(if size == 50 { 2 } else { 256 }) as u8);
                 }
                 keys.push(key);
             }

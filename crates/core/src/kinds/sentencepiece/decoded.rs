@@ -3,7 +3,7 @@
 //! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a text of its own.
 //! The space that normalizing put before a text does not come back.
 
-use crate::kinds::sentencepiece::normalize::BLOCK;
+use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::split::special::AddedToken;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
@@ -79,14 +79,7 @@ impl Shown {
     }
 
     fn set_text(&mut self, id: u32, token: &[u8]) {
-        let mut text = Vec::with_capacity(token.len());
-        let mut rest = token;
-        while let [byte, after @ ..] = rest {
-            let (byte, after) = rest.strip_prefix(BLOCK).map_or((*byte, after), |after| (b' ', after));
-            text.push(byte);
-            rest = after;
-        }
-        self.set(id, &text);
+        self.set(id, &written(token, true));
         if let Some(span) = self.spans.get_mut(id) {
             span.leads = token.starts_with(BLOCK);
         }

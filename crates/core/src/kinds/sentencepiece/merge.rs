@@ -9,15 +9,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::kinds::sentencepiece::index::CharIndex;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{Symbols, fits};
 use crate::merge::short::{Neighbours, ShortSymbols};
 use crate::threads::parallel::Stop;
 use crate::vocab::index::Sought;
 use crate::vocab::key::{LONGEST, Window};
-use crate::vocab::{Merge, Vocab};
+use crate::vocab::{Merge, MergeRule, Tables, Unit, Vocab};
 
 /// The id of a character without a token while it is merged. No token has it.
 const MISSING: u32 = u32::MAX;
@@ -38,7 +38,10 @@ pub enum Missing {
 #[derive(Debug)]
 pub struct CharTokens {
     escape: bool,
-    index: CharIndex,
+    /// The tokens as texts are written, and their ids.
+    vocab: Vocab,
+    /// By place in `vocab`: the order of the tokens, in which several may be equal.
+    ranks: Vec<u32>,
     /// The ids of ASCII characters.
     ascii: [u32; 128],
     /// By first and second ASCII character: their merge.
@@ -65,43 +68,44 @@ impl CharTokens {
     /// The memory of the tables.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.index.bytes() + size_of_val(&*self.ascii_pairs)
+        size_of::<Self>() + self.vocab.bytes() + size_of_val(&self.ranks[..]) + size_of_val(&*self.ascii_pairs)
     }
 
     /// The tokens of a vocabulary that `mergeable` names, with a score for each place of the vocabulary.
-    #[must_use]
+    ///
+    /// # Errors
+    /// [`Error::Model`] for two tokens that texts write alike.
     pub fn new(
         vocab: &Vocab,
         scores: Option<&[f64]>,
         mergeable: impl Fn(u32) -> bool,
         missing: Missing,
         escape: bool,
-    ) -> Self {
-        let nothing = Merge { rank: NEVER, id: MISSING };
-        let mut tokens = Self {
-            escape,
-            index: CharIndex::new(vocab.len()),
-            ascii: [MISSING; 128],
-            ascii_pairs: vec![nothing; 1 << 14].into(),
-            missing,
-        };
+    ) -> Result<Self> {
+        let (mut blob, mut ends, mut ids, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let ranks = scores.map_or_else(|| (0..vocab.len() as u32).collect(), ranks);
         for ((token, id), rank) in vocab.tokens().zip(ranks) {
             // No escaped text holds a space.
             if mergeable(id) && !(escape && token.contains(&b' ')) {
-                let written = tokens.written(token).into_owned();
-                tokens.index.insert(&written, Merge { rank, id });
+                blob.extend_from_slice(&written(token, escape));
+                ends.push(blob.len() as u32);
+                ids.push(id);
+                kept.push(rank);
             }
         }
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
+        let vocab = Vocab::new(Unit::Piece, MergeRule::Bytes, false, tables)?;
+        let ascii_pairs = vec![Merge { rank: NEVER, id: MISSING }; 1 << 14].into();
+        let mut tokens = Self { escape, vocab, ranks: kept, ascii: [MISSING; 128], ascii_pairs, missing };
         tokens.fill_ascii();
-        tokens
+        Ok(tokens)
     }
 
     fn fill_ascii(&mut self) {
         for first in 0..128u8 {
-            self.ascii[usize::from(first)] = self.index.find(&[first]).map_or(MISSING, |merge| merge.id);
+            self.ascii[usize::from(first)] = self.vocab.id(&[first]).unwrap_or(MISSING);
             for second in 0..128u8 {
-                if let Some(merge) = self.index.find(&[first, second]) {
+                if let Some(merge) = self.find(&[first, second]) {
                     self.ascii_pairs[usize::from(first) << 7 | usize::from(second)] = merge;
                 }
             }
@@ -118,18 +122,31 @@ impl CharTokens {
     fn character(&self, char: &[u8]) -> u32 {
         match char {
             [byte] if byte.is_ascii() => self.ascii[usize::from(*byte)],
-            _ => self.index.find(char).map_or(MISSING, |merge| merge.id),
+            _ => self.vocab.id(char).unwrap_or(MISSING),
         }
     }
 
     #[inline]
     fn pair(&self, joined: &[u8]) -> Option<Merge> {
-        if let [first, second] = *joined {
-            // Two bytes that are two characters are ASCII.
-            let merge = self.ascii_pairs[usize::from(first) << 7 | usize::from(second)];
-            return (merge.rank != NEVER).then_some(merge);
-        }
-        self.index.find(joined)
+        // Two bytes that are two characters are ASCII.
+        if let [first, second] = *joined { self.ascii_pair(first, second) } else { self.find(joined) }
+    }
+
+    #[inline(always)]
+    fn ascii_pair(&self, first: u8, second: u8) -> Option<Merge> {
+        let merge = self.ascii_pairs[usize::from(first) << 7 | usize::from(second)];
+        (merge.rank != NEVER).then_some(merge)
+    }
+
+    /// The merge that makes the token of these bytes.
+    #[inline]
+    fn find(&self, token: &[u8]) -> Option<Merge> {
+        self.vocab.merge(MISSING, MISSING, token).map(|merge| self.ranked(merge))
+    }
+
+    #[inline(always)]
+    fn ranked(&self, Merge { rank: place, id }: Merge) -> Merge {
+        Merge { rank: self.ranks[place as usize], id }
     }
 
     /// Appends what a symbol becomes at the end.
@@ -159,14 +176,16 @@ impl CharTokens {
     fn merge_few(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
         let found = characters(text).map(|(start, char)| (start + char.len(), self.character(char)));
         let mut symbols = ShortSymbols::new(text.len(), found);
+        let neighbours = CharNeighbours { tokens: self, window: &Window::new(text) };
         let mut left = None;
         for (start, char) in characters(text) {
-            let pair = left.replace(start).and_then(|left| Some((left, self.pair(&text[left..start + char.len()])?)));
-            if let Some((left, merge)) = pair {
+            if let Some(left) = left.replace(start)
+                && let Some(merge) = neighbours.first(left..start + char.len())
+            {
                 symbols.wait(left, merge);
             }
         }
-        symbols.merge(&CharNeighbours { tokens: self, window: &Window::new(text) });
+        symbols.merge(&neighbours);
         for (range, id) in symbols.each() {
             self.push(id, &text[range.clone()], out).map_err(|error| error.shifted(range.start))?;
         }
@@ -232,12 +251,7 @@ fn characters(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at;
-        let len = match text.get(at)? {
-            0..0x80 => 1,
-            0x80..0xE0 => 2,
-            0xE0..0xF0 => 3,
-            0xF0.. => 4,
-        };
+        let len = char_len(*text.get(at)?);
         at = text.len().min(at + len);
         Some((start, &text[start..at]))
     })
@@ -249,14 +263,25 @@ struct CharNeighbours<'s> {
     window: &'s Window<'s>,
 }
 
+impl CharNeighbours<'_> {
+    /// The merge of two characters.
+    #[inline(always)]
+    fn first(&self, joined: Range<usize>) -> Option<Merge> {
+        if let [first, second] = self.window.text[joined.clone()] {
+            return self.tokens.ascii_pair(first, second);
+        }
+        self.merge([MISSING; 2], joined.clone(), self.expect(joined))
+    }
+}
+
 impl Neighbours for CharNeighbours<'_> {
     #[inline(always)]
     fn expect(&self, joined: Range<usize>) -> Option<Sought> {
-        self.tokens.index.expect(self.window, joined)
+        self.tokens.vocab.expect(self.window, joined.start, joined.len())
     }
 
     #[inline(always)]
     fn merge(&self, _: [u32; 2], joined: Range<usize>, expected: Option<Sought>) -> Option<Merge> {
-        self.tokens.index.found(expected?, &self.window.text[joined])
+        self.tokens.vocab.found(expected?, &self.window.text[joined]).map(|merge| self.tokens.ranked(merge))
     }
 }

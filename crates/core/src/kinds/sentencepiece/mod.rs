@@ -5,7 +5,6 @@
 //! remembers the ids of each segment ([`crate::merge::memory`]); a text that only needs its spaces escaped is not copied.
 
 pub mod decoded;
-pub mod index;
 pub mod merge;
 pub mod normalize;
 pub(crate) mod offsets;
@@ -13,7 +12,7 @@ pub(crate) mod origins;
 pub mod safe_cuts;
 pub(crate) mod widths;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind, StartKind};
+use aho_corasick::{AhoCorasick, StartKind};
 
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
@@ -27,6 +26,7 @@ use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
 use crate::merge::memory::{Memory, PieceName};
 use crate::split::Text;
+use crate::split::special::automaton;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::{Kept, Worth};
 use crate::vocab::Vocab;
@@ -134,9 +134,9 @@ impl Chars {
         } else {
             None
         };
-        let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape);
+        let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape)?;
         let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
-        let (frozen, sessions) = (automaton(&contents)?, Kept::default());
+        let (frozen, sessions) = (automaton(&contents, StartKind::Both)?, Kept::default());
         Ok(Self { tokens, cuts, unigram, normalizer, frozen, frozen_ids, widths, sessions })
     }
 
@@ -351,15 +351,6 @@ pub fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
         id.ok_or_else(|| Error::model(format!("byte_fallback needs the token {token}, which is missing"), None))
     };
     (0..=255).map(id).collect()
-}
-
-fn automaton(contents: &[String]) -> Result<Option<AhoCorasick>> {
-    if contents.is_empty() {
-        return Ok(None);
-    }
-    let mut builder = AhoCorasickBuilder::new();
-    let built = builder.match_kind(MatchKind::LeftmostLongest).start_kind(StartKind::Both).build(contents);
-    built.map(Some).map_err(|error| Error::model(format!("the added tokens cannot be searched: {error}"), None))
 }
 
 /// Leaves one of several unknown ids in a row.

@@ -120,12 +120,7 @@ impl CharCuts {
     #[inline]
     fn apart(&self, text: &[u8], at: usize) -> bool {
         let left = 1 + text[..at].iter().rev().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
-        let right = match text[at] {
-            0..0x80 => 1,
-            0x80..0xE0 => 2,
-            0xE0..0xF0 => 3,
-            0xF0.. => 4,
-        };
+        let right = char_len(text[at]);
         let bytes = if at >= 4
             && let Some(bytes) = text[at - 4..].first_chunk()
         {
@@ -157,6 +152,18 @@ fn window(left: &[u8], right: &[u8]) -> u64 {
 #[inline]
 fn bit(window: u64) -> usize {
     (window.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
+}
+
+/// The length of a character by its first byte.
+#[inline(always)]
+#[must_use]
+pub fn char_len(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    }
 }
 
 #[cfg(test)]
