@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use toksmith_core::Error;
-use toksmith_core::threads::ordered::{Jobs, Plan, in_order};
-use toksmith_core::threads::parallel::Stop;
+use toksmith_core::threads::parallel::{Jobs, Plan, Stop, in_order};
 
-use crate::call::{WATCHED, call, weight_of};
+use crate::call::{WATCHED, call, signals, weight_of};
 
 /// A job has at most about as many bytes, unless one text has more.
 const LARGEST_JOB: usize = 1 << 18;
@@ -63,16 +62,20 @@ impl Load {
     pub fn run<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl Fn(&mut Jobs<'_, T>, &Stop) + Sync,
+        work: impl Fn(&mut Jobs<'_, usize, T>, &Stop) + Sync,
         mut sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
         let mut refused = Ok(());
-        let heavy = |job: usize| weight_of(self.texts(job).len(), self.size(job), self.searches) >= WATCHED;
+        let heavy = |job: &usize| weight_of(self.texts(*job).len(), self.size(*job), self.searches) >= WATCHED;
+        let mut jobs = 0..self.jobs.len();
+        let any = jobs.clone().any(|job| heavy(&job));
         let outcome = call(py, self.size.min(WATCHED - 1), |stop| {
-            let plan = Plan { jobs: self.jobs.len(), threads: self.threads, heavy: &heavy, stop };
+            let threads = self.threads.min(self.jobs.len());
+            let plan = Plan { threads, heavy: any.then_some(&heavy), stop };
             let mut looked = Instant::now();
             in_order(
                 &plan,
+                || Ok(jobs.next()),
                 |jobs| work(jobs, stop),
                 |ready| {
                     refused = sink(ready).and_then(|()| look(&mut looked));
@@ -90,8 +93,7 @@ fn look(looked: &mut Instant) -> PyResult<()> {
         return Ok(());
     }
     *looked = Instant::now();
-    #[allow(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough in its lifetime")]
-    Python::attach(|py| py.check_signals())
+    signals()
 }
 
 /// The results of several texts, one after another, and where each ends.

@@ -1,11 +1,8 @@
 //! One call of the core: without the GIL when it is worth it, and stoppable by Ctrl-C.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
-
 use pyo3::prelude::*;
-use toksmith_core::fault;
-use toksmith_core::threads::parallel::Stop;
+use toksmith_core::threads::parallel::{Plan, Stop, in_order};
+use toksmith_core::{Error, fault};
 
 use crate::errors;
 
@@ -13,9 +10,6 @@ use crate::errors;
 const KEEPS_GIL: usize = 1 << 10;
 /// Calls on more bytes than this run on a thread of their own, while the caller's looks for signals.
 pub const WATCHED: usize = 1 << 20;
-/// How long a signal may wait.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
 /// Calls that search with a regex take longer than their bytes let expect: from this many on they run so too.
 const SEARCHED: usize = 1 << 12;
 
@@ -54,29 +48,30 @@ pub fn call<T: Send>(
     outcome.map_err(|error| errors::to_py(py, error))
 }
 
-fn watched<T: Send>(py: Python<'_>, stop: &Stop, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+/// The same on a thread of its own, while the caller's looks for signals.
+fn watched<T: Send>(
+    py: Python<'_>,
+    stop: &Stop,
+    work: impl FnOnce() -> toksmith_core::Result<T> + Send,
+) -> PyResult<toksmith_core::Result<T>> {
     py.detach(|| {
-        std::thread::scope(|scope| {
-            let (done, wait) = channel::<()>();
-            let worker = scope.spawn(move || {
-                let result = work();
-                drop(done);
-                result
-            });
-            let mut signal = Ok(());
-            while signal.is_ok() && wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                #[allow(
-                    clippy::redundant_closure_for_method_calls,
-                    reason = "the method is not general enough in its lifetime"
-                )]
-                let checked = Python::attach(|py| py.check_signals());
-                signal = checked;
+        let (mut work, mut result, mut signal) = (Some(work), None, Ok(()));
+        let plan = Plan { threads: 1, heavy: Some(&|_| true), stop };
+        let look = |mut done: Vec<T>| {
+            result = result.take().or(done.pop());
+            if result.is_none() {
+                signal = signals();
             }
-            if signal.is_err() {
-                stop.raise();
-            }
-            let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            signal.map(|()| result)
-        })
+            if signal.is_ok() { Ok(()) } else { Err(Error::Interrupted) }
+        };
+        let outcome = in_order(&plan, || Ok(work.take()), |jobs| jobs.each(|work| work()), look);
+        signal?;
+        Ok(outcome.and_then(|()| result.ok_or(Error::Interrupted)))
     })
+}
+
+/// Lets signals interrupt a call that does not hold the GIL.
+pub fn signals() -> PyResult<()> {
+    #[allow(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough in its lifetime")]
+    Python::attach(|py| py.check_signals())
 }

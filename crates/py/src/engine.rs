@@ -19,8 +19,7 @@ use toksmith_core::slow::slow;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::text_cuts::TextCuts;
 use toksmith_core::split::{Splitter, Text as CoreText};
-use toksmith_core::threads::ordered::Jobs;
-use toksmith_core::threads::parallel::Stop;
+use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
 use crate::batch::{Load, Objects, Parts};
@@ -299,7 +298,7 @@ impl Engine {
         let each: Vec<&[u32]> = sequences.iter().collect();
         let load = Load::new(each.iter().map(|ids| ids.len() * 4), threads, self.decoder.searches());
         let mut texts = Objects::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any));
-        let work = |jobs: &mut Jobs<'_, Parts<u8>>, stop: &Stop| {
+        let work = |jobs: &mut Jobs<'_, usize, Parts<u8>>, stop: &Stop| {
             jobs.each(|job| {
                 let mut parts = Parts::with_room(load.texts(job).len(), load.size(job) * 2);
                 for place in load.texts(job) {
@@ -417,7 +416,7 @@ impl Engine {
     ) -> PyResult<()> {
         let sizes = many.texts.iter().map(|text| text.as_bytes().len());
         let load = Load::new(sizes, many.threads, self.encoder.searches());
-        let run = |jobs: &mut Jobs<'_, T>, stop: &Stop| {
+        let run = |jobs: &mut Jobs<'_, usize, T>, stop: &Stop| {
             self.encoder.with_session(|session| {
                 jobs.each(|job| {
                     let mut result = new(&load, job);

@@ -3,8 +3,7 @@
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use toksmith_core::split::spans::{Count, PlacedIds, Spans};
-use toksmith_core::threads::ordered::Jobs;
-use toksmith_core::threads::parallel::Stop;
+use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
 use crate::batch::Load;
@@ -89,7 +88,7 @@ pub fn encode_ragged_with_offsets<'py>(
     let each = as_texts(&texts)?;
     let (encoder, _) = engine.for_long_texts();
     let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads, encoder.searches());
-    let work = |jobs: &mut Jobs<'_, Part>, stop: &Stop| {
+    let work = |jobs: &mut Jobs<'_, usize, Part>, stop: &Stop| {
         encoder.with_session(|session| {
             jobs.each(|job| {
                 let Part { mut ids, mut spans, mut counts } = Part::new(count(characters));

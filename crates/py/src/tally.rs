@@ -7,11 +7,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
-use toksmith_core::measure::text_sums::{Counts, TextSums as CoreTally, parts};
+use toksmith_core::measure::text_sums::{Counts, TextSums as CoreTally};
 use toksmith_core::measure::token_facts::facts;
-use toksmith_core::split::Text as CoreText;
-use toksmith_core::threads::ordered::Jobs;
-use toksmith_core::threads::parallel::Stop;
+use toksmith_core::split::text_cuts::parts;
+use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
 use crate::batch::Load;
@@ -51,13 +50,14 @@ impl Tally {
         let texts = texts(batch, Errors::from_name(errors)?)?;
         let each = as_texts(&texts)?;
         let (encoder, cuts) = engine.for_long_texts();
-        let cut = |(place, text): (usize, &CoreText<'_>)| {
-            let cuts = cuts.filter(|_| threads > 1);
-            parts(text.as_bytes(), cuts, encoder.added(), PART).into_iter().map(move |(start, end)| (place, start, end))
-        };
-        let pieces: Vec<_> = each.iter().enumerate().flat_map(cut).collect();
+        let cuts = cuts.filter(|_| threads > 1);
+        let mut pieces = Vec::with_capacity(each.len());
+        for (place, text) in each.iter().enumerate() {
+            let parts = parts(text.as_bytes(), cuts, encoder.added(), PART);
+            pieces.extend(parts.map(|(start, end)| (place, start, end)));
+        }
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
-        let work = |jobs: &mut Jobs<'_, ()>, stop: &Stop| {
+        let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let (mut tally, mut ids) = (CoreTally::new(engine.decoder(), encoder.spelling()), Vec::new());
             encoder.with_session(|session| {
                 jobs.each(|job| {

@@ -16,7 +16,7 @@ use crate::count::tallying::Work;
 use crate::encode::long_text::PART;
 use crate::error::{Error, Result};
 use crate::split::special::AddedTokens;
-use crate::split::text_cuts::{TextCuts, WINDOW};
+use crate::split::text_cuts::{TextCuts, WINDOW, parts};
 use crate::split::{Splitter, Text};
 use crate::threads::parallel::{Stop, locked, map};
 use crate::vocab::key::Seeds;
@@ -60,8 +60,10 @@ pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
 #[derive(Debug)]
 pub struct Counter {
     shared: Shared,
-    /// Where a long text can be cut, and that no added tokens forbid it.
-    cuts: Option<(TextCuts, AddedTokens)>,
+    /// Where a long text can be cut.
+    cuts: Option<TextCuts>,
+    /// None: no added tokens forbid a cut.
+    added: AddedTokens,
     seeds: Seeds,
     tables: Mutex<Vec<TallyTable>>,
     sums: Sums,
@@ -77,7 +79,8 @@ impl Counter {
     pub fn new(splitter: Arc<Splitter>, cuts: Option<TextCuts>, limits: Limits, start: (u64, u64)) -> Self {
         Self {
             shared: Shared { splitter, limits, runs: Mutex::default() },
-            cuts: cuts.zip(AddedTokens::new(Vec::new()).ok()),
+            cuts,
+            added: AddedTokens::default(),
             seeds: Seeds::default(),
             tables: Mutex::default(),
             sums: Sums::default(),
@@ -138,8 +141,7 @@ impl Counter {
     ) -> Result<usize> {
         let rows: Vec<_> = jsonl::lines(block).collect();
         let next = self.next;
-        self.each(rows.len(), usable(threads, block.len()), |row, work| {
-            stop.check()?;
+        self.each(rows.len(), (usable(threads, block.len()), stop), |row, work| {
             let place = (next.0 + row as u64, if row == 0 { next.1 } else { 0 });
             let (line, bytes) = rows[row];
             match jsonl::text(bytes, field) {
@@ -158,43 +160,39 @@ impl Counter {
 
     /// The parts of a document, each with its position.
     fn jobs<'t>(&self, document: Text<'t>, jobs: &mut Vec<(Text<'t>, (u64, u64))>) {
-        let bytes = document.as_bytes();
-        let mut at = 0;
-        while let Some((cuts, added)) = self.cuts.as_ref().filter(|_| bytes.len() - at > 2 * PART) {
-            let found = (at + PART..bytes.len() - WINDOW).step_by(WINDOW);
-            let Some(cut) = found.into_iter().find_map(|from| cuts.find(bytes, from, added)) else {
-                break;
-            };
-            jobs.push((document.part(at, cut), (self.next.0, self.next.1 + at as u64)));
-            at = cut;
-        }
-        jobs.push((document.part(at, bytes.len()), (self.next.0, self.next.1 + at as u64)));
+        let (number, before) = self.next;
+        let all = parts(document.as_bytes(), self.cuts.as_ref(), &self.added, PART);
+        jobs.extend(all.map(|(start, end)| (document.part(start, end), (number, before + start as u64))));
     }
 
     /// The last cut of a text that goes on, whose last `new` bytes have not been searched.
     fn last_cut(&self, text: &[u8], new: usize) -> Option<usize> {
-        let (cuts, added) = self.cuts.as_ref()?;
+        let cuts = self.cuts.as_ref()?;
         let first = text.len().saturating_sub(new + 2 * WINDOW);
         let windows = (first..=text.len().checked_sub(WINDOW)?).rev().step_by(WINDOW);
-        windows.into_iter().find_map(|from| cuts.find(text, from, added))
+        windows.into_iter().find_map(|from| cuts.find(text, from, &self.added))
     }
 
     fn count(&self, jobs: &[(Text<'_>, (u64, u64))], threads: usize, stop: &Stop) -> Result<()> {
         let bytes = jobs.iter().map(|(text, _)| text.as_bytes().len()).sum();
-        self.each(jobs.len(), usable(threads, bytes), |job, work| {
-            stop.check()?;
+        self.each(jobs.len(), (usable(threads, bytes), stop), |job, work| {
             work.document(&self.shared, jobs[job].0, jobs[job].1, stop)
         })
     }
 
     /// Does `work` for every job, with a table for each thread.
-    fn each(&self, jobs: usize, threads: usize, work: impl Fn(usize, &mut Work) -> Result<()> + Sync) -> Result<()> {
+    fn each(
+        &self,
+        jobs: usize,
+        (threads, stop): (usize, &Stop),
+        work: impl Fn(usize, &mut Work) -> Result<()> + Sync,
+    ) -> Result<()> {
         let most = self.shared.limits.memory.map_or(threads, |memory| threads.min(memory >> 20).max(1));
-        map(jobs, most, |items| {
+        map(jobs, most, stop, |items| {
             let table = locked(&self.tables).pop().unwrap_or_else(|| TallyTable::new(self.seeds));
             let room = self.shared.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
             let mut own = Work::new(table, room);
-            items.each(|job| work(job, &mut own));
+            items.each_item(|job| work(job, &mut own));
             self.sums.add(&own);
             locked(&self.tables).push(own.table);
         })?;
@@ -261,8 +259,8 @@ fn together(mut tables: Vec<TallyTable>, threads: usize, stop: &Stop) -> Result<
         // A large one takes over a small one.
         tables.sort_by_key(TallyTable::unique);
         let pairs: Vec<_> = (0..tables.len() / 2).map(|_| Mutex::new((tables.pop(), tables.remove(0)))).collect();
-        map(pairs.len(), threads, |items| {
-            items.each(|pair| {
+        map(pairs.len(), threads, stop, |items| {
+            items.each_item(|pair| {
                 let (large, small) = &mut *locked(&pairs[pair]);
                 large.as_mut().map_or(Ok(()), |large| large.absorb(small))
             });

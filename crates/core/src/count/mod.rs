@@ -1,6 +1,13 @@
-//! Piece counts: how often each distinct piece stands in a corpus, and where it stands first.
+//! Piece counts: how often each distinct piece occurs in a corpus, and where it occurs first.
 //!
-//! Counting is [`mod@crate::count::counter`]; this is what comes out of it, what files hold, and what training takes.
+//! Reading order: this file has the value [`PieceCounts`], which files hold and training takes. [`mod@counter`] makes
+//! it from documents on several threads, with what [`shared`] holds for all of them: [`tallying`] walks over the pieces
+//! of one text, [`tally`] is the table of one thread, and [`spill`] writes a table to disk when memory is short.
+//! [`mod@arena`] holds the result, [`left_out`] the sums of what was left out, [`jsonl`] reads rows, and [`tsv`] writes
+//! and reads counts as text.
+//!
+//! Left out: splitting ([`crate::split`]), merging ([`mod@crate::train`]), and reading files, which the Python package
+//! does.
 
 pub mod arena;
 pub mod counter;
@@ -254,7 +261,7 @@ impl PieceCounts {
             let numbers = share * SHARE..self.arena.len().min((share + 1) * SHARE);
             Ok(numbers.map(|number| self.digest_of(number)).fold(0, u128::wrapping_add))
         };
-        let shares = map(self.arena.len().div_ceil(SHARE), threads, |items| items.each(share));
+        let shares = map(self.arena.len().div_ceil(SHARE), threads, &Stop::default(), |shares| shares.each_item(share));
         shares.into_iter().flatten().fold(0, u128::wrapping_add)
     }
 

@@ -1,7 +1,6 @@
-//! The pieces of one text into the table of one thread.
+//! The pieces of one text into the table of one thread: a sink of the walk over pieces ([`PieceWalk`]).
 //!
-//! Pieces wait a little, so that their slots are there when they are looked at (as in [`crate::encode::pieces`]): most are then
-//! found where they are expected, and their count goes up by one. What is not is added the slow way.
+//! Most pieces are found where they are expected, and their count goes up by one. Others are added the slow way.
 
 use crate::bounds::Bounds;
 use crate::count::left_out::LeftOut;
@@ -11,21 +10,8 @@ use crate::error::Result;
 use crate::split::Text;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
-use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Window};
+use crate::vocab::key::{LONGEST_OF_TWO, PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts, Window};
 use crate::vocab::keyed::near;
-
-/// How many pieces wait for their slots at a time.
-const WAITING: usize = 64;
-
-/// A piece whose slot is on its way from memory.
-#[derive(Debug, Clone, Copy, Default)]
-struct WaitingPiece {
-    start: usize,
-    len: u32,
-    slot: u32,
-    /// The key of a short piece.
-    key: Key<2>,
-}
 
 /// What one thread works with.
 #[derive(Debug)]
@@ -35,8 +21,7 @@ pub struct Work {
     /// The most bytes of memory for the table.
     pub room: usize,
     ends: Box<Ends>,
-    parts: [WaitingPiece; WAITING],
-    waiting: usize,
+    waiting: WaitingParts,
     /// The bytes of all texts.
     pub bytes: u64,
     /// Pieces that were too long.
@@ -47,15 +32,7 @@ impl Work {
     /// Nothing done yet; the table may take so many bytes of memory.
     #[must_use]
     pub fn new(table: TallyTable, room: usize) -> Self {
-        Self {
-            table,
-            room,
-            ends: Box::default(),
-            parts: [WaitingPiece::default(); WAITING],
-            waiting: 0,
-            bytes: 0,
-            long: LeftOut::default(),
-        }
+        Self { table, room, ends: Box::default(), waiting: WaitingParts::default(), bytes: 0, long: LeftOut::default() }
     }
 
     /// Counts the pieces of a document, or of a part of one, that stands at `place`.
@@ -63,121 +40,76 @@ impl Work {
     /// # Errors
     /// Those of [`crate::count::counter::Counter::add`].
     pub fn document(&mut self, shared: &Shared, text: Text<'_>, place: (u64, u64), stop: &Stop) -> Result<()> {
-        let window = Window::new(text.as_bytes());
-        let mut ends = std::mem::take(&mut self.ends);
-        let mut counting = Counting { shared, work: self, window, stop, place, at: 0 };
+        let Self { table, room, ends, waiting, long, .. } = self;
+        let sink = Counting { shared, table, room: *room, long, stop, place };
+        let mut pieces = PieceWalk::new(text.as_bytes(), sink, waiting, stop);
         let bounds = Bounds::new(text.as_bytes().len(), stop);
-        let split = counting.shared.splitter.ends(text, &bounds, &mut ends, |ends| {
-            stop.check()?;
-            counting.take(ends)
-        });
+        let split = shared.splitter.ends(text, &bounds, ends, |ends| pieces.take(ends));
         split.map_err(|error| error.searched_from(usize::try_from(place.1).unwrap_or(usize::MAX)))?;
-        counting.drain()?;
-        self.ends = ends;
+        pieces.drain()?;
         self.bytes += text.as_bytes().len() as u64;
         Ok(())
     }
 }
 
-/// The pieces of one text on their way into a table.
-struct Counting<'c, 't> {
+/// The sink that counts the pieces of one text in a table.
+struct Counting<'c> {
     shared: &'c Shared,
-    work: &'c mut Work,
-    window: Window<'t>,
+    table: &'c mut TallyTable,
+    room: usize,
+    long: &'c mut LeftOut,
     stop: &'c Stop,
     /// Where the text stands.
     place: (u64, u64),
-    /// Where the next piece starts.
-    at: usize,
 }
 
-impl Counting<'_, '_> {
-    fn take(&mut self, mut ends: &[usize]) -> Result<()> {
-        while !ends.is_empty() {
-            ends = &ends[self.take_some(ends)..];
-            if self.work.waiting == WAITING {
-                self.drain()?;
-            } else if let Some((&end, rest)) = ends.split_first() {
-                let start = std::mem::replace(&mut self.at, end);
-                self.add(start, end - start)?;
-                ends = rest;
-            }
-        }
-        Ok(())
+impl PieceSink for Counting<'_> {
+    #[inline(always)]
+    fn tables(&self) -> impl SlotTables {
+        (self.table.short.view(), self.table.wide.view())
     }
 
-    /// Takes pieces until there is no more room or a long one comes, and says how many.
-    fn take_some(&mut self, ends: &[usize]) -> usize {
-        let Work { table, parts, waiting, .. } = &mut *self.work;
-        let (before, short, wide) = (*waiting, table.short.view(), table.wide.view());
-        for (part, &end) in parts[before..].iter_mut().zip(ends) {
-            let len = end - self.at;
-            if len > LONGEST {
-                break;
-            }
-            *part = WaitingPiece { start: self.at, len: len as u32, slot: 0, key: [0; 2] };
-            if len <= LONGEST_OF_TWO {
-                part.key = self.window.key(self.at, len);
-                part.slot = short.expect(&part.key) as u32;
-            } else {
-                part.slot = wide.expect(&self.window.key(self.at, len)) as u32;
-            }
-            self.at = end;
-            *waiting += 1;
-        }
-        *waiting - before
-    }
-
-    fn drain(&mut self) -> Result<()> {
-        let count = std::mem::take(&mut self.work.waiting);
-        let mut done = 0;
-        while done < count {
-            done += self.drain_known(done, count);
-            if done < count {
-                self.resolve(done)?;
-                done += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts pieces until one comes that is not in its slot, and says how many.
-    fn drain_known(&mut self, first: usize, count: usize) -> usize {
-        let Work { table, parts, .. } = &mut *self.work;
-        let (short, wide) = (table.short.slots(), table.wide.slots());
-        for (known, part) in parts[first..count].iter().enumerate() {
+    /// Counts pieces that are in their slots.
+    fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize {
+        let TallyTable { short, wide, .. } = &mut *self.table;
+        let (short, wide) = (short.slots(), wide.slots());
+        for (known, part) in parts.iter().enumerate() {
             let (at, len) = (part.slot as usize, part.len as usize);
             let count = if len <= LONGEST_OF_TWO {
                 let slot = &mut short[near(short, at, &part.key)];
                 (slot[0] == part.key).then_some(&mut slot[1][0])
             } else {
                 let slot = &mut wide[at];
-                (slot[0] == self.window.key(part.start, len)).then_some(&mut slot[1][0])
+                (slot[0] == window.wide_key(part)).then_some(&mut slot[1][0])
             };
             let Some(count) = count else { return known };
             *count += 1;
         }
-        count - first
+        parts.len()
     }
 
-    /// Counts a piece that is not where its hash says, or nowhere.
     #[inline(never)]
-    fn resolve(&mut self, number: usize) -> Result<()> {
-        let WaitingPiece { start, len, .. } = self.work.parts[number];
-        self.add(start, len as usize)
+    fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
+        self.add(window, part.start, part.len as usize)
     }
 
+    fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
+        walk.sink.add(&walk.window, start, end - start)
+    }
+}
+
+impl Counting<'_> {
     /// Counts the piece of `len` bytes that starts at `start`.
-    fn add(&mut self, start: usize, len: usize) -> Result<()> {
+    fn add(&mut self, window: &Window<'_>, start: usize, len: usize) -> Result<()> {
         if self.shared.limits.longest.is_some_and(|longest| len > longest) {
-            self.work.long.pieces += 1;
-            self.work.long.bytes += len as u64;
+            self.long.pieces += 1;
+            self.long.bytes += len as u64;
             return Ok(());
         }
-        if self.work.table.memory_with(len) > self.work.room && self.work.table.unique() > 0 {
-            self.shared.spill(&mut self.work.table, self.stop)?;
+        if self.table.memory_with(len) > self.room && self.table.unique() > 0 {
+            self.shared.spill(self.table, self.stop)?;
         }
         let first = (self.place.0, self.place.1 + start as u64);
-        self.work.table.add(&self.window, start, len, Tally { count: 1, first })
+        self.table.add(window, start, len, Tally { count: 1, first })
     }
 }

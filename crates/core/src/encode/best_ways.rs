@@ -2,10 +2,10 @@
 
 use crate::bounds::Bounds;
 use crate::encode::encoder::Encoder;
-use crate::encode::staged::placed_by;
 use crate::error::Result;
 use crate::split::Text;
 use crate::steps::Line;
+use crate::steps::line::placed_by;
 use crate::threads::parallel::Stop;
 
 impl Encoder {
@@ -24,9 +24,9 @@ impl Encoder {
         let replaced = invalid.then(|| Line::replaced(text.as_bytes(), 0, true));
         let origins = replaced.as_ref().and_then(Line::origins);
         let text = replaced.as_ref().map_or(text, |line| Text::Str(line.text()));
-        for (number, piece) in self.pieces(text, stop)?.iter().enumerate() {
-            let next = unigram.best_ways(piece, most, stop);
-            let next = next.map_err(|error| placed_by(self.of_piece(&error, text, (number, stop)), origins))?;
+        let bounds = Bounds::new(text.as_bytes().len(), stop);
+        let done = self.each_piece(text, (true, &bounds), |piece, own| {
+            let next = unigram.best_ways(piece, most, stop).map_err(|error| placed_by(error, own))?;
             let both = |(ids, sum): &(Vec<u32>, f64)| {
                 let joined = |(more, own): &(Vec<u32>, f64)| ([&ids[..], more].concat(), sum + own);
                 next.iter().map(joined).collect::<Vec<_>>()
@@ -34,7 +34,8 @@ impl Encoder {
             ways = ways.iter().flat_map(both).collect();
             ways.sort_by(|left, right| right.1.total_cmp(&left.1));
             ways.truncate(most);
-        }
-        Ok(ways)
+            Ok(())
+        });
+        done.map_err(|error| placed_by(error, origins)).map(|()| ways)
     }
 }

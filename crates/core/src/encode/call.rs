@@ -6,7 +6,7 @@
 
 use crate::bounds::Bounds;
 use crate::encode::encoder::Encoder;
-use crate::encode::pieces::{PieceWalk, Session};
+use crate::encode::pieces::{PieceIds, Session};
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::kinds::Drawing;
@@ -181,15 +181,15 @@ impl<'e> Call<'e> {
         let encoder = self.encoder;
         // Staged texts may be encoded again, which needs the ids of the first time.
         let counted = &mut self.counted.filter(|_| !encoder.is_staged());
-        let mut pieces = PieceWalk::new(encoder.piece_encoder(), self.session, self.stop, text.as_bytes(), self.out);
+        let mut pieces = PieceIds::walk(encoder.piece_encoder(), self.session, self.stop, text.as_bytes(), self.out);
         let split = encoder.splitter().ends(text, self.bounds, &mut ends, |ends| {
             pieces.take(ends)?;
             if let Some(counted) = counted {
-                *counted += pieces.drop_ids();
+                *counted += pieces.sink.drop_ids();
             }
             Ok(())
         });
-        let result = split.and_then(|()| pieces.finish());
+        let result = split.and_then(|()| pieces.drain());
         self.session.ends = Some(ends);
         self.counted = counted.or(self.counted);
         result

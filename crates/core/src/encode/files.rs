@@ -118,7 +118,7 @@ impl Stream {
             given += part.as_ref().map_or(0, |part| part.text.len() as u64);
             Ok(part)
         };
-        spread(rules.encoder, threads, stop, next, |part: FilePart, session, out| {
+        spread(rules.encoder, (threads, stop), next, |part: FilePart, session, out| {
             let (mut at, mut offset, mut document) = (0, part.offset, part.document);
             let last = part.text.len();
             for &(end, after) in part.breaks.iter().chain([&(last, last)]) {

@@ -1,20 +1,17 @@
 //! Work on the parts of something long, spread over threads and put together in order.
 //!
-//! Parts are made one at a time, under a lock, so that a source that is read piecemeal needs no thread of its own; each is
-//! worked on by the thread that took it, and its ids are appended when those of all parts before it are. What comes out
-//! does not depend on the number of threads, and neither does the error: it is that of the first part that has one,
-//! because every part before it was taken, and is finished.
+//! The scheduler ([`crate::threads::parallel`]) makes parts one at a time, so that a source that is read piecemeal needs
+//! no thread of its own. Neither ids nor errors depend on the number of threads.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::encode::encoder::Encoder;
 use crate::encode::pieces::Session;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::split::Text;
 use crate::split::special::Allow;
-use crate::split::text_cuts::TextCuts;
-use crate::threads::parallel::{Stop, locked, map};
+use crate::split::text_cuts::{TextCuts, parts};
+use crate::threads::parallel::{Jobs, Plan, Stop, in_order, locked};
 
 /// The least bytes of a part, unless it is the last: much longer than what is lost where a part begins, and short enough
 /// that the last ones even out.
@@ -55,92 +52,36 @@ impl Ragged {
     }
 }
 
-/// Where parts come from, and how many were taken.
-struct Feed<F> {
-    next: F,
-    taken: usize,
-    ended: bool,
-}
-
-/// Where results go: `early` are those whose turn has not come.
-#[derive(Default)]
-struct Gathered {
-    done: Ragged,
-    next: usize,
-    early: BTreeMap<usize, Ragged>,
-    failed: Option<(usize, Error)>,
-}
-
-impl Gathered {
-    /// Takes the ids of a part, and gives back a buffer for another.
-    fn put(&mut self, number: usize, mut part: Ragged) -> Ragged {
-        if number != self.next {
-            self.early.insert(number, part);
-            return Ragged::default();
-        }
-        self.done.append(&part);
-        self.next += 1;
-        while let Some(early) = self.early.remove(&self.next) {
-            self.done.append(&early);
-            self.next += 1;
-            part = early;
-        }
-        part.clear();
-        part
-    }
-
-    fn fail(&mut self, number: usize, error: Error) {
-        if self.failed.as_ref().is_none_or(|(first, _)| number < *first) {
-            self.failed = Some((number, error));
-        }
-    }
-}
-
 /// What `work` makes of each part that `next` gives, in order; `next` ends with None.
 ///
 /// # Errors
-/// That of the first part that has one, be it in making it or in working on it; [`Error::Interrupted`].
-pub fn spread<P>(
+/// That of the first part that has one, be it in making it or in working on it; [`crate::Error::Interrupted`].
+pub fn spread<P: Send>(
     encoder: &Encoder,
-    threads: usize,
-    stop: &Stop,
+    (threads, stop): (usize, &Stop),
     next: impl FnMut() -> Result<Option<P>> + Send,
     work: impl Fn(P, &mut Session, &mut Ragged) -> Result<()> + Sync,
 ) -> Result<Ragged> {
-    let feed = Mutex::new(Feed { next, taken: 0, ended: false });
-    let gathered = Mutex::new(Gathered::default());
-    let take = || -> Option<(usize, Result<P>)> {
-        let mut feed = locked(&feed);
-        if feed.ended {
-            return None;
-        }
-        let part = stop.check().and_then(|()| (feed.next)()).transpose();
-        feed.ended = !matches!(part, Some(Ok(_)));
-        feed.taken += 1;
-        part.map(|part| (feed.taken - 1, part))
-    };
-    let run = |session: &mut Session| {
-        let mut room = Ragged::default();
-        while let Some((number, part)) = take() {
-            match part.and_then(|part| work(part, session, &mut room)) {
-                Ok(()) => room = locked(&gathered).put(number, room),
-                Err(error) => {
-                    locked(&feed).ended = true;
-                    return locked(&gathered).fail(number, error);
-                }
-            }
-        }
-    };
-    map(threads, threads, |items| {
+    // Buffers go back and forth: new ones would cost more than what is copied out of them.
+    let (mut all, rooms) = (Ragged::default(), Mutex::new(Vec::new()));
+    let run = |parts: &mut Jobs<'_, P, Ragged>| {
         encoder.with_session(|session| {
-            items.each(|_| {
-                run(session);
-                Ok(())
+            parts.each(|part| {
+                let mut room: Ragged = locked(&rooms).pop().unwrap_or_default();
+                work(part, session, &mut room)?;
+                Ok(room)
             });
         });
+    };
+    in_order(&Plan { threads, heavy: None, stop }, next, run, |ready| {
+        for mut part in ready {
+            all.append(&part);
+            part.clear();
+            locked(&rooms).push(part);
+        }
+        Ok(())
     })?;
-    let gathered = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
-    gathered.failed.map_or(Ok(gathered.done), |(_, error)| Err(error))
+    Ok(all)
 }
 
 /// The ids of one text, on several threads if it can be cut.
@@ -148,13 +89,14 @@ pub fn spread<P>(
 /// # Errors
 /// Those of [`Encoder::encode`], with the same offsets.
 pub fn encode(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<Vec<u32>> {
-    let &LongText { encoder, allow, part, .. } = rules;
+    let &LongText { encoder, cuts, allow, part } = rules;
+    let mut parts = parts(text.as_bytes(), cuts, encoder.added(), part);
     let work = |(start, end), session: &mut Session, out: &mut Ragged| {
         let part = text.part(start, end);
         encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))
     };
     let threads = threads.min(text.as_bytes().len() / part + 1);
-    spread(encoder, threads, stop, parts(rules, text), work).map(|ragged| ragged.ids)
+    spread(encoder, (threads, stop), || Ok(parts.next()), work).map(|ragged| ragged.ids)
 }
 
 /// The number of ids of one text, in the same way.
@@ -162,7 +104,8 @@ pub fn encode(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop)
 /// # Errors
 /// Those of [`encode`].
 pub fn count(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<u64> {
-    let &LongText { encoder, allow, part, .. } = rules;
+    let &LongText { encoder, cuts, allow, part } = rules;
+    let mut parts = parts(text.as_bytes(), cuts, encoder.added(), part);
     let work = |(start, end), session: &mut Session, out: &mut Ragged| {
         let part = text.part(start, end);
         let counted = encoder.count(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))?;
@@ -171,28 +114,7 @@ pub fn count(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) 
         Ok(())
     };
     let threads = threads.min(text.as_bytes().len() / part + 1);
-    spread(encoder, threads, stop, parts(rules, text), work).map(|ragged| ragged.ends.iter().sum())
-}
-
-/// The parts of one text: where each starts and ends.
-fn parts<'t>(rules: &LongText<'t>, text: Text<'t>) -> impl FnMut() -> Result<Option<(usize, usize)>> + Send + 't {
-    let &LongText { encoder, cuts, part, .. } = rules;
-    let bytes = text.as_bytes();
-    let mut at = 0usize;
-    move || {
-        let start = at;
-        let mut from = start;
-        at = loop {
-            from = from.saturating_add(part);
-            if from >= bytes.len() || cuts.is_none() {
-                break bytes.len();
-            }
-            if let Some(cut) = cuts.and_then(|cuts| cuts.find(bytes, from, encoder.added())) {
-                break cut;
-            }
-        };
-        Ok((start < at).then_some((start, at)))
-    }
+    spread(encoder, (threads, stop), || Ok(parts.next()), work).map(|ragged| ragged.ends.iter().sum())
 }
 
 #[cfg(test)]
@@ -200,6 +122,7 @@ pub(crate) mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::Error;
     use crate::drawn::bytes_vocab;
     use crate::kinds::PieceEncoder;
     use crate::split::Splitter;
@@ -298,7 +221,7 @@ pub(crate) mod tests {
         for threads in [1, 2, 9] {
             let mut numbers = 0..500u32;
             let next = || Ok(numbers.next());
-            let ragged = spread(&encoder, threads, &Stop::default(), next, |number, _, out| {
+            let ragged = spread(&encoder, (threads, &Stop::default()), next, |number, _, out| {
                 std::thread::sleep(std::time::Duration::from_micros(u64::from(number % 7) * 20));
                 out.ids.extend([number; 3]);
                 out.ends.extend([1, 3]);

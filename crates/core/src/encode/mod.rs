@@ -1,10 +1,12 @@
 //! Texts to ids. [`Encoder`] holds what encoding needs; [`call`] is the walk of one text.
 //!
-//! Reading order: [`encoder`], [`call`], then what the walk may take on its way: [`staged`] (with [`stages`]) where steps
-//! rewrite a text, and [`pieces`], which remembers pieces. On top of the walk: [`long_text`] cuts a long text and works on
-//! its parts on all threads, [`files`] reads documents a block at a time, [`boundaries`] says which ids no later text
-//! changes, and [`best_ways`] gives the best encodings of a unigram model. Splitting is in [`crate::split`], merging in
-//! [`crate::merge`], and the kinds that do not merge in [`crate::kinds`].
+//! Reading order: this file, [`encoder`], [`call`], then what the walk may take on its way: [`staged`] (with
+//! [`stages`]) where steps rewrite a text, and [`pieces`], which remembers pieces. On top of the walk: [`long_text`]
+//! cuts a long text and works on its parts on all threads, [`files`] reads documents a block at a time, [`boundaries`]
+//! says which ids no later text changes, and [`best_ways`] gives the best encodings of a unigram model.
+//!
+//! Left out: splitting ([`crate::split`]), merging ([`crate::merge`]), the kinds that do not merge ([`crate::kinds`]),
+//! and ids to texts ([`crate::decode`]).
 
 pub mod best_ways;
 pub mod boundaries;
@@ -132,12 +134,9 @@ impl Encoder {
         stop: &Stop,
         work: impl Fn(Text<'_>, &mut Session) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        map(texts.len(), threads, |next| {
+        map(texts.len(), threads, stop, |next| {
             self.with_session(|session| {
-                next.each(|place| {
-                    stop.check()?;
-                    work(texts[place], session).map_err(|error| error.in_batch(place))
-                });
+                next.each_item(|place| work(texts[place], session).map_err(|error| error.in_batch(place)));
             });
         })
     }

@@ -6,12 +6,14 @@
 
 use crate::Result;
 use crate::kinds::{PieceEncoder, PieceScratch};
-use crate::merge::memory::{Memory, PieceName, View};
+use crate::merge::memory::{Memory, PieceName};
 use crate::merge::short::merge_stretch;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::Worth;
-use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, STRETCH, Window};
+use crate::vocab::key::{
+    LONGEST, LONGEST_OF_TWO, PiecePart, PieceSink, PieceWalk, STRETCH, SlotTables, WAITING, WaitingParts, Window,
+};
 
 /// What one call at a time works with, and the next one takes over.
 #[derive(Debug, Default)]
@@ -23,6 +25,7 @@ pub struct Session {
     /// A buffer for what the splitter finds.
     pub ends: Option<Box<Ends>>,
     waiting: WaitingParts,
+    ready: ReadyIds,
 }
 
 /// More bytes of buffers than this are given back when a call ends: only a very long piece needs them.
@@ -41,8 +44,6 @@ impl Worth for Session {
     }
 }
 
-/// How many parts wait for their slots at a time.
-const WAITING: usize = 128;
 /// The least bytes of a piece that is looked at for repeating itself.
 const REPEATING: usize = 1 << 10;
 /// The most bytes of a part that waits; what is longer is merged at once.
@@ -50,28 +51,14 @@ const MOST_WAITING: usize = u32::MAX as usize;
 /// The most ids that a slot gives.
 const MOST_IDS: usize = 8;
 
-/// Parts whose slots are on their way from memory, and room for their ids.
+/// Room for the ids of all parts that wait.
 #[derive(Debug)]
-struct WaitingParts {
-    parts: [PiecePart; WAITING],
-    count: usize,
-    ids: [u32; (WAITING + 1) * MOST_IDS],
-}
+struct ReadyIds([u32; (WAITING + 1) * MOST_IDS]);
 
-impl Default for WaitingParts {
+impl Default for ReadyIds {
     fn default() -> Self {
-        Self { parts: [PiecePart::default(); WAITING], count: 0, ids: [0; (WAITING + 1) * MOST_IDS] }
+        Self([0; (WAITING + 1) * MOST_IDS])
     }
-}
-
-/// A piece, or a stretch between two cuts of one.
-#[derive(Debug, Clone, Copy, Default)]
-struct PiecePart {
-    start: usize,
-    len: u32,
-    slot: u32,
-    /// The key of a short part; of others, only whether it is a stretch.
-    key: Key<2>,
 }
 
 impl<'t> Window<'t> {
@@ -95,70 +82,29 @@ impl<'t> Window<'t> {
         }
         part
     }
-
-    /// The part of the text from `start` on, its slot asked for.
-    #[inline(always)]
-    fn part(&self, (short, wide): (View<'_, 2>, View<'_, 4>), start: usize, len: usize, stretch: u64) -> PiecePart {
-        let mut part = PiecePart { start, len: len as u32, slot: 0, key: [0, stretch] };
-        if len <= LONGEST_OF_TWO {
-            part.key = self.key(start, len);
-            part.key[1] |= stretch;
-            part.slot = short.expect(&part.key) as u32;
-        } else if len <= LONGEST {
-            part.slot = wide.expect(&self.wide_key(&part)) as u32;
-        }
-        part
-    }
-
-    #[inline(always)]
-    fn wide_key(&self, part: &PiecePart) -> Key<4> {
-        let mut key = self.key(part.start, part.len as usize);
-        key[3] |= part.key[1];
-        key
-    }
 }
 
-/// Pieces on their way to ids: each waits a little, so that its slot is there when it is looked at.
-pub struct PieceWalk<'e, 't> {
+/// The sink that appends the ids of pieces to `out`.
+pub struct PieceIds<'e> {
     encoder: &'e PieceEncoder,
-    session: &'e mut Session,
+    memory: &'e mut Memory,
+    scratch: &'e mut PieceScratch,
+    ready: &'e mut ReadyIds,
     stop: &'e Stop,
-    window: Window<'t>,
     out: &'e mut Vec<u32>,
-    /// Where the next piece starts.
-    at: usize,
 }
 
-impl<'e, 't> PieceWalk<'e, 't> {
-    /// The pieces of one text, which is split elsewhere.
-    pub fn new(
+impl<'e> PieceIds<'e> {
+    /// The walk over the pieces of a text that appends their ids to `out`.
+    pub fn walk<'t>(
         encoder: &'e PieceEncoder,
         session: &'e mut Session,
         stop: &'e Stop,
         text: &'t [u8],
         out: &'e mut Vec<u32>,
-    ) -> Self {
-        session.waiting.count = 0;
-        Self { encoder, session, stop, window: Window::new(text), out, at: 0 }
-    }
-
-    /// Takes the pieces that end at `ends`; their ids are appended in time.
-    ///
-    /// # Errors
-    /// Those of [`PieceEncoder::encode`], of one of these pieces or one before.
-    pub fn take(&mut self, mut ends: &[usize]) -> Result<()> {
-        loop {
-            ends = &ends[self.take_short(ends)..];
-            if self.session.waiting.count == WAITING {
-                self.drain()?;
-            } else if let Some((&end, rest)) = ends.split_first() {
-                let start = std::mem::replace(&mut self.at, end);
-                self.cut(start, end)?;
-                ends = rest;
-            } else {
-                return Ok(());
-            }
-        }
+    ) -> PieceWalk<'e, 't, Self> {
+        let Session { memory, scratch, waiting, ready, .. } = session;
+        PieceWalk::new(text, Self { encoder, memory, scratch, ready, stop, out }, waiting, stop)
     }
 
     /// Takes the ids away that were appended, and says how many.
@@ -167,102 +113,24 @@ impl<'e, 't> PieceWalk<'e, 't> {
         self.out.clear();
         count
     }
+}
 
-    /// Takes pieces until there is no more room or a long one comes, and says how many.
-    fn take_short(&mut self, ends: &[usize]) -> usize {
-        let Session { memory, waiting, .. } = &mut *self.session;
-        let tables = (memory.short.view(), memory.wide.view());
-        let before = waiting.count;
-        for (part, &end) in waiting.parts[before..].iter_mut().zip(ends) {
-            let len = end - self.at;
-            if len > LONGEST {
-                break;
-            }
-            *part = self.window.part(tables, self.at, len, 0);
-            self.at = end;
-            waiting.count += 1;
-        }
-        waiting.count - before
+impl PieceSink for PieceIds<'_> {
+    #[inline(always)]
+    fn tables(&self) -> impl SlotTables {
+        (self.memory.short.view(), self.memory.wide.view())
     }
 
-    /// Appends the ids of all pieces taken.
-    ///
-    /// # Errors
-    /// As [`Self::take`].
-    pub fn finish(mut self) -> Result<()> {
-        self.drain()
-    }
-
-    /// A long piece, which is as many parts as it has stretches.
-    fn cut(&mut self, start: usize, end: usize) -> Result<()> {
-        if self.encoder.merger().byte_pairs().is_none() {
-            return self.wait(start, end, 0);
-        }
-        if end - start >= REPEATING && self.repeating(start, end)? {
-            return Ok(());
-        }
-        let Some(safe_cuts) = self.encoder.merger().safe_cuts() else { return self.wait(start, end, 0) };
-        let mut at = start;
-        for cut in safe_cuts.cuts(self.window.text, start, end) {
-            self.wait(at, cut, STRETCH)?;
-            at = cut;
-        }
-        self.wait(at, end, if at == start { 0 } else { STRETCH })
-    }
-
-    /// Appends the ids of a very long piece if it is some bytes again and again.
-    fn repeating(&mut self, start: usize, end: usize) -> Result<bool> {
-        self.drain()?;
-        let piece = &self.window.text[start..end];
-        let is_token = self.encoder.looks_up() && self.encoder.vocab().id(piece).is_some();
-        let scratch = &mut self.session.scratch.merge;
-        let repeats = !is_token && self.encoder.merger().merge_repeating(piece, self.stop, scratch)?;
-        if repeats {
-            self.out.extend_from_slice(&scratch.symbols.ids);
-        }
-        Ok(repeats)
-    }
-
-    #[inline]
-    fn wait(&mut self, start: usize, end: usize, stretch: u64) -> Result<()> {
-        if end - start > MOST_WAITING {
-            self.drain()?;
-            return self.merge(start, end);
-        }
-        let Session { memory, waiting, .. } = &mut *self.session;
-        let tables = (memory.short.view(), memory.wide.view());
-        waiting.parts[waiting.count] = self.window.part(tables, start, end - start, stretch);
-        waiting.count += 1;
-        if waiting.count == WAITING { self.drain() } else { Ok(()) }
-    }
-
-    /// Appends the ids of all parts that wait.
-    fn drain(&mut self) -> Result<()> {
-        self.stop.check()?;
-        let count = std::mem::take(&mut self.session.waiting.count);
-        let mut done = 0;
-        while done < count {
-            done += self.drain_known(done, count);
-            if done < count {
-                let part = self.session.waiting.parts[done];
-                self.resolve(part)?;
-                done += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends the ids of parts that wait until one comes that is not in its slot, and says how many.
-    fn drain_known(&mut self, first: usize, count: usize) -> usize {
-        let Session { memory, waiting, .. } = &mut *self.session;
-        let (short, wide) = (memory.short.view(), memory.wide.view());
+    /// Appends the ids of parts that are in their slots.
+    fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize {
+        let (short, wide) = (self.memory.short.view(), self.memory.wide.view());
         let (mut ready, mut known) = (0, 0);
-        for part in &waiting.parts[first..count] {
+        for part in parts {
             let (slot, len) = (part.slot as usize, part.len as usize);
             let ids = if len <= LONGEST_OF_TWO {
-                short.copy(slot, &part.key, &mut waiting.ids, ready)
+                short.copy(slot, &part.key, &mut self.ready.0, ready)
             } else if len <= LONGEST {
-                wide.copy(slot, &self.window.wide_key(part), &mut waiting.ids, ready)
+                wide.copy(slot, &window.wide_key(part), &mut self.ready.0, ready)
             } else {
                 None
             };
@@ -270,84 +138,129 @@ impl<'e, 't> PieceWalk<'e, 't> {
             ready += ids;
             known += 1;
         }
-        self.out.extend_from_slice(&waiting.ids[..ready]);
+        self.out.extend_from_slice(&self.ready.0[..ready]);
         known
     }
 
-    /// A part that is not where its hash says, or nowhere.
     #[inline(never)]
-    fn resolve(&mut self, part: PiecePart) -> Result<()> {
+    fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
         let (start, end) = (part.start, part.start + part.len as usize);
         let is_piece = part.key[1] & STRETCH == 0;
-        let name = self.window.name(&part);
+        let name = window.name(&part);
         let is_long = matches!(name, PieceName::Long(_));
-        if !is_long && self.session.memory.recall(&name, self.out) {
+        if !is_long && self.memory.recall(&name, self.out) {
             return Ok(());
         }
         if is_piece
             && self.encoder.looks_up()
-            && let Some(id) = self.token(start, end)
+            && let Some(id) = self.token(window, start, end)
         {
             self.out.push(id);
             if !is_long {
-                self.session.memory.learn(&name, &[id]);
+                self.memory.learn(&name, &[id]);
             }
             return Ok(());
         }
-        if is_long && self.session.memory.recall(&name, self.out) {
+        if is_long && self.memory.recall(&name, self.out) {
             return Ok(());
         }
         let before = self.out.len();
         if is_piece && self.encoder.merger().byte_pairs().is_some() {
-            self.stretches(start, end)?;
+            self.stretches(window, start, end)?;
         } else {
-            self.merge(start, end)?;
+            self.merge(window, start, end)?;
         }
-        self.session.memory.learn(&name, &self.out[before..]);
+        self.memory.learn(&name, &self.out[before..]);
         Ok(())
     }
 
+    /// A long piece is as many parts as it has stretches.
+    fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
+        let merger = walk.sink.encoder.merger();
+        if merger.byte_pairs().is_none() {
+            return walk.part(start, end, 0);
+        }
+        if end - start >= REPEATING {
+            walk.drain()?;
+            if walk.sink.repeating(&walk.window.text[start..end])? {
+                return Ok(());
+            }
+        }
+        let Some(safe_cuts) = merger.safe_cuts() else { return walk.part(start, end, 0) };
+        let mut at = start;
+        for cut in safe_cuts.cuts(walk.window.text, start, end) {
+            walk.part(at, cut, STRETCH)?;
+            at = cut;
+        }
+        walk.part(at, end, if at == start { 0 } else { STRETCH })
+    }
+}
+
+impl PieceWalk<'_, '_, PieceIds<'_>> {
+    /// Takes a part of any length.
+    #[inline]
+    fn part(&mut self, start: usize, end: usize, stretch: u64) -> Result<()> {
+        if end - start > MOST_WAITING {
+            self.drain()?;
+            return self.sink.merge(&self.window, start, end);
+        }
+        self.wait(start, end, stretch)
+    }
+}
+
+impl PieceIds<'_> {
+    /// Appends the ids of a very long piece if it is some bytes again and again.
+    fn repeating(&mut self, piece: &[u8]) -> Result<bool> {
+        let is_token = self.encoder.looks_up() && self.encoder.vocab().id(piece).is_some();
+        let scratch = &mut self.scratch.merge;
+        let repeats = !is_token && self.encoder.merger().merge_repeating(piece, self.stop, scratch)?;
+        if repeats {
+            self.out.extend_from_slice(&scratch.symbols.ids);
+        }
+        Ok(repeats)
+    }
+
     /// The id of the token with these bytes.
-    fn token(&self, start: usize, end: usize) -> Option<u32> {
-        let (vocab, bytes) = (self.encoder.vocab(), &self.window.text[start..end]);
+    fn token(&self, window: &Window<'_>, start: usize, end: usize) -> Option<u32> {
+        let (vocab, bytes) = (self.encoder.vocab(), &window.text[start..end]);
         if end - start > LONGEST {
             return vocab.id(bytes);
         }
-        vocab.found(vocab.expect(&self.window, start, end - start)?, bytes).map(|token| token.id)
+        vocab.found(vocab.expect(window, start, end - start)?, bytes).map(|token| token.id)
     }
 
     /// Appends the ids of a new piece, stretch by stretch.
-    fn stretches(&mut self, start: usize, end: usize) -> Result<()> {
-        let Some(safe_cuts) = self.encoder.merger().safe_cuts() else { return self.merge(start, end) };
+    fn stretches(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
+        let Some(safe_cuts) = self.encoder.merger().safe_cuts() else { return self.merge(window, start, end) };
         let mut at = start;
-        for cut in safe_cuts.cuts(self.window.text, start, end) {
-            self.stretch(at, cut)?;
+        for cut in safe_cuts.cuts(window.text, start, end) {
+            self.stretch(window, at, cut)?;
             at = cut;
         }
-        if at == start { self.merge(start, end) } else { self.stretch(at, end) }
+        if at == start { self.merge(window, start, end) } else { self.stretch(window, at, end) }
     }
 
     /// Appends the ids of a stretch between two cuts.
-    fn stretch(&mut self, start: usize, end: usize) -> Result<()> {
-        let name = self.window.name(&self.window.stretch(start, end));
-        if !self.session.memory.recall(&name, self.out) {
+    fn stretch(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
+        let name = window.name(&window.stretch(start, end));
+        if !self.memory.recall(&name, self.out) {
             let before = self.out.len();
-            self.merge(start, end)?;
-            self.session.memory.learn(&name, &self.out[before..]);
+            self.merge(window, start, end)?;
+            self.memory.learn(&name, &self.out[before..]);
         }
         Ok(())
     }
 
     /// Appends the ids that merging gives for a stretch.
-    fn merge(&mut self, start: usize, end: usize) -> Result<()> {
+    fn merge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
         if end - start <= LONGEST
             && let Some(pairs) = self.encoder.merger().byte_pairs()
         {
-            merge_stretch(self.encoder.vocab(), pairs, &self.window, start..end, self.out);
+            merge_stretch(self.encoder.vocab(), pairs, window, start..end, self.out);
             return Ok(());
         }
-        let stretch = &self.window.text[start..end];
-        let done = self.encoder.encode_stretch(stretch, self.stop, &mut self.session.scratch, self.out);
+        let stretch = &window.text[start..end];
+        let done = self.encoder.encode_stretch(stretch, self.stop, self.scratch, self.out);
         done.map_err(|error| error.shifted(start))
     }
 }

@@ -8,14 +8,14 @@ use memchr::memmem;
 use crate::bounds::Bounds;
 use crate::encode::call::Call;
 use crate::encode::encoder::Encoder;
-use crate::encode::pieces::PieceWalk;
+use crate::encode::pieces::PieceIds;
 use crate::error::{Error, Result};
 use crate::merge::draws::Draws;
 use crate::split::scan::Ends;
-use crate::split::spans::Spans;
 use crate::split::special::Segment;
 use crate::split::{Text, utf8_parts};
 use crate::steps::bytes::byte_of;
+use crate::steps::line::placed_by;
 use crate::steps::{Joined, Line, Origin, SplitStep, normalize, split};
 use crate::threads::parallel::Stop;
 use crate::vocab::Unit;
@@ -40,16 +40,22 @@ impl Encoder {
     pub fn pieces(&self, text: Text<'_>, stop: &Stop) -> Result<Vec<Vec<u8>>> {
         let mut pieces = Vec::new();
         let bounds = Bounds::new(text.as_bytes().len(), stop);
-        self.each_piece(text, (false, &bounds), |piece, _| pieces.push(piece.to_vec()))?;
+        self.each_piece(text, (false, &bounds), |piece, _| {
+            pieces.push(piece.to_vec());
+            Ok(())
+        })?;
         Ok(pieces)
     }
 
     /// Calls `each` with every piece, and with the origins of its bytes if they are asked for.
-    fn each_piece(
+    ///
+    /// # Errors
+    /// Those of [`Self::pieces`] and of `each`.
+    pub(super) fn each_piece(
         &self,
         text: Text<'_>,
         (tracked, bounds): (bool, &Bounds<'_>),
-        mut each: impl FnMut(&[u8], Option<&[Origin]>),
+        mut each: impl FnMut(&[u8], Option<&[Origin]>) -> Result<()>,
     ) -> Result<()> {
         let tracked = tracked || self.stages().ask_for_origins();
         let mut at = 0;
@@ -58,7 +64,7 @@ impl Encoder {
             at += part.len();
             let Some(part) = std::str::from_utf8(part).ok().filter(|_| is_text) else {
                 let own: Vec<Origin> = (start..at).map(|at| (at, at + 1)).collect();
-                each(part, Some(&own));
+                each(part, Some(&own))?;
                 continue;
             };
             let mut line = line_of(Text::Str(part), start, tracked);
@@ -77,24 +83,10 @@ impl Encoder {
             let mut start = 0;
             for end in ends {
                 let place = std::mem::replace(&mut start, end)..end;
-                each(&text[place.clone()], origins.as_ref().map(|origins| &origins[place]));
+                each(&text[place.clone()], origins.as_ref().map(|origins| &origins[place]))?;
             }
         }
         Ok(())
-    }
-
-    /// The error of one of the pieces of a text, with its place in the text.
-    pub(crate) fn of_piece(&self, error: &Error, text: Text<'_>, (number, stop): (usize, &Stop)) -> Error {
-        let (mut count, mut found) = (0, error.clone());
-        let bounds = Bounds::new(text.as_bytes().len(), stop);
-        // What goes wrong here went wrong before.
-        drop(self.each_piece(text, (true, &bounds), |_, origins| {
-            if count == number {
-                found = placed_by(error.clone(), origins);
-            }
-            count += 1;
-        }));
-        found
     }
 
     /// The pieces of a normalized line that steps split, one after another, where each ends, and where its bytes come from.
@@ -174,7 +166,7 @@ impl Call<'_> {
             Segment::Token(id, end) => {
                 self.out.push(id);
                 if let Some(spans) = &mut self.spans {
-                    place(spans, [end].into_iter(), normal.origins().unwrap_or_default());
+                    spans.place([end].into_iter(), normal.origins().unwrap_or_default());
                 }
                 Ok(())
             }
@@ -224,7 +216,7 @@ impl Call<'_> {
     fn placed(&mut self, first: usize, origins: Option<&[Origin]>) {
         if let (Some(spans), Some(origins)) = (&mut self.spans, origins) {
             if self.encoder.stages().symbols.is_some() || self.encoder.piece_encoder().hides_widths() {
-                place(spans, self.ends.drain(..), origins);
+                spans.place(self.ends.drain(..), origins);
                 return;
             }
             let vocab = self.encoder.vocab();
@@ -232,16 +224,16 @@ impl Call<'_> {
                 *end += vocab.width(id);
                 Some(*end)
             });
-            place(spans, ends, origins);
+            spans.place(ends, origins);
         }
     }
 
     /// Appends the ids of pieces that stand one after another.
     fn pieces(&mut self, text: &[u8], ends: &[usize]) -> Result<()> {
         if !self.is_by_piece() && !self.slow {
-            let mut pieces = PieceWalk::new(self.encoder.piece_encoder(), self.session, self.stop, text, self.out);
+            let mut pieces = PieceIds::walk(self.encoder.piece_encoder(), self.session, self.stop, text, self.out);
             pieces.take(ends)?;
-            return pieces.finish();
+            return pieces.drain();
         }
         let mut start = 0;
         for &end in ends {
@@ -252,46 +244,8 @@ impl Call<'_> {
     }
 }
 
-/// Adds the ranges of ids that end at these places of a text with these origins.
-///
-/// An id that ends inside of what was rewritten as a whole leaves it to the id in which that ends. A character that is
-/// what it was is not rewritten: its bytes are told apart.
-fn place(spans: &mut Spans, ends: impl Iterator<Item = usize>, origins: &[Origin]) {
-    // Bytes around the last end that have one origin: a step may make very many of a few.
-    let mut stretch = 0..0;
-    for end in ends {
-        let Some((last, &origin)) = end.checked_sub(1).and_then(|last| Some((last, origins.get(last)?))) else {
-            continue;
-        };
-        if !stretch.contains(&last) {
-            let before = origins[..end].iter().rev().take_while(|&&other| other == origin).count();
-            let behind = origins[end..].iter().take_while(|&&other| other == origin).count();
-            stretch = end - before..end + behind;
-        }
-        let (to, touched) = if stretch.end == end {
-            (origin.1, origin.1)
-        } else if stretch.len() == origin.1 - origin.0 {
-            (origin.0 + (end - stretch.start), origin.0 + (end - stretch.start))
-        } else {
-            (origin.0, origin.1)
-        };
-        spans.push_to(to, touched);
-    }
-}
-
 fn writes_bytes(splitter: &SplitStep) -> bool {
     matches!(splitter, SplitStep::ByteCharacters)
-}
-
-/// The error of a text with these origins, with its place in their source.
-pub(crate) fn placed_by(error: Error, origins: Option<&[Origin]>) -> Error {
-    let Some(origins) = origins else { return error };
-    let place = |offset: usize| origins.get(offset).or(origins.last()).map_or(offset, |origin| origin.0);
-    match error {
-        Error::NotInVocabulary { content, offset } => Error::NotInVocabulary { content, offset: place(offset) },
-        Error::Pattern { pattern, problem, offset } => Error::Pattern { pattern, problem, offset: offset.map(place) },
-        error => error,
-    }
 }
 
 /// Pieces that are written in characters of bytes, as these bytes.

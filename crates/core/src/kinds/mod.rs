@@ -1,9 +1,12 @@
-//! The kinds of tokenizers, each a kernel with one job: the ids of a piece.
+//! The kinds of tokenizers. Each is a kernel with one job: the ids of a piece.
 //!
-//! [`PieceEncoder`] picks the kernel once, when it is made. Byte-pair encoding merges ([`crate::merge`]); the other kinds
-//! cover a piece with tokens: [`wordpiece`] takes the longest token, [`unigram`] the tokens with the highest sum of scores,
-//! and [`Kernel::Words`] the piece as a whole. [`hf_characters`] makes the symbols of HF's byte-pair encoding on characters.
-//! [`sentencepiece`] encodes whole texts, because a text is one piece there.
+//! Reading order: this file. [`PieceEncoder`] picks the kernel once, when it is made. Byte-pair encoding merges
+//! ([`crate::merge`]); the other kinds cover a piece with tokens: [`wordpiece`] takes the longest token, [`unigram`]
+//! the tokens with the highest sum of scores, and [`Kernel::Words`] the piece as a whole. [`hf_characters`] makes the
+//! symbols of HF's byte-pair encoding on characters. [`sentencepiece`] encodes whole texts, because a text is one piece
+//! there.
+//!
+//! Left out: which pieces a text has ([`crate::split`]), and the memory of pieces ([`crate::encode::pieces`]).
 
 pub mod hf_characters;
 pub mod sentencepiece;

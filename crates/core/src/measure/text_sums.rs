@@ -12,8 +12,6 @@ use crate::decode::Decoder;
 use crate::kinds::PieceEncoder;
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::split::scan::class::{CASELESS, Classes, LETTER, classes};
-use crate::split::special::AddedTokens;
-use crate::split::text_cuts::TextCuts;
 use crate::split::{Text, utf8_parts};
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
@@ -115,28 +113,6 @@ impl Counts {
         self.ids.iter_mut().zip(&other.ids).for_each(|(own, more)| *own += more);
         self.numbers.iter_mut().zip(&other.numbers).for_each(|(own, more)| *own += more);
         self.indents.iter_mut().zip(&other.indents).for_each(|(own, more)| *own = [own[0] + more[0], own[1] + more[1]]);
-    }
-}
-
-/// A part of a document: where it starts and ends in it.
-pub type TextPart = (usize, usize);
-
-/// The parts of a document that can be encoded and tallied one by one: at least `least` bytes each, but for the last.
-///
-/// At a cut ([`crate::split::text_cuts`]) no word, number or indentation goes on, and no space precedes a word.
-#[must_use]
-pub fn parts(text: &[u8], cuts: Option<&TextCuts>, added: &AddedTokens, least: usize) -> Vec<TextPart> {
-    let (mut all, mut start, mut from) = (Vec::new(), 0, 0);
-    loop {
-        from += least;
-        let Some(cuts) = cuts.filter(|_| from < text.len()) else {
-            all.push((start, text.len()));
-            return all;
-        };
-        if let Some(cut) = cuts.find(text, from, added) {
-            all.push((start, cut));
-            (start, from) = (cut, cut);
-        }
     }
 }
 
@@ -468,7 +444,8 @@ mod tests {
     use super::*;
     use crate::drawn::bytes_vocab;
     use crate::split::pattern::PATTERNS;
-    use crate::split::special::{AddedToken, Flags};
+    use crate::split::special::{AddedToken, AddedTokens, Flags};
+    use crate::split::text_cuts::{TextCuts, parts};
 
     /// The counts by the plainest reading of the definitions.
     fn plainly(text: &str, ends: &[usize], counts: &mut Counts) {
@@ -582,7 +559,7 @@ mod tests {
         let whole = whole.done();
         for least in [1, 7, 64, 500] {
             let mut sum = Counts::new(decoder.tokens().count());
-            let all = parts(text.as_bytes(), cuts.as_ref(), &added, least);
+            let all: Vec<_> = parts(text.as_bytes(), cuts.as_ref(), &added, least).collect();
             assert!(all.len() > 1 && all[0].0 == 0 && all.windows(2).all(|pair| pair[0].1 == pair[1].0));
             for (start, end) in all {
                 let mut part = TextSums::new(&decoder, None);

@@ -1,13 +1,14 @@
 //! Pieces to ids by merging: byte-pair encoding.
 //!
-//! Read [`rule`] first: it is the whole algorithm, and everything else here gives the same ids faster. [`Merger`] chooses
-//! by length: [`short`] merges a few bytes without touching the heap, [`rule`] rescans up to 64 symbols, [`heap`] merges
-//! longer pieces in n log n, [`repeats`] and [`backtracking`] merge very long ones in linear time. The last two ask which
-//! tokens can be neighbours ([`valid_pairs`], from each token's [`last_merge`]) and which tokens a text begins with
-//! ([`prefixes`]). [`safe_cuts`] says where a piece may be cut first, and [`memory`] remembers pieces; the walk that uses
-//! both is in [`crate::encode::pieces`]. [`draws`] are the random numbers of dropout.
+//! Reading order: [`rule`] first. It is the whole algorithm, and everything else here gives the same ids faster. Then
+//! this file, in which [`Merger`] chooses by length: [`short`] merges a few bytes without touching the heap, [`rule`]
+//! rescans up to 64 symbols, [`heap`] merges longer pieces in n log n, [`repeats`] and [`backtracking`] merge very long
+//! ones in linear time. The last two ask which tokens can be neighbours ([`valid_pairs`], from each token's
+//! [`last_merge`]) and which tokens a text begins with ([`prefixes`]). [`safe_cuts`] says where a piece may be cut
+//! first, and [`memory`] remembers pieces; the sink that uses both is in [`crate::encode::pieces`]. [`draws`] are the
+//! random numbers of dropout.
 //!
-//! Kinds that do not merge are in [`crate::kinds`].
+//! Left out: kinds that do not merge ([`crate::kinds`]), and learning merges ([`mod@crate::train`]).
 
 pub mod backtracking;
 pub mod draws;

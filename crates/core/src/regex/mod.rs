@@ -1,8 +1,13 @@
 //! Where a regex of the Rust dialect matches, within the bounds of a text.
 //!
-//! The engine steps back where a pattern asks for it, and bounds that only for one search at a time; how much a search took
-//! it does not say. So it searches a text that counts how often it is looked at, which is what takes the time, and that ends
-//! the search by unwinding when the bounds say so.
+//! The engine steps back where a pattern asks for it. It bounds these steps for one search only, and does not say how
+//! many a search took. So it searches a text that counts how often the engine looks at it, because that is what takes
+//! the time. The text ends the search by unwinding when the bounds say so.
+//!
+//! Reading order: this file, then [`onig`] for regexes that are written for Oniguruma.
+//!
+//! Left out: which regexes a tokenizer has ([`crate::split::pattern`]), and the scanners that replace them
+//! ([`crate::split::scan`]).
 
 pub mod onig;
 

@@ -1,8 +1,15 @@
 //! Text to pieces, losslessly: every byte of the text is in exactly one piece.
 //!
-//! The pieces are the matches of a regex that are not empty, and the stretches between them. Several regexes apply in order, each to every
-//! piece of the one before as a text of its own; none leaves the text whole. Bytes that belong to no well-formed UTF-8
-//! character end the text before them, and each maximal run of them is a piece.
+//! The pieces are the matches of a regex that are not empty, and the stretches between them. Several regexes apply in
+//! order: each splits every piece of the regex before it, as a text of its own. Without a regex the text is one piece.
+//! Bytes that belong to no well-formed UTF-8 character end the text before them, and each maximal run of them is a
+//! piece.
+//!
+//! Reading order: this file, which is the rule; [`pattern`] is the table of known patterns, and [`scan`] splits by them
+//! without a regex engine. [`special`] cuts out added tokens before a text is split, with [`beginnings`] for texts that
+//! go on. [`text_cuts`] says where a long text can be cut, and [`spans`] which range of a text each id has.
+//!
+//! Left out: the regex engines ([`crate::regex`]), and steps that rewrite a text ([`crate::steps`]).
 
 pub mod beginnings;
 pub mod pattern;

@@ -6,6 +6,7 @@
 //! part of, widened to whole characters, so that ids which share a character repeat it.
 
 use crate::split::Text;
+use crate::steps::Origin;
 
 /// Ids, and where they come from; a call appends to both.
 #[derive(Debug)]
@@ -57,6 +58,33 @@ impl Spans {
     pub(crate) fn push_to(&mut self, end: usize, touched: usize) {
         let end = end.max(self.at);
         self.push(end, touched.max(end));
+    }
+
+    /// The ranges of ids that end at these places of a text with these origins.
+    ///
+    /// An id that ends inside of what was rewritten as a whole leaves it to the id in which that ends. A character that a
+    /// step did not rewrite has bytes of its own, and an id may end between them.
+    pub(crate) fn place(&mut self, ends: impl Iterator<Item = usize>, origins: &[Origin]) {
+        // Bytes around the last end that have one origin: a step may make very many of a few.
+        let mut stretch = 0..0;
+        for end in ends {
+            let Some((last, &origin)) = end.checked_sub(1).and_then(|last| Some((last, origins.get(last)?))) else {
+                continue;
+            };
+            if !stretch.contains(&last) {
+                let before = origins[..end].iter().rev().take_while(|&&other| other == origin).count();
+                let behind = origins[end..].iter().take_while(|&&other| other == origin).count();
+                stretch = end - before..end + behind;
+            }
+            let (to, touched) = if stretch.end == end {
+                (origin.1, origin.1)
+            } else if stretch.len() == origin.1 - origin.0 {
+                (origin.0 + (end - stretch.start), origin.0 + (end - stretch.start))
+            } else {
+                (origin.0, origin.1)
+            };
+            self.push_to(to, touched);
+        }
     }
 
     /// Whether the last id took the text beyond `start`.

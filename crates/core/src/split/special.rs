@@ -63,7 +63,7 @@ pub enum Segment {
 }
 
 /// The added tokens of a tokenizer, ready to be searched.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     places: HashMap<String, usize>,

@@ -40,6 +40,31 @@ pub struct TextCuts {
     rule: Regex,
 }
 
+/// The parts of a text that can be encoded, counted and tallied one by one: where each starts and ends. Each but the
+/// last has at least `least` bytes. Without cuts the text is one part.
+///
+/// At a cut no word, number or indentation goes on, and no space precedes a word.
+pub fn parts<'t>(
+    text: &'t [u8],
+    cuts: Option<&'t TextCuts>,
+    added: &'t AddedTokens,
+    least: usize,
+) -> impl Iterator<Item = (usize, usize)> + Send + 't {
+    let mut next = Some(0usize);
+    std::iter::from_fn(move || {
+        let start = next.take()?;
+        let mut from = start;
+        loop {
+            from = from.saturating_add(least);
+            let Some(cuts) = cuts.filter(|_| from < text.len()) else { return Some((start, text.len())) };
+            next = cuts.find(text, from, added);
+            if let Some(cut) = next {
+                return Some((start, cut));
+            }
+        }
+    })
+}
+
 impl TextCuts {
     /// The cuts for these regexes; None where nothing is proven.
     #[must_use]

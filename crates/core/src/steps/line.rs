@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::error::Error;
 use crate::regex::Found;
 
 /// Where a byte comes from: the start and the end of what it was made of.
@@ -207,6 +208,79 @@ impl Successor<'_> {
 
     pub fn finish(self) -> (String, Option<Vec<Origin>>) {
         (self.text, self.origins.map(|(_, new)| new))
+    }
+}
+
+/// A text that is written straight from its source, with the origin of each byte where they are kept.
+#[derive(Debug)]
+pub struct Draft {
+    /// What was written.
+    pub text: Vec<u8>,
+    /// How a space is written.
+    space: &'static [u8],
+    origins: Option<Vec<Origin>>,
+    /// How much of the source was taken.
+    at: usize,
+}
+
+impl Draft {
+    /// An empty text without origins, with room for so many bytes.
+    #[must_use]
+    pub fn new(room: usize) -> Self {
+        Self { text: Vec::with_capacity(room), space: b" ", origins: None, at: 0 }
+    }
+
+    /// An empty text with origins, whose source begins at `start`, and in which spaces are written like this.
+    #[must_use]
+    pub fn tracked(start: usize, space: &'static [u8]) -> Self {
+        Self { text: Vec::new(), space, origins: Some(Vec::new()), at: start }
+    }
+
+    /// The origin of each byte, where they are kept.
+    #[must_use]
+    pub fn origins(&self) -> &[Origin] {
+        self.origins.as_deref().unwrap_or_default()
+    }
+
+    /// Appends what the next `source` bytes become. As many bytes as before come from these, one by one.
+    #[inline]
+    pub fn take(&mut self, source: usize, shown: &[u8]) {
+        let (before, from) = (self.text.len(), self.at);
+        if self.space == b" " {
+            self.text.extend_from_slice(shown);
+        } else {
+            for byte in shown {
+                self.text.extend_from_slice(if *byte == b' ' { self.space } else { std::slice::from_ref(byte) });
+            }
+        }
+        self.at += source;
+        let Some(origins) = &mut self.origins else { return };
+        let written = self.text.len() - before;
+        if written == source {
+            origins.extend((from..self.at).map(|at| (at, at + 1)));
+        } else {
+            origins.extend(std::iter::repeat_n((from, self.at), written));
+        }
+    }
+
+    /// Removes all but the first `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.text.truncate(len);
+        if let Some(origins) = &mut self.origins {
+            origins.truncate(len);
+        }
+    }
+}
+
+/// The error of a text with these origins, with its place in their source.
+#[must_use]
+pub fn placed_by(error: Error, origins: Option<&[Origin]>) -> Error {
+    let Some(origins) = origins else { return error };
+    let place = |offset: usize| origins.get(offset).or(origins.last()).map_or(offset, |origin| origin.0);
+    match error {
+        Error::NotInVocabulary { content, offset } => Error::NotInVocabulary { content, offset: place(offset) },
+        Error::Pattern { pattern, problem, offset } => Error::Pattern { pattern, problem, offset: offset.map(place) },
+        error => error,
     }
 }
 

@@ -1,8 +1,13 @@
 //! The steps of a model beside merging: what normalizes a text, what cuts it into pieces, and what makes tokens a text
 //! again. A model holds them as values ([`Spec`]), and each kind is one row of a table here.
 //!
-//! Models for which no step rewrites a text have none of this in their way: their splitters are those of
-//! [`crate::split`]. Where a step does, [`Line`] carries the text and, if they are asked for, the origins of its bytes.
+//! Reading order: [`line`], the text that steps rewrite, with the origins of its bytes if they are asked for; this
+//! file; the three tables [`normalizers`], [`splitters`] and [`decoders`]. They use [`options`] of a step, [`find`] for
+//! regexes and texts, [`bytes`], [`charsmap`], `scripts` (from `script_table`) and [`placed`], a step with its place in
+//! the model.
+//!
+//! Left out: models in which no step rewrites a text do not come here: their splitters are those of [`crate::split`].
+//! [`crate::encode::staged`] says when the steps run.
 
 pub mod bytes;
 pub mod charsmap;

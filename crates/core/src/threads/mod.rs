@@ -1,6 +1,12 @@
-//! Threads, and what calls share.
+//! Threads, and what calls share: several processors in one call, and what one call leaves for the next.
+//!
+//! Reading order: [`parallel`], which has the flag that stops a call and the scheduler that every call uses;
+//! [`sessions`], which keeps what calls have worked with; [`once`], for tables that are made when they are needed
+//! first.
+//!
+//! Left out: a pool of threads, because threads live for one call; and how many threads a call gets, which the caller
+//! says.
 
 pub mod once;
-pub mod ordered;
 pub mod parallel;
 pub mod sessions;

@@ -1,12 +1,25 @@
-//! Running one function over many items on several threads.
+//! The scheduler: jobs from one source, on several threads, whose results are taken in order.
 //!
-//! Threads live for one call: nothing is left to rebuild after a fork. Results come back in order, and the error that
-//! comes back is that of the first item that has one, so that neither depends on the number of threads.
+//! Threads live for one call, so that nothing has to be rebuilt after a fork. The source gives its jobs one at a time,
+//! under a lock. The caller's thread works too, and it alone takes the results: between two jobs of its own, or when it
+//! has nothing else to do. It has to look up now and then, and so leaves heavy jobs to others.
+//!
+//! Neither results nor errors depend on the number of threads. The error that comes back is that of the first job that
+//! has one, because every job before it was given out and is finished. A panic of any thread reaches the caller.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
+
+/// How long the caller's thread waits before it looks up.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How many jobs may be given out whose results the sink does not have.
+const IN_FLIGHT: usize = 1 << 10;
 
 /// A flag that another thread raises to end a call early.
 #[derive(Debug, Default)]
@@ -25,62 +38,283 @@ impl Stop {
     }
 }
 
-/// Items that a thread takes, a few at a time, until none is left.
-#[derive(Debug)]
-pub struct Items<'a, T> {
-    count: usize,
-    chunk: usize,
-    next: &'a AtomicUsize,
-    failed: &'a AtomicBool,
-    done: Vec<(usize, Result<T>)>,
+/// How jobs are done.
+pub struct Plan<'a, J> {
+    /// How many threads work at a time. The caller's is one of them, unless it may not take a job and there is no other.
+    pub threads: usize,
+    /// Which jobs take too long for a thread that has to look up; None if no job does.
+    pub heavy: Option<&'a (dyn Fn(&J) -> bool + Sync)>,
+    /// Ends the call with [`Error::Interrupted`]. The scheduler raises it when the rest need not be done.
+    pub stop: &'a Stop,
 }
 
-impl<T> Items<'_, T> {
-    /// Does `work` for every item that this thread gets.
-    pub fn each(&mut self, mut work: impl FnMut(usize) -> Result<T>) {
-        while !self.failed.load(Ordering::Relaxed) {
-            let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
-            if start >= self.count {
-                return;
-            }
-            for item in start..self.count.min(start + self.chunk) {
-                let result = work(item);
-                let failed = result.is_err();
-                self.done.push((item, result));
-                if failed {
-                    return self.failed.store(true, Ordering::Relaxed);
-                }
-            }
+/// A job or a result, with the number of the job.
+type Numbered<T> = (usize, Result<T>);
+
+/// The jobs that one thread gets.
+pub struct Jobs<'a, J, T> {
+    /// Takes the result of the last job, and gives the next job.
+    turn: &'a mut dyn FnMut(Option<Numbered<T>>) -> Option<Numbered<J>>,
+    stop: &'a Stop,
+}
+
+impl<J, T> Jobs<'_, J, T> {
+    /// Does `work` for every job that this thread gets.
+    pub fn each(&mut self, mut work: impl FnMut(J) -> Result<T>) {
+        let mut done = None;
+        while let Some((number, job)) = (self.turn)(done.take()) {
+            done = Some((number, job.and_then(&mut work)));
         }
     }
 }
 
-/// The results for every item in `0..count`, in order. Each thread runs `work` once, which goes through its items. A
-/// thread that the system refuses is done without.
+impl<T> Jobs<'_, Range<usize>, Vec<T>> {
+    /// Does `work` for every item of every range that this thread gets.
+    pub fn each_item(&mut self, mut work: impl FnMut(usize) -> Result<T>) {
+        let stop = self.stop;
+        self.each(|items| items.map(|item| stop.check().and_then(|()| work(item))).collect());
+    }
+}
+
+/// The source of the jobs, and how far the work is.
+struct Feed<'a, J, F> {
+    plan: &'a Plan<'a, J>,
+    next: F,
+    /// Heavy jobs that the caller's thread left to others.
+    aside: VecDeque<(usize, J)>,
+    /// How many jobs the source gave.
+    given: usize,
+    /// How many results the sink got.
+    handed: usize,
+    /// Jobs from this number on are not done: the source ended there, or the job failed.
+    end: usize,
+}
+
+impl<J, F: FnMut() -> Result<Option<J>>> Feed<'_, J, F> {
+    /// The next job, if there is one that may be given out now; heavy ones only if `any` may be taken.
+    fn take(&mut self, any: bool) -> Option<Numbered<J>> {
+        if any && let Some((number, job)) = self.aside.pop_front() {
+            return (number < self.end).then_some((number, Ok(job)));
+        }
+        while self.given < self.end && self.given - self.handed < IN_FLIGHT {
+            let Some(job) = self.plan.stop.check().and_then(|()| (self.next)()).transpose() else {
+                self.end = self.given;
+                break;
+            };
+            let number = self.given;
+            self.given += 1;
+            match job {
+                Ok(job) if !any && self.plan.heavy.is_some_and(|heavy| heavy(&job)) => {
+                    self.aside.push_back((number, job));
+                }
+                Ok(job) => return Some((number, Ok(job))),
+                Err(error) => {
+                    self.end = self.given;
+                    return Some((number, Err(error)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether [`Self::take`] will give nothing more.
+    fn is_over(&self, any: bool) -> bool {
+        let waits = any && self.aside.front().is_some_and(|(number, _)| *number < self.end);
+        self.given >= self.end && !waits
+    }
+}
+
+/// What all threads share.
+struct Course<'a, J, F> {
+    feed: Mutex<Feed<'a, J, F>>,
+    /// Signalled when more jobs may be given out, or no more will be.
+    moved: Condvar,
+}
+
+impl<J, F: FnMut() -> Result<Option<J>>> Course<'_, J, F> {
+    /// The next job of a thread that is not the caller's.
+    fn take(&self) -> Option<Numbered<J>> {
+        let mut feed = locked(&self.feed);
+        loop {
+            let job = feed.take(true);
+            if job.is_some() || feed.is_over(true) {
+                return job;
+            }
+            feed = self.moved.wait(feed).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Says how many results the sink got.
+    fn hand(&self, results: usize) {
+        locked(&self.feed).handed = results;
+        self.moved.notify_all();
+    }
+
+    /// Ends the work at a job.
+    fn end_at(&self, number: usize) {
+        let mut feed = locked(&self.feed);
+        feed.end = feed.end.min(number);
+        self.moved.notify_all();
+    }
+
+    /// Ends the work at a job if it failed.
+    fn note<T>(&self, (number, result): &Numbered<T>) {
+        if result.is_err() {
+            self.end_at(*number);
+        }
+    }
+}
+
+/// Calls a function if its thread panics, so that nobody waits for a result that never comes.
+struct OnPanic<E: Fn()>(E);
+
+impl<E: Fn()> Drop for OnPanic<E> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
+/// Results that come in any order, on their way to the sink.
+struct Order<'a, J, F, S, T> {
+    course: &'a Course<'a, J, F>,
+    stop: &'a Stop,
+    receive: Receiver<Numbered<T>>,
+    /// Results whose turn has not come.
+    early: BTreeMap<usize, Result<T>>,
+    /// The first job whose result has not gone to the sink.
+    first: usize,
+    sink: S,
+    outcome: Result<()>,
+}
+
+impl<J, F: FnMut() -> Result<Option<J>>, S: FnMut(Vec<T>) -> Result<()>, T> Order<'_, J, F, S, T> {
+    /// Gives the sink what is ready, which may be nothing. After an error it gets nothing more.
+    fn hand_over(&mut self) {
+        self.early.extend(self.receive.try_iter());
+        let (mut ready, mut failed) = (Vec::new(), Ok(()));
+        while let Some(result) = self.early.remove(&self.first) {
+            self.first += 1;
+            match result {
+                Ok(result) => ready.push(result),
+                Err(error) => {
+                    failed = Err(error);
+                    break;
+                }
+            }
+        }
+        if self.outcome.is_ok() {
+            self.outcome = (self.sink)(ready).and(failed);
+            if self.outcome.is_err() {
+                self.course.end_at(0);
+                self.stop.raise();
+            }
+        }
+        self.course.hand(self.first);
+    }
+
+    /// Waits for a result for a while, and says whether there may be more.
+    fn wait(&mut self) -> bool {
+        let received = self.receive.recv_timeout(LOOK_EVERY);
+        let more = !matches!(received, Err(RecvTimeoutError::Disconnected));
+        self.early.extend(received.ok());
+        self.hand_over();
+        more
+    }
+
+    /// Takes the result of a job of the caller's thread, and gives it the next; a heavy one only if `any` may be taken.
+    fn turn(&mut self, done: Option<Numbered<T>>, any: bool) -> Option<Numbered<J>> {
+        if let Some(done) = done {
+            self.course.note(&done);
+            self.early.extend([done]);
+            self.hand_over();
+        }
+        loop {
+            let mut feed = locked(&self.course.feed);
+            let job = feed.take(any);
+            if job.is_some() || feed.is_over(any) {
+                return job;
+            }
+            drop(feed);
+            self.wait();
+        }
+    }
+}
+
+/// Does the jobs that `next` gives until it gives None; `sink` gets the results in order on the caller's thread, some at
+/// a time. It is called (with none, if need be) at least every 50 ms while no job of the caller's thread takes longer.
+/// Each thread runs `work` once. A thread that the system refuses is done without.
+///
+/// # Errors
+/// That of the first job (by number) that has one, be it in making it or in doing it; or that of `sink`.
+pub fn in_order<J: Send, T: Send>(
+    plan: &Plan<'_, J>,
+    next: impl FnMut() -> Result<Option<J>> + Send,
+    work: impl Fn(&mut Jobs<'_, J, T>) + Sync,
+    sink: impl FnMut(Vec<T>) -> Result<()>,
+) -> Result<()> {
+    let feed = Feed { plan, next, aside: VecDeque::new(), given: 0, handed: 0, end: usize::MAX };
+    let course = &Course { feed: Mutex::new(feed), moved: Condvar::new() };
+    std::thread::scope(|scope| {
+        let work = &work;
+        let _panics = OnPanic(|| course.end_at(0));
+        let (send, receive) = channel();
+        let start = |_| {
+            let send = send.clone();
+            let run = move || {
+                let _panics = OnPanic(|| course.end_at(0));
+                let turn = &mut |done: Option<Numbered<T>>| {
+                    if let Some(done) = done {
+                        course.note(&done);
+                        // The receiver lives as long as any thread that sends.
+                        let _ = send.send(done);
+                    }
+                    course.take()
+                };
+                work(&mut Jobs { turn, stop: plan.stop });
+            };
+            std::thread::Builder::new().spawn_scoped(scope, run).ok()
+        };
+        let threads = plan.threads.max(1 + usize::from(plan.heavy.is_some()));
+        let others: Vec<_> = (1..threads).map_while(start).collect();
+        drop(send);
+        let early = BTreeMap::new();
+        let mut order = Order { course, stop: plan.stop, receive, early, first: 0, sink, outcome: Ok(()) };
+        if plan.threads > 1 || others.is_empty() {
+            let turn = &mut |done| order.turn(done, others.is_empty());
+            work(&mut Jobs { turn, stop: plan.stop });
+        }
+        while order.wait() {}
+        for other in others {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        order.outcome
+    })
+}
+
+/// The results for every item in `0..count`, in order, whose number is known and which may be small: each thread takes
+/// ranges of them.
 ///
 /// # Errors
 /// That of the first item (by number) that has one; items after it may not be tried.
-pub fn map<T: Send>(count: usize, threads: usize, work: impl Fn(&mut Items<'_, T>) + Sync) -> Result<Vec<T>> {
+pub fn map<T: Send>(
+    count: usize,
+    threads: usize,
+    stop: &Stop,
+    work: impl Fn(&mut Jobs<'_, Range<usize>, Vec<T>>) + Sync,
+) -> Result<Vec<T>> {
     let threads = threads.clamp(1, count.max(1));
-    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    // Large enough that the counter is no bottleneck, small enough that the last chunks even out.
-    let chunk = (count / (threads * 64)).clamp(1, 1024);
-    let run = || {
-        let mut items = Items { count, chunk, next: &next, failed: &failed, done: Vec::new() };
-        work(&mut items);
-        items.done
-    };
-    let mut done = std::thread::scope(|scope| {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, run).ok();
-        let others: Vec<_> = (1..threads).map_while(start).collect();
-        let mut done = run();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(item, _)| *item);
-    done.into_iter().map(|(_, result)| result).collect()
+    // Large enough that the lock is no bottleneck, small enough that the last ranges even out.
+    let size = (count / (threads * 64)).clamp(1, 1024);
+    let mut starts = (0..count).step_by(size);
+    let next = || Ok(starts.next().map(|start| start..count.min(start + size)));
+    let mut all = Vec::with_capacity(count);
+    in_order(&Plan { threads, heavy: None, stop }, next, work, |ready| {
+        all.extend(ready.into_iter().flatten());
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 /// What a mutex guards, also after a panic of another thread.
@@ -90,17 +324,173 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
 
+    type Heavy<'a> = Option<&'a (dyn Fn(&usize) -> bool + Sync)>;
+
+    /// A thousand jobs, each its number.
+    fn thousand<T: Send>(
+        (threads, heavy, stop): (usize, Heavy<'_>, &Stop),
+        work: impl Fn(usize) -> Result<T> + Sync,
+        sink: impl FnMut(Vec<T>) -> Result<()>,
+    ) -> Result<()> {
+        let mut jobs = 0..1000;
+        in_order(&Plan { threads, heavy, stop }, || Ok(jobs.next()), |jobs| jobs.each(&work), sink)
+    }
+
+    fn fails_at(places: impl Fn(usize) -> bool) -> impl Fn(usize) -> Result<usize> {
+        move |job| if places(job) { Err(Error::model(job.to_string(), None)) } else { Ok(job) }
+    }
+
     #[test]
-    fn results_keep_their_order_and_the_first_error_wins() {
+    fn results_keep_their_order_whoever_takes_the_heavy_jobs() {
+        let heavy: [Heavy<'_>; 4] = [None, Some(&|_| false), Some(&|job| job % 7 == 3), Some(&|_| true)];
         for threads in [1, 2, 7] {
-            let squares = map(1000, threads, |items| items.each(|item| Ok(item * item))).unwrap();
-            assert!(squares.iter().enumerate().all(|(item, &square)| square == item * item));
-            let fail = |item: usize| if item % 300 == 299 { Err(Error::model(item.to_string(), None)) } else { Ok(()) };
-            let failing = |items: &mut Items<'_, ()>| items.each(fail);
-            assert_eq!(map(1000, threads, failing).unwrap_err(), Error::model("299", None));
-            assert!(map(0, threads, failing).unwrap().is_empty());
+            for heavy in heavy {
+                let mut all = Vec::new();
+                let sink = |ready: Vec<usize>| {
+                    all.extend(ready);
+                    Ok(())
+                };
+                thousand((threads, heavy, &Stop::default()), |job| Ok(job * job), sink).unwrap();
+                assert!(all.len() == 1000 && all.iter().enumerate().all(|(job, &square)| square == job * job));
+            }
         }
+    }
+
+    #[test]
+    fn a_heavy_job_keeps_the_callers_thread_from_no_other() {
+        let (caller, done) = (std::thread::current().id(), AtomicUsize::new(0));
+        let work = |job: usize| {
+            let own = std::thread::current().id() == caller;
+            assert!(!own || job != 1);
+            // Nothing but the caller can do the others while the heavy one waits for them.
+            while job == 1 && done.load(Ordering::Relaxed) < 998 {
+                std::thread::yield_now();
+            }
+            done.fetch_add(usize::from(own), Ordering::Relaxed);
+            Ok(job)
+        };
+        thousand((2, Some(&|job| *job == 1), &Stop::default()), work, |_| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn an_error_waits_for_the_heavy_jobs_before_it() {
+        for (first_fails, failed) in [(false, "1"), (true, "0")] {
+            let late = AtomicUsize::new(0);
+            let work = |job: usize| {
+                // The caller's thread fails before the heavy job is done, or taken.
+                while job == 0 && late.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                late.fetch_add(usize::from(job == 1), Ordering::Relaxed);
+                fails_at(|job| job == 1 || first_fails)(job)
+            };
+            let outcome = thousand((2, Some(&|job| *job == 0), &Stop::default()), work, |_| Ok(()));
+            assert_eq!(outcome, Err(Error::model(failed, None)));
+        }
+    }
+
+    #[test]
+    fn the_first_error_wins_and_ends_the_work() {
+        let fail = fails_at(|job| job % 300 == 299);
+        for threads in [1, 2, 7] {
+            let mut taken = 0;
+            let sink = |ready: Vec<usize>| {
+                taken += ready.len();
+                Ok(())
+            };
+            let outcome = thousand((threads, None, &Stop::default()), &fail, sink);
+            assert_eq!((outcome, taken), (Err(Error::model("299", None)), 299));
+            let refusing = |ready: Vec<usize>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
+            let stop = Stop::default();
+            let outcome = thousand((threads, None, &stop), &fail, refusing);
+            assert_eq!((outcome, stop.check()), (Err(Error::Interrupted), Err(Error::Interrupted)));
+            let items = map(1000, threads, &Stop::default(), |items| items.each_item(&fail));
+            assert_eq!(items, Err(Error::model("299", None)));
+        }
+    }
+
+    #[test]
+    fn a_raised_stop_and_an_error_of_the_source_end_the_work() {
+        for threads in [1, 2, 7] {
+            let stop = Stop::default();
+            let raise = |job| {
+                if job == 300 {
+                    stop.raise();
+                }
+                Ok(job)
+            };
+            assert_eq!(thousand((threads, None, &stop), raise, |_| Ok(())), Err(Error::Interrupted));
+            let (mut given, mut taken) = (0, 0);
+            let next = || {
+                given += 1;
+                if given > 300 { Err(Error::model("source", None)) } else { Ok(Some(given)) }
+            };
+            let outcome = in_order(
+                &Plan { threads, heavy: None, stop: &Stop::default() },
+                next,
+                |jobs| jobs.each(Ok),
+                |ready| {
+                    taken += ready.len();
+                    Ok(())
+                },
+            );
+            assert_eq!((outcome, given, taken), (Err(Error::model("source", None)), 301, 300));
+        }
+    }
+
+    #[test]
+    fn no_more_than_so_many_jobs_wait_for_the_first() {
+        let (given, handed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let next = || {
+            let number = given.fetch_add(1, Ordering::Relaxed);
+            assert!(number < handed.load(Ordering::Relaxed) + IN_FLIGHT);
+            Ok(Some(number).filter(|&number| number < 4 * IN_FLIGHT))
+        };
+        let work = |number| {
+            // As many jobs as may be given out are, and some time passes in which others could be.
+            while number == 0 && given.load(Ordering::Relaxed) < IN_FLIGHT {
+                std::thread::yield_now();
+            }
+            (0..1000).filter(|_| number == 0).for_each(|_| std::thread::yield_now());
+            Ok(())
+        };
+        let stop = Stop::default();
+        in_order(
+            &Plan { threads: 3, heavy: None, stop: &stop },
+            next,
+            |jobs| jobs.each(work),
+            |ready| {
+                handed.fetch_add(ready.len(), Ordering::Relaxed);
+                Ok(())
+            },
+        )
+        .unwrap();
+        assert_eq!(handed.into_inner(), 4 * IN_FLIGHT);
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_is_the_callers() {
+        for heavy in [None, Some(&(|_: &usize| true) as &(dyn Fn(&usize) -> bool + Sync))] {
+            let mut jobs = 0..4 * IN_FLIGHT;
+            let work = |job: usize| if job == 500 { panic!("job {job}") } else { Ok(job) };
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let plan = Plan { threads: 3, heavy, stop: &Stop::default() };
+                in_order(&plan, || Ok(jobs.next()), |jobs| jobs.each(work), |_: Vec<usize>| Ok(()))
+            }));
+            assert_eq!(outcome.unwrap_err().downcast_ref::<String>().unwrap(), "job 500");
+        }
+    }
+
+    #[test]
+    fn no_jobs_are_done_at_once() {
+        let stop = Stop::default();
+        let plan = Plan { threads: 3, heavy: Some(&|(): &()| true), stop: &stop };
+        let sink = |ready: Vec<()>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
+        in_order(&plan, || Ok(None), |jobs| jobs.each(Ok), sink).unwrap();
+        assert!(map(0, 3, &stop, |items| items.each_item(Ok)).unwrap().is_empty());
     }
 }

@@ -1,16 +1,20 @@
 //! Piece counts to merges: the pair with the highest count merges everywhere, and again, until a limit is reached.
 //!
-//! All distinct pieces stand one after another in one array of cells (`text`), and every pair keeps the places where
-//! it stands (`pairs`), so that a merge touches those places only and the whole training costs n log n. The unsplit
-//! stream is the case of few, long pieces and needs nothing of its own. What waits is in `queue`, and what may merge
-//! at all is in `rules`.
+//! Reading order: this file has the loop. All distinct pieces lie one after another in one array of cells (`text`), and
+//! every pair keeps the places where it occurs (`pairs`), so that a merge touches those places only and the whole
+//! training costs n log n. `queue` holds the pairs that wait, `rules` says which may merge at all, `options` what the
+//! caller asks for, and `watch` when to report and to stop. [`alphabet`] chooses the base characters. [`unigram`]
+//! trains the other kind, from [`unigram_seeds`]. The unsplit stream is the case of few, long pieces and needs nothing
+//! of its own.
 //!
-//! A count is the number of places where the pair stands, each times the count of its piece: `aaa` holds `aa` twice,
+//! A count is the number of places where the pair occurs, each times the count of its piece: `aaa` holds `aa` twice,
 //! though it merges only once. After a pair's first count its counts only fall, and its first place only grows: new
 //! places arise only when the younger of its two tokens does.
 //!
-//! Merges that are given come first, whatever their counts. So one loop continues a tokenizer, takes up a training
-//! that was interrupted, makes seed tokens, and trains superwords on what the merges of words leave.
+//! Merges that are given come first, whatever their counts. So one loop continues a tokenizer, takes up a training that
+//! was interrupted, makes seed tokens, and trains superwords on what the merges of words leave.
+//!
+//! Left out: counting ([`crate::count`]), and the model that merges become, which the Python package makes.
 
 pub mod alphabet;
 pub mod unigram;

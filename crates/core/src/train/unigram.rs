@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
-use crate::threads::parallel::map;
+use crate::threads::parallel::{Stop, map};
 use crate::train::unigram_seeds::seeds;
 use crate::vocab::trie::{ROOT, Trie};
 
@@ -246,9 +246,9 @@ impl Model {
         each: impl Fn(&[u8], u64, &mut Lattice, &mut [f64]) + Sync,
     ) -> Vec<f64> {
         let parts: Vec<_> = words.chunks(words.len().div_ceil(PARTS).max(1)).collect();
-        let sums = map(parts.len(), threads, |next| {
+        let sums = map(parts.len(), threads, &Stop::default(), |next| {
             let mut lattice = Lattice::default();
-            next.each(|part| {
+            next.each_item(|part| {
                 let mut sums = vec![0.0; self.tokens.len()];
                 for &(word, count) in parts[part] {
                     each(word, count, &mut lattice, &mut sums);

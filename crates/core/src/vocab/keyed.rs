@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::vocab::key::{Key, Seeds};
+use crate::vocab::key::{Key, Seeds, SlotTables};
 use crate::vocab::slots::{Slot, Slots, expect, find};
 
 /// A key, and as many words of what is known of it.
@@ -88,6 +88,18 @@ impl<const K: usize> Keyed<K> {
     pub fn grow(&mut self, times: usize) {
         let seeds = self.seeds;
         self.slots.grow(times, |slot| seeds.hash(&slot[0]));
+    }
+}
+
+impl SlotTables for (KeyedView<'_, 2>, KeyedView<'_, 4>) {
+    #[inline(always)]
+    fn expect_short(self, key: &Key<2>) -> usize {
+        self.0.expect(key)
+    }
+
+    #[inline(always)]
+    fn expect_wide(self, key: &Key<4>) -> usize {
+        self.1.expect(key)
     }
 }
 

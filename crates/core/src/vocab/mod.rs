@@ -3,6 +3,13 @@
 //! Inside the core a token is known by its **id**; the **rank** of a merge is its place in the merge order and is never
 //! assumed equal to an id. [`Vocab::new`] checks every invariant once, so that encoding and decoding may rely on them:
 //! ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
+//!
+//! Reading order: this file; [`by_id`], tables by id; [`index`], tokens by their bytes, in a table of [`slots`];
+//! [`key`], short stretches as keys, and the walk over pieces that looks them up; [`trie`], tokens by their beginnings;
+//! [`widths`], the lengths of tokens.
+//!
+//! Left out: everything that merges ([`crate::merge`]) or speeds merging up, which belongs to the engine and not to the
+//! value.
 
 pub mod by_id;
 pub mod index;

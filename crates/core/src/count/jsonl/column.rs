@@ -30,7 +30,9 @@ impl Column {
     pub fn new(block: &[u8], field: &str, threads: usize, stop: &Stop) -> Result<Self> {
         let parts: Vec<_> = in_parts(block).collect();
         let threads = if block.len() <= PART { 1 } else { threads };
-        let columns = map(parts.len(), threads, |items| items.each(|part| Self::part(parts[part], field, stop)))?;
+        let columns = map(parts.len(), threads, stop, |items| {
+            items.each_item(|part| Self::part(parts[part], field, stop));
+        })?;
         let mut columns = columns.into_iter();
         let mut whole = columns.next().unwrap_or_default();
         let rest: Vec<_> = columns.collect();

@@ -1,7 +1,11 @@
-//! Rows of `.jsonl` to texts: what a row must be, and the value of one field of it. docs/spec.md has the rule.
+//! Rows of `.jsonl` to texts: what a row must be, and the value of one field of it. `docs/spec.md` has the rule.
 //!
-//! [`read`] is the rule; [`text`] asks serde first, which is faster and understands nearly every row, and leaves to `read`
-//! what serde refuses: `NaN`, escapes of lone surrogates, a field that is there twice, and what is no row.
+//! Reading order: this file. [`read`] is the rule, and `walk` reads JSON for it. [`text`] asks serde first, which is
+//! faster and understands nearly every row. It leaves to `read` what serde refuses: `NaN`, escapes of lone surrogates,
+//! a field that occurs twice, and lines that are not rows.
+//!
+//! Left out: opening and unpacking files, which the Python package does, and what is done with a bad row, which the
+//! caller says.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,14 +1,18 @@
-//! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols that
-//! stay whole, and merge what lies between.
+//! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols
+//! that stay whole, and merge what lies between.
 //!
-//! The slow way does so step by step. The other cuts the text where nothing can merge across ([`crate::kinds::sentencepiece::safe_cuts`]) and
-//! remembers the ids of each segment ([`crate::merge::memory`]); a text that only needs its spaces escaped is not copied.
+//! Reading order: this file, [`normalize`], [`mod@merge`]. The slow way takes these steps one by one. The fast way cuts
+//! the text where no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment; it does not copy a text
+//! in which only spaces have to be escaped. `offsets` says where ids come from, with the table `widths`. [`decoded`]
+//! says what ids show.
+//!
+//! Left out: covering a text by scores ([`crate::kinds::unigram`]), reading `.model` files, which the Python package
+//! does, and added tokens that are not symbols of the model ([`crate::split::special`]).
 
 pub mod decoded;
 pub mod merge;
 pub mod normalize;
 pub(crate) mod offsets;
-pub(crate) mod origins;
 pub mod safe_cuts;
 pub(crate) mod widths;
 

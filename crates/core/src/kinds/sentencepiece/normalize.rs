@@ -11,6 +11,7 @@ use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::split::Text;
 use crate::steps::charsmap::Charsmap;
+use crate::steps::line::Draft;
 
 /// What stands for a space in a token.
 pub const BLOCK: &[u8] = "▁".as_bytes();
@@ -48,31 +49,6 @@ pub struct Normal<'t> {
     pub prefix: bool,
 }
 
-/// What a normalized text is written to.
-pub(crate) trait Written {
-    /// Appends what the next `source` bytes of the text become.
-    fn take(&mut self, source: usize, shown: &[u8]);
-    /// What was written.
-    fn written(&self) -> &[u8];
-    /// Removes all but the first `len` bytes of it.
-    fn truncate(&mut self, len: usize);
-}
-
-impl Written for Vec<u8> {
-    #[inline]
-    fn take(&mut self, _: usize, shown: &[u8]) {
-        self.extend_from_slice(shown);
-    }
-
-    fn written(&self) -> &[u8] {
-        self
-    }
-
-    fn truncate(&mut self, len: usize) {
-        self.truncate(len);
-    }
-}
-
 /// A text as it is merged: a space for each `▁` where spaces are escaped, which is shorter.
 #[must_use]
 pub fn written(text: &[u8], escape: bool) -> Cow<'_, [u8]> {
@@ -106,9 +82,9 @@ impl Normalizer {
             let prefix = self.dummy == Dummy::Before && !text.is_empty();
             return Ok(Normal { text: Cow::Borrowed(text), prefix });
         }
-        let mut out = Vec::with_capacity(text.len() + 8);
+        let mut out = Draft::new(text.len() + 8);
         self.rewrite(text, protected, bounds, &mut out)?;
-        Ok(Normal { text: Cow::Owned(out), prefix: false })
+        Ok(Normal { text: Cow::Owned(out.text), prefix: false })
     }
 
     /// Whether texts that are UTF-8 stay what they are, but for a space before them.
@@ -126,10 +102,15 @@ impl Normalizer {
         text: &[u8],
         protected: Option<&AhoCorasick>,
         bounds: &Bounds<'_>,
-        out: &mut impl Written,
+        out: &mut Draft,
     ) -> Result<()> {
-        let plain =
+        let keeps =
             |byte: u8| byte.is_ascii() && byte != b' ' && self.charsmap.as_ref().is_none_or(|map| map.keeps(byte));
+        // How many bytes stay what they are, because neither they nor what follows them begins anything else.
+        let plain = |text: &[u8]| {
+            let kept = text.iter().take_while(|&&byte| keeps(byte)).count();
+            kept - usize::from(kept > 0 && text.get(kept).is_some_and(|byte| !byte.is_ascii()))
+        };
         let mut rest = text;
         if self.remove_extra {
             while let (len @ 1.., b" ") = self.first(rest, protected) {
@@ -144,10 +125,11 @@ impl Normalizer {
             out.take(0, b" ");
         }
         let mut after_space = self.remove_extra;
-        while let [byte, after @ ..] = rest {
-            if protected.is_none() && plain(*byte) && after.first().is_none_or(u8::is_ascii) {
-                out.take(1, &[*byte]);
-                (rest, after_space) = (after, false);
+        while !rest.is_empty() {
+            let kept = if protected.is_none() { plain(rest) } else { 0 };
+            if kept > 0 {
+                out.take(kept, &rest[..kept]);
+                (rest, after_space) = (&rest[kept..], false);
                 continue;
             }
             let (len, mut shown) = self.first(rest, protected);
@@ -168,11 +150,11 @@ impl Normalizer {
     }
 
     /// Tidies the end of a text.
-    fn finish(&self, out: &mut impl Written) {
+    fn finish(&self, out: &mut Draft) {
         let block = |out: &[u8]| if self.escape && out.ends_with(BLOCK) { BLOCK.len() } else { 0 };
         let space = |out: &[u8]| if out.ends_with(b" ") { 1 } else { block(out) };
         if self.remove_extra {
-            let mut left = out.written();
+            let mut left = &out.text[..];
             while let extra @ 1.. = space(left) {
                 left = &left[..left.len() - extra];
             }

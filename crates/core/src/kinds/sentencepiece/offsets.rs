@@ -9,11 +9,11 @@ use memchr::memmem::find;
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::normalize::{BLOCK, Dummy};
-use crate::kinds::sentencepiece::origins::Origins;
 use crate::kinds::sentencepiece::widths::UNKNOWN;
 use crate::kinds::sentencepiece::{Chars, join_unknown};
 use crate::split::Text;
 use crate::split::spans::{Count, PlacedIds, Spans};
+use crate::steps::line::{Draft, placed_by};
 use crate::threads::parallel::Stop;
 
 /// The end of what starts at `at` and is as wide as a table says.
@@ -89,19 +89,14 @@ impl Chars {
         to: PlacedIds<'_>,
     ) -> Result<()> {
         let PlacedIds { ids: out, spans } = to;
-        let mut normal = Origins::new(self.normalizer.escape);
+        let mut normal = Draft::tracked(start, if self.normalizer.escape { BLOCK } else { b" " });
         self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), bounds, &mut normal)?;
-        let mut walk = normal.walk();
-        let mut push = |at: usize| {
-            let (end, touched) = walk.source(at);
-            spans.push(start + end, start + touched);
-        };
-        let mut from = 0;
-        let done = self.each_part(normal.text(), |part, frozen| {
+        let (mut from, mut ends) = (0, Vec::new());
+        let done = self.each_part(&normal.text, |part, frozen| {
             let to = from + part.len();
             if let Some(id) = frozen {
                 out.push(id);
-                push(to);
+                ends.push(to);
             } else {
                 let first = out.len();
                 let made = self.encode_part(part, slow, bounds.stop(), out);
@@ -109,13 +104,15 @@ impl Chars {
                 let mut at = 0;
                 for &id in &out[first..] {
                     at = end(part, at, self.widths.escaped.get(id).copied().unwrap_or(0));
-                    push(from + at);
+                    ends.push(from + at);
                 }
             }
             from = to;
             Ok(())
         });
-        done.map_err(|error| at_source(error, &normal).shifted(start))
+        done.map_err(|error| placed_by(error, Some(normal.origins())))?;
+        spans.place(ends.into_iter(), normal.origins());
+        Ok(())
     }
 
     /// The error of a text with the place of what is missing: the text is encoded again, step by step and with origins.
@@ -131,10 +128,10 @@ impl Chars {
 
     /// The error of a normalized text, with its place in the text.
     pub(crate) fn placed(&self, error: Error, text: Text<'_>) -> Error {
-        let mut normal = Origins::new(self.normalizer.escape);
+        let mut normal = Draft::tracked(0, if self.normalizer.escape { BLOCK } else { b" " });
         let (bytes, stop) = (text.as_bytes(), Stop::default());
         match self.normalizer.rewrite(bytes, self.frozen.as_ref(), &Bounds::new(bytes.len(), &stop), &mut normal) {
-            Ok(()) => at_source(error, &normal),
+            Ok(()) => placed_by(error, Some(normal.origins())),
             Err(_) => error,
         }
     }
@@ -149,15 +146,5 @@ impl Chars {
             }
             error => error,
         }
-    }
-}
-
-/// The error of a normalized text, with its place in the source.
-fn at_source(error: Error, normal: &Origins) -> Error {
-    match error {
-        Error::NotInVocabulary { content, offset } => {
-            Error::NotInVocabulary { content, offset: normal.source_of(offset) }
-        }
-        error => error,
     }
 }

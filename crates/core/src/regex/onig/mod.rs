@@ -1,9 +1,12 @@
 //! A regex of Oniguruma in the dialect of the `regex` crate with look-around, where that has exactly the same matches.
 //!
-//! [`translate()`] reads a regex as Oniguruma does with its default syntax and options on UTF-8, and writes as it reads.
-//! What is not known to mean the same is not translated: then Oniguruma itself must run. `class` reads what stands
-//! between brackets, `escape` what a backslash starts, `group` what a parenthesis starts, `shape` says what a part can
-//! match, and [`names`] which properties both engines know alike. [`mod@matches`] runs Oniguruma where no translation is known.
+//! Reading order: this file. [`translate()`] reads a regex as Oniguruma does with its default syntax and options on
+//! UTF-8, and writes what it reads in the other dialect, with `reader` as its place in the regex. `class` reads what is
+//! between brackets, `escape` what a backslash begins, `group` what a parenthesis begins, `shape` says what a part can
+//! match, and [`names`] which properties both engines know alike. [`mod@matches`] runs Oniguruma itself.
+//!
+//! Left out: every regex that is not known to mean the same in both dialects. It is not translated, and Oniguruma runs
+//! it.
 
 mod class;
 mod escape;

@@ -1,8 +1,12 @@
 //! Hand-written scanners: for a known pattern, where the piece that starts here ends.
 //!
-//! Each gives exactly the matches of its regex, on every text and in linear time; tests hold the two equal. They can be
-//! left out (`TOKSMITH_SLOW=1`) without changing one piece. Read `row.rs`, a file of `rows/`, `text.rs` and `scanner.rs`;
-//! `block.rs` is the bit algebra on 64 bytes at a time.
+//! Each gives exactly the matches of its regex, on every text and in linear time; tests hold the two equal.
+//! `TOKSMITH_SLOW=1` leaves them out and changes no piece.
+//!
+//! Reading order: `row`, a file of `rows`, `text` and `scanner`; then `block`, the bit algebra on 64 bytes at a time,
+//! and `class`, the classes of characters.
+//!
+//! Left out: patterns without a row, which a regex engine searches ([`crate::regex`]).
 
 mod block;
 pub(crate) mod class;
