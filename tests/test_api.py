@@ -427,7 +427,7 @@ def test_tables_of_names() -> None:
 # Time
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("unit", ["a", "ab", " ", "\n", "9", "!", "中", " a", "\r\n", "\u0301", "\xa0"])
 def test_time_grows_no_faster_than_n_log_n(unit: str) -> None:
     """Ten times the text in at most thirty times the time: n log n gives about twelve, a square a hundred."""

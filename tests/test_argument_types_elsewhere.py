@@ -190,6 +190,7 @@ def refusals(name: str) -> tuple[type[Exception], ...]:
     return REFUSALS.get(name, REFUSALS.get(first, REFUSALS["result"] if "__getitem__" in name else ()))
 
 
+@pytest.mark.slow
 def test_a_wrong_value_is_refused_by_the_name_of_its_argument(known: dict[str, Call]) -> None:
     found = []
     for name, (function, arguments) in known.items():

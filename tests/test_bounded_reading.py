@@ -247,7 +247,7 @@ def test_a_packed_file_unpacks_to_no_more_than_a_text_would(name: str, tmp_path:
         assert "a row has more than 16777216 bytes" in said
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_packed_file_of_the_largest_kind_does_not_end_the_process(tmp_path: Path) -> None:
     path = bomb(tmp_path / "a.txt.gz", 40)
     for error, said, _ in in_child(path, OF_TEXT["count_pieces"], OF_TEXT["measure"]):
@@ -340,7 +340,7 @@ def test_a_template_puts_few_ids_around_a_text(tok: Tokenizer, tmp_path: Path) -
         assert name == "ModelError" and f"it puts {often * many} ids around a text" in said, (name, said)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("pattern", ["gpt2", None])
 def test_a_text_that_nothing_cuts_and_memory_does_not_hold_is_refused(pattern: str | None, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"

@@ -90,6 +90,7 @@ def test_ids_that_others_write_to(tok: Tokenizer) -> None:
                     assert set(map(tok.token_bytes, np.unique(view).tolist())) <= {text.encode() for text in texts}
 
 
+@pytest.mark.slow
 def test_lists_that_others_change(tok: Tokenizer) -> None:
     texts = ["low lower " * 50] * 2000
     ids: list[Any] = tok.encode("low lower " * 5000)

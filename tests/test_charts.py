@@ -45,6 +45,7 @@ def test_bars(kind: str) -> None:
     assert 'href="http' not in drawn
 
 
+@pytest.mark.slow
 def test_how_long_tokens_are() -> None:
     found = explain.lengths(TOKS)
     for name, tok in TOKS.items():

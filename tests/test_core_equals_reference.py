@@ -24,8 +24,7 @@ from toksmith._model import regex_split
 
 PINNED_REGEX = "2025.9.18"
 BYTES = [bytes([byte]) for byte in range(256)]
-TRAININGS = 5_000
-ENCODINGS = 5_000
+FEW, MANY = 500, 4_500  # examples of training, and of encoding: in every run, and in the proof
 
 
 def examples(count: int) -> Any:
@@ -94,8 +93,7 @@ def core_train(counts: _core.CountedPieces, merges: int, unit: str = "byte", **o
 # Training
 
 
-@examples(TRAININGS)
-@given(
+TRAININGS = given(
     corpus=documents(),
     patterns=pattern_lists,
     merges=st.one_of(st.integers(0, 12), st.just(100)),
@@ -105,9 +103,14 @@ def core_train(counts: _core.CountedPieces, merges: int, unit: str = "byte", **o
     threads=st.sampled_from([1, 2, 5]),
     other=small_texts("ab é☀\n"),
 )
-@example(["aaaa", "aaaa", "b"], [], 100, "first_seen", 1, None, 2, "aaa")
-@example(["abab", "baba"], ["b*"], 100, "lowest_ids", 1, None, 1, "abba")
-def test_training_and_encoding_with_what_was_learned(
+
+
+OPTIONS = ("corpus", "patterns", "merges", "ties", "min_count", "max_token_bytes", "threads", "other")
+TIES = dict(zip(OPTIONS, (["aaaa", "aaaa", "b"], [], 100, "first_seen", 1, None, 2, "aaa"), strict=True))
+UNSEEN = dict(zip(OPTIONS, (["abab", "baba"], ["b*"], 100, "lowest_ids", 1, None, 1, "abba"), strict=True))
+
+
+def trains_and_encodes_as_the_reference(
     corpus: list[str | bytes],
     patterns: list[str],
     merges: int,
@@ -142,6 +145,21 @@ def test_training_and_encoding_with_what_was_learned(
     if counts.bytes:
         options: dict[str, Any] = {"ties": ties, "min_count": min_count, "max_token_bytes": max_token_bytes}
         assert toksmith.train(corpus, merges=merges, pattern=patterns, threads=threads, **options) == tok
+
+
+@examples(FEW)
+@TRAININGS
+@example(**TIES)
+@example(**UNSEEN)
+def test_training_and_encoding_with_what_was_learned(**drawn: Any) -> None:
+    trains_and_encodes_as_the_reference(**drawn)
+
+
+@pytest.mark.proof
+@examples(MANY)
+@TRAININGS
+def test_many_trainings(**drawn: Any) -> None:
+    trains_and_encodes_as_the_reference(**drawn)
 
 
 @examples(300)
@@ -237,9 +255,10 @@ def models(draw: st.DrawFn) -> Twins:
     return Twins(Tokenizer(model), reference.Model(by_token, ranks, whole_piece, patterns, unit=unit))
 
 
-@examples(ENCODINGS)
-@given(pair=models(), letters=st.sampled_from(["ab", "abc", "aé☀", "a", "abé \n"]), draws=st.data())
-def test_encoding_with_any_model(pair: Twins, letters: str, draws: st.DataObject) -> None:
+ENCODINGS = given(pair=models(), letters=st.sampled_from(["ab", "abc", "aé☀", "a", "abé \n"]), draws=st.data())
+
+
+def encodes_as_the_reference(pair: Twins, letters: str, draws: st.DataObject) -> None:
     tok, model = pair
     batch: list[str | bytes] = draws.draw(st.lists(small_texts(letters, 40), min_size=1, max_size=5))
     if model.unit == "byte":
@@ -265,6 +284,19 @@ def test_encoding_with_any_model(pair: Twins, letters: str, draws: st.DataObject
     assert decoded == [reference.utf8(text) for text in batch]
     assert [tok.decode_bytes(ids) for ids in expected] == decoded
     assert tok.decode_batch(expected) == [text.decode(errors="replace") for text in decoded]
+
+
+@examples(FEW)
+@ENCODINGS
+def test_encoding_with_any_model(**drawn: Any) -> None:
+    encodes_as_the_reference(**drawn)
+
+
+@pytest.mark.proof
+@examples(MANY)
+@ENCODINGS
+def test_many_encodings(**drawn: Any) -> None:
+    encodes_as_the_reference(**drawn)
 
 
 @examples(300)
@@ -447,6 +479,7 @@ def test_splitting_by_other_patterns(name: str) -> None:
     draw()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pinned_regex")
 @pytest.mark.parametrize("row", ["gpt2", "o200k"])  # between them they ask for every class that a row has
 def test_every_character_splits_as_in_the_reference(row: str) -> None:
@@ -477,4 +510,4 @@ def test_utf8_of_surrogates(text: str) -> None:
 
 
 def test_enough_is_drawn() -> None:
-    assert min(TRAININGS, ENCODINGS) >= 5_000
+    assert FEW + MANY >= 5_000  # by `make test` and `make proofs-ci`

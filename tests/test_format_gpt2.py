@@ -116,6 +116,7 @@ def test_tokens_that_only_whole_pieces_find_are_refused(vocab_dir: Path) -> None
     assert (caught.value.format, caught.value.field) == ("gpt2", "whole_piece")
 
 
+@pytest.mark.slow
 @given(merged(), st.permutations(range(256)), st.sampled_from([0, 7]), st.booleans())
 @settings(max_examples=25)
 def test_load_after_save_is_the_same_model(

@@ -79,6 +79,7 @@ def test_published_ids_are_equal_on_drawn_texts(pair: tuple[Tokenizer, Any], dra
         same(*pair, text)
 
 
+@pytest.mark.slow
 def test_published_special_tokens_keep_their_ids(pair: tuple[Tokenizer, Any]) -> None:
     tok, other = pair
     for content, id in tok.special_tokens.items():

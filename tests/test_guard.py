@@ -97,7 +97,7 @@ def failing() -> Path:
     return next(path for path in made if path.exists())
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_each_place_of_each_entry_may_fail(failing: Path) -> None:
     program = Path(__file__).with_name("guarded_calls.py")
     done = subprocess.run(

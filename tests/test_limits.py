@@ -156,7 +156,7 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
 @pytest.mark.parametrize("format", FORMATS)
 def test_large_hostile_files_cost_little(format: str, tmp_path: Path) -> None:
@@ -183,6 +183,7 @@ def test_large_hostile_files_cost_little(format: str, tmp_path: Path) -> None:
         Path(path).unlink()
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
 def test_a_sentencepiece_model_of_four_times_the_largest_vocabulary_is_read(tmp_path: Path) -> None:
     """It takes 8 s and 400 MB. One field more than the limit is refused before the protobuf library makes anything of it."""

@@ -165,6 +165,7 @@ def test_hard_texts(reason: str, pairs: dict[str, Pair]) -> None:
             assert pair.own.decode_bytes(expected) == pair.peer.decode_bytes(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a", " ", "\n", "ab", "é", "1", "!", "中", " a", "\r\n", "'s", "aA"])
 def test_long_repetitions(unit: str, pairs: dict[str, Pair]) -> None:
     text = unit * 100_000

@@ -361,6 +361,7 @@ def test_a_special_token_ends_the_text_before_it() -> None:
 # --- split ---
 
 
+@pytest.mark.slow
 @given(st.one_of(BROKEN_TEXTS, BYTES), PATTERNS)
 @example("", [""])
 @example("abxb", ["x*|b"])

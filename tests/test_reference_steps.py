@@ -246,6 +246,7 @@ def test_decoders(kind: str) -> None:
         assert Tokenizer(model).decode(drawn) == decoded([parts[id] for id in drawn], steps), (steps, drawn)
 
 
+@pytest.mark.slow
 def test_steps_in_any_order() -> None:
     random, drawing = Random(3), Drawing(3)
     # What is composed may come from several characters, and `first` asks where a piece begins: forms have tests of their own.
@@ -308,6 +309,7 @@ def test_precompiled() -> None:
 EVERY = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
 
 
+@pytest.mark.slow
 def test_categories_of_every_character() -> None:
     whole = "".join(EVERY)
     (kept,) = engine([("strip_accents", {})]).split(whole)
@@ -324,6 +326,7 @@ def test_categories_of_every_character() -> None:
     assert b"".join(cut).decode() == "".join(char for char in EVERY if not is_punctuation(char))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pinned_regex")
 def test_scripts_of_every_character() -> None:
     cut = [piece.decode() for piece in engine([], [("unicode_scripts", {})]).split("".join(EVERY))]
@@ -333,6 +336,7 @@ def test_scripts_of_every_character() -> None:
     assert cut == ["".join(EVERY[start:end]) for start, end in pairwise([*starts, len(EVERY)])]
 
 
+@pytest.mark.slow
 def test_forms_of_every_character() -> None:
     for kind in ("nfc", "nfd", "nfkc", "nfkd"):
         own = engine([(kind, {})])
@@ -348,6 +352,7 @@ def test_forms_of_every_character() -> None:
 CONTENTS = ["<a>", "a", "ab", "<", "é", " ", "A", "b>", "\u3000", "_", "<a"]
 
 
+@pytest.mark.slow
 def test_added_tokens_with_flags_and_steps() -> None:
     random, raised = Random(6), 0
     ids_of = {token: id for id, token in enumerate([*BYTES, b"ab", b"a b", b" a"])}

@@ -110,6 +110,7 @@ def data_is_unigram(data: bytes) -> bool:
 MAKERS = {"bytes": drawn_tok, "characters": character_model, "ties": tied_model}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_added_tokens_of_extended_tokenizers(name: str) -> None:
     random, added = Random(1), 0

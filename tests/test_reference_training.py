@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 
 import toksmith
 from toksmith import reference
@@ -66,6 +67,7 @@ def seeds_of(random: Random, corpus: list[str], patterns: list[str], digits: str
     return random.sample(sorted(found), min(len(found), random.randrange(3)))
 
 
+@pytest.mark.slow
 def test_merges_by_every_option() -> None:
     random, learned = Random(1), 0
     for _ in range(CASES):
@@ -84,6 +86,7 @@ def test_merges_by_every_option() -> None:
     assert learned > 2 * CASES
 
 
+@pytest.mark.slow
 def test_merges_on_top_of_a_base() -> None:
     random, learned = Random(2), 0
     for _ in range(2 * CASES):
@@ -146,6 +149,7 @@ def limits_of(random: Random, known: int) -> dict[str, Any]:
     return {"merges": limit} if random.random() < 0.5 else {"vocab_size": known + limit, "special_tokens": ["<|x|>"]}
 
 
+@pytest.mark.slow
 def test_merges_of_characters() -> None:
     random, learned = Random(4), 0
     for _ in range(CASES):
@@ -168,6 +172,7 @@ def test_merges_of_characters() -> None:
     assert learned > CASES
 
 
+@pytest.mark.slow
 def test_merges_of_characters_with_marks() -> None:
     random, learned = Random(5), 0
     for _ in range(CASES):
