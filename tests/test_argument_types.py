@@ -161,6 +161,9 @@ def calls(folder: Path) -> dict[str, Call]:
         "files": (lambda globs, field: toksmith.files(globs, field=field), {"globs": "*.txt", "field": "text"}),
         "doctor": (toksmith.doctor, {"tok": TOK, "corpus": None, "embeddings": None}),
         "encode_corpus": (toksmith.encode_corpus, corpus_arguments(folder / "ids.npy")),
+        "plan": (toksmith.plan, plan_arguments(folder)),
+        "run_shard": (toksmith.run_shard, {"job": finished_job(folder) / "job.json", "number": 0, "threads": 1}),
+        "verify": (toksmith.verify, verify_arguments(finished_job(folder))),
         "add_special": (toksmith.add_special, {"tok": TOK, "tokens": ["<a>"]}),
         "extend": (toksmith.extend, {"tok": TOK, "corpus": CORPUS * 9, "n": 1, "min_count": 2, "threads": 1}),
         "prune": (toksmith.prune, {"tok": TOK, "n": 1, "corpus": None, "threads": 1}),
@@ -324,6 +327,41 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
     return {**given, "special": "raise", "threads": 1, "progress": False}
 
 
+def plan_arguments(folder: Path) -> dict[str, Any]:
+    packing = {"pack": "chunk", "length": 8, "pad": "<|end|>"}
+    return {
+        "tok": TOK,
+        "corpus": [folder / "a.txt"],
+        "folder": folder / "planned",
+        "to": "parquet",
+        "id_field": None,
+        "append": "<|end|>",
+        "prepend": None,
+        "empty": "token",
+        "special": "raise",
+        "dtype": "auto",
+        "errors": "skip",
+        "max_errors": 5,
+        "shard_size": 1 << 20,
+        "sources": False,
+        "shuffle": 5,
+        **packing,
+        "force": False,
+        "dry_run": False,
+    }
+
+
+def finished_job(folder: Path) -> Path:
+    """The folder of a job that is finished."""
+    if not (folder / "job" / "SHA256SUMS").exists():
+        toksmith.plan(TOK, folder / "a.txt", folder / "job").run(progress=False)
+    return folder / "job"
+
+
+def verify_arguments(folder: Path) -> dict[str, Any]:
+    return {"folder": folder, "decode": False, "source": False, "sample": 1, "threads": 1}
+
+
 MOST_SAID = 800
 
 
@@ -360,6 +398,9 @@ NAMES = [
         "files",
         "doctor",
         "encode_corpus",
+        "plan",
+        "run_shard",
+        "verify",
         "add_special",
         "extend",
         "prune",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from peers import imported_transformers
-from test_argument_types import CORPUS, COUNTS, TOK, VALUES, Call, problem
+from test_argument_types import CORPUS, COUNTS, TOK, VALUES, Call, finished_job, problem
 from test_argument_types import calls as functions
 
 import toksmith
@@ -132,6 +132,7 @@ def of_results(folder: Path) -> dict[str, Call]:
     fields = {name: getattr(model, name) for name in inspect.signature(toksmith.Model).parameters}
     recorded = {name: getattr(record, name) for name in inspect.signature(toksmith.TrainingRecord).parameters}
     table = {"blob": b"ab", "ends": np.array([1, 2], np.uint32)}
+    (folder / "a.txt").write_text("low", encoding="utf-8")
     return {
         "Ragged.__getitem__": (tok.encode_ragged(texts).__getitem__, {"index": 0}),
         "RaggedEncoding.__getitem__": (tok.encode_ragged_with_offsets(texts).__getitem__, {"index": 0}),
@@ -144,6 +145,8 @@ def of_results(folder: Path) -> dict[str, Call]:
         "IdMap.__getitem__": (id_map.__getitem__, {"old": 97}),
         "Files": (toksmith.Files, {"globs": ("*.txt",), "field": "text"}),
         "EncodedCorpus.at": (toksmith.EncodedCorpus.at, {"path": corpus.path}),
+        "Job.at": (toksmith.Job.at, {"folder": finished_job(folder)}),
+        "Job.run": (toksmith.Job.at(finished_job(folder)).run, JOB_RUN),
         "Format.fits": (toksmith.formats()["native"].fits, {"path": "a.toksmith"}),
         "PieceCounts.__add__": (COUNTS.__add__, {"other": COUNTS}),
         "Diagnosis.__getitem__": (toksmith.doctor(tok).__getitem__, {"check": toksmith.doctor(tok).findings[0].check}),
@@ -159,6 +162,7 @@ def of_results(folder: Path) -> dict[str, Call]:
     }
 
 
+JOB_RUN = {"run": "local", "part": "0/1", "workers": 1, "threads": 1, "progress": False}
 FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 

@@ -33,7 +33,7 @@ def test_a_job_holds_what_encode_gives(tmp_path: Path) -> None:
     planned = job(tmp_path)
     assert planned.shards > 5 and planned.files == 6
     assert planned.bytes == sum(path.stat().st_size for path in (tmp_path / "in").iterdir())
-    assert planned.missing() == list(range(planned.shards)) and not planned.finished
+    assert planned.missing() == list(range(planned.shards)) and not planned.status().finished
     done = planned.run(progress=False)
     assert done is not None and documents(tmp_path / "out") == ids_of()
     assert (done.documents, done.ids) == (len(TEXTS), sum(map(len, ids_of())))

@@ -25,7 +25,22 @@ from ._files import reason, shown
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["AtomicFiles", "NewFile", "current", "settle", "settled", "writable", "write_file", "write_files"]
+__all__ = [
+    "UNFINISHED",
+    "AtomicFiles",
+    "NewFile",
+    "created",
+    "current",
+    "drop",
+    "readable",
+    "remove_unless_locked",
+    "settle",
+    "settled",
+    "sweep",
+    "writable",
+    "write_file",
+    "write_files",
+]
 
 Path = str | os.PathLike[str]
 State = list[int] | None

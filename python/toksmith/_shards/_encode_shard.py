@@ -1,6 +1,6 @@
 """The rows of a shard: a document's text, its ids, special tokens around them, and the packing of rows.
 
-Everything that decides an id of a shard is here. Rows that have no text, and texts that cannot be encoded, are left out or
+Everything that decides an id of a shard is here. SinkRows that have no text, and texts that cannot be encoded, are left out or
 are errors, as the plan says.
 """
 
@@ -24,16 +24,16 @@ from ._durable import ShardFile, ShardFiles
 from ._encode import OF_A_TEXT, special_id
 from ._packing import packed
 from ._plan import Plan
-from .sinks import Rows, SinkSpec, lengths_of
+from .sinks import SinkRows, SinkSpec, lengths_of
 
-__all__ = ["Encoded", "EncodedShard", "Tally", "Told"]
+__all__ = ["EncodedDocuments", "EncodedShard", "ShardTally", "Told"]
 
 BYTES_IN_A_BATCH = 1 << 23
 DOCUMENTS_IN_A_BATCH = 1 << 16
 
 
 @dataclass
-class Tally:
+class ShardTally:
     """What a shard has so far; `digest` goes over the sha256 of each text."""
 
     documents: int = 0
@@ -56,7 +56,7 @@ class Told(NamedTuple):
     digest: bytes
 
 
-class Encoded(NamedTuple):
+class EncodedDocuments(NamedTuple):
     """Some documents: `ids[ends[i - 1]:ends[i]]` are those of document i."""
 
     told: list[Told]
@@ -67,7 +67,7 @@ class Encoded(NamedTuple):
 class EncodedShard:
     """The documents of a shard on their way to its files."""
 
-    def __init__(self, plan: Plan, tok: Tokenizer, files: ShardFiles, tally: Tally, *, threads: int) -> None:
+    def __init__(self, plan: Plan, tok: Tokenizer, files: ShardFiles, tally: ShardTally, *, threads: int) -> None:
         self._plan, self._tok, self._files, self._tally = plan, tok, files, tally
         self._threads = threads
         self._beside: dict[str, ShardFile] = {}
@@ -76,7 +76,7 @@ class EncodedShard:
             for content in (plan.options.prepend, plan.options.append)
         )
 
-    def complete(self, number: int) -> Iterator[Encoded]:
+    def complete(self, number: int) -> Iterator[EncodedDocuments]:
         """The documents of a shard of the plan, in batches, with special tokens around their ids."""
         waiting: list[JobDocument] = []
         size = 0
@@ -92,22 +92,22 @@ class EncodedShard:
                     waiting, size = [], 0
         yield self._wrapped(*self._encoded(number, waiting))
 
-    def rows(self, found: Iterable[Encoded], spec: SinkSpec) -> Iterator[Rows]:
+    def rows(self, found: Iterable[EncodedDocuments], spec: SinkSpec) -> Iterator[SinkRows]:
         """What the sink writes."""
         options, dtype = self._plan.options, np.dtype(spec.dtype).newbyteorder("<")
         blocks = (self._counted(each, spec.number) for each in found)
         if options.pack is None:
             for told, ids, ends in blocks:
                 self._tally.ids += len(ids)
-                yield Rows(ids.astype(dtype), ends, [each.id for each in told])
+                yield SinkRows(ids.astype(dtype), ends, [each.id for each in told])
             return
         pad = None if options.pad is None else special_id(self._tok, options.pad)
         both = ((ids, ends) for _, ids, ends in blocks)
         for ids, ends, pieces in packed(both, options.pack, options.length or 1, pad):
             self._tally.ids += len(ids)
-            yield Rows(ids.astype(dtype), ends, [None] * len(ends), pieces)
+            yield SinkRows(ids.astype(dtype), ends, [None] * len(ends), pieces)
 
-    def _counted(self, found: Encoded, number: int) -> Encoded:
+    def _counted(self, found: EncodedDocuments, number: int) -> EncodedDocuments:
         self._tally.documents += len(found.told)
         for told in found.told:
             self._tally.digest.update(told.digest)
@@ -137,7 +137,9 @@ class EncodedShard:
         ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
         return kept, np.concatenate([np.empty(0, np.uint32), *parts]), ends
 
-    def _wrapped(self, documents: list[JobDocument], ids: NDArray[np.uint32], ends: NDArray[np.uint64]) -> Encoded:
+    def _wrapped(
+        self, documents: list[JobDocument], ids: NDArray[np.uint32], ends: NDArray[np.uint64]
+    ) -> EncodedDocuments:
         filled = lengths_of(ends) > 0
         self._tally.empty += int(len(filled) - filled.sum())
         if self._plan.options.empty == "skip" and not filled.all():
@@ -148,7 +150,9 @@ class EncodedShard:
             for id, count in zip(*np.unique(ids[np.isin(ids, own)], return_counts=True), strict=True):
                 self._tally.special[int(id)] = self._tally.special.get(int(id), 0) + int(count)
         which = filled if self._plan.options.empty == "keep" else None
-        return Encoded([told(each) for each in documents], *around((ids, ends), self._first, self._last, which))
+        return EncodedDocuments(
+            [told(each) for each in documents], *around((ids, ends), self._first, self._last, which)
+        )
 
     def _leave_out(self, number: int, document: JobDocument, cause: Exception | None = None) -> None:
         """Counts a row that cannot be encoded, or raises its error.

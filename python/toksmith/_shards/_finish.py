@@ -6,10 +6,10 @@ receipts in their order.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -36,6 +36,7 @@ __all__ = [
     "missing_units",
     "own_files",
     "read_manifest",
+    "remove_parts",
     "tokenized",
 ]
 
@@ -103,9 +104,17 @@ def finish_job(folder: Path, plan: Plan, tok: Tokenizer) -> Tokenized:
         sync_folder(folder)
         write_file(folder / SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
         sync_folder(folder)
-    for name in filter(None, (row.parts, BUCKETS if plan.options.shuffle is not None else None)):
-        shutil.rmtree(folder / name, ignore_errors=True)
+    remove_parts(folder, plan)
     return tokenized(folder)
+
+
+def remove_parts(folder: Path, plan: Plan) -> None:
+    """Removes the files that a finished job does not need; what cannot be removed does no harm."""
+    for name in filter(None, (SINKS[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None)):
+        with contextlib.suppress(OSError):
+            for path in list((folder / name).iterdir()):
+                path.unlink()
+            (folder / name).rmdir()
 
 
 def all_receipts(folder: Path, plan: Plan) -> list[Receipt]:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from .._arguments import checked
-from .._atomic_files import UNFINISHED, remove_unless_locked
+from .._atomic_files import UNFINISHED, readable, remove_unless_locked
 from .._errors import InvalidOption, JobError, UnknownName, close_names
 from .._files import shown
 from .._progress import Progress, Reporter
@@ -212,7 +212,8 @@ def part_of(text: str) -> tuple[int, int]:
 
 def sweep_folder(folder: Path) -> None:
     """Removes what killed runs left: temporary files that no process has open."""
-    for place in (folder, *(path for path in sorted(folder.iterdir()) if path.is_dir())):
-        for path in sorted(place.iterdir()):
-            if UNFINISHED.search(path.name[-21:]) and path.is_file():
-                remove_unless_locked(str(path))
+    with readable(folder):
+        for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+            for path in place.iterdir():
+                if UNFINISHED.fullmatch(path.name[-21:]) and path.is_file():
+                    remove_unless_locked(str(path))

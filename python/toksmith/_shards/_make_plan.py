@@ -16,7 +16,7 @@ from .._files import make_folder, shown
 from .._tokenizer import Special, Tokenizer
 from ._durable import sync_folder
 from ._encode import special_id
-from ._finish import MANIFEST, SUMS, is_finished, read_manifest
+from ._finish import MANIFEST, SUMS, is_finished, read_manifest, remove_parts
 from ._job import Job
 from ._packing import PACKINGS
 from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
@@ -213,6 +213,7 @@ def write_plan(folder: Path, made: Plan, tok: Tokenizer) -> None:
         said = f"another job is planned here (other {' and '.join(differing(there, made))})"
         raise JobError(shown(folder), f"{said}; name another folder, or pass force=True to replace it")
     if is_finished(folder):
+        remove_parts(folder, made)  # which a run leaves that was killed at its very end
         said = "this job is finished; look at it with Job.at or verify"
         raise JobError(shown(folder), f"{said}, or pass force=True to do it again")
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
-from .._atomic_files import write_file
+from .._atomic_files import readable, write_file
 from .._errors import JobError
 from .._files import make_folder
 from ._durable import sync_folder
@@ -111,9 +111,14 @@ def written_file(name: str, size: int, sha256: str) -> WrittenFile:
 
 
 def facts_of_file(folder: Path, name: str) -> WrittenFile:
-    """The size and the sha256 of a file."""
+    """The size and the sha256 of a file.
+
+    Raises:
+        FormatError: It cannot be read.
+    """
     digest, size = hashlib.sha256(), 0
-    with open(os.path.join(folder, name), "rb") as file:
+    path = folder / name
+    with readable(path), open(path, "rb") as file:
         while data := file.read(HASHED_AT_A_TIME):
             digest.update(data)
             size += len(data)

@@ -18,7 +18,7 @@ from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._durable import ShardFiles
 from ._encode import special_id
-from ._encode_shard import EncodedShard, Tally
+from ._encode_shard import EncodedShard, ShardTally
 from ._plan import JOB, Plan, read_plan, versions_of
 from ._receipts import Receipt, facts_of_file, read_receipt, write_receipt
 from ._shuffle import Bucket, write_buckets
@@ -102,7 +102,7 @@ def loaded(path: str, written_ns: int) -> Tokenizer:
 
 def make_shard(plan: Plan, tok: Tokenizer, number: int, folder: Path, threads: int) -> Receipt:
     """The files of a shard, in a folder; errors are those of `run_shard`."""
-    tally = Tally()
+    tally = ShardTally()
     with ShardFiles(folder) as files:
         shard = EncodedShard(plan, tok, files, tally, threads=threads)
         if number in plan.final:

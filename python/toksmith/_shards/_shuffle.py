@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._atomic_files import readable
 from .._corpus import kind_of
 from ._durable import ShardFiles
-from ._encode_shard import Encoded, Told
+from ._encode_shard import EncodedDocuments, Told
 from ._plan import Plan
 
 __all__ = ["BUCKETS", "Bucket", "key_of", "write_buckets"]
@@ -34,7 +35,7 @@ def key_of(seed: int, input: int, place: int) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=struct.pack("<Q", seed)).digest(), "little")
 
 
-def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[Encoded]) -> None:
+def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments]) -> None:
     """Round 1: `buckets/00017.table` and `.ids`, in the order of the hashes."""
     seed = plan.options.shuffle or 0
     rows: list[tuple[Any, ...]] = []
@@ -63,7 +64,7 @@ class Bucket:
         count = len(plan.shards)
         self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
 
-    def documents(self) -> Iterator[Encoded]:
+    def documents(self) -> Iterator[EncodedDocuments]:
         """The documents in the order of their hashes, in batches."""
         tables, parts = zip(*map(self._part, range(len(self._plan.shards))), strict=True)
         table, ids = np.concatenate(tables), np.concatenate(parts)
@@ -84,12 +85,14 @@ class Bucket:
 
     def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         path = self._folder / BUCKETS / f"{number:05d}.table"
-        table = np.fromfile(path, TABLE)
+        with readable(path):
+            table = np.fromfile(path, TABLE)
         keys = table["key"]
         start = int(np.searchsorted(keys, np.uint64(self._from)))
         stop = len(keys) if self._to >> 64 else int(np.searchsorted(keys, np.uint64(self._to)))
         before, count = int(table["length"][:start].sum()), int(table["length"][start:stop].sum())
-        return table[start:stop], np.fromfile(path.with_suffix(".ids"), "<u4", count, offset=4 * before)
+        with readable(ids := path.with_suffix(".ids")):
+            return table[start:stop], np.fromfile(ids, "<u4", count, offset=4 * before)
 
     def _told(self, row: Any) -> Told:
         input, place = int(row["input"]), int(row["place"])
@@ -99,7 +102,7 @@ class Bucket:
         return Told(input, record, byte, None, int(row["bytes"]), row["digest"].tobytes())
 
 
-def batch_of(told: list[Told], found: list[NDArray[np.uint32]]) -> Encoded:
+def batch_of(told: list[Told], found: list[NDArray[np.uint32]]) -> EncodedDocuments:
     """Documents one after another."""
     ends = np.cumsum([len(ids) for ids in found], dtype=np.uint64)
-    return Encoded(told, np.concatenate([np.empty(0, np.uint32), *found]).astype(np.uint32), ends)
+    return EncodedDocuments(told, np.concatenate([np.empty(0, np.uint32), *found]).astype(np.uint32), ends)

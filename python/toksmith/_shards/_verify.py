@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import checked
-from .._errors import InvalidOption, ToksmithError, number_of
+from .._errors import FormatError, InvalidOption, ToksmithError, number_of
 from .._model import Model, is_regex_split
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
@@ -25,10 +25,10 @@ from ._receipts import WrittenFile, facts_of_file
 from ._run_shard import make_shard, opened_job, spec_of
 from .sinks import SINKS
 
-__all__ = ["Difference", "Verified", "verify"]
+__all__ = ["FileDifference", "Verified", "verify"]
 
 
-class Difference(NamedTuple):
+class FileDifference(NamedTuple):
     """Something that is not as it was written.
 
     Attributes: `file` or None; `shard` or None; `document` of the shard, counted from 0, or None; `problem`.
@@ -56,7 +56,7 @@ class Verified:
     files: int
     decoded: int
     encoded: int
-    differences: tuple[Difference, ...]
+    differences: tuple[FileDifference, ...]
 
     @property
     def ok(self) -> bool:
@@ -112,7 +112,8 @@ def verify(
         raise InvalidOption("sample", sample, said)
     found = list(changed_files(folder, manifest))
     count = len(plan.shards)
-    chosen = sorted({number * count // sample for number in range(sample)}) if sample else list(range(count))
+    most = count if sample is None else min(sample, count)
+    chosen = [number * count // most for number in range(most)]
     if decode and not found:
         for number in chosen:
             found += decoded(folder, plan, tok, number, manifest["shards"][number])
@@ -129,15 +130,15 @@ def verify(
     )
 
 
-def changed_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Difference]:
+def changed_files(folder: Path, manifest: dict[str, Any]) -> Iterator[FileDifference]:
     """The files that are not as in the manifest; and the manifest, if it is not as in the list of sums."""
     for known in manifest["files"]:
         if (problem := changed(folder, known)) is not None:
-            yield Difference(known.name, None, None, problem)
+            yield FileDifference(known.name, None, None, problem)
     own = facts_of_file(folder, MANIFEST)
     listed = "".join(f"{each.sha256}  {each.name}\n" for each in (*manifest["files"], own))
     if (folder / SUMS).read_text(encoding="utf-8", errors="replace") != listed:
-        yield Difference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
+        yield FileDifference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
 
 
 def changed(folder: Path, known: WrittenFile) -> str | None:
@@ -151,6 +152,8 @@ def changed(folder: Path, known: WrittenFile) -> str | None:
         return "is missing"
     except OSError as problem:
         return f"cannot be read: {problem.strerror}"
+    except FormatError as error:
+        return error.problem
 
 
 def refuse_decoding(plan: Plan, tok: Tokenizer) -> None:
@@ -171,7 +174,7 @@ def is_lossless(model: Model) -> bool:
     return model.kind == "bpe" and model.unit == "byte" and not model.normalizers and splits and plain
 
 
-def decoded(folder: Path, plan: Plan, tok: Tokenizer, number: int, facts: list[Any]) -> Iterator[Difference]:
+def decoded(folder: Path, plan: Plan, tok: Tokenizer, number: int, facts: list[Any]) -> Iterator[FileDifference]:
     """Whether the ids of a shard are those of its texts."""
     read = SINKS[plan.options.to].read
     first, last = (
@@ -184,12 +187,12 @@ def decoded(folder: Path, plan: Plan, tok: Tokenizer, number: int, facts: list[A
         try:
             digest.update(hashlib.sha256(tok.decode_bytes(inside(ids, first, last).tolist())).digest())
         except (ToksmithError, ValueError) as problem:
-            yield Difference(None, number, count, str(problem))
+            yield FileDifference(None, number, count, str(problem))
             return
         count += 1
     if (count, digest.hexdigest()) != (facts[0], facts[3]):
         said = f"{number_of(count, 'document')} whose texts are not those that were read"
-        yield Difference(None, number, None, f"{said} ({facts[0]:,}); source=True finds the document")
+        yield FileDifference(None, number, None, f"{said} ({facts[0]:,}); source=True finds the document")
 
 
 def inside(ids: NDArray[Any], first: int | None, last: int | None) -> NDArray[Any]:
@@ -205,16 +208,16 @@ def inside(ids: NDArray[Any], first: int | None, last: int | None) -> NDArray[An
     return ids[first is not None : len(ids) - (last is not None)]
 
 
-def encoded_again(folder: Path, plan: Plan, tok: Tokenizer, number: int, threads: int) -> Iterator[Difference]:
+def encoded_again(folder: Path, plan: Plan, tok: Tokenizer, number: int, threads: int) -> Iterator[FileDifference]:
     """Whether a shard that is made again has the same files."""
     with tempfile.TemporaryDirectory() as name:
         for each in make_shard(plan, tok, number, Path(name), threads).files:
             if changed(folder, each) is not None:
                 document = differing_document(folder, Path(name), plan, tok, number)
-                yield Difference(each.name, number, document, "is not what the texts encode to")
+                yield FileDifference(each.name, number, document, "is not what the texts encode to")
 
 
-def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], threads: int) -> Iterator[Difference]:
+def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], threads: int) -> Iterator[FileDifference]:
     """The same for files that have the ids of several shards: all of them are made again."""
     finish = SINKS[plan.options.to].finish
     with tempfile.TemporaryDirectory() as name:
@@ -224,7 +227,7 @@ def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], threa
         made += [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]
         for each in made:
             if each not in known:
-                yield Difference(each.name, None, None, "is not what the texts encode to")
+                yield FileDifference(each.name, None, None, "is not what the texts encode to")
 
 
 def differing_document(folder: Path, other: Path, plan: Plan, tok: Tokenizer, number: int) -> int | None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from . import _arrow, _datatrove, _joined, _megatron, _npy
-from ._rows import Rows, Sink, SinkRow, SinkSpec, lengths_of
+from ._rows import Sink, SinkRow, SinkRows, SinkSpec, lengths_of
 
-__all__ = ["SINKS", "Rows", "Sink", "SinkRow", "SinkSpec", "lengths_of"]
+__all__ = ["SINKS", "Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of"]
 
 ROWS = (
     _npy.ROW,

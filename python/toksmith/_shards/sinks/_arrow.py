@@ -15,7 +15,7 @@ from ..._atomic_files import writable, write_file
 from ..._corpus._parquet import pyarrow
 from .._durable import ShardFiles
 from .._receipts import Receipt, WrittenFile, facts_of_file
-from ._rows import Rows, SinkRow, SinkSpec, lengths_of, ragged
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
 
 __all__ = ["HF", "PARQUET"]
 
@@ -29,7 +29,7 @@ class ArrowSink:
         self._schema = schema_of(self._arrow, spec)
         self._writer: Any = None
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: SinkRows) -> None:
         """Writes documents."""
         if not len(rows.ends):
             return

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..._errors import JobError
 from .._durable import ShardFiles
-from ._rows import Rows, SinkRow, SinkSpec, lengths_of, ragged
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
 
 __all__ = ["ROW", "counted"]
 
@@ -25,7 +25,7 @@ class DatatroveSink:
         names = (f"{spec.stem}.ds{suffix}" for suffix in ("", ".index", ".metadata"))
         self._ids, self._index, self._metadata = (files.new(name) for name in names)
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: SinkRows) -> None:
         """Writes documents.
 
         Raises:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._atomic_files import readable
 from ..._errors import JobError
 from .._durable import ShardFiles
 from .._receipts import Receipt, WrittenFile, facts_of_file
-from ._rows import Rows, SinkRow, SinkSpec
+from ._rows import SinkRow, SinkRows, SinkSpec
 
 __all__ = ["LLMC", "NANOGPT"]
 
@@ -32,7 +33,7 @@ class PartSink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._file = files.new(f"{PARTS}/{spec.stem}.ids")
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: SinkRows) -> None:
         """Writes documents."""
         self._file.write(np.ascontiguousarray(rows.ids).data)
 
@@ -50,7 +51,7 @@ class PartReader:
     def read(self) -> Iterator[NDArray[Any]]:
         """The ids, a few MiB at a time."""
         for name in self._names:
-            with open(name, "rb") as file:
+            with readable(name), open(name, "rb") as file:
                 while len(ids := np.fromfile(file, self._dtype, COPIED_AT_A_TIME)):
                     yield ids
 
@@ -91,6 +92,10 @@ def equal_files(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> li
                 size, left = size - len(left[:size]), left[size:]
             files.place()
             found += [facts_of_file(folder, name) for name in files.names]
+    if next(blocks, None) is not None:
+        raise JobError(
+            str(folder), f"{PARTS}/ has more ids than the receipts say; delete the receipts, and run it again"
+        )
     return found
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..._errors import JobError
 from .._durable import ShardFile, ShardFiles
-from ._rows import Rows, SinkRow, SinkSpec, lengths_of, ragged
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
 
@@ -36,7 +36,7 @@ class MegatronSink:
         self._bin: ShardFile | None = None
         self._lengths: list[NDArray[np.int64]] = []
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: SinkRows) -> None:
         """Writes documents."""
         lengths = lengths_of(rows.ends)
         if len(lengths) and lengths.max() > MOST:

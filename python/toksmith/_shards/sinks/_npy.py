@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._durable import ShardFiles
 from .._npy import GrowingArray
-from ._rows import Rows, SinkRow, SinkSpec, ragged
+from ._rows import SinkRow, SinkRows, SinkSpec, ragged
 
 __all__ = ["ROW"]
 
@@ -25,7 +25,7 @@ class NpySink:
         self._ids = GrowingArray(files.together(names[0]), ids, spec.dtype)
         self._ends = GrowingArray(files.together(names[1]), ends, "uint64")
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: SinkRows) -> None:
         """Writes documents."""
         self._ends.append(rows.ends + np.uint64(self._ids.count))
         self._ids.append(rows.ids)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from .._durable import ShardFiles
     from .._receipts import Receipt, WrittenFile
 
-__all__ = ["Rows", "Sink", "SinkRow", "SinkSpec", "lengths_of", "ragged"]
+__all__ = ["Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of", "ragged"]
 
 
-class Rows(NamedTuple):
+class SinkRows(NamedTuple):
     """Some documents: those of the ids `ids[ends[i - 1]:ends[i]]`; or packed rows, with the lengths of their pieces.
 
     Attributes: `ids` in the type of the sink; `ends` uint64; `names` of the documents by `id_field`; `pieces` of packed
@@ -55,7 +55,7 @@ class SinkSpec(NamedTuple):
 class Sink(Protocol):
     """The files of a shard in some format. They get their names by the caller, when `close` has completed them."""
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: SinkRows) -> None:
         """Writes documents behind those written before."""
 
     def close(self) -> None:
