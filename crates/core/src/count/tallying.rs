@@ -28,13 +28,13 @@ pub struct Work {
 }
 
 impl Work {
-    /// Nothing done yet; the table may take so many bytes of memory.
+    /// Nothing counted yet; the table may take `room` bytes of memory.
     #[must_use]
     pub fn new(table: TallyTable, room: usize) -> Self {
         Self { table, room, ends: Box::default(), waiting: WaitingParts::default(), bytes: 0, long: LeftOut::default() }
     }
 
-    /// Counts the pieces of a document, or of a part of one, that stands at `place`.
+    /// Counts the pieces of a document, or of a part of one, whose position is `place`.
     ///
     /// # Errors
     /// Those of [`crate::count::counter::Counter::add`].
@@ -70,7 +70,7 @@ struct Counting<'c> {
     room: usize,
     long: &'c mut LeftOut,
     stop: &'c Stop,
-    /// Where the text stands.
+    /// The position of the text.
     place: (u64, u64),
 }
 
@@ -86,7 +86,7 @@ impl PieceSink for Counting<'_> {
         for (known, part) in parts.iter().enumerate() {
             let (at, len) = (part.slot as usize, part.len as usize);
             let count = if len <= LONGEST_OF_TWO {
-                // The neighbour is in the same line of memory.
+                // The neighbouring slot is in the same line of memory.
                 let slot = &mut short[at ^ usize::from(short[at][0] != part.key)];
                 (slot[0] == part.key).then_some(&mut slot[1][0])
             } else {
