@@ -76,7 +76,7 @@ impl WordPiece {
         true
     }
 
-    /// The longest token that a text starts with, if it is written from a node on. One that ends inside a character is none.
+    /// The longest token that a text starts with, searched from a node on. A token must not end inside a character.
     fn longest_token(&self, from: Node, text: &[u8]) -> Option<(usize, u32)> {
         let (mut node, mut found) = (from, None);
         for (len, &byte) in (1..).zip(text) {

@@ -216,10 +216,10 @@ impl Successor<'_> {
 pub struct Draft {
     /// What was written.
     pub text: Vec<u8>,
-    /// How a space is written.
+    /// How a space is written, where origins are kept.
     space: &'static [u8],
     origins: Option<Vec<Origin>>,
-    /// How much of the source was taken.
+    /// How much of the source was taken, where origins are kept.
     at: usize,
 }
 
@@ -245,17 +245,21 @@ impl Draft {
     /// Appends what the next `source` bytes become. As many bytes as before come from these, one by one.
     #[inline]
     pub fn take(&mut self, source: usize, shown: &[u8]) {
-        let (before, from) = (self.text.len(), self.at);
-        if self.space == b" " {
-            self.text.extend_from_slice(shown);
+        if self.origins.is_some() {
+            self.take_tracked(source, shown);
         } else {
-            for byte in shown {
-                self.text.extend_from_slice(if *byte == b' ' { self.space } else { std::slice::from_ref(byte) });
-            }
+            self.text.extend_from_slice(shown);
+        }
+    }
+
+    #[inline(never)]
+    fn take_tracked(&mut self, source: usize, shown: &[u8]) {
+        let (before, from) = (self.text.len(), self.at);
+        for byte in shown {
+            self.text.extend_from_slice(if *byte == b' ' { self.space } else { std::slice::from_ref(byte) });
         }
         self.at += source;
-        let Some(origins) = &mut self.origins else { return };
-        let written = self.text.len() - before;
+        let (written, origins) = (self.text.len() - before, self.origins.get_or_insert_default());
         if written == source {
             origins.extend((from..self.at).map(|at| (at, at + 1)));
         } else {
