@@ -1,20 +1,20 @@
 //! What one text of the caller may cost: how far its steps may make it grow, and how long its regexes may search.
 //!
-//! Both grow linearly with the text, and neither depends on threads, batches or segments: the bounds are made once for the
-//! text that the caller gave, and passed on to everything that works on a part of it.
+//! Both bounds grow linearly with the text. They do not depend on threads, batches or segments: a call makes them once for
+//! the text that the caller gave, and passes them on to everything that works on a part of it.
 
 use std::cell::Cell;
 
 use crate::error::{Error, Result};
 use crate::threads::parallel::Stop;
 
-/// A text may become this many times as long as it was, …
+/// A text may become this many times as long as it was, and …
 pub const GROWTH: usize = 64;
-/// … and so many bytes longer.
+/// … this many bytes longer.
 pub const GROWTH_MORE: usize = 1 << 20;
-/// A regex engine may take so many steps for each byte of a text, …
+/// A regex engine may take this many steps for each byte of a text, and …
 pub const STEPS: u64 = 64;
-/// … and so many more.
+/// … this many steps more.
 pub const STEPS_MORE: u64 = 1 << 24;
 /// How many steps an engine takes between two looks at the stop flag.
 const STEPS_PER_LOOK: u64 = 1 << 12;
@@ -50,7 +50,7 @@ impl<'s> Bounds<'s> {
         Self { stop, longest, room: Cell::new(longest - len), now: Cell::new(0), later: Cell::new(steps) }
     }
 
-    /// What the caller raises to end the call.
+    /// The flag that the caller raises to end the call.
     #[must_use]
     pub fn stop(&self) -> &'s Stop {
         self.stop
@@ -62,7 +62,7 @@ impl<'s> Bounds<'s> {
         Left { room: self.room.get(), now: self.now.get(), later: self.later.get() }
     }
 
-    /// Forgets what was spent since: the same work is done again.
+    /// Forgets what was spent since, because the same work is done again.
     pub fn reset(&self, left: Left) {
         self.room.set(left.room);
         self.now.set(left.now);
@@ -75,7 +75,7 @@ impl<'s> Bounds<'s> {
         self.room.get()
     }
 
-    /// Says that a part of `before` bytes becomes one of `after`; `step` names what does so.
+    /// Counts that a part of `before` bytes becomes one of `after` bytes; `step` names the step that does so.
     ///
     /// # Errors
     /// [`Error::TooLong`] where the text has no room for it.
@@ -122,7 +122,7 @@ impl<'s> Bounds<'s> {
 /// Why a search ends before it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spent {
-    /// The text has no more steps.
+    /// The text has no steps left.
     Steps,
     /// The caller asked to stop.
     Stopped,

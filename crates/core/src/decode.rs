@@ -1,7 +1,7 @@
 //! Ids to bytes: one copy per token.
 //!
-//! A token of up to 15 bytes lies in its slot, which is copied whole: the bytes behind the token are overwritten by the
-//! next one or cut off. Longer tokens lie in a blob of their own.
+//! A slot holds the bytes of a token of up to 15 bytes. Decoding copies the whole slot; the next token overwrites the bytes
+//! after the token, or they are cut off. A blob holds the bytes of longer tokens.
 
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::decoded::Shown;
@@ -14,14 +14,14 @@ use crate::vocab::by_id::ById;
 
 /// How many bytes a slot has.
 const SLOT: usize = 16;
-/// The longest token that lies in its slot.
+/// The longest token whose bytes are in its slot.
 const SHORT: usize = SLOT - 1;
 /// How many ids are decoded between two looks at the stop flag.
 const IDS_PER_LOOK: usize = 1 << 20;
-/// What stands at the end of a slot whose token is longer; a shorter token has its length there, and a hole 0.
+/// The last byte of a slot whose token is longer. The last byte of a shorter token is its length, and that of a hole 0.
 const LONG: u8 = 0xFF;
 
-/// A token's bytes and, last, how many these are; or where they start and end among the long ones, and [`LONG`].
+/// A token's bytes and, as last byte, their number; or where they start and end in the blob, and [`LONG`].
 type DecodeSlot = [u8; SLOT];
 
 /// The bytes of every id, added tokens included, in one table.
@@ -30,9 +30,9 @@ pub struct Decoder {
     slots: ById<DecodeSlot>,
     long: Vec<u8>,
     slow: bool,
-    /// What tokens show, where that is not their bytes.
+    /// What tokens show, if that differs from their bytes.
     shown: Option<Shown>,
-    /// What makes a text of tokens, where these are not its bytes.
+    /// The steps that make a text of tokens, if the text is not just their bytes.
     chain: Option<Chain>,
 }
 
@@ -58,14 +58,14 @@ impl Decoder {
         self.slots.bytes() + self.long.capacity() + self.shown.as_ref().map_or(0, Shown::bytes)
     }
 
-    /// The same decoder, whose tokens show what `shown` says. It must be made of the same tokens.
+    /// The same decoder, whose tokens show what `shown` says. `shown` must be made from the same tokens.
     #[must_use]
     pub fn with_shown(mut self, shown: Option<Shown>) -> Self {
         self.shown = shown;
         self
     }
 
-    /// The same decoder, whose tokens `chain` makes a text of.
+    /// The same decoder, in which `chain` makes a text of the tokens.
     #[must_use]
     pub fn with_chain(mut self, chain: Option<Chain>) -> Self {
         self.chain = chain;
@@ -91,7 +91,7 @@ impl Decoder {
         self.slots.size()
     }
 
-    /// Whether it searches with a regex, which takes longer than the ids let expect.
+    /// Whether it searches with a regex, which takes longer than the number of ids suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
         self.chain.as_ref().is_some_and(Chain::searches)
@@ -140,7 +140,7 @@ impl Decoder {
         self.decode_long(ids, &Stop::default(), out)
     }
 
-    /// The same for many ids: it looks at the stop flag now and then.
+    /// The same for many ids, with a look at the stop flag now and then.
     ///
     /// # Errors
     /// As [`Self::decode`], and [`Error::Interrupted`].
@@ -191,7 +191,7 @@ impl Decoder {
         out.resize(end + ids.len() * 6 + SLOT, 0);
         let slots = self.slots.near();
         for (position, &id) in ids.iter().enumerate() {
-            // One that is not near is looked up where those are whose token is long.
+            // The slow way looks up an id that is not near, as it does an id whose token is long.
             let slot = slots.get(id as usize).unwrap_or(&[0; SLOT]);
             let len = slot[SHORT];
             if len.wrapping_sub(1) < SHORT as u8
@@ -208,7 +208,7 @@ impl Decoder {
                     return Err(error);
                 }
             };
-            // The room is only ever made larger: to make it anew for each long token takes quadratic time.
+            // The room only grows: making it anew for each long token would take quadratic time.
             let needed = end + token.len() + SLOT;
             if needed > out.len() {
                 out.resize(needed + (ids.len() - position) * 6, 0);

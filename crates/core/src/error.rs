@@ -1,4 +1,4 @@
-//! The one error type of the core. Variants hold data; the binding turns them into the Python exceptions of the same
+//! The one error type of the core. Variants hold data. The binding turns them into the Python exceptions of the same
 //! names, and `Display` says the same in one line.
 
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::fmt;
 /// The result of everything here that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The most characters that a message quotes of what it refuses.
+/// The most characters of a refused text that a message quotes.
 const QUOTED: usize = 200;
 
 /// A text as a message quotes it: a long one without its middle.
@@ -77,7 +77,7 @@ pub enum Error {
         /// Where they start, in bytes of the text.
         offset: usize,
     },
-    /// An id stands for no token.
+    /// An id has no token.
     UnknownId {
         /// The id.
         id: i64,
@@ -110,10 +110,10 @@ impl Error {
         Self::Model { invariant: invariant.into(), id }
     }
 
-    /// Room for `more` bytes of a text that must be held, because nothing cuts it: the error if there is none.
+    /// Makes room for `more` bytes of a text that must be in memory as a whole, because nothing cuts it.
     ///
     /// # Errors
-    /// [`Error::Corpus`] of the file.
+    /// [`Error::Corpus`] of the file if there is not enough memory.
     pub fn if_no_room(held: &mut Vec<u8>, more: usize, path: &str) -> Result<()> {
         held.try_reserve(more).map_err(|_| Self::Corpus {
             path: path.to_owned(),
@@ -124,7 +124,7 @@ impl Error {
         })
     }
 
-    /// The same error, said of text `index` of a batch.
+    /// The same error, as that of text `index` of a batch.
     #[must_use]
     pub fn in_batch(self, index: usize) -> Self {
         match self {
@@ -133,13 +133,13 @@ impl Error {
         }
     }
 
-    /// The same error, where the text that was searched starts at `start` of the text that the other errors mean.
+    /// The same error, if the searched text starts at `start` of the text in which other errors count their offsets.
     #[must_use]
     pub fn searched_from(self, start: usize) -> Self {
         if matches!(self, Self::Pattern { .. }) { self.shifted(start) } else { self }
     }
 
-    /// The same error without an offset, where that would not be one of the caller's text.
+    /// The same error without an offset, for an offset that does not count in the caller's text.
     #[must_use]
     pub fn unplaced(self) -> Self {
         match self {

@@ -1,6 +1,6 @@
 //! Faults on purpose, which show that nothing that goes wrong inside reaches a caller as a panic.
 //!
-//! Only the feature `fault`, which no shipped build has, makes a point fail; otherwise a point is nothing.
+//! Only the feature `fault`, which no shipped build has, makes a point fail; otherwise a point does nothing.
 
 #[cfg(feature = "fault")]
 use std::sync::atomic::{AtomicUsize, Ordering};

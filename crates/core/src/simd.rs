@@ -1,11 +1,11 @@
-//! Instructions that have no safe name: which bytes of a block are what, and loading memory ahead of its use.
+//! Instructions that have no safe name: they say of what kind each byte of a block is, and load memory ahead of its use.
 //!
 //! The only module with unsafe code. Each function has a plain twin, which runs where the instructions are missing and
 //! which tests hold equal.
 
 #![allow(unsafe_code)]
 
-/// Bytes that are looked at together.
+/// How many bytes are looked at together.
 pub const BLOCK: usize = 64;
 
 /// For each byte of a block, from the lowest bit on, whether it is of a kind. Every ASCII byte is of exactly one of
@@ -41,7 +41,7 @@ pub struct Masks {
 }
 
 impl Masks {
-    /// The kinds, from where bytes equal one and where they are among so many from one on.
+    /// The kinds. `equal` says which bytes are a given one, and `range` which are among so many from a given one on.
     #[inline(always)]
     fn new(equal: impl Fn(u8) -> u64, range: impl Fn(u8, u8) -> u64, not_ascii: u64) -> Self {
         let newline = equal(b'\n') | equal(b'\r');
@@ -69,7 +69,7 @@ impl Masks {
         self.inner = range(0x80, 0x40);
         // U+5000 to U+9FFF, U+AC00 to U+CFFF, U+D000 to U+D77F.
         let han = range(0xE5, 5) | range(0xEB, 2) | equal(0xEA) & high >> 1 | equal(0xED) & range(0x80, 0x1E) >> 1;
-        // U+3041 to U+30FF but for what stands among kana and is no letter, and some that is.
+        // U+3041 to U+30FF without the characters among kana that are not letters, and without a few that are.
         let odd = equal(0x80) | range(0x97, 0x0A) | equal(0xBB);
         self.han = (han | equal(0xE3) & range(0x81, 3) >> 1 & !(odd >> 2)) & (u64::MAX >> 2);
         // U+0410 to U+042F and U+0400 to U+040F; U+0430 to U+045F.
@@ -84,16 +84,16 @@ pub trait AsksMasks {
     /// What the work gives.
     type Result;
 
-    /// Does the work; `masks` gives the kinds of 64 bytes. To be inlined always, so that all of it is compiled for the
-    /// instructions that are there.
+    /// Does the work; `masks` gives the kinds of 64 bytes. It must be inlined, so that the compiler makes all of it for
+    /// the instructions at hand.
     fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Self::Result;
 }
 
-/// A set of instructions that this machine has; to hold one is the proof of that.
+/// A set of instructions that this machine has. Whoever holds a value has the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instructions(Set);
 
-/// A machine that has one has those before it.
+/// A machine that has one set has those before it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Set {
     /// 64-bit words only. Other processors than x86-64 run this: we had no ARM machine to test and time NEON on.
@@ -151,7 +151,7 @@ impl Instructions {
     pub fn run<W: AsksMasks>(self, work: W) -> W::Result {
         match self.0 {
             Set::Words => work.run(masks_words),
-            // SAFETY: the instructions were found to be there when this value was made.
+            // SAFETY: whoever made this value found that the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { with_avx2(work) },
             // SAFETY: as above.
@@ -175,7 +175,7 @@ fn with_avx512<W: AsksMasks>(work: W) -> W::Result {
         _mm512_sub_epi8,
     };
     let splat = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    // A closure and no function, so that each kind of work has its own, which leaves out what that does not ask for.
+    // A closure and not a function: so each kind of work has its own code, without the kinds that it does not ask for.
     work.run(|block| {
         // SAFETY: the block is 64 readable bytes, and the load needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
@@ -194,7 +194,7 @@ fn with_avx2<W: AsksMasks>(work: W) -> W::Result {
     };
     let splat = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
     let bits = |half: __m256i| u64::from(_mm256_movemask_epi8(half).cast_unsigned());
-    // A closure for the same reason, and without those of arrays, which the compiler may leave as calls.
+    // A closure for the same reason, and without closures over arrays, which the compiler may leave as calls.
     work.run(|block| {
         // SAFETY: the block is 64 readable bytes, and the loads need no alignment.
         let (low, high) =
@@ -212,8 +212,8 @@ fn with_avx2<W: AsksMasks>(work: W) -> W::Result {
     })
 }
 
-/// The twin of the others, which takes 64-bit words: each bit of the bytes is a word of 64 bits, so that a kind is some
-/// logic on eight words.
+/// The twin of the others on 64-bit words. Each bit of the bytes is a word of 64 bits, so that a kind is some logic on
+/// eight words.
 #[inline(always)]
 fn masks_words(block: &[u8; BLOCK]) -> Masks {
     let planes = planes(block);
@@ -259,8 +259,8 @@ fn planes(block: &[u8; BLOCK]) -> [u64; 8] {
     words
 }
 
-/// Exchanges, in each pair of words, the upper bits of the one for the lower bits of the other, which `low` tells. The
-/// pairs are given, as a compiler leaves a loop that looks for them as it is.
+/// Exchanges, in each pair of words, the upper bits of the first word for the lower bits of the second; `low` masks the
+/// lower bits. The caller names the pairs, because a compiler does not unroll a loop that looks for them.
 #[inline(always)]
 fn swap(words: &mut [u64; 8], pairs: [(usize, usize); 4], shift: u32, low: u64) {
     for (one, other) in pairs {

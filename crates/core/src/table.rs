@@ -1,9 +1,8 @@
 //! The token tables of files: `.tiktoken` lines, and the token lines and number lines of the native format.
 //!
-//! Parsing checks the spelling of every line and nothing else; what a table must hold to be a vocabulary is checked by
-//! [`crate::vocab::Vocab::new`]. A file may claim any number of lines: nothing is allocated for lines that the rest of
-//! the file has no room for. Only a repeated token or rank of a `.tiktoken` file is found here, because afterwards the
-//! line is not known any more.
+//! Parsing checks the spelling of every line and nothing else; [`crate::vocab::Vocab::new`] checks what a table must hold
+//! to be a vocabulary. A file may claim any number of lines: parsing allocates nothing for lines that the rest of the file
+//! has no room for. It also finds a repeated token or rank of a `.tiktoken` file, because nobody knows the line later.
 
 use std::hash::Hash;
 
@@ -53,7 +52,7 @@ impl Tokens {
 /// Walks over the lines of a file from a byte on; errors carry the line's number, counted from 1 in the whole file.
 struct Lines<'a> {
     data: &'a [u8],
-    /// Where the line given last starts.
+    /// Where the line that was given last starts.
     line: usize,
     /// Where the next one starts.
     next: usize,
@@ -129,13 +128,13 @@ fn shown(bytes: &[u8]) -> String {
 }
 
 /// The tokens of a `.tiktoken` file: lines of base64, a space and a decimal rank. Empty lines are skipped, and a
-/// carriage return before the line feed is no part of the line.
+/// carriage return before the line feed does not belong to the line.
 ///
 /// Returns the tokens in rank order; the ranks are the ids.
 ///
 /// # Errors
-/// [`Error::Format`] with the number of the first line that is spelt wrongly. That no token and rank stands twice is
-/// checked when a vocabulary is made; [`refuse_repeats`] says where one does.
+/// [`Error::Format`] with the number of the first line that is spelt wrongly. [`crate::vocab::Vocab::new`] refuses a token
+/// or rank that occurs twice; [`refuse_repeats`] says in which line.
 pub fn parse_tiktoken(data: &[u8]) -> Result<Tokens> {
     let (tokens, _) = tiktoken_lines(data)?;
     Ok(if tokens.ids.is_sorted() { tokens } else { by_rank(&tokens) })
@@ -165,7 +164,7 @@ fn tiktoken_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), St
     tokens.close(rank)
 }
 
-/// Looks through a `.tiktoken` file for a token or rank that stands twice.
+/// Looks through a `.tiktoken` file for a token or rank that occurs twice.
 ///
 /// # Errors
 /// [`Error::Format`] with the line of the second one, or of what [`parse_tiktoken`] refuses.

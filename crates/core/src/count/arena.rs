@@ -27,7 +27,7 @@ impl Arena {
         arena
     }
 
-    /// Makes room for so many pieces.
+    /// Makes room for this many pieces.
     pub fn reserve(&mut self, pieces: usize) {
         self.ends.reserve_exact(pieces);
         self.tallies.reserve_exact(pieces);

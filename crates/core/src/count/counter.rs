@@ -1,7 +1,7 @@
-//! Documents to tallies, at the speed of splitting: each thread has a table of its own, and they are added up at the end.
+//! Documents to tallies, at the speed of splitting. Each thread has a table of its own; the tables are added up at the end.
 //!
-//! A table that has no more room within the limits becomes a run on disk ([`crate::count::spill`]). Neither threads nor runs
-//! change a result: counts are sums, and of first positions the least is kept.
+//! A table that has no more room within the limits becomes a run on disk ([`crate::count::spill`]). Threads and runs do not
+//! change a result, because counts are sums and the first position is the least.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,7 +53,8 @@ impl Sums {
     }
 }
 
-/// Gets what is wrong with a row, and the number of its line in the block; an error ends the counting.
+/// The function that gets the number of a bad row's line in the block, and what is wrong with the row. If it returns an
+/// error, counting ends.
 pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
 
 /// Counts the pieces of documents.
@@ -69,12 +70,12 @@ pub struct Counter {
     sums: Sums,
     /// The position of the next document, or of the rest of the open one.
     next: (u64, u64),
-    /// What no later text can change has been counted of the open document; this is the rest.
+    /// The rest of the open document. What came before it is counted, because no later text can change that.
     open: Vec<u8>,
 }
 
 impl Counter {
-    /// No documents yet. The first one stands at `start`, which is its number and the byte in it.
+    /// A counter without documents. The first document has the position `start`: its number, and the byte in it.
     #[must_use]
     pub fn new(splitter: Arc<Splitter>, cuts: Option<TextCuts>, limits: Limits, start: (u64, u64)) -> Self {
         Self {
@@ -89,7 +90,7 @@ impl Counter {
         }
     }
 
-    /// Counts documents, which come after all that were counted before.
+    /// Counts documents that come after all documents before.
     ///
     /// # Errors
     /// [`crate::Error::Pattern`], [`crate::Error::Interrupted`], [`crate::Error::Corpus`] for a full disk. Some of the documents
@@ -252,11 +253,11 @@ impl Counter {
     }
 }
 
-/// One table with what all have: two and two are added up, the pairs side by side.
+/// One table with the tallies of all. Pairs of tables are added up, several pairs at a time.
 fn together(mut tables: Vec<TallyTable>, threads: usize, stop: &Stop) -> Result<TallyTable> {
     while tables.len() > 1 {
         stop.check()?;
-        // A large one takes over a small one.
+        // A large table takes over a small one.
         tables.sort_by_key(TallyTable::unique);
         let pairs: Vec<_> = (0..tables.len() / 2).map(|_| Mutex::new((tables.pop(), tables.remove(0)))).collect();
         map(pairs.len(), threads, stop, |items| {

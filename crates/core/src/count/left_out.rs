@@ -14,7 +14,7 @@ pub struct LeftOut {
 pub struct Rare {
     /// The occurrences.
     pub out: LeftOut,
-    /// No pair of tokens stands in them more often: the most occurrences of two bytes side by side.
+    /// The most occurrences of two bytes side by side. No pair of tokens occurs more often in what is left out.
     pub pair: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Dropping {
 impl Dropping {
     /// Leaves a piece out.
     pub fn add(&mut self, piece: &[u8], count: u64) {
-        // A sum that is too large is told of where all bytes are added up.
+        // Who adds up all bytes reports a sum that is too large.
         self.out.pieces = self.out.pieces.saturating_add(count);
         self.out.bytes = self.out.bytes.saturating_add(count.saturating_mul(piece.len() as u64));
         self.pairs.resize(1 << 16, 0);

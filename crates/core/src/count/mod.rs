@@ -36,7 +36,7 @@ use crate::split::{Splitter, Text};
 use crate::threads::parallel::{Stop, map};
 use crate::vocab::key::{Seeds, Window};
 
-/// How many pieces make a share of the work on a digest.
+/// How many pieces one job of the digest has.
 const SHARE: usize = 1 << 12;
 
 /// The pieces of a corpus with their counts. The order of documents matters for first positions only.
@@ -89,7 +89,7 @@ impl PieceCounts {
     /// Counts that were kept somewhere.
     ///
     /// # Errors
-    /// [`Error::Format`] for an empty piece, a count of 0 or a piece that stands twice; [`Error::Option`] for counts that
+    /// [`Error::Format`] for an empty piece, a count of 0 or a piece that occurs twice; [`Error::Option`] for counts that
     /// 64 bits do not hold.
     pub fn kept(splitter: Splitter, arena: Arena, facts: CountFacts) -> Result<Self> {
         let bad = |place: usize, problem: &str| {
@@ -127,7 +127,7 @@ impl PieceCounts {
         self.arena = sorted;
     }
 
-    /// Adds documents, which come after all documents added before.
+    /// Adds documents that come after all documents before.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Interrupted`]; none of these documents is then counted.
@@ -140,8 +140,8 @@ impl PieceCounts {
         Ok(())
     }
 
-    /// The counts of several corpora together. First positions are known if they are for each and `comparable`, and are
-    /// the least.
+    /// The counts of several corpora together. First positions are known if each corpus has them and they are
+    /// `comparable`; the least counts.
     ///
     /// # Errors
     /// [`Error::Option`] for none, and for counts that 64 bits do not hold.
@@ -169,7 +169,7 @@ impl PieceCounts {
         Ok(sum)
     }
 
-    /// The counts of the pieces that occur at least so often.
+    /// The counts of the pieces that occur at least `min_count` times.
     ///
     /// # Errors
     /// [`Error::Option`] for more left out than 64 bits hold.
@@ -199,7 +199,7 @@ impl PieceCounts {
         self.arena.iter().collect()
     }
 
-    /// The pieces as they lie.
+    /// The pieces in the order in which they are kept.
     #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.arena

@@ -1,7 +1,7 @@
 //! Pieces that memory has no room for: sorted runs on disk, and merging them.
 //!
 //! A run is a file without a name, so that nothing is left of it however the process ends. It holds pieces in the order
-//! of their bytes; merging reads all runs at once, and so meets all tallies of a piece together.
+//! of their bytes. Merging reads all runs at once, and so finds all tallies of a piece together.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ use crate::count::tally::Tally;
 use crate::error::{Error, Result};
 use crate::threads::parallel::Stop;
 
-/// How many runs of a level are kept; so many are merged into one of the next level.
+/// How many runs a level has at most. Then they are merged into one run of the next level.
 const MOST_OPEN: usize = 64;
 const BUFFER: usize = 1 << 18;
 /// How many pieces are merged between two looks at the flag.
@@ -23,12 +23,12 @@ const PIECES_PER_LOOK: u64 = 1 << 14;
 /// Length, count, document, byte.
 type Head = [u64; 4];
 
-/// Runs that grow in number. Files are open as long as they are needed, so that there must never be many: each piece is
-/// written once for every level, of which there are as many as the number of runs has digits in base 64.
+/// Runs that grow in number. A file is open as long as it is needed, so that there must never be many. Each piece is
+/// written once for every level, and there are as many levels as the number of runs has digits in base 64.
 #[derive(Debug, Default)]
 pub struct Runs {
     levels: Vec<Vec<Run>>,
-    /// How many there were, before any were merged.
+    /// How many runs there were before any were merged.
     pub count: u64,
 }
 

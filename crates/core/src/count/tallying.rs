@@ -29,13 +29,13 @@ pub struct Work {
 }
 
 impl Work {
-    /// Nothing done yet; the table may take so many bytes of memory.
+    /// Nothing counted yet; the table may take `room` bytes of memory.
     #[must_use]
     pub fn new(table: TallyTable, room: usize) -> Self {
         Self { table, room, ends: Box::default(), waiting: WaitingParts::default(), bytes: 0, long: LeftOut::default() }
     }
 
-    /// Counts the pieces of a document, or of a part of one, that stands at `place`.
+    /// Counts the pieces of a document, or of a part of one, whose position is `place`.
     ///
     /// # Errors
     /// Those of [`crate::count::counter::Counter::add`].
@@ -59,7 +59,7 @@ struct Counting<'c> {
     room: usize,
     long: &'c mut LeftOut,
     stop: &'c Stop,
-    /// Where the text stands.
+    /// The position of the text.
     place: (u64, u64),
 }
 

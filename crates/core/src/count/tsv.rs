@@ -1,7 +1,7 @@
 //! Piece counts as lines for other tools: the count, a tab, the piece.
 //!
-//! A piece is written as it is, but for backslashes, control characters and bytes that are no UTF-8: `\\`, `\t`, `\n`,
-//! `\r`, and `\x` with two hexadecimal digits for any other byte.
+//! A piece is written as it is, except for backslashes, control characters and bytes that are not UTF-8. These become
+//! `\\`, `\t`, `\n`, `\r`, and `\x` with two hexadecimal digits for any other byte.
 
 use crate::count::arena::Arena;
 use crate::count::tally::Tally;
@@ -41,7 +41,7 @@ fn escape(piece: &[u8], out: &mut Vec<u8>) {
 /// The pieces of lines; `first_line` is the number of the first one. They have no positions.
 ///
 /// # Errors
-/// [`Error::Format`] for a line that is no count, tab and piece.
+/// [`Error::Format`] for a line that is not a count, a tab and a piece.
 pub fn parse(data: &[u8], first_line: usize) -> Result<Arena> {
     let mut arena = Arena::default();
     let mut piece = Vec::new();

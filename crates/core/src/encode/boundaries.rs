@@ -1,12 +1,13 @@
-//! Where a text can be cut into two that are encoded apart and give the ids of the whole, whatever comes before and
-//! behind what is known of it.
+//! Where a text can be cut into two that are encoded apart and give the ids of the whole, whatever text comes before and
+//! after the known part.
 //!
-//! A text that is split by a row with proven cuts is cut by their rule ([`crate::split::text_cuts`]), which looks at two characters.
-//! A raw stream is cut where no token fits around the place ([`crate::merge::safe_cuts`]), so that no merge crosses it;
-//! but not where pieces may be tokens as a whole, because then the length of a piece matters. Other texts have no cuts.
+//! A text that is split by a row with proven cuts is cut by their rule ([`crate::split::text_cuts`]), which looks at two
+//! characters. A raw stream is cut where no token fits around the place ([`crate::merge::safe_cuts`]), so that no merge
+//! crosses it. It is not cut if a piece may be a token as a whole, because then the length of a piece matters. Other texts
+//! have no cuts.
 //!
-//! No cut lies in an occurrence of an added token's content. Where more text may follow, an occurrence may have begun
-//! that ends there: no cut lies behind the place where one may begin.
+//! No cut is inside an occurrence of an added token. If more text may follow, an occurrence may have begun in the known
+//! part and end after it. Then there is no cut after the place where one may have begun.
 
 use crate::encode::encoder::Encoder;
 use crate::split::text_cuts::{TextCuts, WINDOW};
@@ -14,7 +15,7 @@ use crate::vocab::Unit;
 
 /// How many bytes are searched at a time for the last cut.
 const STRIDE: usize = 1 << 8;
-/// How many bytes behind a place may decide about it, added tokens aside.
+/// How many bytes after a place may decide about it, apart from added tokens.
 const AHEAD: usize = 8;
 
 /// See the module.
@@ -36,7 +37,7 @@ impl<'e> Settled<'e> {
         self.encoder.is_raw() && vocab.unit() != Unit::Piece && !vocab.whole_piece()
     }
 
-    /// The first cut behind `from` in a text of which all is known.
+    /// The first cut after `from` in a text that is known as a whole.
     #[must_use]
     pub fn first(self, text: &[u8], from: usize) -> Option<usize> {
         let added = self.encoder.added();
@@ -48,13 +49,13 @@ impl<'e> Settled<'e> {
             if let Some(cut) = cuts.find(text, from, added) {
                 return Some(cut);
             }
-            // What lies on the edge of what was searched is seen by the next search.
+            // The next search sees what is on the edge of this one.
             from += WINDOW - 8;
         }
         None
     }
 
-    /// The last cut behind `from` that holds whatever text follows.
+    /// The last cut after `from` that holds whatever text follows.
     #[must_use]
     pub fn last(self, text: &[u8], from: usize) -> Option<usize> {
         let reach = text.len() - self.encoder.added().begun(text);
@@ -74,7 +75,7 @@ impl<'e> Settled<'e> {
         None
     }
 
-    /// Places behind `from` that no merge crosses.
+    /// Places after `from` that no merge crosses.
     fn crossings<'t>(self, text: &'t [u8], from: usize) -> impl Iterator<Item = usize> + 't
     where
         'e: 't,
@@ -87,7 +88,7 @@ impl<'e> Settled<'e> {
     }
 }
 
-/// Whether a well-formed character ends at `at`, and what follows begins another or is none.
+/// Whether a well-formed character ends at `at`, and another begins there or the text ends.
 fn ends_character(text: &[u8], at: usize) -> bool {
     let begins = text.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80);
     begins

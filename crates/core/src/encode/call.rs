@@ -1,6 +1,7 @@
-//! One walk over one text: added tokens are cut out, what lies between is split, and each piece becomes ids.
+//! One walk over one text: it cuts added tokens out, splits the text between them, and makes ids of each piece.
 //!
-//! Every entry of [`Encoder`] is this walk with another wish: ids alone, their ranges, their number, or ids that are drawn.
+//! Every entry of [`Encoder`] is this walk and asks for something else: ids alone, their ranges, their number, or ids that
+//! are drawn.
 //! A text takes one of three ways between two added tokens: through the stages where steps rewrite it
 //! (`Call::staged` in [`crate::encode::staged`]), as characters ([`crate::kinds::sentencepiece`]), or piece by piece here.
 
@@ -16,10 +17,10 @@ use crate::split::spans::{PlacedIds, Spans};
 use crate::split::special::{Allow, Segment};
 use crate::threads::parallel::Stop;
 
-/// More bytes than most ids stand for, so that room is made once and little of it is left over.
+/// More bytes than most ids have, so that room is made once and little of it stays empty.
 const BYTES_PER_ID: usize = 5;
 
-/// What one call works with, and what it wishes for beside ids.
+/// What one call works with, and what it asks for besides ids.
 pub(crate) struct Call<'e> {
     pub(super) encoder: &'e Encoder,
     pub(super) allow: &'e Allow,
@@ -27,15 +28,15 @@ pub(crate) struct Call<'e> {
     pub(super) stop: &'e Stop,
     pub(super) session: &'e mut Session,
     pub(super) out: &'e mut Vec<u32>,
-    /// Whether everything is done the slow way.
+    /// Whether the call does everything the slow way.
     pub(super) slow: bool,
-    /// Where ids come from, if the caller wishes to know.
+    /// The ranges of the ids, if the caller asks for them.
     pub(super) spans: Option<&'e mut Spans>,
-    /// Where in their text the ids end that do not say it themselves, until that is told.
+    /// Where ids end in their text, if the ids alone do not say it; until that is passed on to `spans`.
     pub(super) ends: Vec<usize>,
     /// How ids are drawn, if they are.
     pub(super) drawing: Option<Drawing<'e>>,
-    /// How many ids were counted and dropped, if only their number is wished for.
+    /// How many ids were counted and dropped, if the caller asks for their number only.
     counted: Option<u64>,
 }
 
@@ -86,7 +87,7 @@ impl<'e> Call<'e> {
         Ok(self.counted.unwrap_or(0))
     }
 
-    /// Does what the call wishes for.
+    /// Does what the call asks for.
     ///
     /// # Errors
     /// Those of [`Encoder::encode`].
@@ -97,7 +98,7 @@ impl<'e> Call<'e> {
                 Segment::Token(id, end) => {
                     self.out.push(id);
                     if let Some(spans) = &mut self.spans {
-                        // A token before may have taken white space that is this token.
+                        // The token before may have taken white space that this token consists of.
                         spans.push_to(end, end);
                     }
                 }
@@ -111,7 +112,7 @@ impl<'e> Call<'e> {
         })
     }
 
-    /// Appends the ids of a text without added tokens that goes through no stage; it starts at `start` of its source.
+    /// Appends the ids of a text without added tokens that no step rewrites; it starts at `start` of its source.
     fn unstaged(&mut self, text: Text<'_>, start: usize) -> Result<()> {
         let Some(chars) = self.encoder.chars() else { return self.pieces_of(text, start) };
         if let Some(Drawing { sampling, draws }) = &mut self.drawing {
@@ -156,7 +157,7 @@ impl<'e> Call<'e> {
         Ok(())
     }
 
-    /// Whether every piece is encoded on its own, because more is wished for than its ids.
+    /// Whether every piece is encoded on its own, because the caller asks for more than its ids.
     pub(super) fn is_by_piece(&self) -> bool {
         let hidden = self.spans.is_some() && self.encoder.piece_encoder().hides_widths();
         self.encoder.stages().symbols.is_some() || hidden || self.drawing.is_some()
@@ -179,7 +180,7 @@ impl<'e> Call<'e> {
         let mut ends = self.session.ends.take().unwrap_or_default();
         self.out.reserve(text.as_bytes().len() / BYTES_PER_ID);
         let encoder = self.encoder;
-        // Staged texts may be encoded again, which needs the ids of the first time.
+        // A staged text may be encoded again, and that needs the ids of the first time.
         let counted = &mut self.counted.filter(|_| !encoder.is_staged());
         let mut pieces = PieceIds::walk(encoder.piece_encoder(), self.session, self.stop, text.as_bytes(), self.out);
         let split = encoder.splitter().ends(text, self.bounds, &mut ends, |ends| {
@@ -195,7 +196,7 @@ impl<'e> Call<'e> {
         result
     }
 
-    /// Counts the ids so far, if only their number is wished for.
+    /// Counts the ids so far, if the caller asks for their number only.
     fn drop_counted(&mut self) {
         if let Some(counted) = &mut self.counted {
             *counted += self.out.len() as u64;
@@ -203,7 +204,7 @@ impl<'e> Call<'e> {
         }
     }
 
-    /// The twin of [`Self::remembered`] without a memory: every piece is encoded anew.
+    /// The twin of [`Self::remembered`] without a memory: it encodes every piece anew.
     pub(super) fn each_piece(&mut self, text: Text<'_>) -> Result<()> {
         let (mut at, encoder) = (0, self.encoder);
         encoder.splitter().split(text, self.bounds, |piece| {
@@ -214,7 +215,7 @@ impl<'e> Call<'e> {
         })
     }
 
-    /// Appends the ids of a piece that starts at `start`, and where they end if they do not say it themselves.
+    /// Appends the ids of a piece that starts at `start`, and where they end if the ids alone do not say it.
     pub(super) fn piece(&mut self, piece: &[u8], start: usize) -> Result<()> {
         let first = self.ends.len();
         self.encode_piece(piece).map_err(|error| error.shifted(start))?;

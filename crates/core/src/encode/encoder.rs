@@ -15,7 +15,7 @@ use crate::threads::parallel::Stop;
 use crate::threads::sessions::Kept;
 use crate::vocab::{Unit, Vocab};
 
-/// Everything that encoding needs. Immutable but for the sessions that wait for the next call.
+/// Everything that encoding needs. Only the sessions that wait for the next call change.
 #[derive(Debug)]
 pub struct Encoder {
     pieces: Arc<PieceEncoder>,
@@ -46,7 +46,7 @@ impl Encoder {
         }
     }
 
-    /// The same encoder, which does all that a model says of a text beside cutting and merging.
+    /// The same encoder, with everything that a model does to a text besides cutting and merging.
     ///
     /// # Errors
     /// `Model` of [`crate::Error`], when the added tokens cannot be normalized.
@@ -63,7 +63,7 @@ impl Encoder {
         Ok(self)
     }
 
-    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
         self.splitter.searches() || self.stages.searches()
@@ -82,7 +82,7 @@ impl Encoder {
         &self.added
     }
 
-    /// What is done beside cutting and merging.
+    /// What is done besides cutting and merging.
     #[must_use]
     pub fn stages(&self) -> &Stages {
         &self.stages
@@ -100,7 +100,7 @@ impl Encoder {
         self.staged
     }
 
-    /// What does all of it where a text is one piece of characters.
+    /// The engine of texts that are one piece of characters.
     #[must_use]
     pub fn chars(&self) -> Option<&Chars> {
         self.chars.as_ref()
@@ -118,7 +118,7 @@ impl Encoder {
         self.pieces.vocab()
     }
 
-    /// What encodes pieces, if the ids of a text spell its bytes as they are, as far as it knows them.
+    /// What encodes pieces, if the ids of a text spell its bytes as they are. It does not know the ids of added tokens.
     #[must_use]
     pub fn spelling(&self) -> Option<&PieceEncoder> {
         let plain = self.vocab().unit() == Unit::Byte && self.chars.is_none() && !self.staged && !self.slow;
@@ -164,7 +164,7 @@ impl Encoder {
         (count + more, bytes + of_these)
     }
 
-    /// Drops the sessions that wait. Calls that are at work keep theirs.
+    /// Drops the sessions that wait. Running calls keep theirs.
     pub fn release(&self) {
         self.sessions.release();
         if let Some(chars) = &self.chars {

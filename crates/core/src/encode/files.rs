@@ -1,10 +1,11 @@
 //! Documents of a file, or of bytes that come a block at a time, to ids: with as little in memory as the text allows.
 //!
-//! The text is given out in parts that end where a document ends or where it can be cut ([`crate::split::text_cuts`]); only a document
-//! that cannot be cut is held whole. A file is read and not mapped, so that one that shrinks is an error and no crash.
+//! A stream gives the text out in parts. A part ends where a document ends or where the text can be cut
+//! ([`crate::split::text_cuts`]). Only a document that cannot be cut is in memory as a whole. The stream reads a file and
+//! does not map it, so that a file that shrinks is an error and not a crash.
 //!
 //! A separator ends a document and belongs to none. Separators are found from left to right and do not overlap. The end
-//! of the text ends a document too, but for an empty one behind a separator, as with the lines of a file.
+//! of the text ends a document too, unless the text ends with a separator, as with the lines of a file.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -48,7 +49,7 @@ struct Source {
 pub struct Stream {
     separator: Option<Finder<'static>>,
     source: Option<Source>,
-    /// Text that was read or fed; what lies before `start` was given out.
+    /// Text that was read or fed; the part before `start` was given out.
     buffer: Vec<u8>,
     start: usize,
     complete: bool,
@@ -58,7 +59,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Text that is fed. An empty separator is none.
+    /// A stream of text that is fed. With an empty separator, all of the text is one document.
     #[must_use]
     pub fn new(separator: &[u8]) -> Self {
         let separator = (!separator.is_empty()).then(|| Finder::new(separator).into_owned());
@@ -66,7 +67,7 @@ impl Stream {
         Self { separator, source: None, buffer, start, complete: false, finished: false, document, offset }
     }
 
-    /// The text of a file. Nothing can be fed.
+    /// A stream of the text of a file. Nothing can be fed to it.
     ///
     /// # Errors
     /// [`Error::Corpus`] for a file that cannot be opened.
@@ -103,12 +104,12 @@ impl Stream {
         unread + (self.buffer.len() - self.start) as u64
     }
 
-    /// The ids of the next `limit` bytes or a little more; of fed text, of as much as no later text can change. The
-    /// ends are those of the documents that end there.
+    /// The ids of the next `limit` bytes or a little more; of fed text, only of what no later text can change. The ends
+    /// are those of the documents that end in it.
     ///
     /// # Errors
-    /// Those of [`crate::encode::Encoder::encode`] (with a separator as [`Error::InBatch`]), with offsets in their document, and
-    /// [`Error::Corpus`] for a file that cannot be read or changes meanwhile. The rest of the text is then lost.
+    /// Those of [`crate::encode::Encoder::encode`] (with a separator as [`Error::InBatch`]), with offsets in their document,
+    /// and [`Error::Corpus`] for a file that cannot be read or changes meanwhile. The rest of the text is then lost.
     pub fn read(&mut self, rules: &LongText<'_>, limit: u64, threads: usize, stop: &Stop) -> Result<Ragged> {
         let batch = self.separator.is_some();
         let threads = threads.min(usize::try_from(self.left().min(limit)).unwrap_or(usize::MAX) / rules.part + 1);
@@ -138,13 +139,14 @@ impl Stream {
         })
     }
 
-    /// The next part, None if it takes more text than there is yet, or if there is no more.
+    /// The next part; None if it needs more text than there is yet, or if there is no more.
     fn next(&mut self, rules: &LongText<'_>, stop: &Stop) -> Result<Option<FilePart>> {
         let mut reach = rules.part;
         while !self.finished {
             stop.check()?;
             let separator = self.separator.as_ref().map_or(0, |finder| finder.needle().len());
-            // A cut is looked for behind a separator that begins before `reach`, and both it and what follows must be seen.
+            // The search for a cut may begin after a separator that begins before `reach`; it must see both the cut and what
+            // follows.
             let wanted = reach + WINDOW + 2 * separator + rules.encoder.added().longest();
             self.fill(wanted)?;
             if self.buffer.len() - self.start <= wanted {
@@ -158,8 +160,8 @@ impl Stream {
         Ok(None)
     }
 
-    /// The first good end of a part of `reach` bytes or more, else the last end of a document before: the breaks before
-    /// it, where its text ends, and where the next part begins.
+    /// The first good end of a part of `reach` bytes or more, or else the last end of a document before `reach`. Gives the
+    /// breaks before the end, where the text of the part ends, and where the next part begins.
     fn end_of_part(&self, reach: usize, rules: &LongText<'_>) -> Option<(Vec<Break>, usize, usize)> {
         let text = &self.buffer[self.start..];
         let mut breaks = Vec::new();
@@ -237,11 +239,11 @@ impl Stream {
 }
 
 impl Source {
-    /// That the file is still what it was when it was opened.
+    /// Checks that the file is still the one that was opened.
     fn check(&self) -> Result<()> {
         let now = self.file.metadata().map_err(|problem| corpus(&self.path, &problem))?;
         let same = now.modified().ok() == self.before.modified().ok() && now.len() == self.before.len();
-        // What the system makes up while it is read, as in /proc, says that it is empty.
+        // A file that the system makes up while it is read, as in /proc, says that it is empty.
         if !now.is_file() || same && (self.read == now.len() || now.len() == 0) {
             return Ok(());
         }

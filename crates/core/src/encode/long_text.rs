@@ -1,4 +1,4 @@
-//! Work on the parts of something long, spread over threads and put together in order.
+//! Work on the parts of something long: on several threads, with results in order.
 //!
 //! The scheduler ([`crate::threads::parallel`]) makes parts one at a time, so that a source that is read piecemeal needs
 //! no thread of its own. Neither ids nor errors depend on the number of threads.
@@ -13,16 +13,16 @@ use crate::split::special::Allow;
 use crate::split::text_cuts::{TextCuts, parts};
 use crate::threads::parallel::{Jobs, Plan, Stop, in_order, locked};
 
-/// The least bytes of a part, unless it is the last: much longer than what is lost where a part begins, and short enough
-/// that the last ones even out.
+/// The least bytes of a part, unless it is the last. It is long enough that the cost of beginning a part does not matter,
+/// and short enough that the threads end at about the same time.
 pub const PART: usize = 1 << 18;
 
-/// What cutting a text goes by.
+/// What decides how a text is cut.
 #[derive(Debug, Clone, Copy)]
 pub struct LongText<'e> {
     /// The encoder of the text.
     pub encoder: &'e Encoder,
-    /// Its cuts; without them a document is held whole.
+    /// Its cuts; without them a document is in memory as a whole.
     pub cuts: Option<&'e TextCuts>,
     /// What special tokens become.
     pub allow: &'e Allow,
@@ -55,7 +55,7 @@ impl Ragged {
 /// What `work` makes of each part that `next` gives, in order; `next` ends with None.
 ///
 /// # Errors
-/// That of the first part that has one, be it in making it or in working on it; [`crate::Error::Interrupted`].
+/// The error of the first part that has one, in making it or in working on it; [`crate::Error::Interrupted`].
 pub fn spread<P: Send>(
     encoder: &Encoder,
     (threads, stop): (usize, &Stop),

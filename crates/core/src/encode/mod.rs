@@ -104,7 +104,7 @@ impl Encoder {
     /// The ids of each text, in order.
     ///
     /// # Errors
-    /// Those of [`Self::encode`], of the first text that has one, as [`crate::Error::InBatch`].
+    /// The error of the first text that has one of those of [`Self::encode`], as [`crate::Error::InBatch`].
     pub fn encode_batch(
         &self,
         texts: &[Text<'_>],

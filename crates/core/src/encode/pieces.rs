@@ -1,8 +1,8 @@
 //! Pieces to ids, with a memory: what [`PieceEncoder::encode`] gives, faster.
 //!
-//! A piece that was met before is one look into the memory. A new one is cut where no merge can cross, and each stretch
-//! between two cuts, which is likely to have been met before, is looked up or merged. Long pieces are cut at once: they
-//! hardly ever come again, and their stretches do.
+//! For a piece that came before, one look into the memory is enough. A new piece is cut where no merge can cross. Each
+//! stretch between two cuts probably came before; it is looked up or merged. A long piece is cut without a look into the
+//! memory, because long pieces hardly ever come again, and their stretches do.
 
 use crate::Result;
 use crate::kinds::{PieceEncoder, PieceScratch};
@@ -18,7 +18,7 @@ use crate::vocab::key::{
 /// What one call at a time works with, and the next one takes over.
 #[derive(Debug, Default)]
 pub struct Session {
-    /// The pieces met so far.
+    /// The pieces that came so far.
     pub memory: Memory,
     /// Buffers for long pieces.
     pub scratch: PieceScratch,
@@ -44,9 +44,9 @@ impl Worth for Session {
     }
 }
 
-/// The least bytes of a piece that is looked at for repeating itself.
+/// Shorter pieces are not tested for repeating themselves.
 const REPEATING: usize = 1 << 10;
-/// The most bytes of a part that waits; what is longer is merged at once.
+/// The most bytes of a part that waits; a longer one is merged at once.
 const MOST_WAITING: usize = u32::MAX as usize;
 /// The most ids that a slot gives.
 const MOST_IDS: usize = 8;
@@ -73,7 +73,7 @@ impl<'t> Window<'t> {
         }
     }
 
-    /// A stretch whose slot is not asked for.
+    /// A stretch without a look for its slot.
     fn stretch(&self, start: usize, end: usize) -> PiecePart {
         let mut part = PiecePart { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
         if end - start <= LONGEST_OF_TWO {
@@ -209,7 +209,7 @@ impl PieceWalk<'_, '_, PieceIds<'_>> {
 }
 
 impl PieceIds<'_> {
-    /// Appends the ids of a very long piece if it is some bytes again and again.
+    /// Appends the ids of a very long piece if it repeats a few bytes.
     fn repeating(&mut self, piece: &[u8]) -> Result<bool> {
         let is_token = self.encoder.looks_up() && self.encoder.vocab().id(piece).is_some();
         let scratch = &mut self.scratch.merge;

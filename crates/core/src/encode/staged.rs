@@ -1,7 +1,7 @@
-//! Texts to ids in stages, where a model has steps that rewrite a text: normalize, cut out the added tokens that are found
+//! Texts to ids in stages, for models with steps that rewrite a text: normalize, cut out the added tokens that are found
 //! in the normalized text, split, and merge each piece.
 //!
-//! A stage that a model does not have costs nothing, and models that have none do not come here.
+//! A stage that a model does not have costs nothing. Models without any do not come here.
 
 use memchr::memmem;
 
@@ -29,11 +29,11 @@ fn line_of(text: Text<'_>, start: usize, tracked: bool) -> Line<'_> {
     }
 }
 
-/// Pieces one after another, where each ends, and where each byte comes from, if that was kept.
+/// Pieces one after another, where each ends, and the origin of each byte, if origins were kept.
 type WrittenPieces = (Vec<u8>, Vec<usize>, Option<Vec<Origin>>);
 
 impl Encoder {
-    /// The pieces of a text without added tokens, as they are merged: normalized, and rewritten where a step does so.
+    /// The pieces of a text without added tokens, in the form in which they are merged: normalized and rewritten by the steps.
     ///
     /// # Errors
     /// [`Error::Pattern`] when a regex engine gives up, [`Error::TooLong`] and [`Error::Interrupted`].
@@ -101,7 +101,8 @@ impl Encoder {
 }
 
 impl Call<'_> {
-    /// Appends the ids of a text without added tokens that are found in it as it is; it starts at `start` of its source.
+    /// Appends the ids of a text that starts at `start` of its source. Added tokens that are found in a text as it is were cut
+    /// out before.
     ///
     /// # Errors
     /// Those of [`Encoder::encode`]; their offsets are those of the source.
@@ -127,8 +128,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Appends the ids of a part that is UTF-8 or is made so. Only with origins is it known where an error is: without
-    /// them, the part is encoded again, within the bounds that it had before.
+    /// Appends the ids of a part that is UTF-8 or is made so. Only origins say where an error is. So after an error without
+    /// them the part is encoded again with origins, within the bounds that it had before.
     fn part(&mut self, text: Text<'_>, start: usize) -> Result<()> {
         let tracked = self.spans.is_some() || self.encoder.stages().ask_for_origins();
         let (first, before) = (self.out.len(), self.bounds.left());
@@ -183,8 +184,8 @@ impl Call<'_> {
         }
     }
 
-    /// The error of a special token that a normalized text spells where these origins begin; its place is that of the
-    /// token, not of what a step put before it.
+    /// The error of a special token that a normalized text spells where these origins begin. Its place is that of the token,
+    /// and not that of what a step put before it.
     fn special_token(&self, token: String, origins: &[Origin], (source, start): (&[u8], usize)) -> Error {
         let mut line = Line::new(&token);
         let bounds = Bounds::new(token.len(), self.stop);
@@ -212,7 +213,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Says where the ids from `first` on come from, if it is asked for.
+    /// Adds the ranges of the ids from `first` on, if the caller asks for ranges.
     fn placed(&mut self, first: usize, origins: Option<&[Origin]>) {
         if let (Some(spans), Some(origins)) = (&mut self.spans, origins) {
             if self.encoder.stages().symbols.is_some() || self.encoder.piece_encoder().hides_widths() {
@@ -228,7 +229,7 @@ impl Call<'_> {
         }
     }
 
-    /// Appends the ids of pieces that stand one after another.
+    /// Appends the ids of pieces that lie one after another.
     fn pieces(&mut self, text: &[u8], ends: &[usize]) -> Result<()> {
         if !self.is_by_piece() && !self.slow {
             let mut pieces = PieceIds::walk(self.encoder.piece_encoder(), self.session, self.stop, text, self.out);
@@ -248,7 +249,7 @@ fn writes_bytes(splitter: &SplitStep) -> bool {
     matches!(splitter, SplitStep::ByteCharacters)
 }
 
-/// Pieces that are written in characters of bytes, as these bytes.
+/// The bytes of pieces in which each byte is written as a character.
 fn as_bytes(joined: &Joined) -> WrittenPieces {
     let mut bytes = Vec::with_capacity(joined.text.len());
     let mut ends = Vec::with_capacity(joined.ends.len());

@@ -1,4 +1,4 @@
-//! What a model does to a text beside cutting and merging: its steps, and what pieces of characters consist of.
+//! What a model does to a text besides cutting and merging: its steps, and what pieces of characters consist of.
 
 use crate::bounds::Bounds;
 use crate::error::{Error, Result, shortened};
@@ -8,12 +8,13 @@ use crate::steps::splitters::Prepend;
 use crate::steps::{Line, NormalizeStep, Placed, SplitStep, normalize};
 use crate::threads::parallel::Stop;
 
-/// What is done to a text beside cutting and merging.
+/// What is done to a text besides cutting and merging.
 #[derive(Debug, Default)]
 pub struct Stages {
-    /// What is done to a text first.
+    /// The steps that come first.
     pub normalizers: Vec<Placed<NormalizeStep>>,
-    /// What cuts it, if some step rewrites it or leaves a part out; otherwise the encoder's own splitter does.
+    /// The steps that cut the text, if one of them rewrites it or leaves a part out; otherwise the encoder's own splitter
+    /// cuts it.
     pub splitters: Vec<Placed<SplitStep>>,
     /// What pieces of characters are made of; None where each character must have a token.
     pub symbols: Option<HfCharacters>,
@@ -26,8 +27,8 @@ impl Stages {
         self.normalizers.is_empty() && self.splitters.is_empty() && self.symbols.is_none()
     }
 
-    /// The added tokens as they show when they are decoded: those that are found in the normalized text show as they stand
-    /// there.
+    /// The added tokens with the texts that decoding shows. A token that is found in the normalized text shows its normalized
+    /// content.
     ///
     /// # Errors
     /// Those of [`Self::normalize_added`].
@@ -66,7 +67,7 @@ impl Stages {
         })
     }
 
-    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
         self.normalizers.iter().any(|step| step.searches()) || self.splitters.iter().any(|step| step.searches())

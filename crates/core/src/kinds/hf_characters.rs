@@ -1,6 +1,6 @@
-//! A piece of characters to ids where not every character need have a token, as HF's byte-pair encoding does it: marks are
-//! put on characters that continue or end a piece, a character without a token becomes its bytes or the unknown id, and
-//! then the pairs of the list merge, the unknown id and bytes among them.
+//! A piece of characters to ids as HF's byte-pair encoding does it, where a character may lack a token. Characters that
+//! continue or end a piece get marks. A character without a token becomes its bytes or the unknown id. Then the pairs of
+//! the list merge, the unknown id and bytes among them.
 
 use crate::error::{Error, Result};
 use crate::merge::rule::Symbols;
@@ -8,16 +8,16 @@ use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 
-/// What a piece is made of, beside characters with tokens.
+/// What a piece is made of, besides characters with tokens.
 #[derive(Debug, Clone)]
 pub struct HfCharacters {
-    /// What a token starts with that continues a piece.
+    /// The mark at the start of a token that continues a piece.
     pub prefix: String,
-    /// What a token ends with that ends a piece.
+    /// The mark at the end of a token that ends a piece.
     pub suffix: String,
     /// The id of a character without a token.
     pub unknown: Option<u32>,
-    /// Whether several unknown characters are one.
+    /// Whether several unknown characters in a row become one id.
     pub fuse_unknown: bool,
     /// Whether such a character becomes its bytes, if all of them have tokens, which are written `<0x41>`.
     pub byte_fallback: bool,
@@ -61,7 +61,7 @@ impl HfCharacters {
     pub fn start(&self, vocab: &Vocab, piece: &str, symbols: &mut Symbols) -> Result<()> {
         symbols.clear();
         let mut place = 0;
-        // Bytes that marks have count as well, so that the end may come early.
+        // The bytes of marks count as well, so that the end may come early.
         let mut push = |id, size: usize| {
             symbols.ids.push(id);
             symbols.starts.push(place.min(piece.len()) as u32);
@@ -86,7 +86,7 @@ impl HfCharacters {
                 }
                 push(id, end - at);
             } else if let Some(bytes) = self.bytes(vocab, symbol) {
-                // Unknown characters that wait go on waiting, and stand behind these bytes.
+                // Unknown characters that wait keep waiting, and come after these bytes.
                 for id in bytes {
                     push(id, 1);
                 }

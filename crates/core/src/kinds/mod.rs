@@ -32,7 +32,7 @@ use crate::vocab::{Unit, Vocab};
 pub enum Kernel {
     /// Symbols merge; characters without a token have this id.
     Merge(Option<u32>),
-    /// A piece is a token, or this id; without one, a piece that is no token is an error.
+    /// A piece is a token or becomes this id; without such an id, a piece that is not a token is an error.
     Words(Option<u32>),
     /// The longest token wins, from left to right.
     WordPiece(WordPiece),
@@ -43,7 +43,7 @@ pub enum Kernel {
 /// Buffers that are kept from piece to piece.
 #[derive(Debug, Default)]
 pub struct PieceScratch {
-    /// Those of merging; its ids are left there.
+    /// Those of merging, which leaves its ids there.
     pub merge: merge::MergeScratch,
     unigram: unigram::BestPaths,
 }
@@ -61,11 +61,11 @@ impl PieceScratch {
 /// Sources: Provilkov et al., ACL 2020 (dropout); Kudo, ACL 2018 (scores).
 #[derive(Debug, Clone, Copy)]
 pub struct Sampling {
-    /// What everything drawn follows from.
+    /// The seed, which decides everything that is drawn.
     pub seed: u64,
-    /// How likely a merge is passed over each time, from 0 to 1.
+    /// How likely a merge is skipped each time, from 0 to 1.
     pub dropout: f64,
-    /// What the sums of scores are multiplied by: 0 draws each way as often, a high number the best.
+    /// The factor of the sums of scores: with 0 every way is as likely as another, with a high number the best way is.
     pub alpha: f64,
 }
 
@@ -140,13 +140,13 @@ impl PieceEncoder {
         self.widths.get(|| Widths::new(self.vocab()))
     }
 
-    /// Whether ids alone do not say how much of a piece each stands for.
+    /// Whether the ids of a piece alone do not say how many of its bytes each covers.
     #[must_use]
     pub fn hides_widths(&self) -> bool {
         !matches!(self.kernel, Kernel::Merge(None) | Kernel::Words(None))
     }
 
-    /// Whether a piece that is a token is that token, whatever else would become of it.
+    /// Whether a piece that is a token always becomes that token.
     #[inline]
     #[must_use]
     pub fn looks_up(&self) -> bool {

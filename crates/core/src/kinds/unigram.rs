@@ -1,12 +1,12 @@
 //! A stretch of text to ids, where each token has a score and the tokens that cover the text have the highest sum.
 //!
 //! The best way to each place of the text is one token longer than the best way to an earlier place, so that one pass
-//! over the text finds it. Sums have the precision of the scores and are made one addition after the other, and of equal
-//! sums the one counts whose last token starts first: the libraries that read such models do so, and roundings decide. Sums
-//! of single precision start from 0 again before they are so large that nothing else would decide.
-//! A character that is no token has a score of its own, below all others.
+//! over the text finds it. Sums have the precision of the scores and are made one addition after the other. Of equal sums,
+//! the one whose last token starts first wins. The libraries that read such models do the same, and roundings decide. Sums
+//! of single precision start from 0 again before they get so large that their roundings hide the scores.
+//! A character that is not a token has a score of its own, below all others.
 //!
-//! As in [`crate::kinds::sentencepiece::merge`], a space stands for `▁` where spaces are escaped.
+//! As in [`crate::kinds::sentencepiece::merge`], a space means `▁` if spaces are escaped.
 
 use std::ops::Range;
 
@@ -19,15 +19,15 @@ use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::trie::{ROOT, Trie};
 
-/// How far below the lowest score that of a character without a token is.
+/// How far the score of a character without a token is below the lowest score.
 const PENALTY: f64 = 10.0;
-/// The score of a symbol that is preferred to others, for each byte but one.
+/// The score of a preferred symbol for each of its bytes except one.
 const PREFERENCE: f64 = 0.1;
 /// Beyond this, sums of single precision start from 0 again.
 const MOST_SUMMED: f64 = 100_000.0;
 /// How many bytes are passed between two looks at the stop flag.
 const BYTES_PER_LOOK: usize = 1 << 16;
-/// The place of what has no token.
+/// The place of something without a token.
 const MISSING: u32 = u32::MAX;
 
 /// What makes a vocabulary with scores run.
@@ -35,18 +35,18 @@ const MISSING: u32 = u32::MAX;
 pub struct UnigramRules<'o> {
     /// The score of each token, in the order of the vocabulary.
     pub scores: &'o [f64],
-    /// Whether sums have single precision, and tokens of bytes and of the unknown stand for no text (`SentencePiece`);
-    /// else every token stands for its text, and what is unknown is looked up as a whole (HF).
+    /// Whether sums have single precision, and tokens of bytes and of the unknown match no text (`SentencePiece`).
+    /// Otherwise every token matches its text, and unknown text is looked up as a whole (HF).
     pub single: bool,
-    /// Symbols beside the vocabulary that are preferred to all tokens, with their ids.
+    /// Symbols that are preferred to all tokens and not in the vocabulary, with their ids.
     pub symbols: &'o [(String, u32)],
-    /// Ids of the vocabulary that stand for no text.
+    /// Ids of the vocabulary that match no text.
     pub silent: &'o [u32],
     /// What a character without a token becomes.
     pub missing: Missing,
     /// The id of what has no token.
     pub unknown: Option<u32>,
-    /// Whether a space stands for `▁`.
+    /// Whether a space means `▁`.
     pub escape: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct Unigram {
     escape: bool,
 }
 
-/// The best way to a place: its sum, and its last token and that one's length. No length where there is no way yet.
+/// The best way to a place: its sum, its last token, and the length of that token, which is 0 if there is no way yet.
 #[derive(Debug, Clone, Copy, Default)]
 struct Best {
     sum: f64,
@@ -78,7 +78,7 @@ struct Best {
     len: u32,
 }
 
-/// A token that stands in a text.
+/// A token that occurs in a text.
 #[derive(Debug, Clone, Copy)]
 struct LatticeEdge {
     start: usize,
@@ -103,7 +103,7 @@ impl BestPaths {
         best + path + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// Where each of the ids ends that were made last.
+    /// Where each of the latest ids ends.
     #[must_use]
     pub fn ends(&self) -> &[usize] {
         &self.ends
@@ -189,7 +189,7 @@ impl Unigram {
         Ok(())
     }
 
-    /// Makes the sum at the first of these places 0, and all that follow as far from it as before.
+    /// Makes the sum at the first of these places 0, and shifts the others by as much.
     #[cold]
     fn recenter(&self, best: &mut [Best]) {
         let offset = best[0].sum;
@@ -205,8 +205,8 @@ impl Unigram {
         if self.single { f64::from(sum as f32) } else { sum }
     }
 
-    /// Calls `each` with the place and the length of every token that stands at `start`, the shortest first, or of the
-    /// character if it is none; gives the length of the character.
+    /// Calls `each` with the place and the length of every token that starts at `start`, the shortest first, and of the
+    /// character there if it is not a token. Gives the length of the character.
     #[inline(always)]
     fn each_token(&self, text: &[u8], start: usize, mut each: impl FnMut(u32, usize)) -> usize {
         let char = char_len(text[start]).min(text.len() - start);
@@ -230,7 +230,7 @@ impl Unigram {
         self.entries.get(place as usize).map_or(self.unknown_score, |entry| entry.score)
     }
 
-    /// Every token that stands in a text, by where it ends and then by where it starts.
+    /// Every token that occurs in a text, by where it ends and then by where it starts.
     fn edges(&self, text: &[u8]) -> Vec<LatticeEdge> {
         let (mut edges, mut start) = (Vec::new(), 0);
         while start < text.len() {
@@ -280,15 +280,15 @@ impl Unigram {
         Ok(all)
     }
 
-    /// Appends the ids of a way through a text that is drawn: each as often as the exponential of its sum, times `alpha`,
-    /// says.
+    /// Appends the ids of a way through a text that is drawn. The probability of a way grows with the exponential of `alpha`
+    /// times its sum.
     ///
     /// # Errors
     /// Those of [`Self::encode`].
     pub fn sample(&self, text: &[u8], alpha: f64, draws: &mut Draws, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
         stop.check()?;
         let edges = self.edges(text);
-        // By place: the logarithm of what all ways to it weigh; and by edge, of what those weigh that end with it.
+        // By place, the logarithm of the weight of all ways to it; by edge, that of all ways that end with it.
         let mut sums = vec![f64::NEG_INFINITY; text.len() + 1];
         sums[0] = 0.0;
         let mut weights = Vec::with_capacity(edges.len());
@@ -345,12 +345,12 @@ impl Unigram {
         self.push_missing(text, missing, out, &mut ended)
     }
 
-    /// Whether an id is the unknown one, though a token has it.
+    /// Whether an id is the unknown one, even if a token has it.
     fn is_unknown(&self, id: u32) -> bool {
         !self.single && self.unknown == Some(id)
     }
 
-    /// Appends what characters without tokens become, which follow each other.
+    /// Appends what several characters without tokens in a row become.
     fn push_missing(
         &self,
         text: &[u8],
@@ -396,7 +396,7 @@ impl Unigram {
     }
 }
 
-/// Takes a way to a place if there is none as good.
+/// Takes a way to a place if no other is as good.
 #[inline(always)]
 fn offer(target: &mut Best, offered: Best) {
     if target.len == 0 || offered.sum > target.sum {

@@ -1,6 +1,6 @@
 //! A piece to ids, where from left to right the longest token wins: the greedy longest match of BERT.
 //!
-//! A token that continues a piece is written with a prefix. Where no token fits, and where the piece has too many
+//! A token that continues a piece is written with a prefix. If no token fits somewhere, or the piece has too many
 //! characters, the whole piece is unknown.
 
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::vocab::trie::{Node, ROOT, Trie};
 #[derive(Debug)]
 pub struct WordPiece {
     trie: Trie,
-    /// Where tokens begin that continue a piece; None if there is none.
+    /// The node from which tokens that continue a piece go on; None if there are none.
     inside: Option<Node>,
     /// The length of their prefix.
     prefix: usize,
@@ -76,7 +76,7 @@ impl WordPiece {
         true
     }
 
-    /// The longest token that a text starts with, if it is written from a node on. One that ends inside a character is none.
+    /// The longest token that a text starts with, searched from a node on. A token must not end inside a character.
     fn longest_token(&self, from: Node, text: &[u8]) -> Option<(usize, u32)> {
         let (mut node, mut found) = (from, None);
         for (len, &byte) in (1..).zip(text) {

@@ -1,11 +1,11 @@
 //! Exact counts of what encoding made of texts, taken in the pass that encodes them. Metrics are ratios of these counts.
 //!
-//! Where tokens end is one bit a byte; words, numbers and indentation are found in blocks of 64 bytes by bit algebra, so
-//! that what they share with token ends is a few instructions for all of them. Tallies of parts of a corpus add up to
-//! that of the whole, in any order. Left out: every ratio.
+//! One bit a byte says where tokens end. Bit algebra finds words, numbers and indentation in blocks of 64 bytes, so that
+//! comparing them with token ends takes a few instructions for all of them. Tallies of parts of a corpus add up to that of
+//! the whole, in any order. Left out: every ratio.
 //!
-//! A *word* is a letter with the letters and marks after it; where a space (U+0020) stands before it, that space counts
-//! with it, because it is in the token of the word wherever it can be. A *number* is a run of ASCII digits. An *indented
+//! A *word* is a letter with the letters and marks after it. A space (U+0020) before a word counts with it, because a
+//! tokenizer puts it into the token of the word wherever it can. A *number* is a run of ASCII digits. An *indented
 //! line* begins with spaces or tabs and goes on with something else.
 
 use crate::decode::Decoder;
@@ -17,7 +17,7 @@ use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 use crate::vocab::widths::Widths;
 
-/// The most digits of a number whose cuts are told apart.
+/// The most digits of a number whose cuts are counted one by one.
 pub const DIGITS: usize = 12;
 /// The widest indentation that has a row of its own, in spaces.
 pub const SPACES: usize = 64;
@@ -35,7 +35,7 @@ pub struct TextTotals {
     pub chars: u64,
     /// Their tokens.
     pub tokens: u64,
-    /// Texts that decoding their ids does not give back.
+    /// Texts that decoding does not give back from their ids.
     pub changed: u64,
     /// Texts that are not the bytes of their tokens, one after another: the counts below leave them out.
     pub unplaced: u64,
@@ -125,7 +125,7 @@ pub struct TextSums<'d> {
     high: ById<u64>,
     low: ById<u16>,
     decoder: &'d Decoder,
-    /// Of a vocabulary whose ids spell what was encoded, but for those that it does not know.
+    /// The tokens and widths of a vocabulary whose ids spell what was encoded. It does not know the ids of added tokens.
     spelling: Option<(&'d Vocab, &'d Widths)>,
     ends: EndBits,
     decoded: Vec<u8>,
@@ -189,7 +189,7 @@ impl<'d> TextSums<'d> {
         with_masks(BlockWalk { counts: &mut self.counts, ends: &self.ends, text, begins, placed });
     }
 
-    /// Whether the ids spell the text; then it is known where each ends.
+    /// Whether the ids spell the text. Then `self.ends` says where each ends.
     fn spell(&mut self, text: &[u8], ids: &[u32]) -> bool {
         let Self { decoder, spelling, ends, .. } = self;
         let compared = |id, rest: &[u8]| decoder.begins(id, rest);
@@ -206,7 +206,7 @@ impl<'d> TextSums<'d> {
     }
 }
 
-/// The text with a zero in the place of each byte that is no UTF-8: no letter, no digit, no space.
+/// The text with a zero in the place of each byte that is not UTF-8. A zero is not a letter, digit or space.
 fn without_invalid(text: &[u8]) -> Vec<u8> {
     utf8_parts(text).flat_map(|(part, valid)| part.iter().map(move |&byte| if valid { byte } else { 0 })).collect()
 }
@@ -339,7 +339,7 @@ impl BlockWalk<'_> {
         let either = letter | mark;
         let mut word = either;
         if mark | carry.leading != 0 {
-            // Marks that no letter precedes are in no word; adding the first of them to a run of marks clears the run.
+            // Marks without a letter before them belong to no word; adding the first of them to a run of marks clears the run.
             let heads = either & !(either << 1 | carry.letter_or_mark) & mark | carry.leading & mark;
             let leading = mark & !mark.wrapping_add(heads);
             carry.leading = leading >> 63;

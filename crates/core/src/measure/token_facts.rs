@@ -7,7 +7,7 @@ use crate::split::special::AddedToken;
 pub const STARTS_INSIDE: u8 = 2;
 /// The token ends before its last character does.
 pub const ENDS_INSIDE: u8 = 4;
-/// No well-formed UTF-8 holds these bytes.
+/// The bytes occur in no well-formed UTF-8.
 pub const IMPOSSIBLE: u8 = 8;
 /// White space and nothing else.
 pub const WHITE: u8 = 16;

@@ -1,22 +1,22 @@
 //! Merging a long stretch in linear time: token after token from its start, instead of merge after merge.
 //!
-//! Let *made* be the tokens that merging their own bytes gives, and a joint a place between two of them where merging
-//! the bytes of both gives just these two ([`crate::merge::valid_pairs`]). Then merging a stretch gives the tokens `t1 … tn` exactly if
-//! they are made, their bytes are the stretch, and there is a joint between any two neighbours:
+//! A token is *made* if merging its own bytes gives it. A *joint* is a place between two made tokens where merging the
+//! bytes of both gives just these two ([`crate::merge::valid_pairs`]). Then merging a stretch gives the tokens `t1 … tn`
+//! exactly if they are made, their bytes are the stretch, and there is a joint between any two neighbours:
 //!
 //! - If merging gives `t1 … tn`, no merge crossed a place between them. Inside `ti` the merges are then those of its
-//!   bytes alone, and inside `ti t(i+1)` those of the bytes of both, for what is the lowest rank, and the leftmost of
-//!   equals, among all pairs is so among the pairs of a part. So each is made, and each place between two is a joint.
+//!   bytes alone, and inside `ti t(i+1)` those of the bytes of both: a pair with the lowest rank, and the leftmost of
+//!   equals, among all pairs is so among the pairs of a part too. So each is made, and each place between two is a joint.
 //! - If all places are joints, no merge crosses one: the first to do so would be the next merge of the bytes of its two
 //!   tokens alone as well, because inside these nothing else has happened than merging them alone does. So merging makes
 //!   each token from its own bytes. Two of them do not merge either, or their joint would not hold.
 //!
-//! So there is one such row of tokens, the start of a row is the row of its bytes, and **a place in the stretch is
-//! reached by one row at most**. The search goes on from the place reached with the longest token that has a joint with
-//! the token before it, tries shorter ones when that leads nowhere, and goes back one token when all do; a place that it
-//! went back from is dead and is not entered again. Each place is entered once, with at most as many tries as there are
-//! tokens that begin with one another: time grows with the length of the stretch, whatever it holds. Memory: four bytes
-//! for each token, and one bit for each byte.
+//! So there is one such row of tokens, the start of a row is the row of its bytes, and **at most one row reaches a place
+//! in the stretch**. The search goes on from the place it reached with the longest token that has a joint with the token
+//! before it. It tries shorter tokens when that leads nowhere, and goes back one token when all lead nowhere. A place that
+//! it went back from is dead, and it does not enter the place again. It enters each place once, and tries at most as many
+//! tokens there as begin with one another. So time grows with the length of the stretch, whatever it holds. Memory: four
+//! bytes for each token, and one bit for each byte.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,7 +30,7 @@ use crate::vocab::{MergeRule, Vocab};
 /// How many steps happen between two looks at the stop flag.
 const STEPS_PER_LOOK: usize = 1 << 16;
 
-/// So many bytes are merged in another way before the tables are made: by then that has cost as much as they do.
+/// How many bytes are merged in another way before the tables are made. By then that has cost as much as the tables do.
 const BYTES_BEFORE: usize = 1 << 16;
 
 /// The tables of a vocabulary, made when they are needed first.
@@ -63,19 +63,19 @@ impl Backtracking {
         self.joints.made().map_or(0, ValidPairs::bytes) + prefixes.map_or(0, Prefixes::bytes)
     }
 
-    /// What the joints are known of.
+    /// What knows the joints.
     pub fn joints(&self, vocab: &Vocab) -> Option<&ValidPairs> {
         self.joints.get(|| ValidPairs::new(vocab))
     }
 
-    /// Whether `bytes` more bytes make it worth while to have the tables.
+    /// Counts `bytes` more bytes, and says whether the tables are worth making.
     #[must_use]
     pub fn pays(&self, bytes: usize) -> bool {
         bytes >= BYTES_BEFORE || self.bytes_before.fetch_add(bytes, Ordering::Relaxed) >= BYTES_BEFORE
     }
 
-    /// Puts what merging gives for `text` into `ids`, and says whether it could: a token that is made in no order, or a
-    /// character without a token, has to be merged in another way.
+    /// Puts what merging gives for `text` into `ids`, and says whether it could. A text with a token whose merges come out of
+    /// order, or with a character without a token, has to be merged in another way.
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
@@ -140,7 +140,7 @@ impl Backtrack<'_> {
         Ok(true)
     }
 
-    /// Whether the row may go on from `at` with the token `next`; `None` if that cannot be said.
+    /// Whether the row may go on from `at` with the token `next`; `None` if this search cannot tell.
     #[inline]
     fn fits(&self, at: usize, next: u32) -> Option<bool> {
         let end = at + self.prefixes.len(next);

@@ -1,4 +1,4 @@
-//! How a token comes about when its own bytes are merged, and the list of merges that follows from a table of tokens.
+//! Which merge makes a token when its own bytes are merged, and the list of merges that follows from a table of tokens.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
 use crate::threads::parallel::Stop;
 use crate::vocab::{Merge, MergeRule, Vocab};
 
-/// How a token comes about last when its own bytes are merged.
+/// What makes a token when its own bytes are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastMerge {
-    /// It is there before the first merge.
+    /// It exists before the first merge.
     Base,
     /// By this merge of two ids.
     Of { left: u32, right: u32, rank: u32 },
@@ -18,7 +18,7 @@ pub(crate) enum LastMerge {
     Never,
 }
 
-/// How `token` comes about, and whether the ranks of all its merges, in the order in which they happen, never fall.
+/// What makes `token`, and whether the ranks of all its merges, in the order in which they happen, never fall.
 pub(crate) fn last_merge(vocab: &Vocab, token: &[u8]) -> (LastMerge, bool) {
     let mut symbols = Symbols::default();
     if symbols.start(vocab, None, token).is_err() {

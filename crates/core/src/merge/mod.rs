@@ -54,7 +54,7 @@ impl MergeScratch {
     }
 }
 
-/// A vocabulary with what speeds up merging its pieces. What is not needed is not made.
+/// A vocabulary with the tables that speed up merging its pieces. A table is made when a piece needs it.
 #[derive(Debug)]
 pub struct Merger {
     vocab: Arc<Vocab>,
@@ -123,7 +123,7 @@ impl Merger {
         self.merge_slowly(piece, stop, scratch)
     }
 
-    /// Merges a long piece that repeats itself; says whether `piece` is one.
+    /// Merges a long piece that repeats itself, and says whether `piece` does.
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
@@ -152,7 +152,7 @@ impl Merger {
         self.merge_with_heap(piece, stop, scratch, None)
     }
 
-    /// The same where merges may be passed over.
+    /// The same, with merges that may be skipped.
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].

@@ -1,10 +1,10 @@
 //! Merging a long stretch that repeats itself, such as one character a million times.
 //!
-//! By the proof in [`crate::merge::backtracking`], the last token of every start of the stretch follows from what comes before: of
-//! `text[..at]` it is the one made token that ends there and has a joint with the last token of what is left without it.
-//! So it depends on the bytes of one longest token before `at` and on the last tokens of as many shorter starts. Where
-//! these are the same as a number of periods earlier, so is everything after. The stretch is walked through until that
-//! happens; then its tokens are read off from its end.
+//! By the proof in [`crate::merge::backtracking`], the last token of every start of the stretch follows from what comes
+//! before. The last token of `text[..at]` is the only made token that ends there and has a joint with the last token of
+//! the text before it. So it depends on the bytes of one longest token before `at`, and on the last tokens of as many
+//! shorter starts. If these are the same as some periods earlier, everything after is the same too. The walk goes through
+//! the stretch until that happens. Then it reads the tokens off from the end of the stretch.
 
 use crate::error::Result;
 use crate::merge::backtracking::Backtracking;
@@ -13,7 +13,7 @@ use crate::merge::valid_pairs::{Making, SizedToken, ValidPairs};
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 
-/// Shorter stretches are not looked at.
+/// Shorter stretches are merged in another way.
 const LEAST: usize = 1 << 10;
 
 /// The longest period in bytes: two characters of four bytes each.
@@ -23,10 +23,10 @@ const LONGEST_PERIOD: usize = 8;
 const LONGEST_TOKEN: usize = 1 << 9;
 const MOST_STARTS: usize = 1 << 14;
 
-/// How many tokens happen between two looks at the stop flag.
+/// How many tokens are found between two looks at the stop flag.
 const TOKENS_PER_LOOK: usize = 1 << 16;
 
-/// Stands where a start has no tokens.
+/// In the place of a last token where a start has no tokens.
 const NOTHING: SizedToken = SizedToken { id: NONE, len: 0 };
 
 /// The last tokens of the starts of a stretch; from `from` on, every `every` bytes the same.

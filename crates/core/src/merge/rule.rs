@@ -12,7 +12,7 @@ pub(crate) const RESCAN_LIMIT: usize = 64;
 /// Larger pieces are refused, because positions have 32 bits here.
 const MOST_BYTES: usize = u32::MAX as usize - 1;
 
-/// What a piece consists of so far.
+/// What a piece consists of at the moment.
 #[derive(Debug, Default)]
 pub struct Symbols {
     /// The id of each symbol.

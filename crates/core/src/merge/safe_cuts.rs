@@ -1,9 +1,9 @@
 //! Where a piece may be cut without changing an id.
 //!
-//! A merge makes a token, so that a token that holds the bytes on both sides of a place is needed to merge across it.
-//! Where no token of the vocabulary fits around a place, no merge can ever cross it, and the two sides may be merged
-//! apart. What fits is asked of up to three bytes on each side, through tables of bits that may say yes too often but
-//! never no; places inside a character are never asked for. A place too few costs time and no exactness.
+//! A merge makes a token. So only a token that holds the bytes on both sides of a place lets a merge cross the place. If no
+//! token of the vocabulary fits around a place, no merge can cross it, and the two sides may be merged apart. Tables of
+//! bits say what fits around up to three bytes on each side. They may say yes too often, but never no too often. No cut
+//! is inside a character. A missing cut costs time and changes no id.
 
 /// Bytes on each side that are looked at.
 const DEPTH: usize = 3;
@@ -13,10 +13,10 @@ const BITS: usize = 1 << 20;
 /// What can be crossed, for one vocabulary.
 #[derive(Debug)]
 pub struct SafeCuts {
-    /// The pairs of bytes that stand in some token.
+    /// The pairs of bytes that occur in some token.
     pairs: BytePairBits,
-    /// The contexts of three bytes on both sides that a token gives to a place inside it, where a character that is not
-    /// ASCII ends. Elsewhere contexts hardly ever allow a cut, and asking them would cost more than it gives.
+    /// The contexts of three bytes on both sides of places inside tokens where a character that is not ASCII ends. At other
+    /// places contexts hardly ever allow a cut, so that a look at them would cost more than it gives.
     whole: Contexts,
     /// The pairs of bytes around such places of tokens that have fewer bytes on one side.
     near_ends: BytePairBits,

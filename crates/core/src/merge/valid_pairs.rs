@@ -1,15 +1,15 @@
-//! Which two tokens can stand side by side: the place between them is a *joint* if merging the bytes of both gives just
-//! these two.
+//! Which two tokens can be neighbours: the place between them is a *joint* if merging the bytes of both gives just these
+//! two.
 //!
 //! Merging the bytes of `left` and `right` together does what merging each alone does, the merge of lower rank first,
 //! until a merge crosses the place between them, if one ever does. Only the last symbol on the left and the first on the
-//! right can cross. So all pairs that ever face each other are walked through, backwards: from (`left`, `right`) itself,
-//! always undoing the merge that came later, which is that of higher rank, until two symbols are left that no merge made.
-//! A pair crosses if it has a merge that ranks below the merge which ended its time. Of equal ranks the leftmost comes
-//! first: before a crossing one on the left side, after it on the right.
+//! right can cross. So the walk goes backwards through all pairs that ever face each other at the place. It starts with
+//! (`left`, `right`) itself, and always undoes the later merge, which is that of higher rank, until two symbols are left
+//! that no merge made. A pair crosses if it has a merge that ranks below the merge that ended the pair. Of equal ranks the
+//! leftmost comes first: a merge on the left side comes before the crossing one, and a merge on the right side after it.
 //!
 //! "The merge of higher rank came later" holds for a token whose merges, in the order in which they happen, never fall
-//! in rank. A token that is made otherwise is [`Making::Unordered`], and who meets it has to merge in another way.
+//! in rank. Any other token is [`Making::Unordered`], and a text with it has to be merged in another way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,10 +17,10 @@ use crate::merge::last_merge::{LastMerge, last_merge};
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// How a token comes about when its bytes are merged.
+/// How merging its bytes makes a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Making {
-    /// It is there before the first merge, or is made by merges of rising rank.
+    /// It exists before the first merge, or merges of rising rank make it.
     Ordered,
     /// Merging does not give it: only the whole-piece lookup does.
     Never,
@@ -37,8 +37,8 @@ pub struct SizedToken {
     pub len: u32,
 }
 
-/// One of the two symbols that a token is made of by its last merge: id, length and, of the merge, rank + 1 as time. A
-/// symbol that is there before the first merge has time 0.
+/// One of the two symbols that the last merge of a token joins: id, length and, as time, the rank + 1 of the merge that
+/// made the symbol. A symbol that exists before the first merge has time 0.
 #[derive(Debug, Clone, Copy)]
 struct Half(u64);
 
@@ -77,7 +77,7 @@ impl Half {
 /// Answers that are kept, the last in each slot.
 const ANSWERS: usize = 1 << 12;
 
-/// See the module. What was found out of a token is kept for the next time.
+/// See the module. It keeps what it found out about a token.
 #[derive(Debug)]
 pub struct ValidPairs {
     /// By id: the left and the right part of the token; 0 for not known yet.
@@ -87,7 +87,7 @@ pub struct ValidPairs {
 }
 
 impl ValidPairs {
-    /// Those of a vocabulary. Nothing is looked at before it is needed.
+    /// The pairs of a vocabulary. Each is examined when it is needed first.
     #[must_use]
     pub fn new(vocab: &Vocab) -> Self {
         let parts = ById::new(vocab.ids());
@@ -101,7 +101,7 @@ impl ValidPairs {
         self.parts.bytes() + size_of_val(&*self.answers)
     }
 
-    /// How the token `id` comes about.
+    /// How merging makes the token `id`.
     #[inline]
     #[must_use]
     pub fn making(&self, vocab: &Vocab, id: u32) -> Making {
@@ -132,8 +132,8 @@ impl ValidPairs {
         parts
     }
 
-    /// Whether `left` and `right`, both ordered, have a joint. `rank` gives the rank of the merge of two neighbours, of
-    /// which it is told the ids, and how many bytes they are long.
+    /// Whether `left` and `right`, both ordered, have a joint. `rank` gets the ids and lengths of two neighbours, and gives
+    /// the rank of their merge.
     #[inline]
     #[must_use]
     pub fn holds(&self, vocab: &Vocab, pair: [SizedToken; 2], rank: impl Fn([SizedToken; 2]) -> Option<u32>) -> bool {

@@ -31,13 +31,13 @@ pub struct Found {
 
 /// The longest regex, in bytes.
 pub const LONGEST_PATTERN: usize = 1 << 14;
-/// How often the engine may step back in one search, whether it looks at the text or not.
+/// How often the engine may step back in one search, with or without a look at the text.
 const BACKTRACK_LIMIT: usize = 100_000_000;
 /// The most instructions of a regex.
 const PROGRAM_LIMIT: usize = 1 << 18;
-/// The bytes of the automata of all counted repetitions of a regex, …
+/// The bytes of the automata of all counted repetitions of a regex, which are divided …
 const AUTOMATA_LIMIT: usize = 160 << 20;
-/// … which are shared out among at least so many.
+/// … among at least this many repetitions.
 const FEWEST_REPETITIONS: usize = 16;
 
 /// A regex of the Rust dialect, whose empty matches do not count.
@@ -58,7 +58,7 @@ impl RegexSearch {
         Self::compiled(pattern, pattern)
     }
 
-    /// The search for a regex of another dialect, given its translation, which may be longer than any regex may be written.
+    /// The search for a regex of another dialect by its translation, which may be longer than [`LONGEST_PATTERN`].
     ///
     /// # Errors
     /// [`Error::Option`] for one that does not compile.
@@ -69,7 +69,7 @@ impl RegexSearch {
     fn compiled(regex: &str, pattern: &str) -> Result<Self> {
         let mut builder = RegexBuilder::new(regex);
         builder.backtrack_limit(BACKTRACK_LIMIT).max_prog_size(PROGRAM_LIMIT).find_not_empty(true);
-        // The engine bounds each automaton that it makes of a part of the regex, and not how many it makes.
+        // The engine bounds the size of each automaton that it makes of a part of the regex, but not their number.
         let repetitions = pattern.matches('{').count().max(FEWEST_REPETITIONS);
         builder.delegate_size_limit(AUTOMATA_LIMIT / repetitions);
         let regex = builder.build().map_err(|error| refused(pattern, "Rust", &error))?;
@@ -105,7 +105,7 @@ impl RegexSearch {
     }
 }
 
-/// Why the search was ended; any other panic goes on.
+/// Why the bounds ended the search; any other panic goes on.
 fn ended(payload: Box<dyn std::any::Any + Send>) -> Spent {
     payload.downcast::<Spent>().map_or_else(|other| resume_unwind(other), |spent| *spent)
 }
@@ -141,7 +141,7 @@ impl Counted<'_, '_> {
     #[inline]
     fn count(&self) {
         if let Err(spent) = self.bounds.step() {
-            // The engine has no other way to be told; the hook for panics is not called.
+            // Nothing else tells the engine to stop. The hook for panics is not called.
             resume_unwind(Box::new(spent));
         }
     }

@@ -6,7 +6,7 @@
 
 pub use crate::split::scan::{HardText, PATTERNS, Pattern};
 
-/// The row with just these regexes.
+/// The row with exactly these regexes.
 #[must_use]
 pub fn of_regexes(regexes: &[impl AsRef<str>]) -> Option<&'static Pattern> {
     let regexes = || regexes.iter().map(AsRef::as_ref);

@@ -1,9 +1,9 @@
 //! Where in a text each id comes from.
 //!
 //! The ids of a text partition its bytes: each starts where the one before it ends, the first at 0, and the last ends
-//! where the text does. Where a normalizer rewrites a stretch as a whole, its bytes belong to the id in which the
-//! rewriting ends; what it removes belongs to the id after it. Ranges of characters are those of all that an id shows a
-//! part of, widened to whole characters, so that ids which share a character repeat it.
+//! where the text does. If a normalizer rewrites a stretch as a whole, the bytes of the stretch belong to the id in which
+//! the rewritten text ends. What a normalizer removes belongs to the id after it. A range of characters covers everything
+//! that the id shows a part of, widened to whole characters, so that ids that share a character repeat it.
 
 use crate::split::Text;
 use crate::steps::Origin;
@@ -22,7 +22,7 @@ pub struct PlacedIds<'o> {
 pub enum Count {
     /// Bytes of the text.
     Bytes,
-    /// Characters; of bytes that are no UTF-8, as many as decoding them with replacement characters gives.
+    /// Characters; bytes that are not UTF-8 count as the replacement characters that decoding gives.
     Characters,
 }
 
@@ -34,7 +34,7 @@ pub struct Spans {
     pub starts: Vec<usize>,
     /// Where each ends.
     pub ends: Vec<usize>,
-    /// Where the text begins in both, and its last id ends.
+    /// How many ranges there were before this text.
     begun: usize,
     at: usize,
 }
@@ -54,7 +54,7 @@ impl Spans {
         self.at = end;
     }
 
-    /// The same, where what came before may have taken the text further already.
+    /// The same, if an id before may have taken the text further already.
     pub(crate) fn push_to(&mut self, end: usize, touched: usize) {
         let end = end.max(self.at);
         self.push(end, touched.max(end));
@@ -62,10 +62,10 @@ impl Spans {
 
     /// The ranges of ids that end at these places of a text with these origins.
     ///
-    /// An id that ends inside of what was rewritten as a whole leaves it to the id in which that ends. A character that a
-    /// step did not rewrite has bytes of its own, and an id may end between them.
+    /// If an id ends inside a stretch that was rewritten as a whole, the stretch belongs to the id in which it ends. A
+    /// character that no step rewrote keeps its bytes, and an id may end between them.
     pub(crate) fn place(&mut self, ends: impl Iterator<Item = usize>, origins: &[Origin]) {
-        // Bytes around the last end that have one origin: a step may make very many of a few.
+        // The bytes around the last end that have its origin. It is kept, because a step may make very many bytes of a few.
         let mut stretch = 0..0;
         for end in ends {
             let Some((last, &origin)) = end.checked_sub(1).and_then(|last| Some((last, origins.get(last)?))) else {
@@ -134,7 +134,7 @@ impl Spans {
         (self.begun, self.at) = (self.ends.len(), 0);
     }
 
-    /// Ends the text: what no id took belongs to the last.
+    /// Ends the text. What no id took belongs to the last id.
     pub(crate) fn finish(&mut self, text: Text<'_>) {
         let bytes = text.as_bytes();
         if self.ends.len() > self.begun
@@ -156,9 +156,9 @@ impl Spans {
         }
     }
 
-    /// Makes ranges of bytes those of characters; `starts` says how many start between two places.
+    /// Makes ranges of characters of ranges of bytes. `starts` says how many characters start between two places.
     fn widen(&mut self, starts: impl Fn(usize, usize) -> usize, between: impl Fn(usize) -> bool) {
-        // Where the range before starts and ends: in bytes, and as the characters that start before.
+        // Where the range before starts and ends: as bytes, and as the number of characters that start before.
         let (mut start, mut end) = ((0, 0), (0, 0));
         for place in self.begun..self.ends.len() {
             let (from, to) = (self.starts[place], self.ends[place]);

@@ -32,11 +32,11 @@ pub struct AddedToken {
 pub struct Flags {
     /// Whether white space before it belongs to it.
     pub lstrip: bool,
-    /// Whether white space behind it belongs to it.
+    /// Whether white space after it belongs to it.
     pub rstrip: bool,
-    /// Whether it is only found where no part of a word stands before or behind it.
+    /// Whether it is only found where no part of a word comes right before or after it.
     pub single_word: bool,
-    /// Whether it is found in the normalized text, where it stands normalized itself.
+    /// Whether it is searched in the normalized text, and its content is normalized too.
     pub normalized: bool,
 }
 
@@ -157,7 +157,7 @@ impl AddedTokens {
         self.longest
     }
 
-    /// Whether some token's content, special or not, stands in `text` with a part before `at` and a part behind it.
+    /// Whether the content of some token, special or not, occurs in `text` with a part before `at` and a part after it.
     #[must_use]
     pub fn cross(&self, text: &[u8], at: usize) -> bool {
         let Some(finder) = &self.raw.all else { return false };
@@ -173,7 +173,7 @@ impl AddedTokens {
         false
     }
 
-    /// How many bytes at the end of `text` some token's content may have begun with, that more text would complete.
+    /// How many bytes at the end of `text` may begin the content of some token, which more text would complete.
     #[must_use]
     pub fn begun(&self, text: &[u8]) -> usize {
         let make = || Beginnings::of(self.tokens.iter().map(|token| token.content.as_bytes()));
@@ -183,7 +183,7 @@ impl AddedTokens {
     /// Calls `each` with every part of `text`, in order; empty text parts are left out.
     ///
     /// # Errors
-    /// [`Error::SpecialTokenInText`] for one that `allow` does not allow, before anything after it is looked at, and
+    /// [`Error::SpecialTokenInText`] for the first token that `allow` does not allow, before a look at anything after it, and
     /// whatever `each` returns.
     pub fn cut(&self, text: &[u8], allow: &Allow, each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
         self.search(&self.raw, text, allow, each)
@@ -216,7 +216,7 @@ impl AddedTokens {
             if !allowed(token, place, allow) {
                 return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
             }
-            // White space before it may belong to the token before that already: then nothing may be left of it.
+            // The white space before it may already belong to the token before that. Then nothing may be left of it.
             if token.flags.lstrip && end <= at {
                 continue;
             }
@@ -249,7 +249,7 @@ impl TokenSearch {
 }
 
 impl Flags {
-    /// What belongs to a token that stands from `start` to `end`; None if it does not count there.
+    /// What belongs to a token whose content goes from `start` to `end`; None if the token does not count there.
     fn widened(self, text: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
         if self == Self::default() {
             return Some((start, end));
@@ -270,7 +270,7 @@ impl Flags {
     }
 }
 
-/// The character that starts a text; None if bytes that are none do.
+/// The character that starts a text; None if the text starts with bytes that are not UTF-8.
 fn first_char(text: &[u8]) -> Option<char> {
     text[..text.len().min(4)].utf8_chunks().next()?.valid().chars().next()
 }

@@ -1,27 +1,27 @@
 //! Where a long text can be cut into texts of their own without changing one piece.
 //!
-//! The rule looks at two characters, a before the cut and b behind it. One of these holds:
+//! The rule looks at two characters, a before the cut and b after it. One of these holds:
 //!
 //! 1. a is not white space, and b is white space but neither CR nor LF;
-//! 2. a is a number and b is none;
+//! 2. a is a number and b is not;
 //! 3. a is a letter and b is neither a letter, nor a mark, nor an apostrophe.
 //!
-//! **Why the pieces stay the same.** It is shown for the rows that say `has_cuts`, and used for these only.
+//! **Why the pieces stay the same.** The proof is for the rows with `has_cuts`, and only these are cut.
 //!
 //! - *No piece holds a followed by b*: read the branches of the regexes. White space other than CR and LF comes first in
 //!   a piece or after white space; nothing but numbers follows a number; what follows a letter in a piece is a letter, a
 //!   mark, or an apostrophe. So a piece of the whole text ends at the cut.
 //! - *The text before the cut has the same pieces alone.* A branch that could see the difference would have to reach the
-//!   cut. Runs that end there end for want of a character of their class: b is of none, and neither is the end. The
-//!   look-aheads `(?!\S)` and `$` come after white space, and a is none, so that they look at characters before the cut.
-//! - *So has the text behind it*, because no pattern of the table looks behind.
+//!   cut. A run that ends there ends because b is not of its class; at the end of the text it ends too. The look-aheads
+//!   `(?!\S)` and `$` come after white space, and a is not white space, so that they look at characters before the cut.
+//! - *So has the text after the cut*, because no pattern of the table looks behind.
 //!
-//! The characters are told apart by the regex engine that the patterns run on, so that its tables of Unicode decide here
-//! as there. Added tokens are cut out before a text is split: a cut never falls inside an occurrence of one, and the
-//! search, which goes from left to right and does not overlap, then finds the same on both sides. In bytes that are no
-//! UTF-8, a and b are both well-formed, and the bad runs on either side stay whole.
+//! The regex engine that runs the patterns also decides the classes of characters here, so that both use the same tables
+//! of Unicode. Added tokens are cut out before a text is split. A cut never falls inside an occurrence of one. The search
+//! goes from left to right and does not overlap, and so it finds the same on both sides. If some bytes are not UTF-8, a
+//! and b are both well-formed, and the bad runs on either side stay whole.
 //!
-//! A list of regexes that is no row, and no regex at all, have no cuts.
+//! A list of regexes that is not a row has no cuts, and neither has an empty list.
 
 use fancy_regex::Regex;
 
@@ -73,8 +73,8 @@ impl TextCuts {
         has_cuts.then(|| Regex::new(RULE).ok()).flatten().map(|rule| Self { rule })
     }
 
-    /// The first cut that lies behind `from`, which is searched for in the [`WINDOW`] bytes there. What decides about
-    /// it lies before `from + WINDOW` and the length of the longest added token.
+    /// The first cut after `from`, if it is in the [`WINDOW`] bytes there. What decides about it comes before
+    /// `from + WINDOW` plus the length of the longest added token.
     #[must_use]
     pub fn find(&self, text: &[u8], from: usize, added: &AddedTokens) -> Option<usize> {
         let inner = text.get(from..)?.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
@@ -89,7 +89,7 @@ impl TextCuts {
         None
     }
 
-    /// Whether every text that holds `token` is cut inside it, whatever stands around it.
+    /// Whether every text that holds `token` is cut inside it, whatever is around it.
     #[must_use]
     pub fn inside(&self, token: &str) -> bool {
         self.find_in(token, |_| true).is_some()

@@ -1,5 +1,5 @@
-//! GPT-2's way to write bytes as characters that can be seen: those of Latin-1 that can stand for themselves, and the
-//! others, in order, as the characters from U+0100 on.
+//! GPT-2's way to write bytes as visible characters. A byte whose character of Latin-1 is visible is written as that
+//! character. The others are written, in order, as the characters from U+0100 on.
 
 /// Whether a byte is written as the character of the same number.
 const fn is_shown(byte: u8) -> bool {
@@ -31,7 +31,7 @@ pub fn char_of(byte: u8) -> char {
     CHARS[usize::from(byte)]
 }
 
-/// The byte that a character stands for.
+/// The byte that is written as a character.
 #[must_use]
 pub fn byte_of(char: char) -> Option<u8> {
     match u32::from(char) {

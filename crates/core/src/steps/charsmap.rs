@@ -17,7 +17,7 @@ pub struct Charsmap {
     plain: [bool; 128],
 }
 
-/// Where a search stands: the place that the labels of the next byte are counted from.
+/// The state of a search: the place from which the labels of the next byte are counted.
 type MapNode = usize;
 
 impl Charsmap {

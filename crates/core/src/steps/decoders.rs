@@ -13,7 +13,7 @@ use crate::threads::parallel::Stop;
 /// One decoder.
 #[derive(Debug)]
 pub enum DecodeStep {
-    /// Takes all tokens for bytes written as characters, where they are, and makes one text of them.
+    /// Makes one text of all tokens, and bytes of those that are bytes written as characters.
     ByteCharacters,
     /// Makes texts of tokens that are written like bytes (`<0x41>`).
     ByteFallback,
@@ -21,15 +21,15 @@ pub enum DecodeStep {
     Replace(Finder, String),
     /// Makes one token of all.
     Fuse,
-    /// Takes so many of a character away at the start and at the end of each token.
+    /// Removes up to so many of a character at the start and at the end of each token.
     Strip(char, usize, usize),
     /// Makes spaces of a character again; where the flag is set, the first token loses it.
     Metaspace(char, bool),
-    /// Makes spaces of the mark that ends a word, and nothing of the last.
+    /// Replaces the mark that ends a word by a space, and removes the last mark.
     WordEnd(String),
-    /// Puts spaces before tokens that do not continue a word; with the flag, none before punctuation.
+    /// Puts spaces before tokens that do not continue a word; with the flag, not before punctuation.
     WordPiece(String, bool),
-    /// What speech models need: tokens that come again are one, and one of them is nothing.
+    /// What speech models need: several equal tokens in a row become one, and one token shows nothing.
     Ctc(String, String, bool),
     /// Puts a space between two tokens.
     Spaced,
@@ -73,7 +73,7 @@ impl Chain {
         Self { decoders }
     }
 
-    /// Whether it searches with a regex, which takes longer than the tokens let expect.
+    /// Whether it searches with a regex, which takes longer than the number of tokens suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
         self.decoders.iter().any(|decoder| matches!(&**decoder, DecodeStep::Replace(finder, _) if finder.searches()))
@@ -106,7 +106,7 @@ fn total(tokens: &[String]) -> usize {
 }
 
 impl DecodeStep {
-    /// What it makes of tokens, at most a few times as much; what may be more is [`replaced`].
+    /// What the step makes of tokens: at most a few times as much. Only [`replaced`] may make more.
     fn apply(&self, tokens: Vec<String>) -> Vec<String> {
         let last = tokens.len().saturating_sub(1);
         let each = |tokens: Vec<String>, change: &dyn Fn(usize, String) -> String| {
@@ -139,7 +139,7 @@ impl DecodeStep {
     }
 }
 
-/// The text of the bytes that all tokens stand for; a token that is not written in characters of bytes stands for itself.
+/// The text of the bytes that all tokens spell. A token that is not written in characters of bytes stays as it is.
 fn from_byte_characters(tokens: &[String]) -> String {
     let mut bytes = Vec::with_capacity(tokens.len() * 4);
     for token in tokens {
@@ -158,7 +158,7 @@ fn byte_token(token: &str) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// The tokens with runs of bytes as one text each, or as U+FFFD for each byte where a run is no UTF-8.
+/// The tokens, with each run of bytes as one text, or as U+FFFD for each byte if the run is not UTF-8.
 fn from_bytes(tokens: Vec<String>) -> Vec<String> {
     let mut out = Vec::with_capacity(tokens.len());
     let mut run = Vec::new();
@@ -182,7 +182,7 @@ fn from_bytes(tokens: Vec<String>) -> Vec<String> {
     out
 }
 
-/// The tokens with `content` for what is found in them; `resize` is told how long they become before they do.
+/// The tokens with `content` in the place of what is found in them. `resize` gets their new length before they grow.
 fn replaced(
     tokens: &[String],
     finder: &Finder,

@@ -15,7 +15,7 @@ use crate::slow::slow;
 pub enum Finder {
     /// A regex of the Rust dialect, whose empty matches do not count.
     Rust(Box<RegexSearch>),
-    /// A regex that only Oniguruma can run, and how it is written.
+    /// A regex that only Oniguruma can run, and its source.
     Onig(Box<onig::Regex>, String),
     /// A text that is not empty.
     Text(String),
@@ -32,11 +32,11 @@ pub enum Behavior {
     Removed,
     /// Each find is a piece.
     Isolated,
-    /// Finds that touch each other are one piece, and so is what lies between.
+    /// Finds that touch each other are one piece, and so is the text between two finds.
     Contiguous,
     /// It belongs to the piece before it.
     MergedWithPrevious,
-    /// It belongs to the piece behind it.
+    /// It belongs to the piece after it.
     MergedWithNext,
 }
 
@@ -64,7 +64,7 @@ pub struct Cut {
     pub finder: Finder,
     /// What becomes of it.
     pub behavior: Behavior,
-    /// Whether what lies between two finds counts as found, and the finds do not.
+    /// Whether the text between finds counts as found, and the finds do not.
     pub invert: bool,
 }
 
@@ -84,13 +84,13 @@ impl Finder {
         }
     }
 
-    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
         matches!(self, Self::Rust(_) | Self::Onig(..))
     }
 
-    /// What is found in `text` and what lies between, in order; nothing for an empty text.
+    /// The finds in `text` and the text between them, in order; nothing for an empty text.
     ///
     /// # Errors
     /// [`Error::Pattern`] when a regex engine gives up.
@@ -174,7 +174,7 @@ fn merge(found: &mut Vec<Found>, behavior: Behavior) {
     *found = merged;
 }
 
-/// Finds, and what lies between them.
+/// Finds, and the text between them.
 struct All {
     all: Vec<Found>,
     end: usize,
@@ -205,7 +205,7 @@ impl All {
     }
 }
 
-/// The search for a regex of Oniguruma in the other engine, if that has the same matches; `TOKSMITH_SLOW=1` does without it.
+/// The search for a regex of Oniguruma in the other engine, if that has the same matches. None under `TOKSMITH_SLOW=1`.
 fn translated(pattern: &str) -> Option<Finder> {
     if slow() {
         return None;
@@ -220,7 +220,7 @@ pub(crate) fn onig(pattern: &str) -> Result<Finder> {
     Ok(Finder::Onig(Box::new(regex), pattern.to_owned()))
 }
 
-/// Whether it is punctuation: of ASCII also what Unicode calls symbols.
+/// Whether it is punctuation. ASCII characters that Unicode calls symbols count too.
 #[must_use]
 pub fn is_punctuation(char: char) -> bool {
     char.is_ascii_punctuation() || UnicodeCategories::is_punctuation(char)

@@ -1,7 +1,7 @@
 //! A text that steps rewrite, and where each byte of it comes from.
 //!
-//! Origins are kept only where somebody asks for them: they cost more than the text. Each byte has the span of what it was
-//! made of, in bytes of the source; a character that is added has the span of the one before it.
+//! Origins are kept only if somebody asks for them, because they cost more than the text. The origin of a byte is the span
+//! of what it was made from, in bytes of the source. An added character has the span of the character before it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::error::Error;
 use crate::regex::Found;
 
-/// Where a byte comes from: the start and the end of what it was made of.
+/// Where a byte comes from: the start and the end of what it was made from.
 pub type Origin = (usize, usize);
 
 /// See the module.
@@ -20,13 +20,13 @@ pub struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// A text that nothing was done to, and which keeps no origins.
+    /// A text before all steps, without origins.
     #[must_use]
     pub fn new(text: &'t str) -> Self {
         Self { text: Cow::Borrowed(text), origins: None }
     }
 
-    /// A text that nothing was done to, and which starts at `start` of its source.
+    /// A text before all steps that starts at `start` of its source, with origins.
     #[must_use]
     pub fn tracked(text: &'t str, start: usize) -> Self {
         let mut origins = Vec::with_capacity(text.len());
@@ -37,7 +37,7 @@ impl<'t> Line<'t> {
         Self { text: Cow::Borrowed(text), origins: Some(origins) }
     }
 
-    /// A text that starts at `start` of its source, with U+FFFD for each byte that is no UTF-8; that byte is its origin.
+    /// A text that starts at `start` of its source, with U+FFFD for each byte that is not UTF-8. That byte is its origin.
     #[must_use]
     pub fn replaced(bytes: &[u8], start: usize, tracked: bool) -> Self {
         let mut text = String::with_capacity(bytes.len() + 16);
@@ -55,7 +55,7 @@ impl<'t> Line<'t> {
         Self { text: Cow::Owned(text), origins: tracked.then_some(origins) }
     }
 
-    /// The text as it stands now.
+    /// The text as it is now.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -67,7 +67,7 @@ impl<'t> Line<'t> {
         self.origins.as_deref()
     }
 
-    /// The text as it stands now, and the origins of its bytes.
+    /// The text as it is now, and the origins of its bytes.
     #[must_use]
     pub fn into_parts(self) -> (Cow<'t, str>, Option<Vec<Origin>>) {
         (self.text, self.origins)
@@ -102,8 +102,8 @@ impl<'t> Line<'t> {
         self.become_successor(parts);
     }
 
-    /// Makes the text that `changes` spell: each character with -n for one that stands for 1 + n of the old ones, or 1 for
-    /// one that is added.
+    /// Makes the text that `changes` spell. Each character comes with -n if it replaces 1 + n of the old ones, or with 1 if it
+    /// is added.
     pub fn transform(&mut self, changes: impl Iterator<Item = (char, isize)>) {
         let mut new = self.successor();
         let (mut old, mut at) = (self.text.chars(), 0);
@@ -121,7 +121,7 @@ impl<'t> Line<'t> {
         self.become_successor(parts);
     }
 
-    /// Replaces what was searched for by `content`.
+    /// Replaces the finds by `content`.
     pub fn replace(&mut self, found: &[Found], content: &str) {
         if found.iter().all(|found| !found.is_match) {
             return;
@@ -165,7 +165,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// A line that is being made of another one.
+/// A line that is being made from another one.
 pub(super) struct Successor<'o> {
     text: String,
     origins: Option<(&'o [Origin], Vec<Origin>)>,
@@ -216,21 +216,21 @@ impl Successor<'_> {
 pub struct Draft {
     /// What was written.
     pub text: Vec<u8>,
-    /// How a space is written.
+    /// How a space is written, where origins are kept.
     space: &'static [u8],
     origins: Option<Vec<Origin>>,
-    /// How much of the source was taken.
+    /// How much of the source was taken, where origins are kept.
     at: usize,
 }
 
 impl Draft {
-    /// An empty text without origins, with room for so many bytes.
+    /// An empty text without origins, with room for `room` bytes.
     #[must_use]
     pub fn new(room: usize) -> Self {
         Self { text: Vec::with_capacity(room), space: b" ", origins: None, at: 0 }
     }
 
-    /// An empty text with origins, whose source begins at `start`, and in which spaces are written like this.
+    /// An empty text with origins, whose source begins at `start`, and in which a space is written as `space`.
     #[must_use]
     pub fn tracked(start: usize, space: &'static [u8]) -> Self {
         Self { text: Vec::new(), space, origins: Some(Vec::new()), at: start }
@@ -242,20 +242,24 @@ impl Draft {
         self.origins.as_deref().unwrap_or_default()
     }
 
-    /// Appends what the next `source` bytes become. As many bytes as before come from these, one by one.
+    /// Appends what the next `source` bytes become. If their number stays the same, each byte comes from one byte.
     #[inline]
     pub fn take(&mut self, source: usize, shown: &[u8]) {
-        let (before, from) = (self.text.len(), self.at);
-        if self.space == b" " {
-            self.text.extend_from_slice(shown);
+        if self.origins.is_some() {
+            self.take_tracked(source, shown);
         } else {
-            for byte in shown {
-                self.text.extend_from_slice(if *byte == b' ' { self.space } else { std::slice::from_ref(byte) });
-            }
+            self.text.extend_from_slice(shown);
+        }
+    }
+
+    #[inline(never)]
+    fn take_tracked(&mut self, source: usize, shown: &[u8]) {
+        let (before, from) = (self.text.len(), self.at);
+        for byte in shown {
+            self.text.extend_from_slice(if *byte == b' ' { self.space } else { std::slice::from_ref(byte) });
         }
         self.at += source;
-        let Some(origins) = &mut self.origins else { return };
-        let written = self.text.len() - before;
+        let (written, origins) = (self.text.len() - before, self.origins.get_or_insert_default());
         if written == source {
             origins.extend((from..self.at).map(|at| (at, at + 1)));
         } else {

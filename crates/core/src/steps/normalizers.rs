@@ -31,11 +31,11 @@ pub enum NormalizeStep {
     Replace(Finder, String),
     /// Puts a text before one that is not empty.
     Prepend(String),
-    /// Takes white space away on the left and on the right.
+    /// Removes white space on the left and on the right.
     Strip(bool, bool),
-    /// Takes characters away or makes others of them, each on its own.
+    /// Removes characters or replaces them by others, each on its own.
     Chars(PerChar),
-    /// Rewrites by a table that `SentencePiece` compiled, as HF does it.
+    /// Rewrites the text by a table that `SentencePiece` compiled, as HF does it.
     Precompiled(Box<Charsmap>),
 }
 
@@ -73,7 +73,7 @@ pub const ROWS: &[NormalizerRow] = &[
 ];
 
 impl NormalizeStep {
-    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
         matches!(self, Self::Replace(finder, _) if finder.searches())
@@ -81,13 +81,13 @@ impl NormalizeStep {
 }
 
 impl Placed<NormalizeStep> {
-    /// Does it.
+    /// Takes the step.
     ///
     /// # Errors
     /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
     pub fn apply(&self, line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
         let before = line.text().len();
-        // What may make much of little says so before it does it.
+        // A step that may make a short text long asks for room first.
         let resize = |after: usize| bounds.resize(before, after, || self.name());
         match &**self {
             NormalizeStep::Form(form) => {
@@ -182,7 +182,7 @@ fn precompiled(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     Ok(vec![NormalizeStep::Precompiled(Box::new(Charsmap::new(&blob)?))])
 }
 
-/// What BERT does: each part of it is a normalizer of its own.
+/// BERT's normalizer, as several steps.
 fn bert(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     let lowers = options.flag("lowercase")?;
     let strips = options.flag_or_nothing("strip_accents")?.unwrap_or(lowers);
@@ -212,7 +212,7 @@ fn clean(char: char, emit: &mut dyn FnMut(char)) {
     }
 }
 
-/// Puts spaces around what BERT takes for a Chinese character.
+/// Puts spaces around the characters that BERT calls Chinese.
 fn spaced(char: char, emit: &mut dyn FnMut(char)) {
     let chinese = matches!(
         u32::from(char),
@@ -258,8 +258,8 @@ fn nmt(char: char, emit: &mut dyn FnMut(char)) {
     }
 }
 
-/// What HF does with a compiled table: it looks whole grapheme clusters up, if they are short, and else each character;
-/// what is found is the shortest key that the cluster starts with, and it replaces the whole cluster.
+/// What HF does with a compiled table. It looks up a whole grapheme cluster if it is short, and otherwise each character.
+/// It finds the shortest key that the cluster starts with, and what that key becomes replaces the whole cluster.
 ///
 /// These are the changes that do it, or the first of them that make more than `most` bytes.
 fn rewritten(text: &str, map: &Charsmap, most: usize) -> Vec<(char, isize)> {

@@ -1,5 +1,5 @@
-//! What a step is told: its kind, and options by name. A row of a table of steps takes the options that it knows, and
-//! what is left over is an error.
+//! The specification of a step: its kind, and options by name. A row of a table of steps takes the options that it knows.
+//! An option that is left over is an error.
 
 use crate::error::{Error, Result};
 

@@ -8,7 +8,7 @@ fn script_of(char: char) -> u8 {
     RUNS[next - 1].1
 }
 
-/// Where stretches of one script start. What stands before the first of them is in none.
+/// Where stretches of one script start. The text before the first of them is in none.
 pub fn script_starts(text: &str) -> Vec<usize> {
     let mut last = 0;
     let mut starts = Vec::new();

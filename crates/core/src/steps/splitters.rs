@@ -1,6 +1,6 @@
 //! The table of splitters: what cuts a text into pieces. One row for each kind; a row may be several steps.
 //!
-//! Most only cut. Those that also rewrite, or leave a part of the text out, need the text copied: see [`Pieces`].
+//! Most only cut. Those that also rewrite, or leave a part of the text out, work on a copy of the text: see [`Pieces`].
 
 use super::bytes::byte_characters;
 use super::find::{Behavior, Cut, Finder, is_punctuation};
@@ -115,7 +115,7 @@ impl SplitStep {
         }
     }
 
-    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
         matches!(self, Self::Cut(cut) if cut.finder.searches())
@@ -153,7 +153,7 @@ pub struct Pieces<'t> {
     spans: Vec<(usize, usize)>,
 }
 
-/// Pieces one after another in one text: where each ends, and where each byte comes from, if that was kept.
+/// Pieces one after another in one text: where each ends, and the origin of each byte, if origins were kept.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Joined {
     /// The pieces.
@@ -221,7 +221,7 @@ impl<'t> Pieces<'t> {
         self.spans = spans;
     }
 
-    /// Puts a character before each piece for which `is_due` says so, of its text and its first origin.
+    /// Puts a character before each piece for which `is_due` is true, which gets the text of the piece and its first origin.
     fn prepend(&mut self, char: char, is_due: impl Fn(&str, usize) -> bool) {
         let mut new = self.line.successor();
         let mut spans = Vec::with_capacity(self.spans.len());

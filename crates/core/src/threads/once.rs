@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A value that is made when it is needed first. Two threads may both make it; nobody waits for another, who may not
-/// exist any more in a forked child.
+/// A value that is made when it is needed first. Two threads may both make it. No thread waits for another, because that
+/// may no longer exist in a forked child.
 #[derive(Debug)]
 pub struct Once<T> {
     value: OnceLock<T>,
@@ -18,20 +18,20 @@ impl<T> Default for Once<T> {
 }
 
 impl<T> Once<T> {
-    /// The value; `None` in the moment in which another thread is putting it in.
+    /// The value; `None` while another thread stores it.
     #[inline]
     pub fn get(&self, make: impl FnOnce() -> T) -> Option<&T> {
         if self.value.get().is_none() {
             let new = make();
             if !self.taken.swap(true, Ordering::Relaxed) {
-                // Only one thread ever comes here, so that `set` has nobody to wait for.
+                // Only one thread ever comes here, so that `set` does not wait.
                 let _ = self.value.set(new);
             }
         }
         self.value.get()
     }
 
-    /// The value, if it is there.
+    /// The value, if it was made.
     #[must_use]
     pub fn made(&self) -> Option<&T> {
         self.value.get()

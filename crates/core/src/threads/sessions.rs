@@ -1,8 +1,8 @@
 //! What calls have worked with, kept for the next ones: a bounded number, in bounded memory.
 //!
-//! A call takes one that is there, or makes a new one, and gives it back. As many are kept as there are processors, for
-//! no more can be at work at a time; of more, the largest, which know most. A lock that is held elsewhere, as it may be
-//! for ever in a forked child, is never waited for: the call then makes its own, and drops it.
+//! A call takes a session that is kept, or makes a new one, and gives it back. As many are kept as there are processors,
+//! because no more can work at a time. If there are more, the largest stay, which know most. No call waits for a lock that
+//! is held elsewhere, as it may be for ever in a forked child. The call then makes its own session, and drops it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -11,12 +11,12 @@ use std::thread::{available_parallelism, yield_now};
 /// The bounds of how many are kept, whatever the machine has.
 const FEWEST: usize = 4;
 const MOST: usize = 64;
-/// The most bytes that are kept together; one is kept whatever it has.
+/// The most bytes of all sessions that are kept. One session is kept whatever its size.
 const MOST_BYTES: usize = 512 << 20;
 /// How often a lock that is held is tried again by calls that only ask or empty.
 const TRIES: usize = 1 << 10;
 
-/// Something that is worth keeping, for what it knows.
+/// Something that is worth keeping, because of what it knows.
 pub trait Worth: Default {
     /// The memory that it holds.
     fn bytes(&self) -> usize;
@@ -82,7 +82,7 @@ impl<S: Worth> Kept<S> {
         self.lock().map_or((0, 0), |waiting| (waiting.all.len(), waiting.bytes))
     }
 
-    /// Drops all that are kept. Those at work are kept again when they come back.
+    /// Drops all that are kept. Running calls still give theirs back.
     pub fn release(&self) {
         let dropped = self.lock().map(|mut waiting| {
             waiting.bytes = 0;

@@ -11,7 +11,7 @@ use crate::vocab::key::{Seeds, Window};
 /// How many code points are counted without hashing.
 const PLAIN: usize = 1 << 16;
 
-/// How often each character stands in the pieces, by code point. Bytes that are no UTF-8 are no characters.
+/// How often each character occurs in the pieces, by code point. Bytes that are not UTF-8 do not count.
 #[must_use]
 pub fn characters(counts: &PieceCounts) -> Vec<(char, u64)> {
     let mut plain = vec![0u64; PLAIN];
@@ -31,7 +31,7 @@ pub fn characters(counts: &PieceCounts) -> Vec<(char, u64)> {
     found
 }
 
-/// The counts of what the pieces hold between characters that are not in the alphabet.
+/// The counts of the parts of pieces between characters that are not in the alphabet.
 ///
 /// # Errors
 /// [`crate::Error::Option`] for counts that 64 bits do not hold.

@@ -43,7 +43,7 @@ use watch::Watch;
 pub use options::{LearnedMerge, NO_ID, Ties, TrainOptions};
 pub use watch::{Stopped, Trained};
 
-/// The merges of a corpus. `report` gets what was learned so far now and then, and may end training.
+/// The merges of a corpus. Now and then, `report` gets what was learned so far, and may end training.
 ///
 /// # Errors
 /// [`crate::Error::NotInVocabulary`] for a byte outside the alphabet; [`crate::Error::Option`] for options that contradict, and for
@@ -67,7 +67,7 @@ pub fn train(
 fn learn(text: &mut TrainText, options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Stopped> {
     let mut rules = TrainRules::new(options);
     let mut pairs = Pairs::new(text, watch)?;
-    // Merges that are given need no leave: all pairs are kept as long as one of them may still come.
+    // The rules do not apply to given merges: all pairs are kept as long as a given merge may still come.
     for &(left, right, id) in &options.given {
         rules.made(left, right, id);
         let (count, gone) = pairs.merge((left, right, id), text, None, watch)?;
@@ -77,7 +77,7 @@ fn learn(text: &mut TrainText, options: &TrainOptions, watch: &mut Watch<'_>) ->
     let mut queue = Queue::new(options.ties);
     for id in (options.next_id..).take(options.limit) {
         let Next::Pair(left, right) = queue.pop(&mut pairs, text, &rules, watch)? else {
-            // Pairs that are too rare were not kept, but they still stand there.
+            // Pairs that are too rare were not kept, but they still occur.
             let rare = text.any(|key| rules.allow(key, u64::MAX));
             return Some(if rare { Stopped::MinCount } else { Stopped::NoPairs });
         };

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::vocab::Vocab;
 
-/// The id of a byte that is no symbol.
+/// The id of a byte that is not a symbol.
 pub const NO_ID: u32 = u32::MAX;
 /// Which of several pairs with the highest count merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ties {
     /// The one with the smallest left id, then the smallest right id.
     LowestIds,
-    /// The one that is met first in the text as it stands now.
+    /// The one that comes first in the text as it is now.
     FirstSeen,
 }
 
@@ -24,8 +24,8 @@ pub type LearnedMerge = (u32, u32, u32);
 pub struct TrainOptions {
     /// The id of each byte's symbol; [`NO_ID`] for one that must not occur.
     pub alphabet: [u32; 256],
-    /// A tokenizer to go on from: pieces start as its ids, and no pair whose joined bytes are one of its tokens merges.
-    /// Of `alphabet` nothing is used then.
+    /// A tokenizer to go on from. Pieces start as its ids, and a pair whose joined bytes are one of its tokens never merges.
+    /// `alphabet` does not matter then.
     pub base: Option<Arc<Vocab>>,
     /// Merges that come first, in this order, whatever their counts and whatever the rules below.
     pub given: Vec<LearnedMerge>,
@@ -39,7 +39,7 @@ pub struct TrainOptions {
     pub ties: Ties,
     /// The longest token, in bytes; pairs that would make a longer one never merge.
     pub max_token_bytes: Option<u32>,
-    /// Whether no token may hold a part of a character and something beside it.
+    /// Whether a token may not hold a part of a character together with something else.
     pub whole_characters: bool,
 }
 
@@ -61,7 +61,7 @@ impl TrainOptions {
     }
 
     /// # Errors
-    /// [`Error::Option`] for ids that are taken twice, or parts that no merge before made.
+    /// [`Error::Option`] for an id that is used twice, or a part that no earlier merge made.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |argument, value: String, allowed: &str| {
             Err(Error::Option { argument, value, allowed: allowed.to_owned() })

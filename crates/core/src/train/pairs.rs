@@ -1,9 +1,8 @@
-//! Every pair of neighbours with its count and the places where it stands.
+//! Every pair of neighbours with its count and the places where it occurs.
 //!
-//! The places of all pairs lie in one arena, those of a pair together and ascending; they are written once, when the
-//! pair arises, and a place where the pair does not stand any more is noticed when it is visited. A merge of `a b`
-//! into `c` gives rise to the pairs `x c` and `c y`, and as many as it makes of those it takes of `x a` and `b y`. So
-//! counts are settled once for each new pair, not for each place.
+//! The places of all pairs are in one arena, those of a pair together and ascending. They are written once, when the pair
+//! arises. A visit to a place notices if the pair is no longer there. A merge of `a b` into `c` makes the pairs `x c` and
+//! `c y`, and removes as many of `x a` and `b y`. So counts change once for each new pair, and not for each place.
 
 use std::hash::BuildHasher;
 
@@ -23,11 +22,11 @@ const AHEAD: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {
     pub key: (u32, u32),
-    /// How often it stands in the text now.
+    /// How often it occurs in the text now.
     pub count: u64,
-    /// Where its places start in the arena, those apart that are known to be out of date.
+    /// Where its places start in the arena, without those that are known to be out of date.
     start: usize,
-    /// How many they are.
+    /// The number of its places.
     places: u32,
 }
 
@@ -40,7 +39,7 @@ pub struct Pairs {
     fresh: Fresh,
 }
 
-/// The number of each pair, by its key, which stands in the table of pairs and nowhere else.
+/// The number of each pair, by its key, which only the table of pairs holds.
 #[derive(Default)]
 struct Numbers {
     numbers: HashTable<u32>,
@@ -65,7 +64,7 @@ impl Numbers {
         numbers.insert_unique(hash(&last), last, hash);
     }
 
-    /// Makes them those of another table.
+    /// Makes the numbers of another table.
     fn renew(&mut self, table: &[Pair]) {
         let Self { numbers, hasher } = self;
         numbers.clear();
@@ -78,7 +77,7 @@ impl Numbers {
     }
 }
 
-/// The pairs that one merge gives rise to.
+/// The pairs that one merge makes.
 #[derive(Default)]
 struct Fresh {
     /// By the other symbol: which of `tallies` is its pair with the new one before it, and after it.
@@ -91,18 +90,18 @@ struct Fresh {
 struct PairTally {
     /// The other symbol.
     other: u32,
-    /// 0 where it stands before the new symbol, 1 where after it.
+    /// 0 if it comes before the new symbol, 1 if after it.
     side: usize,
     /// The count of what was found.
     gained: u64,
-    /// What of it went again in the same merge.
+    /// How much of that the same merge removed again.
     lost: u64,
     places: u32,
     start: usize,
 }
 
 impl Fresh {
-    /// Merges the pair that stands at a place, and gives how many symbols went.
+    /// Merges the pair at a place, and gives the number of symbols that this removes.
     fn join(&mut self, text: &mut TrainText, at: usize, (left, _, id): LearnedMerge) -> u64 {
         let weight = text.weight(at);
         let (before, right) = (text.before(at), text.after(at));
@@ -112,7 +111,7 @@ impl Fresh {
             self.gain(0, other, before, weight);
         }
         if other == id {
-            // The symbol that was joined just before has lost its neighbour again.
+            // The symbol that was joined just before has lost its new neighbour.
             let slot = self.slots[1][left as usize];
             self.tallies[slot as usize].lost += weight;
         }
@@ -151,7 +150,7 @@ impl Fresh {
 }
 
 impl Pairs {
-    /// The pairs of a text of which nothing has merged, or nothing if the caller asks to stop.
+    /// The pairs of a text before the first merge; None if the caller asks to stop.
     pub fn new(text: &TrainText, watch: &mut Watch<'_>) -> Option<Self> {
         let mut pairs = Self {
             table: Vec::new(),
@@ -181,7 +180,7 @@ impl Pairs {
         Some(pairs)
     }
 
-    /// Visits every place of a text of which nothing has merged, with the number of its pair.
+    /// Visits every place of a text before the first merge, with the number of its pair.
     fn each(
         &mut self,
         text: &TrainText,
@@ -233,7 +232,7 @@ impl Pairs {
         self.places[self.table[number].start]
     }
 
-    /// The first place where a pair whose count is not 0 stands.
+    /// The first place where a pair occurs whose count is not 0.
     pub fn first_standing(&mut self, number: usize, text: &TrainText) -> u32 {
         let pair = &mut self.table[number];
         while !text.stands(pair.key, self.places[pair.start] as usize) {
@@ -244,8 +243,8 @@ impl Pairs {
         self.places[pair.start]
     }
 
-    /// Merges a pair everywhere. Gives its count and how many symbols went, or nothing if the caller asks to stop. Of
-    /// the pairs that arise those are kept that the rules allow.
+    /// Merges a pair everywhere. Gives its count and the number of symbols that this removes, or None if the caller asks to
+    /// stop. Keeps those of the new pairs that the rules allow.
     pub fn merge(
         &mut self,
         (left, right, id): LearnedMerge,
@@ -263,7 +262,7 @@ impl Pairs {
         for place in start..end {
             watch.look(place - start)?;
             let at = self.places[place] as usize;
-            // Places lie far apart: what will be needed soon is asked for early.
+            // Places are far apart, so that a prefetch asks for them early.
             if let Some(&soon) = self.places.get(place + AHEAD) {
                 text.touch(soon as usize);
             }
@@ -283,7 +282,7 @@ impl Pairs {
                 0 => ((tally.other, left), (tally.other, id)),
                 _ => ((right, tally.other), (id, tally.other)),
             };
-            // What stood beside the new symbol itself was no older pair; `lost` holds that.
+            // A neighbour that is the new symbol itself was not in an older pair; `lost` counts it.
             if (tally.side == 1 || tally.other != id)
                 && let Some(number) = self.by_key.get(old, &self.table)
             {
@@ -314,7 +313,7 @@ impl Pairs {
         }
     }
 
-    /// Closes the gaps in the arena. Pairs lie in it in the order of the table.
+    /// Closes the gaps in the arena. The order of pairs in it is that of the table.
     fn collect(&mut self) {
         let mut to = 0;
         for pair in &mut self.table {
@@ -330,7 +329,7 @@ impl Pairs {
         self.garbage = 0;
     }
 
-    /// Forgets the pairs that may not merge or that stand nowhere. The numbers of the others change.
+    /// Removes the pairs that may not merge or no longer occur. The numbers of the others change.
     pub fn compact(&mut self, rules: Option<&TrainRules>) {
         let before = self.table.len();
         self.table.retain(|pair| pair.count > 0 && rules.is_none_or(|rules| rules.allow(pair.key, pair.count)));

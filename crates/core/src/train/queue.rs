@@ -1,8 +1,8 @@
 //! The pairs that wait, the highest count first.
 //!
-//! Most pairs are rare and never come up. So only those with at least a certain count wait in a heap; once it is empty,
-//! that count is lowered and the table is searched for more. As counts only fall and first places only grow, an entry
-//! is never too low: one that is out of date is put back, or left to the next search.
+//! Most pairs are rare and never merge. So only those with at least a certain count wait in a heap. When it is empty, the
+//! queue lowers that count and searches the table for more. Counts only fall and first places only grow, so that an entry
+//! is never too low. The queue puts an entry that is out of date back, or leaves it to the next search.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ pub struct Queue {
     heap: BinaryHeap<QueuedPair>,
     /// Pairs with a lower count are not in the heap.
     least: u64,
-    /// The pair that was taken out last, and is no longer one of those that wait.
+    /// The pair that was taken out last, and no longer waits.
     taken: Option<(u32, u32)>,
 }
 
@@ -57,7 +57,7 @@ impl Queue {
         self.heap.push((pair.count, Reverse(tie), number as u32));
     }
 
-    /// Takes out the pair that merges next. None: the caller asks to stop.
+    /// Takes out the pair that merges next. None if the caller asks to stop.
     pub fn pop(
         &mut self,
         pairs: &mut Pairs,
@@ -86,7 +86,8 @@ impl Queue {
         }
     }
 
-    /// The highest count of the pairs that wait, or what one that is too rare may have. None: the caller asks to stop.
+    /// The highest count of the pairs that wait, or the highest count of a pair that is too rare. None if the caller asks to
+    /// stop.
     pub fn most(&mut self, pairs: &mut Pairs, rules: &TrainRules, watch: &mut Watch<'_>) -> Option<u64> {
         loop {
             while let Some(&(count, _, number)) = self.heap.peek() {
@@ -103,7 +104,7 @@ impl Queue {
         }
     }
 
-    /// Lowers the least count, so that about half of what is left comes in; whether anything is left.
+    /// Lowers the least count, so that about half of the other pairs come in. Says whether any pair is left.
     fn refill(&mut self, pairs: &mut Pairs, rules: &TrainRules) -> bool {
         pairs.compact(Some(rules));
         let waiting = (0..pairs.len()).map(|number| pairs.pair(number)).filter(|pair| self.taken != Some(pair.key));

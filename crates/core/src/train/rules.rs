@@ -1,4 +1,4 @@
-//! Which pairs may merge at all: no count too low, no token too long, none with a part of a character.
+//! Which pairs may merge at all, by their count, the length of their token, and whether it cuts a character.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
-/// No token is longer, whatever the options: a cell has 31 bits for the length of a symbol.
+/// The longest token, whatever the options say: a cell has 31 bits for the length of a symbol.
 const LONGEST: u32 = 1 << 30;
 
 /// What a token's bytes are.
@@ -31,7 +31,7 @@ pub struct TrainRules {
     /// By id; empty where only the length of tokens matters.
     tokens: Vec<(TokenShape, Vec<u8>)>,
     base: Option<Arc<Vocab>>,
-    /// What may not become a token, because encoding could make more of it than training did.
+    /// The bytes that may not become a token, because encoding could make more of them than training did.
     parts: HashSet<Vec<u8>>,
 }
 
@@ -91,7 +91,7 @@ impl TrainRules {
         self.lengths[left as usize] + self.lengths[right as usize]
     }
 
-    /// Whether both are whole characters, or both parts of one that is completed from left to right.
+    /// Whether both are whole characters, or both parts of one character that is completed from left to right.
     fn whole(&self, left: u32, right: u32) -> bool {
         match (self.tokens[left as usize].0, self.tokens[right as usize].0) {
             (TokenShape::Whole, TokenShape::Whole) => true,
@@ -124,8 +124,8 @@ fn shape_of(bytes: &[u8]) -> TokenShape {
     }
 }
 
-/// What tokens begin and end with that merging never makes, but would make where the joined bytes of any two neighbours
-/// decide, once such a beginning or end were a token.
+/// The beginnings and ends of tokens that merging never makes. If one of them became a token, and the joined bytes of any
+/// two neighbours decide, merging would make the tokens.
 fn parts_of_unreachable(vocab: &Arc<Vocab>) -> HashSet<Vec<u8>> {
     let mut parts = HashSet::new();
     if vocab.merge_rule() == MergeRule::Pair {

@@ -1,13 +1,13 @@
-//! Counted words to a unigram model: tokens with scores, such that the words become likely and the tokens few.
+//! Counted words to a unigram model: few tokens, with scores that make the words likely.
 //!
-//! Training starts from many stretches that words share ([`crate::train::unigram_seeds`]). Then, again and again: how often each
-//! token is expected in the words is found out under the scores, the scores are made of these counts, and the tokens whose
-//! loss the words would feel least are dropped, until as few are left as are wanted.
+//! Training starts from many stretches that words share ([`crate::train::unigram_seeds`]). Then it repeats three steps. It
+//! computes from the scores how often each token is expected in the words. It makes new scores of these counts. It drops
+//! the tokens whose loss lowers the likelihood of the words least, until as few are left as the caller wants.
 //!
-//! Source: Kudo, ACL 2018, and the rules of `SentencePiece`'s trainer. Sums are made over a fixed number of parts of the
-//! words, in order, so that threads change nothing.
+//! Source: Kudo, ACL 2018, and the rules of `SentencePiece`'s trainer. Sums go over a fixed number of parts of the words,
+//! in order, so that the number of threads changes nothing.
 
-// Counts become probabilities here, and shares of sizes sizes: neither is below 0, and their last digits do not matter.
+// Counts become probabilities here, and shares become sizes. None is below 0, and their last digits do not matter.
 #![allow(clippy::cast_precision_loss, clippy::cast_sign_loss)]
 
 use std::ops::ControlFlow;
@@ -26,9 +26,9 @@ const LONGEST_WORD: usize = 1 << 10;
 const LEAST_EXPECTED: f64 = 0.5;
 /// How much larger than wanted the set of tokens is when its shrinking ends, so that the best of it can be chosen.
 const SURPLUS: f64 = 1.1;
-/// How far below the lowest score that of a character without a token is.
+/// How far the score of a character without a token is below the lowest score.
 const PENALTY: f64 = 10.0;
-/// How far from each other the scores of characters are that were dropped and come back.
+/// How far apart the scores of characters are that were dropped and come back.
 const STEP: f64 = 1e-4;
 const MISSING: u32 = u32::MAX;
 
@@ -209,7 +209,7 @@ impl Model {
             before.resize(word.len() + 1, 0.0);
             after.clone_from(before);
             (before[0], after[word.len()]) = (1.0, 1.0);
-            // All is seen against the best way, so that no number gets too small.
+            // All weights are relative to the best way, so that no number gets too small.
             for edge in edges.iter_mut() {
                 let (start, end) = (edge.start as usize, edge.end as usize);
                 edge.weight = (best[start].0 + edge.weight - best[end].0).exp();
@@ -227,7 +227,7 @@ impl Model {
         })
     }
 
-    /// How often each token stands in the best ways through the words.
+    /// How often each token occurs in the best ways through the words.
     fn used(&self, words: &[(&[u8], u64)], threads: usize) -> Vec<f64> {
         self.summed(words, threads, |word, count, lattice, sums| {
             self.lattice(word, MISSING, lattice);
@@ -265,8 +265,8 @@ impl Model {
         total
     }
 
-    /// Makes scores of expected counts, and drops what is not expected. The digamma function in place of the logarithm
-    /// makes rare tokens rarer.
+    /// Makes scores of expected counts, and drops tokens that are not expected. It uses the digamma function and not the
+    /// logarithm, which makes rare tokens rarer.
     fn score(&mut self, expected: &[f64]) {
         let kept = (0..).zip(expected).filter(|&(_, &count)| count >= LEAST_EXPECTED);
         let kept: Vec<(u32, f64)> = kept.map(|(place, &count)| (place, count)).collect();
@@ -277,7 +277,7 @@ impl Model {
         }
     }
 
-    /// Keeps `most` tokens: those whose loss would make the words least likely.
+    /// Keeps `most` tokens: those whose loss would lower the likelihood of the words most.
     fn prune(&mut self, words: &[(&[u8], u64)], most: usize, threads: usize) {
         let used = self.used(words, threads);
         let sum: f64 = used.iter().sum();
@@ -341,7 +341,7 @@ impl Lattice {
     }
 }
 
-/// The characters of the alphabet and how often they stand in the words.
+/// The characters of the alphabet and how often they occur in the words.
 fn characters(words: &[(&[u8], u64)], alphabet: &[&str]) -> Vec<(Vec<u8>, u64)> {
     let mut counts = hashbrown::HashMap::<&[u8], u64>::new();
     for &(word, count) in words {

@@ -1,8 +1,8 @@
-//! What unigram training starts from: the stretches of characters that words share.
+//! The stretches of characters that words share, from which unigram training starts.
 //!
-//! A stretch is taken where it cannot be made longer without losing an occurrence: at the inner nodes of the suffix tree,
-//! which the suffix array and its common prefixes give, and at the ends of words that the corpus has more than once. Those
-//! that cover most of the corpus come first.
+//! A stretch counts if a longer one would lose an occurrence. Such stretches are the inner nodes of the suffix tree, which
+//! the suffix array and its common prefixes give, and the ends of words that the corpus has more than once. Those that
+//! cover most of the corpus come first.
 
 #![allow(clippy::cast_sign_loss)] // no place is below 0, though its type has room for it
 
@@ -10,7 +10,7 @@ use libsais::SuffixArrayConstruction;
 
 use crate::error::{Error, Result};
 
-/// Stands after every word; no byte of a text.
+/// Comes after every word; it is not a byte of any text.
 const SEPARATOR: u8 = 0xFF;
 /// The most bytes of words, so that places fit 31 bits.
 const MOST: usize = i32::MAX as usize - 1;
@@ -18,7 +18,7 @@ const MOST: usize = i32::MAX as usize - 1;
 /// A stretch of characters, and how many characters of the corpus it covers.
 pub type Seed = (Vec<u8>, u64);
 
-/// The best stretches of 2 to `longest` characters that stand at least twice in the counted words, at most `most`.
+/// The best stretches of 2 to `longest` characters that occur at least twice in the counted words: at most `most`.
 ///
 /// # Errors
 /// [`Error::Option`] for more words than fit.
@@ -60,7 +60,7 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<
         let (start, count) = (start as usize, weights[start as usize]);
         let shared = common[place].max(common.get(place + 1).copied().unwrap_or(0)).max(0) as usize;
         let end = text.len().min(start + 4 * longest + 1);
-        // What is not longer is an inner node.
+        // A stretch that is not longer is an inner node.
         if count > 1
             && let Some((bytes, chars)) = stretch(&text[start..end], longest)
             && bytes > shared

@@ -1,4 +1,4 @@
-//! What training has learned so far, and who is told.
+//! What training has learned so far, and its reports to the caller.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub struct Trained {
     pub merges: Vec<LearnedMerge>,
     /// The count of its pair when it merged.
     pub counts: Vec<u64>,
-    /// By how much that was more than the count of any other pair; 0 for a merge that was given.
+    /// By how much that count was above that of any other pair; 0 for a merge that was given.
     pub leads: Vec<u64>,
     /// The symbols left in the corpus after it.
     pub left: Vec<u64>,

@@ -1,13 +1,14 @@
 //! A value for each id of a vocabulary, in memory that grows with the number of tokens and not with the largest id.
 //!
-//! A file chooses its ids, and a single one may be 16 million. Ids below a limit that grows with the tokens have their
-//! values in an array; the few above it, which no published vocabulary has, in a hash table.
+//! A file chooses its ids, and even a single id may be as high as a vocabulary allows. An array holds the values of ids
+//! below a limit that grows with the number of tokens. A hash table holds the few above it, which no published vocabulary
+//! has.
 
 use hashbrown::HashMap;
 
-/// An array has at most so many values for each token …
+/// An array has at most this many values for each token, and …
 const PER_TOKEN: usize = 4;
-/// … and so many more.
+/// … this many more.
 const FREE: usize = 1 << 16;
 
 /// See the module.
@@ -20,7 +21,7 @@ pub struct ById<T> {
 }
 
 impl<T> ById<T> {
-    /// The same value for each of `ids`, of which one may come several times.
+    /// The same value for each of `ids`, in which an id may occur several times.
     pub fn filled(ids: impl Iterator<Item = u32> + Clone, value: impl Fn() -> T) -> Self {
         let most = ids.clone().count() * PER_TOKEN + FREE;
         let (mut near, mut size) = (0, 0);
@@ -49,7 +50,7 @@ impl<T> ById<T> {
         size_of_val(&*self.near) + self.far.capacity() * size_of::<(u32, T)>()
     }
 
-    /// The value of an id. One that was not named has none, or that which all had first.
+    /// The value of an id. An id that was not named has no value, or the value that all had first.
     #[inline(always)]
     #[must_use]
     pub fn get(&self, id: u32) -> Option<&T> {

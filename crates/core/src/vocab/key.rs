@@ -15,11 +15,11 @@ pub const LONGEST_OF_TWO: usize = 15;
 /// The bytes of a stretch, zeros after them, and the length in the last byte.
 pub type Key<const K: usize> = [u64; K];
 
-/// Set in the last byte of the key of a stretch between two cuts, whose ids merging alone decides, and which may be others
-/// than those of an equal piece.
+/// Set in the last byte of the key of a stretch between two cuts. Merging alone decides its ids, and an equal piece may
+/// have others.
 pub const STRETCH: u64 = 0x80 << 56;
 
-/// A text whose pieces can be loaded as keys, wherever they stand.
+/// A text whose pieces can be loaded as keys, wherever they are.
 pub struct Window<'t> {
     /// The text.
     pub text: &'t [u8],
@@ -119,7 +119,7 @@ impl Default for WaitingParts {
     }
 }
 
-/// Two tables of slots, which are asked for slots that will be looked at soon.
+/// Two tables of slots, which prefetch a slot before it is looked at.
 pub trait SlotTables: Copy {
     /// Where the slot of a key of two words should be.
     fn expect_short(self, key: &Key<2>) -> usize;

@@ -134,7 +134,7 @@ impl Vocab {
             ends: tables.ends.into(),
             ids: tables.ids.into(),
             ids_are_places: tables.ids.iter().zip(0..).all(|(&id, place)| id == place),
-            // Checks the tables, so that the others may rely on them.
+            // Checks the tables, so that the other fields may rely on them.
             places: places_by_id(tables)?,
             index: index(tables)?,
             pairs: HashMap::default(),
@@ -273,8 +273,8 @@ impl Vocab {
         if self.index.may_have(sought) { found() } else { None }
     }
 
-    /// Asks for the token of at most [`crate::vocab::key::LONGEST`] bytes at `start` of the window's text, which will be looked up
-    /// soon; None if there is none.
+    /// Prefetches the token of at most [`crate::vocab::key::LONGEST`] bytes at `start` of the window's text, which will be
+    /// looked up soon; None if there is no such token.
     #[inline(always)]
     #[must_use]
     pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {

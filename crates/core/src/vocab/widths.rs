@@ -1,9 +1,10 @@
-//! How many bytes the token of an id has, one byte an id: a table that stays close where id after id is looked up.
+//! How many bytes the token of an id has. The table has one byte an id, so that it stays near the processor while id after
+//! id is looked up.
 
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// What stands for a longer token, which is looked up.
+/// The width in the table of a longer token, which is looked up.
 const LONG: u8 = u8::MAX;
 
 /// By id: the bytes of its token; 0 for an id without one.
@@ -29,7 +30,7 @@ impl Widths {
         self.0.bytes()
     }
 
-    /// The width of one, which is that of [`Vocab::width`] for the vocabulary that this was made of.
+    /// The width of an id, equal to [`Vocab::width`] of the vocabulary that this was made from.
     #[inline(always)]
     #[must_use]
     pub fn of(&self, vocab: &Vocab, id: u32) -> usize {

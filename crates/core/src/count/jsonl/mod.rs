@@ -38,7 +38,7 @@ pub fn lines(block: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// Whether a line holds nothing but white space, so that it is no row.
+/// Whether a line holds nothing but white space, so that it is not a row.
 #[must_use]
 pub fn is_blank(line: &[u8]) -> bool {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
@@ -65,7 +65,7 @@ fn utf8(row: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(row).map_err(|problem| wrong(problem.valid_up_to()))
 }
 
-/// The twin of [`text`] that says what is wrong, and holds nothing against numbers of any length or nesting of any depth.
+/// The twin of [`text`] that says what is wrong. It accepts numbers of any length and nesting of any depth.
 ///
 /// # Errors
 /// What is wrong with the row, in words.
@@ -83,7 +83,7 @@ pub fn read<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
     Err(format!("has no text in the field '{name}', {is}; name the field with field="))
 }
 
-/// The row, whose field of this name is asked for.
+/// The row, and the name of the field that is asked for.
 struct JsonRow<'f>(&'f str);
 
 impl<'r> DeserializeSeed<'r> for JsonRow<'_> {

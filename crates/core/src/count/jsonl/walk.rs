@@ -1,7 +1,7 @@
 //! What a row says: a walk over the JSON of one object that asks for one field.
 //!
-//! Nothing that is passed over is kept or converted, and nothing calls itself, so that numbers may be of any length and
-//! values of any depth.
+//! The walk keeps and converts nothing that it passes, and no function calls itself. So numbers may have any length, and
+//! values any depth.
 
 use std::borrow::Cow;
 
@@ -87,7 +87,7 @@ impl<'r> Json<'r> {
         if self.takes(b',') { Ok(()) } else { self.wrong("a comma or a closing bracket is missing") }
     }
 
-    /// Passes a value; what is open inside of it is in a list, so that depth takes no stack.
+    /// Passes a value. A list holds what is open inside it, so that depth takes no stack.
     fn value(&mut self) -> Result<(), Wrong> {
         let mut open = Vec::new();
         loop {
@@ -127,7 +127,7 @@ impl<'r> Json<'r> {
         Ok(())
     }
 
-    /// What stands between the quotes of a string, in which escapes are right and control characters are not.
+    /// The content of a string between its quotes. Its escapes must be right, and it must not hold control characters.
     fn string(&mut self) -> Result<&'r str, Wrong> {
         let begun = self.at + 1;
         self.at = begun;
@@ -176,7 +176,7 @@ impl<'r> Json<'r> {
         if right { Ok(()) } else { self.wrong("a value is missing or none of JSON's") }
     }
 
-    /// Whether digits come next, which are passed.
+    /// Passes digits, and says whether there were any.
     fn digits(&mut self) -> bool {
         let begun = self.at;
         while self.next().is_some_and(|byte| byte.is_ascii_digit()) {

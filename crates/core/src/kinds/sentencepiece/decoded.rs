@@ -1,17 +1,17 @@
-//! What `SentencePiece`'s tokens show when they are decoded, which is not how they are written.
+//! What `SentencePiece`'s tokens show when they are decoded. They are written in another way.
 //!
 //! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a text of its own.
-//! The space that normalizing put before a text does not come back.
+//! Decoding leaves out the space that normalizing put before a text.
 
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::split::special::AddedToken;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// Which leading spaces do not come back.
+/// Which leading spaces decoding leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strip {
-    /// All do.
+    /// None.
     Nothing,
     /// That of the first token that shows something.
     Once,
@@ -33,7 +33,7 @@ struct Span {
     /// Where it starts and ends in the blob.
     start: u32,
     end: u32,
-    /// Whether it shows a space first that it may lose.
+    /// Whether it shows a leading space that decoding may leave out.
     leads: bool,
 }
 
@@ -85,7 +85,7 @@ impl Shown {
         }
     }
 
-    /// Appends what `id`, which must be some token's, shows. `fresh` is whether nothing was shown before, or stripped.
+    /// Appends what `id` shows, which must be the id of a token. `fresh` says whether nothing was shown or stripped before.
     #[inline]
     pub fn push(&self, id: u32, fresh: &mut bool, out: &mut Vec<u8>) {
         let Span { start, end, leads } = self.spans.get(id).copied().unwrap_or_default();
@@ -102,7 +102,7 @@ impl Shown {
     }
 }
 
-/// The byte that a token of the form `<0x41>` stands for.
+/// The byte of a token of the form `<0x41>`.
 fn byte_of(token: &[u8]) -> Option<u8> {
     let digits = token.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     let upper = digits.len() == 2 && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));

@@ -46,13 +46,13 @@ const MOST_IDS: usize = 8;
 /// What makes a vocabulary of characters run.
 #[derive(Debug)]
 pub struct CharsOptions<'o> {
-    /// A score for each token of the vocabulary, in its order. None: the earlier is the better.
+    /// A score for each token of the vocabulary, in its order. With None, an earlier token is better.
     pub scores: Option<&'o [f64]>,
     /// Whether the tokens with the highest sum of scores cover a text, instead of merging.
     pub unigram: bool,
-    /// Whether a character without a token becomes its bytes, tokens that are written `<0x00>` to `<0xFF>`.
+    /// Whether a character without a token becomes its bytes, whose tokens are written `<0x00>` to `<0xFF>`.
     pub byte_fallback: bool,
-    /// The id of what has no token otherwise.
+    /// The id of every other character without a token.
     pub unknown: Option<u32>,
     /// Symbols that are found in the normalized text and stay whole, with their ids.
     pub frozen: Vec<(String, u32)>,
@@ -106,7 +106,7 @@ impl Chars {
     /// The engine of a vocabulary.
     ///
     /// # Errors
-    /// [`Error::Model`] when a token is no UTF-8, scores are too few, or a byte has no token.
+    /// [`Error::Model`] when a token is not UTF-8, there are too few scores, or a byte has no token.
     pub fn new(vocab: &Vocab, options: CharsOptions<'_>) -> Result<Self> {
         let CharsOptions { scores, unigram, byte_fallback, unknown, frozen, normalizer } = options;
         if scores.is_some_and(|scores| scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite())) {
@@ -157,7 +157,7 @@ impl Chars {
         result
     }
 
-    /// The same with an unknown id for each character that is one.
+    /// The same, with one unknown id for each unknown character.
     pub(crate) fn encode_all(&self, text: Text<'_>, slow: bool, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
         let result = match &self.unigram {
             Some(unigram) => {
@@ -262,7 +262,7 @@ impl Chars {
         let normal = self.normalizer.apply(text, None, bounds)?;
         let mut rest = &normal.text[..];
         if normal.prefix {
-            // The space before the text belongs to the first segment, or is one, and is not in the text.
+            // The space before the text is not in the text. It belongs to the first segment, or is a segment of its own.
             let (first, after) = rest.split_at(self.cuts.first(rest));
             self.segments(&[b" ", first].concat(), stop, session, out)?;
             rest = after;
@@ -270,7 +270,7 @@ impl Chars {
         self.segments(rest, stop, session, out)
     }
 
-    /// The normalized text as it is merged.
+    /// The normalized text in the form in which it is merged.
     fn whole(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
         let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
         let mut whole = if normal.prefix { b" ".to_vec() } else { Vec::new() };
@@ -290,8 +290,8 @@ impl Chars {
         Ok(whole)
     }
 
-    /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with what
-    /// lies between.
+    /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with the text
+    /// between them.
     fn parts(
         &self,
         text: &[u8],
@@ -314,7 +314,7 @@ impl Chars {
         })
     }
 
-    /// Calls `each` with the frozen symbols, and their ids, and with what lies between. Unigram models freeze none.
+    /// Calls `each` with the frozen symbols and their ids, and with the text between them. Unigram models freeze none.
     pub(crate) fn each_part(&self, text: &[u8], mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>) -> Result<()> {
         let mut start = 0;
         for found in self.frozen.iter().filter(|_| self.unigram.is_none()).flat_map(|frozen| frozen.find_iter(text)) {
@@ -325,7 +325,7 @@ impl Chars {
         each(&text[start..], None)
     }
 
-    /// Appends the ids of a text as [`Self::each_part`] gives it, several unknown ones where several characters are.
+    /// Appends the ids of a text that [`Self::each_part`] gives, with one unknown id for each unknown character.
     pub(crate) fn encode_part(&self, part: &[u8], slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
         if let Some(unigram) = &self.unigram {
             let written = self.tokens.written(part);
@@ -357,7 +357,7 @@ pub fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
     (0..=255).map(id).collect()
 }
 
-/// Leaves one of several unknown ids in a row.
+/// Replaces several unknown ids in a row by one.
 pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
     let mut last = None;
     let mut at = start;

@@ -1,7 +1,7 @@
-//! A text as a model wants it, before anything is merged: characters rewritten, white space tidied and made visible.
+//! A text in the form in which a model merges it: characters rewritten, white space tidied and made visible.
 //!
-//! What [`Normalizer::apply`] gives is the normalized text, but for one thing: where white space is to be escaped it
-//! still holds the space, which from here on means `▁` (U+2581). So a text that only needs escaping is not copied.
+//! [`Normalizer::apply`] gives the normalized text with one exception. If spaces are to be escaped, it still holds the
+//! space, which from here on means `▁` (U+2581). So a text that only needs escaping is not copied.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use crate::split::Text;
 use crate::steps::charsmap::Charsmap;
 use crate::steps::line::Draft;
 
-/// What stands for a space in a token.
+/// How a space is written in a token.
 pub const BLOCK: &[u8] = "▁".as_bytes();
 
-/// Where the one space goes that every text gets.
+/// Where normalizing adds one space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dummy {
-    /// There is none.
+    /// Nowhere.
     Nowhere,
     /// Before the text.
     Before,
@@ -30,11 +30,11 @@ pub enum Dummy {
 /// The normalizer of `SentencePiece`: its options.
 #[derive(Debug)]
 pub struct Normalizer {
-    /// What characters become; None leaves them.
+    /// What characters become; with None they stay.
     pub charsmap: Option<Charsmap>,
     /// Where a space is added.
     pub dummy: Dummy,
-    /// Whether spaces at both ends go, and of several in a row all but one.
+    /// Whether spaces at both ends are removed, and all but one of several in a row.
     pub remove_extra: bool,
     /// Whether a space is written `▁`.
     pub escape: bool,
@@ -45,11 +45,11 @@ pub struct Normalizer {
 pub struct Normal<'t> {
     /// The text.
     pub text: Cow<'t, [u8]>,
-    /// Whether one more space stands before it.
+    /// Whether one more space comes before it.
     pub prefix: bool,
 }
 
-/// A text as it is merged: a space for each `▁` where spaces are escaped, which is shorter.
+/// A text in the form in which it is merged. If spaces are escaped, a space, which is shorter, replaces each `▁`.
 #[must_use]
 pub fn written(text: &[u8], escape: bool) -> Cow<'_, [u8]> {
     if !escape || !text.contains(&BLOCK[0]) {
@@ -87,7 +87,7 @@ impl Normalizer {
         Ok(Normal { text: Cow::Owned(out.text), prefix: false })
     }
 
-    /// Whether texts that are UTF-8 stay what they are, but for a space before them.
+    /// Whether texts that are UTF-8 stay what they are, apart from a space before them.
     #[must_use]
     pub fn keeps(&self) -> bool {
         self.charsmap.is_none() && !self.remove_extra && self.dummy != Dummy::After
@@ -106,7 +106,7 @@ impl Normalizer {
     ) -> Result<()> {
         let keeps =
             |byte: u8| byte.is_ascii() && byte != b' ' && self.charsmap.as_ref().is_none_or(|map| map.keeps(byte));
-        // How many bytes stay what they are, because neither they nor what follows them begins anything else.
+        // How many bytes stay what they are: each is plain, and so is what follows it.
         let plain = |text: &[u8]| {
             let kept = text.iter().take_while(|&&byte| keeps(byte)).count();
             kept - usize::from(kept > 0 && text.get(kept).is_some_and(|byte| !byte.is_ascii()))
@@ -166,7 +166,7 @@ impl Normalizer {
         }
     }
 
-    /// The length of what is rewritten first, and what it becomes. Each byte that is no UTF-8 becomes U+FFFD.
+    /// The length of what is rewritten first, and what it becomes. Each byte that is not UTF-8 becomes U+FFFD.
     fn first<'a>(&'a self, text: &'a [u8], protected: Option<&AhoCorasick>) -> (usize, &'a [u8]) {
         let found = protected.and_then(|finder| finder.find(Input::new(text).anchored(Anchored::Yes)));
         if let Some(found) = found {

@@ -1,7 +1,7 @@
 //! Where in a text the ids of [`Chars`] come from.
 //!
-//! A text that only gets its spaces escaped, and one before it, is walked along with the widths of its ids. Any other is
-//! normalized anew, with the origin of each byte.
+//! If normalizing only escapes the spaces of a text and adds one before it, the widths of the ids give the ranges. Any other
+//! text is normalized anew, with the origin of each byte.
 
 use memchr::memchr_iter;
 use memchr::memmem::find;
@@ -16,7 +16,7 @@ use crate::split::spans::{Count, PlacedIds, Spans};
 use crate::steps::line::{Draft, placed_by};
 use crate::threads::parallel::Stop;
 
-/// The end of what starts at `at` and is as wide as a table says.
+/// The end of what starts at `at` and has the width of a table.
 #[inline]
 fn end(text: &[u8], at: usize, width: u32) -> usize {
     if width != UNKNOWN {
@@ -57,7 +57,7 @@ impl Chars {
         Ok(())
     }
 
-    /// Whether the normalized text is the text, with a space before it at most, and all its spaces mean `▁`.
+    /// Whether normalizing keeps the text, adds at most a space before it, and all its spaces mean `▁`.
     fn keeps_its_bytes(&self, text: Text<'_>) -> bool {
         let bytes = text.as_bytes();
         let is_text = matches!(text, Text::Str(_)) || std::str::from_utf8(bytes).is_ok();
@@ -115,7 +115,8 @@ impl Chars {
         Ok(())
     }
 
-    /// The error of a text with the place of what is missing: the text is encoded again, step by step and with origins.
+    /// The error of a text with the place of what is missing. To find it, the text is encoded again, step by step and with
+    /// origins.
     pub(crate) fn located(&self, error: Error, text: Text<'_>, stop: &Stop) -> Error {
         if !matches!(error, Error::NotInVocabulary { .. }) {
             return error;
@@ -136,7 +137,7 @@ impl Chars {
         }
     }
 
-    /// The error of a text as it is merged, with its place in the text where spaces are escaped.
+    /// The error of a text in the form in which it is merged, with its place in the text with escaped spaces.
     pub(crate) fn unwritten(&self, error: Error, written: &[u8]) -> Error {
         match error {
             Error::NotInVocabulary { content, offset } if self.normalizer.escape => {

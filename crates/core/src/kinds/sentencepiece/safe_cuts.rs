@@ -1,13 +1,13 @@
 //! Where a text of characters may be cut without changing an id.
 //!
-//! A merge makes a token, so that nothing ever merges across a place unless some token holds the characters on both
-//! sides of it, one after the other. A place where no token does ends a segment. Which pairs of characters tokens hold
-//! is kept for their nearest bytes exactly, and for whole characters in a table of bits that may say yes too often but
-//! never no: a cut too few costs time and no exactness.
+//! A merge makes a token. So nothing merges across a place unless some token holds the characters on both sides of it,
+//! one after the other. A segment ends where no token does. One table says exactly which pairs of nearest bytes tokens
+//! hold. A table of bits says it for whole characters; it may say yes too often, but never no too often. A missing cut
+//! costs time and changes no id.
 
 use crate::kinds::sentencepiece::normalize::BLOCK;
 
-/// Places that are looked at together.
+/// How many places are looked at together.
 const STRIDE: usize = 64;
 /// The binary logarithm of the bits in the table of characters.
 const BITS: u32 = 20;
@@ -91,7 +91,7 @@ impl CharCuts {
         self.each(text, |_, end| Err(end)).err().unwrap_or(text.len())
     }
 
-    /// A bit for each of the places from `at` on that is a cut; the first lies after the first byte of `stretch`.
+    /// A bit for each cut among the places from `at` on; the first place is after the first byte of `stretch`.
     #[inline]
     fn places(&self, text: &[u8], at: usize, stretch: &[u8]) -> u64 {
         let (mut cuts, mut asked) = (0, 0);
@@ -141,7 +141,7 @@ fn pair(left: u8, right: u8) -> usize {
     usize::from(left) << 8 | usize::from(right)
 }
 
-/// Two characters in one word: the last byte of the left one and the first of the right one lie in the middle.
+/// Two characters in one word, with the last byte of the left one and the first of the right one in the middle.
 fn window(left: &[u8], right: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     bytes[4 - left.len()..4].copy_from_slice(left);

@@ -1,21 +1,21 @@
-//! How many bytes of a text each id stands for.
+//! How many bytes of a text each id covers.
 
 use crate::kinds::sentencepiece::normalize::BLOCK;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// How much of a text the ids stand for.
+/// How much of a text the ids cover.
 #[derive(Debug)]
 pub(crate) struct CharWidths {
-    /// By id: the bytes of its token, where `▁` is written like this, and where it is a space; none for an id without a
-    /// token, and [`UNKNOWN`] for that of any one character.
+    /// By id, how many bytes its token has: with `▁` written as it is, and as a space. 0 for an id without a token, and
+    /// [`UNKNOWN`] for the id of any one character.
     pub(crate) escaped: ById<u32>,
     pub(crate) spaced: ById<u32>,
-    /// Whether an id says how much of a text it stands for, and a space has an id.
+    /// Whether every id says how much of a text it covers, and a space has an id.
     pub(crate) plain: bool,
 }
 
-/// The width of the unknown id: that of the character.
+/// The width of the unknown id, which is that of the character.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 impl CharWidths {

@@ -1,6 +1,6 @@
 //! A bracketed class of Oniguruma: which characters it holds, and how the `regex` crate writes that.
 //!
-//! Where nothing in it means something else there, it stays as it is written; else its characters are written as ranges.
+//! A class that means the same there stays as it is written. Otherwise its characters are written as ranges.
 
 use std::fmt::Write as _;
 
@@ -14,9 +14,9 @@ use super::reader::{PatternReader, Unlike};
 pub struct Bracket {
     /// Whether it holds what is not in `set`.
     negated: bool,
-    /// What stands in it, where the `regex` crate would read it alike.
+    /// Its content as it is written, if the `regex` crate reads it in the same way.
     plain: Option<String>,
-    /// What stands in it.
+    /// The characters that its content names.
     set: ClassUnicode,
 }
 
@@ -25,13 +25,13 @@ pub struct Bracket {
 enum State {
     /// At the start of a class or of a side of `&&`.
     Start,
-    /// Behind a character, with which a range may start.
+    /// After a character, with which a range may start.
     Char(char),
-    /// Behind something like `\s`, with which none may.
+    /// After something like `\s`, with which no range may start.
     EscapeKind,
-    /// Behind a character and `-`.
+    /// After a character and `-`.
     Range(char),
-    /// Behind a range or a class.
+    /// After a range or a class.
     Complete,
 }
 
@@ -65,7 +65,7 @@ impl Side {
         Some(())
     }
 
-    /// Takes what is no character, which cannot end a range.
+    /// Takes something that is not a character, and so cannot end a range.
     fn add(&mut self, items: &str, set: &ClassUnicode, state: State) -> Option<()> {
         if matches!(self.state, State::Range(_)) {
             return None;
@@ -78,7 +78,7 @@ impl Side {
 }
 
 impl Bracket {
-    /// Reads a class behind its `[`.
+    /// Reads a class after its `[`.
     pub fn read(reader: &mut PatternReader) -> Option<Self> {
         reader.deeper(|reader| {
             let negated = reader.take('^');
@@ -212,7 +212,7 @@ fn escaped(char: char) -> String {
     }
 }
 
-/// The kind of a bracket such as `[:alpha:]` behind its first `[`, which is taken, if one stands here.
+/// Takes a bracket such as `[:alpha:]` after its first `[`, if one comes next, and gives its kind.
 fn posix(reader: &mut PatternReader) -> Result<Option<EscapeKind>, Unlike> {
     let Some(name) = reader.chars[reader.at..].strip_prefix(&[':']) else { return Ok(None) };
     let negated = name.first() == Some(&'^');

@@ -1,4 +1,4 @@
-//! What a backslash of Oniguruma starts.
+//! What a backslash of Oniguruma begins.
 
 use super::names;
 use super::reader::{PatternReader, Unlike};
@@ -8,7 +8,7 @@ use super::shape::RegexShape;
 pub struct EscapeKind {
     /// The class.
     pub class: String,
-    /// Whether it is what the class leaves out.
+    /// Whether the kind holds the characters that the class leaves out.
     pub negated: bool,
 }
 
@@ -17,7 +17,7 @@ impl EscapeKind {
         Self { class: class.to_owned(), negated }
     }
 
-    /// The kind as a class, in brackets or out of them.
+    /// The kind as a class, inside or outside brackets.
     pub fn text(&self) -> String {
         match (self.negated, self.class.strip_prefix('\\'), self.class.strip_prefix('[')) {
             (false, ..) => self.class.clone(),
@@ -29,14 +29,14 @@ impl EscapeKind {
 }
 
 impl PatternReader {
-    /// What stands behind a backslash, out of brackets.
+    /// What comes after a backslash outside brackets.
     pub fn escape(&mut self) -> Option<RegexShape> {
         if let Some(mut kind) = self.kind().ok()? {
             if kind.class == names::WORD {
                 kind.class.insert_str(1, names::LATIN_NUMBERS);
             }
             let text = kind.text();
-            // Out of brackets, no kind becomes more where case is ignored.
+            // Outside brackets, ignoring case adds nothing to a kind.
             return Some(self.set(&if self.flags.fold { format!("(?-i:{text})") } else { text }));
         }
         match self.next()? {
@@ -61,7 +61,8 @@ impl PatternReader {
         }
     }
 
-    /// A place between a word character and another, or one that is not: what must follow no word character, and what one.
+    /// A word boundary, or a place that is not one. `outside` must follow after anything but a word character, and `inside`
+    /// after a word character.
     fn boundary(&mut self, outside: &str, inside: &str) -> RegexShape {
         let word = EscapeKind::new(&names::WORD.replacen('[', &format!("[{}", names::LATIN_NUMBERS), 1), false).class;
         let (open, close) = if self.flags.fold { ("(?-i:", ")") } else { ("(?:", ")") };
@@ -86,7 +87,7 @@ impl PatternReader {
         self.reference(number - 1, &format!(r"(?:\{number})"))
     }
 
-    /// What a group captured that ends before.
+    /// A reference to what a group before it captured.
     fn reference(&mut self, group: usize, text: &str) -> Option<RegexShape> {
         let shape = (*self.groups.get(group)?)?;
         self.out.push_str(text);
@@ -94,7 +95,7 @@ impl PatternReader {
         (!self.flags.fold && !shape.is_folded()).then_some(RegexShape { captures: true, even, ..shape })
     }
 
-    /// A kind of characters behind a backslash, if one stands here.
+    /// A kind of characters after a backslash, if one comes next.
     pub fn kind(&mut self) -> Result<Option<EscapeKind>, Unlike> {
         let Some(letter) = self.peek() else { return Ok(None) };
         let class = match letter.to_ascii_lowercase() {
@@ -112,7 +113,7 @@ impl PatternReader {
         Ok(Some(EscapeKind::new(class, letter.is_ascii_uppercase())))
     }
 
-    /// A property behind its `{`.
+    /// A property after its `{`.
     fn property(&mut self, negated: bool) -> Option<EscapeKind> {
         let negated = negated ^ self.take('^');
         let start = self.at;
@@ -134,7 +135,7 @@ impl PatternReader {
             'b' if in_class => '\x08',
             'x' if self.take('{') => return self.code(16, 1, 8, true),
             'o' if self.take('{') => return self.code(8, 1, 11, true),
-            // Of escapes of bytes, those that are characters.
+            // Only those escapes of bytes that are characters.
             'x' => return self.code(16, 1, 2, false).filter(char::is_ascii),
             'u' => return self.code(16, 4, 4, false),
             '0' => return self.code(8, 0, 2, false).filter(char::is_ascii),
@@ -147,7 +148,7 @@ impl PatternReader {
         })
     }
 
-    /// The character of a code of so many digits.
+    /// The character of a code of `least` to `most` digits.
     fn code(&mut self, base: u32, least: usize, most: usize, braced: bool) -> Option<char> {
         let start = self.at;
         while self.at < start + most && self.peek().is_some_and(|char| char.is_digit(base)) {

@@ -1,4 +1,4 @@
-//! What a parenthesis of Oniguruma starts.
+//! What a parenthesis of Oniguruma begins.
 
 use super::reader::PatternReader;
 use super::shape::RegexShape;
@@ -7,7 +7,7 @@ use super::shape::RegexShape;
 const FARTHEST: usize = 255;
 
 impl PatternReader {
-    /// A group behind its `(`.
+    /// A group after its `(`.
     pub fn group(&mut self) -> Option<RegexShape> {
         if !self.take('?') {
             // `(*` calls the program around the engine.
@@ -29,7 +29,7 @@ impl PatternReader {
         }
     }
 
-    /// What stands in a group up to its `)`, which is taken.
+    /// The content of a group; takes its `)` too.
     fn body(&mut self, opening: &str) -> Option<RegexShape> {
         let flags = self.flags;
         self.out.push_str(opening);
@@ -48,7 +48,7 @@ impl PatternReader {
         Some(shape)
     }
 
-    /// A group with a name behind `(?<` or `(?'`.
+    /// A group with a name after `(?<` or `(?'`.
     fn named(&mut self, end: char) -> Option<RegexShape> {
         let name = self.name(end)?;
         if self.names.iter().any(|(other, _)| *other == name) {
@@ -59,7 +59,7 @@ impl PatternReader {
         self.capturing(&opening)
     }
 
-    /// A name up to its end, which is taken.
+    /// A name; takes its end too.
     pub fn name(&mut self, end: char) -> Option<String> {
         let mut name = String::new();
         loop {
@@ -72,7 +72,7 @@ impl PatternReader {
         }
     }
 
-    /// A body out of which no capture gets.
+    /// A body whose captures nothing after it can refer to.
     fn forgetting(&mut self, opening: &str) -> Option<RegexShape> {
         let before = self.groups.len();
         let shape = self.body(opening)?;
@@ -98,7 +98,7 @@ impl PatternReader {
                 'm' => flags.dot_all = on,
                 'x' => flags.extended = on,
                 '-' => on = false,
-                // `(?)` is no option.
+                // `(?)` is not an option.
                 ')' if self.at - first > 1 => break true,
                 ':' => break false,
                 _ => return None,
@@ -117,7 +117,7 @@ impl PatternReader {
     }
 }
 
-/// A look-ahead. Where it looks any distance ahead from each place, the time is quadratic, and Oniguruma takes the fewer steps.
+/// A look-ahead. If it looks any distance ahead from each place, time is quadratic, and Oniguruma takes fewer steps.
 fn ahead(shape: RegexShape) -> Option<RegexShape> {
     shape.max.is_some().then(|| shape.place())
 }

@@ -1,8 +1,8 @@
 //! Where a regex of Oniguruma matches, within the bounds of a text.
 //!
-//! Oniguruma bounds how often it steps back from one start, and does not say how often it did. So a window of starts is first
-//! searched with a bound that costs nothing, as it is about what a search must take. Where that is not enough, each start is tried
-//! on its own with higher and higher bounds, and the text pays each of them in full.
+//! Oniguruma bounds how often it steps back from one start, and does not say how often it did. So a window of starts is
+//! first searched with a low bound that costs the text nothing, because every search takes about that much. If the bound
+//! is too low, each start is tried on its own with higher and higher bounds, and the text pays each of them in full.
 
 use onig::{MatchParam, Regex, Region, SearchOptions};
 
@@ -17,14 +17,14 @@ const WINDOW: usize = 1 << 16;
 const FREE: u32 = 1 << 8;
 /// The most that one start may ever step back.
 const MOST: u32 = 10_000_000;
-/// How much more the next try may.
+/// How many times as often the next try may step back.
 const MORE: u32 = 4;
 /// The most places that the engine keeps to step back to.
 const STACK: u32 = 1 << 24;
-/// The engine's number for a bound that did not do.
+/// The number by which the engine says that a bound was too low.
 const OVER: i32 = -17;
 
-/// Calls `each` with the matches, in order; an empty one counts unless it stands where the match before it ended.
+/// Calls `each` with the matches, in order. An empty match counts unless it is where the match before it ended.
 ///
 /// # Errors
 /// [`crate::Error::Pattern`] when the engine gives up or the bounds end the search, and [`crate::Error::Interrupted`].
@@ -35,7 +35,7 @@ pub fn each_match(
     bounds: &Bounds<'_>,
     mut each: impl FnMut(Found),
 ) -> Result<()> {
-    // `\G` stands where a search starts, so that it must not be cut into windows.
+    // `\G` is where a search starts, so that the text must not be cut into windows.
     let window = if pattern.contains(r"\G") { text.len() } else { WINDOW };
     let mut search = OnigSearch { regex, pattern, text, bounds, region: Region::new() };
     let (mut at, mut last) = (0, None);
@@ -62,7 +62,7 @@ struct OnigSearch<'s> {
 }
 
 impl OnigSearch<'_> {
-    /// The first match that starts at `at` or behind it.
+    /// The first match that starts at `at` or after it.
     fn first(&mut self, mut at: usize, window: usize) -> Result<Option<(usize, usize)>> {
         let text = self.text;
         loop {
@@ -129,7 +129,7 @@ fn param(retries: u32) -> MatchParam {
     param
 }
 
-/// The length of the character at a place; 1 behind the last.
+/// The length of the character at a place; 1 at the end of the text.
 fn char_len(text: &str, at: usize) -> usize {
     text[at..].chars().next().map_or(1, char::len_utf8)
 }

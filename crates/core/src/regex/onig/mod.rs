@@ -40,7 +40,7 @@ pub fn translate(pattern: &str) -> Option<String> {
     let mut reader = PatternReader::new(pattern);
     let shape = reader.alternatives()?;
     let is_whole = reader.at == reader.chars.len();
-    // Where groups have names, the others capture nothing, and none has a number.
+    // If some groups have names, the others capture nothing and have no number.
     let counts_alike = !reader.numbered || reader.names.is_empty();
     (is_whole && counts_alike && shape.min > 0).then_some(reader.out)
 }
@@ -61,7 +61,7 @@ enum How {
 }
 
 impl PatternReader {
-    /// Passes comments, and where they mean nothing white space and lines behind `#`.
+    /// Passes comments, and also white space and lines after `#` where these mean nothing.
     fn skip(&mut self) -> Option<()> {
         loop {
             if self.starts_with("(?#") {
@@ -105,7 +105,7 @@ impl PatternReader {
         }
     }
 
-    /// A part and how often it repeats. Behind a quantifier, another repeats what that made.
+    /// A part and how often it repeats. A second quantifier repeats what the first one made.
     fn repeated(&mut self) -> Option<RegexShape> {
         let (start, first) = (self.out.len(), self.at);
         let mut shape = self.atom()?;
@@ -120,7 +120,7 @@ impl PatternReader {
             }
             self.write(repeat, start);
             if is_space && repeat.how == How::Possessive && repeat.min == 1 && self.take('$') {
-                // Behind all the white space, the end of a line is the end of the text.
+                // After all the white space, the end of a line is the end of the text.
                 self.out.push('$');
                 self.skip()?;
                 return if self.quantifier().ok()?.is_some() { None } else { shape.then(RegexShape::PLACE) };
@@ -153,7 +153,7 @@ impl PatternReader {
         });
     }
 
-    /// A quantifier, if one stands here.
+    /// A quantifier, if one comes next.
     fn quantifier(&mut self) -> Result<Option<Repeat>, Unlike> {
         let (min, max) = match self.peek() {
             Some('?') => (0, Some(1)),
@@ -172,8 +172,8 @@ impl PatternReader {
         Ok(Some(Repeat { min, max, how }))
     }
 
-    /// `{n}`, `{n,}`, `{,m}` or `{n,m}`, if that stands here: `{` may also be itself. A `+` behind it is a quantifier of its own, and
-    /// so is a `?` behind `{n}`; `{m,n}` with m above n gives nothing back.
+    /// `{n}`, `{n,}`, `{,m}` or `{n,m}`, if one comes next; `{` may also mean itself. A `+` after it is another quantifier, and
+    /// so is a `?` after `{n}`. `{m,n}` with m above n gives nothing back.
     fn interval(&mut self) -> Result<Option<Repeat>, Unlike> {
         let start = self.at;
         self.at += 1;
@@ -200,7 +200,7 @@ impl PatternReader {
         Ok(Some(repeat))
     }
 
-    /// The digits that stand here as a number, if there are any; nothing for more than a translation may hold.
+    /// The digits that come next as a number, if there are any. A number that is too high for a translation is an error.
     fn number(&mut self) -> Result<Option<usize>, Unlike> {
         let start = self.at;
         while self.peek().is_some_and(|char| char.is_ascii_digit()) {
@@ -261,7 +261,7 @@ impl PatternReader {
                 self.out.extend(['\\', char]);
             }
             _ if char.is_control() => {
-                // A string takes whatever is written to it.
+                // Writing to a string cannot fail.
                 let _ = write!(self.out, r"\x{{{:X}}}", u32::from(char));
             }
             _ => self.out.push(char),

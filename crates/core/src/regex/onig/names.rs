@@ -43,7 +43,7 @@ const SHARED: &str = "\
     wara warangciti wcho whitespace wspace xidc xidcontinue xids xidstart xpeo xsux yezi yezidi yi yiii z \
     zanabazarsquare zanb zinh zl zp zs zyyy";
 
-/// Those that the `regex` crate has under another name or not at all, and what each is as a class there.
+/// The properties that the `regex` crate has under another name or not at all, and the class that each is there.
 const OTHER: &[(&str, &str)] = &[
     ("alnum", r"[\p{Alphabetic}\p{Nd}]"),
     ("any", r"[\x{0}-\x{10FFFF}]"),
@@ -62,7 +62,7 @@ pub const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]";
 pub const LATIN_NUMBERS: &str = "²³¹¼½¾";
 
 /// The class of a property, in the notation of the `regex` crate: `\p{Lu}` for `Lu`. `None` if the engines differ about
-/// it, or one of them has it not.
+/// it, or one of them does not have it.
 #[must_use]
 pub fn property(name: &str) -> Option<String> {
     let key: String = name.chars().filter(|char| !matches!(char, ' ' | '-' | '_')).collect();

@@ -2,7 +2,7 @@
 
 use super::shape::RegexShape;
 
-/// How deep groups and classes may lie in each other, so that no regex exhausts the stack.
+/// How deep groups and classes may be nested, so that no regex exhausts the stack.
 const DEEPEST: usize = 100;
 /// The longest translation, in bytes: classes written as ranges are long.
 const LONGEST_OUT: usize = 1 << 20;
@@ -14,7 +14,7 @@ pub(super) struct PatternReader {
     pub(super) out: String,
     pub(super) depth: usize,
     pub(super) flags: RegexFlags,
-    /// What each group that captures can match; `None` where it is not known, or no group can refer to it.
+    /// What each group that captures can match; `None` if that is not known, or nothing may refer to the group.
     pub(super) groups: Vec<Option<RegexShape>>,
     /// The groups with names, each with its number.
     pub(super) names: Vec<(String, usize)>,
@@ -33,7 +33,7 @@ pub(super) struct RegexFlags {
     pub(super) extended: bool,
 }
 
-/// What stands here is not known to mean the same in both engines.
+/// The error of something that is not known to mean the same in both engines.
 pub(super) struct Unlike;
 
 impl PatternReader {
@@ -71,7 +71,7 @@ impl PatternReader {
         text.chars().all(|char| rest.next() == Some(&char))
     }
 
-    /// Whether a `]` without a backslash before it follows behind the next character.
+    /// Whether a `]` without a backslash before it comes anywhere after the next character.
     pub(super) fn closes_later(&self) -> bool {
         let mut escaped = false;
         self.chars[self.at + 1..].iter().any(|&char| {

@@ -1,9 +1,9 @@
 //! What a part of a regex can match: how much, and at which characters ignoring case may join it with its neighbours.
 //!
-//! Ignoring case, Oniguruma takes one character for several (`ß` for `ss`), also where they stand in neighbouring parts;
-//! the `regex` crate never does. So letters that such a character stands for may not meet.
+//! If case is ignored, Oniguruma matches one character with several (`ß` with `ss`), even if these are in neighbouring
+//! parts. The `regex` crate never does. So letters that one such character matches must not be neighbours.
 
-/// Characters that several others stand for where case is ignored, by ranges that hold some others too.
+/// Characters that match several others if case is ignored. The ranges hold some other characters too.
 pub const FOLDED_TO_MANY: &[(char, char)] = &[
     ('ß', 'ß'),
     ('ŉ', 'ŉ'),
@@ -40,11 +40,11 @@ pub struct RegexShape {
     pub max: Option<usize>,
     /// Whether each branch of the outermost has one length.
     pub even: bool,
-    /// Whether it asks what stands around it.
+    /// Whether it depends on the text around it.
     pub asks: bool,
     /// Whether it captures, or refers to what was captured.
     pub captures: bool,
-    /// What may stand first and last of the characters whose case is ignored.
+    /// Which characters whose case is ignored may come first and last.
     pub(super) heads: u16,
     pub(super) tails: u16,
 }
@@ -109,7 +109,7 @@ impl RegexShape {
         }
     }
 
-    /// This several times; nothing where the engines may differ: they leave loops over what can match nothing in
+    /// This several times; nothing if the engines may differ. They leave a loop over something that can match nothing in
     /// different ways, and Oniguruma does not repeat places.
     pub fn repeated(self, min: usize, max: Option<usize>) -> Option<Self> {
         let again = max != Some(1);

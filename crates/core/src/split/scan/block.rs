@@ -1,21 +1,21 @@
 //! Piece starts in a block of text, by bit algebra instead of a walk.
 //!
-//! A block starts where a piece starts. As no pattern looks behind, where the pieces of the block start depends on its
-//! own bytes only; what depends on bytes after it is left out, as is everything from the first place on that needs a
-//! closer look, and the next block starts at the last start found. Every byte has the kind of its character, so that
-//! "the character before" is the byte before. A start bit is set for every byte whose piece does not hold the byte
-//! before.
+//! A block starts where a piece starts. No pattern looks behind, so that only the bytes from there on decide where the
+//! pieces of the block start. Starts that depend on bytes after the block are left out, and so is everything from the first
+//! place that needs a closer look. The next block starts at the last start found. Every byte has the kind of its
+//! character, so that "the character before" is the byte before. A start bit is set for every byte whose piece does not
+//! hold the byte before.
 
 use super::class::{CASELESS, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
 use crate::simd::{BLOCK, Masks};
 
-/// The bytes that a block is read from: its own, and those that the last character may reach into.
+/// How many bytes are read for a block: its own, and those that its last character may reach into.
 pub const READ: usize = BLOCK + 3;
 
 /// What the bytes of a block are. Every byte before `end` is of exactly one of `letter`, `number`, `blank`, `newline` and
 /// `other`.
 pub struct Kinds {
-    /// What words are made of: with marks, if the row says so.
+    /// What words are made of, with marks if the row says so.
     pub letter: u64,
     pub upper: u64,
     pub lower: u64,
@@ -26,7 +26,7 @@ pub struct Kinds {
     pub number: u64,
     /// U+0020.
     pub space: u64,
-    /// White space but newlines.
+    /// White space except newlines.
     pub blank: u64,
     pub newline: u64,
     pub white: u64,
@@ -118,7 +118,7 @@ impl Kinds {
         let odd = odd | self.apostrophe & (0b11 << 62 | self.not_ascii >> 1);
         let before_odd = (odd & odd.wrapping_neg()).wrapping_sub(1);
         let solid = !self.white & self.whole & before_odd;
-        // From the last byte that is no white space downwards; it may itself be a start.
+        // The last byte that is not white space, which may be a start, and all bytes before it.
         u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0) & !(self.inner | 1)
     }
 
@@ -165,8 +165,8 @@ impl Kinds {
         back(back(kind & !(kind >> 1)))
     }
 
-    /// Starts in white space. Newlines right after others belong to these. Of the rest of a run, all up to the last newline
-    /// is a piece; so are the blanks after it but the last, which belongs to what comes after.
+    /// Starts in white space. Newlines right after others belong to these. In the rest of a run, everything up to the last
+    /// newline is a piece. So are the blanks after it, except the last one, which belongs to what comes after.
     #[inline(always)]
     pub fn white_starts(&self) -> u64 {
         let newlines = self.newline & !(self.newline << 1) & !(self.other << 1);

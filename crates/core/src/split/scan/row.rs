@@ -16,7 +16,7 @@ pub struct Pattern {
     pub regexes: &'static [&'static str],
     /// The scanner that has the matches of the regexes.
     pub scanner: Option<Scanner>,
-    /// Whether the proof in `cuts.rs` holds, so that a long text can be cut into texts of their own.
+    /// Whether the proof in `split/text_cuts.rs` holds, so that a long text can be cut into texts of their own.
     pub has_cuts: bool,
     /// Texts that tell it from its neighbours.
     pub hard_texts: &'static [HardText],

@@ -1,4 +1,4 @@
-//! What runs a row's scanner over a text: in blocks, and from piece to piece where a block is not certain.
+//! Runs a row's scanner over a text: in blocks, and from piece to piece where a block is not certain.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ pub trait Scan {
     /// The end of the piece that starts at `at`, which is not the end of the text.
     fn end(text: ScanText<'_>, at: usize) -> usize;
 
-    /// In a block: the bytes where a piece starts, and those from which on it takes [`Self::end`] to tell.
+    /// In a block, the bytes where a piece starts, and the bytes from which on only [`Self::end`] can tell.
     fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64);
 }
 
@@ -71,12 +71,12 @@ impl Ends {
     const ROOM: usize = 256;
     const FULL: usize = Self::ROOM - BLOCK - STRIDE;
 
-    /// Leaves none, and gives what there were.
+    /// Removes and gives the ends.
     pub fn take(&mut self) -> &[usize] {
         &self.ends[..std::mem::take(&mut self.len)]
     }
 
-    /// Leaves none.
+    /// Removes the ends.
     pub fn clear(&mut self) {
         self.len = 0;
     }
@@ -87,14 +87,14 @@ impl Ends {
         self.len >= Self::FULL
     }
 
-    /// Appends one; only while they are not full.
+    /// Appends an end; only while [`Self::is_full`] is false.
     #[inline(always)]
     pub fn push(&mut self, end: usize) {
         self.ends[self.len % Self::ROOM] = end;
         self.len += 1;
     }
 
-    /// Appends an end for every bit; only while they are not full. Eight are written at a time, so that the processor
+    /// Appends an end for every bit; only while [`Self::is_full`] is false. It writes eight at a time, so that the processor
     /// need not guess how many there are.
     #[inline(always)]
     fn push_bits(&mut self, base: usize, mut bits: u64) {

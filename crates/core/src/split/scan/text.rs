@@ -2,7 +2,7 @@
 
 use super::class::{Classes, END, NEWLINE, NUMBER, SPACE};
 
-/// A text with the class table at hand. Positions are bytes and always stand between characters.
+/// A text with the class table. Positions are bytes, always between two characters.
 #[derive(Clone, Copy)]
 pub struct ScanText<'t> {
     /// All of it.
@@ -48,7 +48,7 @@ impl ScanText<'_> {
         }
     }
 
-    /// The end of the run of letters, digits, or anything else that is no white space.
+    /// The end of the run of letters, digits, or anything else that is not white space.
     #[inline(always)]
     pub fn run_without(self, mut at: usize, bits: u8) -> usize {
         loop {
@@ -96,9 +96,9 @@ impl ScanText<'_> {
         self.byte(at).is_some_and(|byte| byte.is_ascii_alphabetic())
     }
 
-    /// The end of a piece of white space at `at`, where no other branch matched: up to the last newline of the run;
-    /// without one, the run less its last character, which belongs to what follows. `whole_at_end`: a run that ends
-    /// the text stays whole even if it has a newline.
+    /// The end of a piece of white space at `at`, where no other branch matched. The piece goes up to the last newline of the
+    /// run. Without a newline it is the run without its last character, which belongs to what follows. With
+    /// `whole_at_end`, a run that ends the text stays whole even if it has a newline.
     #[inline]
     pub fn white_space(self, at: usize, newlines: bool, whole_at_end: bool) -> usize {
         let (mut end, mut last, mut after_newline) = (at, at, at);

@@ -61,7 +61,7 @@ impl Scan for O200k {
         let humps = kinds.upper & kinds.lower << 1;
         let numbers = kinds.number & !(kinds.number << 1) | kinds.threes();
         let mut starts = kinds.word_starts(other) | humps | numbers | other | kinds.white_starts();
-        // A contraction belongs to the word before it; what follows one is no such word.
+        // A contraction belongs to the word before it, and none belongs to what follows it.
         let mut apostrophes = kinds.apostrophe & kinds.letter << 1 & kinds.letter >> 1;
         let mut after_last = 0;
         while apostrophes != 0 {
@@ -80,8 +80,8 @@ impl Scan for O200k {
     }
 }
 
-/// Upper case after letters without case, where a word may have to give some back, and marks that no word has
-/// before them, which may belong to others.
+/// Upper case after letters without case, where a word may have to give some back; and marks without a word before
+/// them, which may belong to others.
 #[inline(always)]
 fn odd_word(kinds: &Kinds) -> u64 {
     kinds.upper & kinds.caseless << 1 | kinds.mark & !kinds.inner & !(kinds.letter << 1)
@@ -97,7 +97,7 @@ fn word(text: ScanText<'_>, at: usize, class: u8, after_prefix: usize) -> Option
     lower.or_else(|| prefixed.and_then(|start| upper_word(text, start)).or_else(|| upper_word(text, bare?)))
 }
 
-/// `[UC]*[lC]+`: where nothing follows the first run, its last C is given back, and the match ends behind it.
+/// `[UC]*[lC]+`: if nothing follows the first run, it gives its last C back, and the match ends after it.
 #[inline]
 fn lower_word(text: ScanText<'_>, start: usize) -> Option<usize> {
     let (mut end, mut after_caseless) = (start, start);
