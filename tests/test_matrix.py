@@ -1,7 +1,7 @@
 """Every vocabulary through every pair of formats that can hold it: the same ids on hard texts, and refusals that name a field.
 
-The published vocabularies are cut down to their first tokens, so that all pairs are seen in seconds; whole ones take
-minutes, with TOKSMITH_EXHAUSTIVE=1.
+The published vocabularies are cut down to their first tokens, so that all pairs are seen in seconds; with
+TOKSMITH_EXHAUSTIVE=1 they are whole.
 """
 
 import dataclasses
