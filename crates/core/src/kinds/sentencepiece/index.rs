@@ -28,7 +28,7 @@ impl CharIndex {
         self.index.bytes() + self.blob.capacity() + places
     }
 
-    /// Adds a token that is not there yet.
+    /// Puts a token in, which must not be there yet.
     pub fn insert(&mut self, token: &[u8], merge: Merge) {
         let place = self.merges.len() as u32;
         self.blob.extend_from_slice(token);

@@ -4,7 +4,7 @@
 //! Reading order: this file, [`normalize`], [`mod@merge`]. The slow way takes these steps one by one. The fast way cuts
 //! the text where no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment; it does not copy a text
 //! in which only spaces have to be escaped. `offsets` says where ids come from, with the table `widths`. [`decoded`]
-//! says what ids show, and [`index`] finds tokens by their characters.
+//! says what ids show.
 //!
 //! Left out: covering a text by scores ([`crate::kinds::unigram`]), reading `.model` files, which the Python package
 //! does, and added tokens that are not symbols of the model ([`crate::split::special`]).
