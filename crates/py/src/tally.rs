@@ -51,11 +51,11 @@ impl Tally {
         let texts = texts(batch, Errors::from_name(errors)?)?;
         let each = as_texts(&texts)?;
         let (encoder, cuts) = engine.for_long_texts();
-        let cut = |(place, text): (usize, &CoreText<'_>)| {
-            let cuts = cuts.filter(|_| threads > 1);
+        let cuts = cuts.filter(|_| threads > 1);
+        let cut = each.iter().enumerate().flat_map(|(place, text)| {
             parts(text.as_bytes(), cuts, encoder.added(), PART).map(move |(start, end)| (place, start, end))
-        };
-        let pieces: Vec<_> = each.iter().enumerate().flat_map(cut).collect();
+        });
+        let pieces: Vec<_> = cut.collect();
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let (mut tally, mut ids) = (CoreTally::new(engine.decoder(), encoder.spelling()), Vec::new());
