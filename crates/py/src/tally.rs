@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
 use toksmith_core::measure::text_sums::{Counts, TextSums as CoreTally};
 use toksmith_core::measure::token_facts::facts;
+use toksmith_core::split::Text as CoreText;
 use toksmith_core::split::text_cuts::parts;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
@@ -51,11 +52,10 @@ impl Tally {
         let each = as_texts(&texts)?;
         let (encoder, cuts) = engine.for_long_texts();
         let cuts = cuts.filter(|_| threads > 1);
-        let mut pieces = Vec::with_capacity(each.len());
-        for (place, text) in each.iter().enumerate() {
-            let parts = parts(text.as_bytes(), cuts, encoder.added(), PART);
-            pieces.extend(parts.map(|(start, end)| (place, start, end)));
-        }
+        let cut = each.iter().enumerate().flat_map(|(place, text)| {
+            parts(text.as_bytes(), cuts, encoder.added(), PART).map(move |(start, end)| (place, start, end))
+        });
+        let pieces: Vec<_> = cut.collect();
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let (mut tally, mut ids) = (CoreTally::new(engine.decoder(), encoder.spelling()), Vec::new());

@@ -1,8 +1,8 @@
 //! The steps of a model beside merging: what normalizes a text, what cuts it into pieces, and what makes tokens a text
 //! again. A model holds them as values ([`Spec`]), and each kind is one row of a table here.
 //!
-//! Reading order: [`line`], the text that steps rewrite, with the origins of its bytes if they are asked for; this
-//! file; the three tables [`normalizers`], [`splitters`] and [`decoders`]. They use [`options`] of a step, [`find`] for
+//! Reading order: [`mod@line`], the text that steps rewrite, with the origins of its bytes if they are asked for; this
+//! file; the three tables [`mod@normalizers`], [`mod@splitters`] and [`mod@decoders`]. They use [`options`] of a step, [`find`] for
 //! regexes and texts, [`bytes`], [`charsmap`], `scripts` (from `script_table`) and [`placed`], a step with its place in
 //! the model.
 //!
