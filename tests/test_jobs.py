@@ -610,7 +610,8 @@ def test_a_process_that_dies_is_tried_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_errors_come_from_the_processes(tmp_path: Path) -> None:
-    bad_corpus(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rows.jsonl").write_bytes(b'{"text": "a"}\nnot JSON\n{"text": "b"}\n')
     with pytest.raises(CorpusError, match="does not begin with"):
         job(tmp_path, shard_size=1).run(workers=2, progress=False)
 

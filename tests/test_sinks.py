@@ -274,7 +274,7 @@ def test_hugging_face_reads_its_folder(tmp_path: Path) -> None:
     datasets: Any = pytest.importorskip("datasets", reason="lacks datasets")
     job(tmp_path, to="hf", id_field="id").run(progress=False)
     found = datasets.load_from_disk(str(tmp_path / "out"))
-    assert found["input_ids"] == ids_of() and len(found) == len(TEXTS)
+    assert list(found["input_ids"]) == ids_of() and len(found) == len(TEXTS)
     job(tmp_path, "packed", to="hf", pack="chunk", length=9).run(progress=False)
     found = datasets.load_from_disk(str(tmp_path / "packed"))
     assert joined(found["input_ids"]) == joined(ids_of())

@@ -34,14 +34,13 @@ def run(
                 process = context.Process(target=work, args=(its, job, threads), daemon=True)
                 process.start()
                 its.close()
-                own.send(number := waiting.pop())
-                busy[own] = (number, process)
+                busy[own] = (given(own, waiting.pop()), process)
             for own in cast("list[Connection]", wait(list(busy))):
                 number, process = busy[own]
                 try:
                     found = own.recv()
-                except EOFError:
-                    del busy[own]
+                except (EOFError, ConnectionError):
+                    ended(own, busy.pop(own)[1])
                     died[number] += 1
                     if died[number] >= TRIES:
                         said = f"the process of shard {number} died {TRIES} times; it may need more memory"
@@ -51,11 +50,9 @@ def run(
                 if isinstance(found, BaseException):
                     raise found
                 if waiting:
-                    own.send(number := waiting.pop())
-                    busy[own] = (number, process)
+                    busy[own] = (given(own, waiting.pop()), process)
                 else:
-                    del busy[own]
-                    own.close()
+                    ended(own, busy.pop(own)[1])
                 yield found
     finally:
         for own, (_, process) in busy.items():
@@ -64,10 +61,23 @@ def run(
             process.join()
 
 
+def given(own: Connection, number: int) -> int:
+    """Gives a process the number of a shard. Of one that is dead, reading its answer says so."""
+    with suppress(ConnectionError):
+        own.send(number)
+    return number
+
+
+def ended(own: Connection, process: Any) -> None:
+    """Waits for the end of a process that is dead, or that ends because nothing more comes."""
+    own.close()
+    process.join()
+
+
 def work(own: Connection, job: Path, threads: int) -> None:
     """Makes the shards whose numbers come, until the other end is closed. Ctrl-C is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(EOFError):
+    with suppress(EOFError, ConnectionError):
         while True:
             number = own.recv()
             try:
