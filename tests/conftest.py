@@ -1,6 +1,6 @@
 """What every test finds: no network, no home directory, its own caches, and the shared data where there is any.
 
-Large texts and published vocabularies are no part of the project. They are looked for in the folder that
+Large texts and published vocabularies are not part of the project. They are looked for in the folder that
 `TOKSMITH_TEST_DATA` names (`../shared` beside the project without it: `vocab/` and `corpora/`), and a test that needs
 what is not there is skipped and says so.
 """
@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_configure(config: pytest.Config) -> None:
     """Moves home and caches into a folder of this session, before any module of ours is imported."""
     if (named := os.environ.get("TOKSMITH_TEST_DATA")) and not Path(named).is_dir():
-        raise pytest.UsageError(f"TOKSMITH_TEST_DATA={named} is no directory")
+        raise pytest.UsageError(f"TOKSMITH_TEST_DATA={named} is not a directory")
     folder = Path(tempfile.mkdtemp(prefix="toksmith-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     patch = pytest.MonkeyPatch()

@@ -266,7 +266,7 @@ def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
     assert toksmith.load(beside) == tok
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
     assert result.exit_code == 1
-    assert "kept: the checkpoint cannot be kept: No space left on device; nothing was learned yet" in result.stderr
+    assert "kept: the checkpoint cannot be written: No space left on device; nothing was learned yet" in result.stderr
 
 
 def interruptible(command: list[str]) -> subprocess.Popen[bytes]:

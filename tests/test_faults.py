@@ -240,7 +240,7 @@ def test_ctrl_c_right_after_a_file_is_created_leaves_nothing(
 def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> None:
     """Python delivers the signal between two instructions; a trace raises it before each line in turn."""
     own = _atomic_files.__file__
-    path, line = tmp_path / "a", 0
+    path, line, passed = tmp_path / "a", 0, 0
 
     def stop_at(frame: FrameType, event: str, _: object) -> Any:
         nonlocal passed

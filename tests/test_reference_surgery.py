@@ -40,7 +40,9 @@ def tokens_of(model: Model) -> dict[int, bytes]:
 
 def apart_of(model: Model) -> set[int]:
     """The ids that are not the text of their token."""
-    added = {token.id for token in model.added_tokens} | ({model.unknown_id} - {None})
+    added = {token.id for token in model.added_tokens}
+    if model.unknown_id is not None:
+        added.add(model.unknown_id)
     bytes_ = {id for id, token in tokens_of(model).items() if pruning.BYTE.fullmatch(token)}
     return added | (bytes_ if model.byte_fallback else set())
 

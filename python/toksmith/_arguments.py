@@ -211,7 +211,7 @@ def sequences(value: Any, name: str) -> tuple[tuple[int, ...], ...]:
 
 
 def all_or_texts(value: Any, name: str) -> str | tuple[str, ...]:
-    """Texts, or the text that stands for some of them."""
+    """Texts, or the text that means some of them."""
     return value if isinstance(value, str) else texts(value, name)
 
 
@@ -286,7 +286,7 @@ class ArgumentRule(NamedTuple):
             return value
         if self.check is not None and not self.classes:
             return self.check(value, self.name)
-        # A name that is not a class stands for several types, which the function checks itself.
+        # A name that is not a class means several types, which the function checks itself.
         classes = tuple(known[name] for name in self.classes if isinstance(known.get(name), type))
         if not classes or isinstance(value, classes):
             return value

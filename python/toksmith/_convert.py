@@ -258,7 +258,7 @@ class PeerCheck:
             self.library, self.encode = _formats.opened_by_peer(row.name, paths, tok.model)
         except _formats.NotComparable as error:
             self.problem = str(error)
-        except BaseException as error:  # noqa: BLE001 - some libraries panic, which is no Exception
+        except BaseException as error:  # noqa: BLE001 - some libraries panic, and a panic is not an Exception
             self.failed(error)
 
     def failed(self, error: BaseException) -> None:

@@ -1,7 +1,7 @@
 """The encodings that tiktoken publishes, by name: one row for each.
 
 A row's file is looked for in our cache, then in tiktoken's own, then downloaded (with the extra `download`); whatever
-its place, it counts only if its SHA-256 is the published one. What Meta, Mistral and others publish is no row here,
+its place, it counts only if its SHA-256 is the published one. What Meta, Mistral and others publish has no row here,
 because their files are not free for all to download.
 """
 

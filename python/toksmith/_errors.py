@@ -180,7 +180,7 @@ class PatternError(ToksmithError, ValueError):
         )
 
     def at(self, offset: int, index: int | None) -> PatternError:
-        """The same, said of another place."""
+        """The same error at another place."""
         return PatternError(self.pattern, self.problem, offset, index)
 
 
@@ -222,7 +222,7 @@ class SpecialTokenInText(ToksmithError, ValueError):
         )
 
     def at(self, offset: int, index: int | None) -> SpecialTokenInText:
-        """The same, said of another place."""
+        """The same error at another place."""
         return SpecialTokenInText(self.token, offset, index)
 
 
@@ -242,7 +242,7 @@ class NotInVocabulary(ToksmithError, ValueError):
         return f"{quoted(self.content)} is not in the vocabulary{where}"
 
     def at(self, offset: int, index: int | None) -> NotInVocabulary:
-        """The same, said of another place."""
+        """The same error at another place."""
         return NotInVocabulary(self.content, offset, index)
 
 
@@ -387,7 +387,7 @@ class CheckpointError(ToksmithError, OSError):
         return CheckpointError, (self.errno, self.path, self.problem, self.tokenizer)
 
     def __str__(self) -> str:
-        said = f"{self.path}: the checkpoint cannot be kept: {self.problem}"
+        said = f"{self.path}: the checkpoint cannot be written: {self.problem}"
         if self.tokenizer is None:
             return f"{said}; nothing was learned yet"
         merges = len(self.tokenizer.model.merges)

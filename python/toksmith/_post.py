@@ -1,6 +1,6 @@
 """Post-processing: the ids that a model puts around the ids of a text, or of two.
 
-A template says where the first text, the second one and special tokens stand, and which type each has. Encoding leaves it
+A template says where the first text, the second one and special tokens are, and which type each has. Encoding leaves it
 to the caller whether it is applied; texts never decide about it.
 """
 
@@ -22,7 +22,7 @@ MOST_IDS = 1 << 16
 
 
 class Piece(NamedTuple):
-    """What stands at one place of a template: one of the texts ("A", "B"), or else ids; and the type that it has."""
+    """What is at one place of a template: one of the texts ("A", "B"), or else ids; and the type that it has."""
 
     text: str
     ids: tuple[int, ...]
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
 
 class Template(NamedTuple):
-    """What stands around a text (`single`) and around two (`pair`), piece by piece."""
+    """What is around a text (`single`) and around two (`pair`), piece by piece."""
 
     single: tuple[Piece, ...]
     pair: tuple[Piece, ...]

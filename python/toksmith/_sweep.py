@@ -39,7 +39,7 @@ class SweepRow:
 
     @property
     def bytes_per_id(self) -> float:
-        """Bytes that one id stands for on average: the compression. Higher is better."""
+        """Bytes of text for one id on average: the compression. Higher is better."""
         return self.bytes / self.ids
 
 

@@ -373,7 +373,7 @@ class Tokenizer:
         """Whether decoding the ids and encoding the text gives the same ids; see `first_drift`.
 
         Raises:
-            UnknownId: An id stands for no token.
+            UnknownId: No token has one of the ids.
         """
         return self.first_drift(ids) is None
 
@@ -385,7 +385,7 @@ class Tokenizer:
         `special="text"`.
 
         Raises:
-            UnknownId: An id stands for no token.
+            UnknownId: No token has one of the ids.
 
         >>> import toksmith
         >>> tok = toksmith.train("low", merges=2, pattern=None)
@@ -401,7 +401,7 @@ class Tokenizer:
             ids: A list, array or iterable of integers.
             errors: What to do with bytes that are not UTF-8, as in `bytes.decode`: "replace", "strict", "ignore", …
         Raises:
-            UnknownId: An id stands for no token.
+            UnknownId: No token has one of the ids.
             UnicodeDecodeError: The bytes are not UTF-8, with `errors="strict"`.
         """
         return self._engine.decode(ids, errors)
@@ -410,7 +410,7 @@ class Tokenizer:
         """The bytes of ids, concatenated.
 
         Raises:
-            UnknownId: An id stands for no token.
+            UnknownId: No token has one of the ids.
         """
         return self._engine.decode_bytes(ids)
 

@@ -2,7 +2,7 @@
 
 A text of SentencePiece's byte-pair models is `normalize`d, cut at the symbols that stay whole, and merged as one piece of
 characters; one of its unigram models is covered by tokens instead: `encode_characters`. It needs nothing but the standard library, and no compiled core. The table
-of a charsmap is given as a mapping here; how files compile it is no part of the specification.
+of a charsmap is given as a mapping here; how files compile it is not part of the specification.
 
 >>> tokens = {"▁": -9.0, "a": -9.0, "b": -9.0, "ab": -1.0, "▁ab": -2.0}
 >>> ids = {token: id for id, token in enumerate(tokens)}
@@ -67,7 +67,7 @@ class Characters(NamedTuple):
 
 
 def longest_at(text: str, at: int, contents: Mapping[str, object]) -> str:
-    """The longest of the contents that stands at a place of the text; "" for none.
+    """The longest of the contents at a place of the text; "" for none.
 
     >>> longest_at("abc", 1, {"b": 0, "bc": 0, "c": 0}), longest_at("abc", 0, {"b": 0})
     ('bc', '')
@@ -138,7 +138,7 @@ def normalize(text: Text, normalizer: Normalizer, protected: Mapping[str, object
 
 def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
     """The symbols of a text: two neighbours merge if together they are a token, the highest score first, and the
-    leftmost of equals. A character that is no token may be a part of one.
+    leftmost of equals. A character without a token may be a part of one.
 
     >>> merge_characters("abab", {"ab": -1.0, "ba": -1.0}), merge_characters("abab", {"ab": -2.0, "ba": -1.0})
     (['ab', 'ab'], ['a', 'ba', 'b'])
@@ -231,7 +231,7 @@ def parts(normal: str, model: Characters) -> list[str]:
 
 
 def symbols(normal: str, model: Characters) -> list[tuple[int, int]]:
-    """The ids of a normalized text, an unknown id for each character that is one, with the bytes that each stands for."""
+    """The ids of a normalized text, an unknown id for each character that is one, with the bytes that it is."""
     ids = {**model.ids, **model.frozen}
     found: list[tuple[int, int]] = []
     for part in parts(normal, model):

@@ -38,7 +38,7 @@ def columns(path: Path, field: str, *, skip: bool) -> Iterator[tuple[int, bytes,
     Args:
         skip: Whether rows without a text are left out; else they are an error.
     Raises:
-        CorpusError: The file is no Parquet, has no such column of texts, or a row has no text.
+        CorpusError: The file is not Parquet, has no such column of texts, or a row has no text.
     """
     for first, (column,) in batches(path, (field,)):
         if column.null_count and not skip:

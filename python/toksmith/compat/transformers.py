@@ -219,7 +219,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         return str(self.clean_up_tokenization(text)) if clean else text
 
     def _framed(self, token_ids_0: list[int], token_ids_1: list[int] | None) -> tuple[list[int], list[int], list[bool]]:
-        """What stands around these ids and the ids; the type of each; whether it was put there."""
+        """These ids with those around them; the type of each; whether it was put there."""
         one = list(items(token_ids_0, "token_ids_0", "a list of int"))
         two = None if token_ids_1 is None else list(items(token_ids_1, "token_ids_1", "a list of int"))
         return self._template.apply(one, two)

@@ -20,7 +20,7 @@ the package `regex` and nothing else, not even the compiled core.
 
 >>> corpus = ["low lower", "low slow"]
 >>> merges = train(count(corpus, ["[a-z]+"]), 2)
->>> merges  # 17 bytes; "lo" stands 4 times, and so does "low" when "lo" is one symbol
+>>> merges  # 17 bytes; "lo" occurs 4 times, and so does "low" when "lo" is one symbol
 [(108, 111, 256, 4, 13), (256, 119, 257, 4, 9)]
 >>> model = model_of(merges, ["[a-z]+"], ["<|end|>"])
 >>> encode("slow low<|end|>", model, special="allow")
@@ -103,7 +103,7 @@ def replace_pair(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def utf8(text: Text) -> bytes:
-    r"""The bytes that a text stands for: bytes as they are, a `str` in UTF-8.
+    r"""The bytes of a text: bytes as they are, a `str` in UTF-8.
 
     A `str` may hold surrogates, which have no UTF-8: a high one followed by a low one is the character that both encode
     in UTF-16, any other becomes U+FFFD (bytes EF BF BD).
@@ -129,7 +129,7 @@ def cut(
             any, so that they are ordinary text. Added tokens are always looked for.
     Returns: segments in order, none empty, whose bytes joined are the text.
     Raises: `ValueError` for a special token that is not allowed (the core: `SpecialTokenInText`); `LookupError` for a
-        collection that names what is no special token (the core: `UnknownName`).
+        collection that names something else than special tokens (the core: `UnknownName`).
 
     At byte 1 both tokens match and the longer wins; at byte 5 only the shorter does:
 
@@ -142,7 +142,7 @@ def cut(
     ValueError: the text holds the special token '<ab>' at byte 1
     """
     if isinstance(allow, str) and allow not in ("raise", "allow", "text"):
-        raise ValueError(f"allow={allow!r} is none of 'raise', 'allow', 'text' and no collection")
+        raise ValueError(f"allow={allow!r} is neither 'raise', 'allow', 'text' nor a collection")
     allowed = specials if allow == "allow" else () if isinstance(allow, str) else allow
     if unknown := sorted({*allowed} - {*specials, *added}):
         raise LookupError(f"there is no special token named {unknown[0]!r}")
@@ -184,7 +184,7 @@ def split(text: Text, patterns: Sequence[str]) -> list[bytes]:
     >>> split(b"a\xe2\x98b\xff\xfe", ["[a-z]+"])
     [b'a', b'\xe2\x98', b'b', b'\xff\xfe']
     """
-    # Python decodes each byte that is no UTF-8 to a character of its own, U+DC80 to U+DCFF, and encodes it back.
+    # Python decodes each byte that is not UTF-8 to a character of its own, U+DC80 to U+DCFF, and encodes it back.
     decoded = utf8(text).decode("utf-8", "surrogateescape")
     pieces = [part for part in regex.split("([\udc80-\udcff]+)", decoded) if part]
     for pattern in patterns:
@@ -236,20 +236,20 @@ def train(
 ) -> list[Merge]:
     """The merges that a corpus teaches: again and again the pair with the highest count becomes one new symbol.
 
-    A pair counts as often as it stands in a piece, times the count of that piece; all its occurrences are replaced
+    A pair counts as often as it occurs in a piece, times the count of that piece; all its occurrences are replaced
     before pairs are counted again. New ids follow the alphabet: 256 and up for bytes, 128 and up for ASCII characters.
 
     Args:
         counts: From `count`. Without patterns each document is one piece.
         merges: The most merges to make; None goes on as long as `min_count` allows.
         ties: Which of several pairs with the highest count: "lowest_ids" the one with the smallest left id, then the
-            smallest right id; "first_seen" the one met first in the pieces as they stand now, from left to right.
-        min_count: A pair that stands fewer times is not merged; 2 goes on until no pair repeats.
+            smallest right id; "first_seen" the one met first in the pieces as they are now, from left to right.
+        min_count: A pair that occurs fewer times is not merged; 2 goes on until no pair repeats.
         max_token_bytes: A pair that would make a longer token is never merged.
     Raises: `ValueError` for another `ties`, and for a character outside the alphabet.
 
-    In aaabdaaabac stand aa 4, ab 2, ac 1, ba 1, bd 1 and da 1 times. With Z = aa it is ZabdZabac, where Za and ab
-    stand twice: (97, 98) is the pair of lower ids, (256, 97) is met first. Eleven symbols become nine, then seven:
+    In aaabdaaabac the pairs are aa 4, ab 2, ac 1, ba 1, bd 1 and da 1 times. With Z = aa it is ZabdZabac, where Za and ab
+    occur twice: (97, 98) is the pair of lower ids, (256, 97) is met first. Eleven symbols become nine, then seven:
 
     >>> train({b"aaabdaaabac": 1}, 2)
     [(97, 97, 256, 4, 9), (97, 98, 257, 2, 7)]
@@ -370,7 +370,7 @@ def encode(text: Text, model: Model, special: str | Collection[str] = "raise") -
 
     Args:
         special: What to do with special tokens in the text: the `allow` of `cut`.
-    Raises: as `cut`; `ValueError` for a symbol that is no token (the core: `NotInVocabulary`).
+    Raises: as `cut`; `ValueError` for a symbol without a token (the core: `NotInVocabulary`).
 
     With a, b, c and abc as tokens nothing joins two letters, so that abc exists only as a whole piece:
 

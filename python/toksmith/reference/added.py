@@ -32,7 +32,7 @@ class Added(NamedTuple):
         special: Whether it is found only where the call allows it.
         lstrip: Whether white space before it belongs to it.
         rstrip: Whether white space behind it belongs to it.
-        single_word: Whether it counts only where no character of a word stands right before or behind it.
+        single_word: Whether it counts only where no character of a word is right before or behind it.
         normalized: Whether it is found in the normalized text; its content is normalized as well.
     """
 
@@ -133,7 +133,7 @@ def encode_steps(
 ) -> list[int]:
     r"""The ids of a text by a model with steps or flags.
 
-    Bytes that are no UTF-8 go around the steps in byte-level models, each run of them a piece, and become U+FFFD each in models
+    Bytes that are not UTF-8 go around the steps in byte-level models, each run of them a piece, and become U+FFFD each in models
     of characters.
 
     Args:
@@ -170,7 +170,7 @@ def encode_steps(
 
 
 def line_of_bytes(part: str, start: int) -> Line:
-    r"""The line of a text, with U+FFFD for each byte that is no UTF-8.
+    r"""The line of a text, with U+FFFD for each byte that is not UTF-8.
 
     >>> line_of_bytes("é\udcffa", 1)
     [('é', 1), ('\ufffd', 3), ('a', 4)]

@@ -22,7 +22,7 @@ from .search import line_of, text
 from .splitters import pieces
 from .training import learn, pieces_of
 
-BOUNDARY = "\uffff"  # stands for a symbol that stays whole, and is in no word
+BOUNDARY = "\uffff"  # marks a symbol that stays whole; no word contains it
 WORDS = f" ?[^ \n{BOUNDARY}]+| |\n"
 TEXTS = f"[^{BOUNDARY}]+"
 FIRST, LAST = b"\xff", b"\xfe"  # the marks at the ends of a word, which count as one byte each
@@ -60,7 +60,7 @@ def covering(counts: Mapping[str, int], coverage: float) -> list[str]:
 
 
 def characters(words: Mapping[str, int]) -> dict[str, int]:
-    """How often each character stands in counted words.
+    """How often each character occurs in counted words.
 
     >>> characters({"aba": 2})
     {'a': 4, 'b': 2}

@@ -37,8 +37,8 @@ def decoded(tokens: Sequence[str], steps: Sequence[Step]) -> str:
 
 
 def byte_characters(tokens: Tokens, _: Options) -> Tokens:
-    """One token: the text of the bytes that characters of GPT-2's alphabet stand for. A token with another character stands
-    for itself.
+    """One token: the text of the bytes that characters of GPT-2's alphabet mean. A token with another character stays
+    as it is.
 
     >>> byte_characters(["Ġa", "<｜b｜>", "Ã", "©"], {})
     [' a<｜b｜>é']
@@ -48,7 +48,7 @@ def byte_characters(tokens: Tokens, _: Options) -> Tokens:
 
 
 def byte_fallback(tokens: Tokens, _: Options) -> Tokens:
-    r"""Tokens that are written like bytes: a run of them is one text, or a U+FFFD each where it is no UTF-8.
+    r"""Tokens that are written like bytes: a run of them is one text, or a U+FFFD each where it is not UTF-8.
 
     >>> byte_fallback(["<0xC3>", "<0xa9>", "b", "<0xC3>", "<0xC3>"], {})
     ['é', 'b', '�', '�']

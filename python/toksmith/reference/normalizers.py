@@ -1,7 +1,7 @@
 r"""The normalizers of `docs/steps.md`: what rewrites a text before tokens are searched in it. One row for each kind.
 
 SentencePiece's own normalizer is `reference_models.normalize`. The table of `precompiled` is a mapping here; how files compile
-it is no part of the specification. `lowercase` is as new as Python's own tables, and grapheme clusters as those of `regex`.
+it is not part of the specification. `lowercase` is as new as Python's own tables, and grapheme clusters as those of `regex`.
 
 >>> text(normalized(line_of("ÀB"), [("nfd", {}), ("strip_accents", {}), ("lowercase", {})]))
 'ab'
@@ -137,7 +137,7 @@ def prepend(line: Line, options: Options) -> Line:
 
 def precompiled(line: Line, options: Options) -> Line:
     r"""SentencePiece's compiled table as HF uses it. A grapheme cluster of at most 5 bytes that starts with a key becomes what
-    the shortest such key stands for, as a whole; of any other cluster, each character does.
+    the shortest such key means, as a whole; of any other cluster, each character does.
 
     >>> text(precompiled(line_of("①e\u0301e\u0302"), {"charsmap": {"①": "1", "e": "E", "e\u0301": "é"}}))
     '1EE'

@@ -45,7 +45,7 @@ def spans(pattern: str, dialect: str, line: Line) -> list[Span]:
 
     Args:
         dialect: "rust" finds what `reference.split` finds: no match is empty. "literal" finds a text. In "onig" an empty match
-            counts, unless it stands where the match before it ended, and the search goes on behind it; a literal that is
+            counts, unless it is where the match before it ended, and the search goes on behind it; a literal that is
             empty is searched so too.
 
     >>> spans("aa", "literal", line_of("aaaaa")), spans("x*|b", "rust", line_of("ab")), spans("x*|b", "onig", line_of("ab"))
@@ -70,7 +70,7 @@ def spans(pattern: str, dialect: str, line: Line) -> list[Span]:
 
 
 def onig(pattern: str) -> str:
-    r"""A regex of Oniguruma in the dialect of `regex`: `{1,3}+` repeats what `{1,3}` finds, and `^` and `$` stand at lines.
+    r"""A regex of Oniguruma in the dialect of `regex`: `{1,3}+` repeats what `{1,3}` finds, and `^` and `$` match at lines.
 
     The two engines differ in more than this: the specification covers the syntax that published tokenizers use.
 
@@ -96,7 +96,7 @@ def onig(pattern: str) -> str:
 
 
 def spans_of(is_sought: Callable[[str], bool], line: Line) -> list[Span]:
-    """Where characters of a kind stand, each on its own.
+    """Where characters of a kind are, each on its own.
 
     >>> spans_of(str.isupper, line_of("aBCd"))
     [(1, 2), (2, 3)]

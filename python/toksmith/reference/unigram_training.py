@@ -23,7 +23,7 @@ Edge = tuple[int, int, str | None, float]  # where a token starts and ends in a 
 
 
 def seeds(words: Words) -> list[tuple[str, int]]:
-    """The stretches of 2 to 16 characters that stand at least twice in the words, where they cannot get another end without losing
+    """The stretches of 2 to 16 characters that occur at least twice in the words, where they cannot get another end without losing
     an occurrence, each with how many characters of the corpus it covers; those that cover most first.
 
     >>> seeds([("abc", 2), ("ab", 1)])
@@ -97,7 +97,7 @@ def path(edges: Sequence[Edge], best: Sequence[tuple[float, int]]) -> Iterator[s
 
 
 def summed(words: Words, scores: Scores, expect: bool) -> Scores:
-    """How often each token is expected in the words under the scores, or stands in the best ways through them.
+    """How often each token is expected in the words under the scores, or occurs in the best ways through them.
 
     >>> third = {token: round(n, 9) for token, n in summed([("ab", 3)], {"a": log(0.5), "b": log(0.25), "ab": log(0.25)}, True).items()}
     >>> third, summed([("ab", 3)], {"a": log(0.5), "b": log(0.25), "ab": log(0.25)}, False)
