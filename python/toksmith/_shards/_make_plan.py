@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from .._arguments import checked
-from .._atomic_files import created, drop, sweep, writable
+from .._atomic_files import Temporary, sweep, writable
 from .._corpus import Corpus
 from .._errors import InvalidOption, JobError, UnknownName, close_names
 from .._files import make_folder, shown
@@ -220,17 +221,16 @@ def write_plan(folder: Path, made: Plan, tok: Tokenizer) -> None:
 
 def link_once(path: Path, data: bytes) -> None:
     """Writes a file that keeps its content if it is there: linking, unlike renaming, replaces nothing."""
-    name, file = created(os.path.realpath(path))
+    temporary = Temporary(os.path.realpath(path))
     try:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-        try:
-            os.link(name, path)
-        except FileExistsError:
-            return
+        temporary.create()
+        temporary.file.write(data)
+        temporary.file.flush()
+        os.fsync(temporary.file.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary.name, path)
     finally:
-        drop(name, file)
+        temporary.drop()
 
 
 def differing(one: Plan, other: Plan) -> list[str]:
