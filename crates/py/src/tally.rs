@@ -9,7 +9,6 @@ use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
 use toksmith_core::measure::text_sums::{Counts, TextSums as CoreTally};
 use toksmith_core::measure::token_facts::facts;
-use toksmith_core::split::Text as CoreText;
 use toksmith_core::split::text_cuts::parts;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
