@@ -28,7 +28,7 @@ impl PackedFile {
     }
 
     fn gzip(packed: impl BufRead + Send + 'static) -> Self {
-        Self(Box::new(Members { rest: Some(packed), open: None }))
+        Self(Box::new(Members { rest: Some(packed), open: None, padded: false }))
     }
 
     fn zstd(mut packed: impl BufRead + Send + 'static) -> io::Result<Self> {
@@ -69,6 +69,8 @@ struct Members<R> {
     /// What is packed behind the open member, if none is open.
     rest: Option<R>,
     open: Option<GzDecoder<R>>,
+    /// Whether zeros may come now: only behind a member.
+    padded: bool,
 }
 
 impl<R: BufRead> Read for Members<R> {
@@ -80,9 +82,13 @@ impl<R: BufRead> Read for Members<R> {
                     return Ok(size);
                 }
                 self.rest = self.open.take().map(GzDecoder::into_inner);
+                self.padded = true;
             }
             let Some(mut rest) = self.rest.take() else { return Ok(0) };
-            if skip_padding(&mut rest)? {
+            if self.padded && !skip_padding(&mut rest)? {
+                return Ok(0);
+            }
+            if !rest.fill_buf()?.is_empty() {
                 self.open = Some(GzDecoder::new(rest));
             }
         }
@@ -145,6 +151,7 @@ mod tests {
         assert_eq!(all(PackedFile::gzip(Cursor::new(gzip.clone())), 4096).unwrap(), whole);
         gzip.extend(b"no member");
         assert!(all(PackedFile::gzip(Cursor::new(gzip)), 4096).is_err());
+        assert!(all(PackedFile::gzip(Cursor::new(vec![0; 600])), 4096).is_err());
         assert!(all(PackedFile::gzip(Cursor::new(Vec::new())), 4096).unwrap().is_empty());
         assert!(all(PackedFile::zstd(Cursor::new(Vec::new())).unwrap(), 4096).unwrap().is_empty());
     }
