@@ -54,7 +54,7 @@ class Sample:
         self.counter.add(["ab ab", "b"], 1)
         self.counts = self.new_counts()
         self.stream = core.TextStream(self.engine, None, b"\n", "text")
-        self.column = core.Column.of_rows(b'{"text": "ab"}\n', "text", 1)
+        self.column = core.TextBlock.of_rows(b'{"text": "ab"}\n', "text", 1)
         self.packed = tempfile.NamedTemporaryFile(suffix=".gz")  # noqa: SIM115 - closed with this sample
         self.packed.write(gzip.compress(b"ab"))
         self.packed.flush()
@@ -135,9 +135,9 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Engine.encode_batch on threads": lambda of: of.engine.encode_batch(["ab " * 9000] * 3, "text", "replace", 2),
     "Engine.encode_batch, refusing": lambda of: of.engine.encode_batch(["ab", "é<s>"], "raise", "replace", 2),
     "Engine.encode_ragged": lambda of: of.engine.encode_ragged(["ab", "b"], "text", "replace", 2),
-    "Engine.encode_column": lambda of: of.engine.encode_column(of.column, "text", 2),
-    "Engine.encode_column, refusing": lambda of: of.engine.encode_column(
-        of.core.Column.of_values(b"ab<s>", numbers([2, 5], np.uint64)), "raise", 2
+    "Engine.encode_block": lambda of: of.engine.encode_block(of.column, "text", 2),
+    "Engine.encode_block, refusing": lambda of: of.engine.encode_block(
+        of.core.TextBlock.of_values(b"ab<s>", numbers([2, 5], np.uint64)), "raise", 2
     ),
     "Engine.count": lambda of: of.engine.count("ab", "text", "replace"),
     "Engine.count_batch": lambda of: of.engine.count_batch(["ab", "b"], "text", "replace", 2),
@@ -158,16 +158,16 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "TextStream.read": lambda of: of.stream.read(9, 2),
     "TextStream.finished": lambda of: of.stream.finished,
     "row_text": lambda of: of.core.row_text(b'{"text": "ab"}', "text"),
-    "Column.of_rows": lambda of: of.core.Column.of_rows(b'{"text": "ab"}\n[1]\n', "text", 2),
-    "Column.of_values": lambda of: of.core.Column.of_values(b"abab", ENDS),
-    "Column.first": lambda of: of.column.first(1),
-    "Column.__len__": lambda of: len(of.column),
-    "Column.text": lambda of: of.column.text(0),
-    "Column.texts": lambda of: of.column.texts,
-    "Column.ends": lambda of: of.column.ends,
-    "Column.lines": lambda of: of.column.lines,
-    "Column.problems": lambda of: of.column.problems,
-    "Column.count": lambda of: of.column.count,
+    "TextBlock.of_rows": lambda of: of.core.TextBlock.of_rows(b'{"text": "ab"}\n[1]\n', "text", 2),
+    "TextBlock.of_values": lambda of: of.core.TextBlock.of_values(b"abab", ENDS),
+    "TextBlock.first": lambda of: of.column.first(1),
+    "TextBlock.__len__": lambda of: len(of.column),
+    "TextBlock.text": lambda of: of.column.text(0),
+    "TextBlock.texts": lambda of: of.column.texts,
+    "TextBlock.ends": lambda of: of.column.ends,
+    "TextBlock.lines": lambda of: of.column.lines,
+    "TextBlock.problems": lambda of: of.column.problems,
+    "TextBlock.count": lambda of: of.column.count,
     "PackedFile.__new__": lambda of: of.core.PackedFile(of.packed.name),
     "PackedFile.read": lambda of: of.core.PackedFile(of.packed.name).read(9),
     "Counter.__new__": Sample.new_counter,

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,24 @@ def test_files_hold_what_is_encoded_in_memory(
         found = toksmith.encode_corpus(tok, corpus, out / "ids.npy", append=append, threads=threads, special="text")
         assert written(found) == expected
         assert (found.path, found.ends_path) == (out / "ids.npy", out / "ids.ends.npy")
+
+
+def test_an_open_file_is_read_before_the_next_is_asked_for(tok: Tokenizer, tmp_path: Path) -> None:
+    """The caller may close it then, as `tarfile` and a `with` in a generator do."""
+
+    def opened() -> Iterator[Any]:
+        for text in ("low", "lower"):
+            (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+            with (tmp_path / "a.txt").open("rb") as file:
+                yield file
+        yield "slow"
+
+    for threads in (1, 4):
+        found = toksmith.encode_corpus(tok, opened(), tmp_path / "ids.npy", threads=threads)
+        assert written(found) == by_hand(tok, ["low", "lower", "slow"], [])
+    assert dict(toksmith.count_pieces(opened(), threads=4).items()) == dict(
+        toksmith.count_pieces(["low", "lower", "slow"]).items()
+    )
 
 
 @pytest.mark.slow

@@ -12,8 +12,7 @@ import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
-from typing import IO, Any
+from typing import IO
 
 import faults
 import pytest
@@ -238,35 +237,43 @@ def test_ctrl_c_right_after_a_file_is_created_leaves_nothing(
 
 
 def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> None:
-    """Python delivers the signal between two instructions; a trace raises it before each line in turn."""
-    own = _atomic_files.__file__
-    path, line, passed = tmp_path / "a", 0, 0
+    """Python delivers the signal between two instructions; a trace raises it before each line in turn.
 
-    def stop_at(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal passed
-        if frame.f_code.co_filename != own or frame.f_code.co_name == "__exit__":
-            return None
-        if event == "line":
-            passed += 1
-            if passed == line:
-                raise KeyboardInterrupt
-        return stop_at
+    A process of its own does so: a trace that raises inside an `except` leaves its exception behind in the interpreter.
+    """
+    script = """
+        import os, sys
+        from toksmith import _atomic_files
+        folder, line, interrupted = sys.argv[1], 0, True
 
-    interrupted = True
-    while interrupted:
-        line, passed = line + 1, 0
-        with _atomic_files.AtomicFiles([path]) as together:
-            before = sys.gettrace()
-            sys.settrace(stop_at)
-            try:
-                together.add(path)
-                interrupted = False
-            except KeyboardInterrupt:
-                pass
-            finally:
-                sys.settrace(before)
-        assert not [*tmp_path.iterdir()], f"line {line}"
-    assert line > 20
+        def stop_at(frame, event, _):
+            global passed
+            if frame.f_code.co_filename != _atomic_files.__file__ or frame.f_code.co_name == "__exit__":
+                return None
+            if event == "line":
+                passed += 1
+                if passed == line:
+                    raise KeyboardInterrupt
+            return stop_at
+
+        while interrupted:
+            line, passed = line + 1, 0
+            with _atomic_files.AtomicFiles([folder + "/a"]) as together:
+                sys.settrace(stop_at)
+                try:
+                    together.add(folder + "/a")
+                    interrupted = False
+                except KeyboardInterrupt:
+                    pass
+                finally:
+                    sys.settrace(None)
+            assert not os.listdir(folder), line
+        print(line)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 20
 
 
 @pytest.mark.slow

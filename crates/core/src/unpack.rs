@@ -11,8 +11,8 @@ use std::path::Path;
 use flate2::bufread::GzDecoder;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
-/// The largest window of a zstd frame, as a power of two: the format's own limit for 64-bit readers.
-const LARGEST_WINDOW: u32 = 31;
+/// The largest window of a zstd frame, as a power of two: the format's own limit for readers of this width.
+const LARGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 
 /// A packed file that is open.
 pub struct PackedFile(Box<dyn Read + Send>);
@@ -32,7 +32,7 @@ impl PackedFile {
     }
 
     fn zstd(mut packed: impl BufRead + Send + 'static) -> io::Result<Self> {
-        if packed.fill_buf()?.is_empty() {
+        if is_at_end(&mut packed)? {
             return Ok(Self(Box::new(io::empty()))); // no frame at all, as gzip without a member
         }
         let mut decoder = ZstdDecoder::with_buffer(packed)?;
@@ -84,13 +84,24 @@ impl<R: BufRead> Read for Members<R> {
                 self.rest = self.open.take().map(GzDecoder::into_inner);
                 self.padded = true;
             }
-            let Some(mut rest) = self.rest.take() else { return Ok(0) };
-            if self.padded && !skip_padding(&mut rest)? {
+            // An error leaves the reader where it is: whoever reads again goes on there.
+            let Some(rest) = &mut self.rest else { return Ok(0) };
+            if self.padded && !skip_padding(rest)? || is_at_end(rest)? {
+                self.rest = None;
                 return Ok(0);
             }
-            if !rest.fill_buf()?.is_empty() {
-                self.open = Some(GzDecoder::new(rest));
-            }
+            self.open = self.rest.take().map(GzDecoder::new);
+        }
+    }
+}
+
+/// Whether nothing follows; a signal changes nothing.
+fn is_at_end(packed: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        match packed.fill_buf() {
+            Ok(some) => return Ok(some.is_empty()),
+            Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
+            Err(problem) => return Err(problem),
         }
     }
 }
@@ -154,6 +165,24 @@ mod tests {
         assert!(all(PackedFile::gzip(Cursor::new(vec![0; 600])), 4096).is_err());
         assert!(all(PackedFile::gzip(Cursor::new(Vec::new())), 4096).unwrap().is_empty());
         assert!(all(PackedFile::zstd(Cursor::new(Vec::new())).unwrap(), 4096).unwrap().is_empty());
+    }
+
+    /// A reader that a signal interrupts before each of its buffers.
+    struct Interrupting(Cursor<Vec<u8>>, bool);
+
+    impl Read for Interrupting {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            let most = buffer.len().min(5);
+            if self.1 { Err(io::ErrorKind::Interrupted.into()) } else { self.0.read(&mut buffer[..most]) }
+        }
+    }
+
+    #[test]
+    fn a_signal_loses_nothing() {
+        let packed = [member(b"low"), member(b"lower"), vec![0; 9], member(b"lowest")].concat();
+        let file = BufReader::with_capacity(5, Interrupting(Cursor::new(packed), false));
+        assert_eq!(all(PackedFile::gzip(file), 4096).unwrap(), b"lowlowerlowest");
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! `Column`: texts of a block, one after another, that the core reads without the interpreter's lock.
+//! `TextBlock`: texts of a block, one after another, that the core reads without the interpreter's lock.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::Error;
-use toksmith_core::count::jsonl::column::Column as CoreColumn;
+use toksmith_core::count::jsonl::column::Column;
 use toksmith_core::split::Text as CoreText;
 use toksmith_guard::guarded;
 
@@ -19,7 +19,7 @@ enum Bytes {
 
 /// Texts in one stretch of memory that nobody changes.
 #[pyclass(frozen, module = "toksmith._core")]
-pub struct Column {
+pub struct TextBlock {
     bytes: Bytes,
     ends: Vec<u64>,
     lines: Vec<u64>,
@@ -27,7 +27,7 @@ pub struct Column {
     count: u64,
 }
 
-impl Column {
+impl TextBlock {
     fn bytes<'a>(&'a self, py: Python<'a>) -> &'a [u8] {
         match &self.bytes {
             Bytes::Own(bytes) => bytes,
@@ -43,12 +43,12 @@ impl Column {
 
 #[guarded]
 #[pymethods]
-impl Column {
+impl TextBlock {
     /// The texts in the rows of a block of whole lines of `.jsonl`.
     #[staticmethod]
     fn of_rows(py: Python<'_>, block: &[u8], field: &str, threads: usize) -> PyResult<Self> {
-        let read = call(py, block.len(), |stop| CoreColumn::new(block, field, threads, stop))?;
-        let CoreColumn { texts, ends, lines, problems, count } = read;
+        let read = call(py, block.len(), |stop| Column::new(block, field, threads, stop))?;
+        let Column { texts, ends, lines, problems, count } = read;
         Ok(Self { bytes: Bytes::Own(texts), ends, lines, problems, count })
     }
 

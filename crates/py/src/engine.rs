@@ -25,7 +25,7 @@ use toksmith_guard::guarded;
 use crate::batch::{Load, Objects, Parts};
 use crate::call::{call, weight};
 use crate::chars::Chars;
-use crate::column::Column;
+use crate::column::TextBlock;
 use crate::guard::Arg;
 use crate::ids::Origin;
 use crate::stages::Stages;
@@ -168,15 +168,15 @@ impl Engine {
         Ok(joined.finish(batch.py()))
     }
 
-    /// The ids of the texts of a column, and where those of each end. Offsets in errors are bytes.
-    fn encode_column<'py>(
+    /// The ids of the texts of a block, and where those of each end. Offsets in errors are bytes.
+    fn encode_block<'py>(
         &self,
-        column: &Bound<'py, Column>,
+        block: &Bound<'py, TextBlock>,
         special: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
-        let py = column.py();
-        let (allow, each) = (self.allow(special)?, column.get().as_texts(py));
+        let py = block.py();
+        let (allow, each) = (self.allow(special)?, block.get().as_texts(py));
         let mut joined = Joined::default();
         let many = Many { texts: &each, allow: &allow, threads };
         self.each_of(

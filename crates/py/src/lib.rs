@@ -29,7 +29,7 @@ const ALIGNED: usize = 16;
 const _: () = assert!(align_of::<vocab::Vocab>() <= ALIGNED && align_of::<engine::Engine>() <= ALIGNED);
 const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<tally::Tally>() <= ALIGNED);
 const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::CountedPieces>() <= ALIGNED);
-const _: () = assert!(align_of::<column::Column>() <= ALIGNED && align_of::<packed::PackedFile>() <= ALIGNED);
+const _: () = assert!(align_of::<column::TextBlock>() <= ALIGNED && align_of::<packed::PackedFile>() <= ALIGNED);
 const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED);
 
 /// The compiled core of toksmith.
@@ -41,7 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;
-    module.add_class::<column::Column>()?;
+    module.add_class::<column::TextBlock>()?;
     module.add_class::<packed::PackedFile>()?;
     module.add_class::<counting::Counter>()?;
     module.add_class::<counting::CountedPieces>()?;

@@ -150,7 +150,11 @@ def blocks_and_files(corpus: Corpus, threads: int, *, skip: bool, whole: bool = 
     stop = Event()
     try:
         for source in grouped(corpus):
-            if isinstance(source, File):
+            if isinstance(source, WholeFile):  # the caller may close an open file when it gives the next
+                while waiting:
+                    yield from waiting.popleft()
+                yield source
+            elif isinstance(source, File):
                 text = whole and kind_of(source.path) not in KINDS
                 waiting.append(iter([WholeFile(source.path)]) if text else ahead(read(source, skip), stop))
             else:

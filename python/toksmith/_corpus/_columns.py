@@ -27,7 +27,7 @@ class TextColumn:
     `unicode` says whether the texts are `str` (`.jsonl`) or `bytes` (Parquet).
     """
 
-    column: _core.Column
+    column: _core.TextBlock
     path: str
     first: int
     unicode: bool
@@ -49,7 +49,7 @@ def columns_of(corpus: Corpus, threads: int) -> Iterator[Texts | TextColumn | Wh
         if isinstance(block, JsonRows):
             yield from of_rows(block, threads)
         elif isinstance(block, ParquetRows):
-            column = _core.Column.of_values(block.blob, block.ends)
+            column = _core.TextBlock.of_values(block.blob, block.ends)
             yield TextColumn(column, str(block.path), block.first, unicode=False)
         elif isinstance(block, Problem):
             raise block.problem
@@ -60,7 +60,10 @@ def columns_of(corpus: Corpus, threads: int) -> Iterator[Texts | TextColumn | Wh
 def of_rows(block: JsonRows, threads: int) -> Iterator[TextColumn]:
     """The column of some rows, up to the first that has no text."""
     path, first = str(block.of.file.path), block.of.next
-    column = _core.Column.of_rows(block.lines, block.of.file.field, threads)
+    try:
+        column = _core.TextBlock.of_rows(block.lines, block.of.file.field, threads)
+    except CorpusError as error:
+        raise CorpusError(path, None, error.problem) from None
     block.of.next += column.count
     if not (problems := column.problems):
         yield TextColumn(column, path, first, unicode=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -163,9 +164,9 @@ def encode_corpus(
     return EncodedCorpus(path, ends_path(path), dtype_name, ends.count, ids.count)
 
 
-def written_behind(blocks: Iterator[Block], write: Callable[[Block], None]) -> Iterator[None]:
+def written_behind(blocks: Generator[Block, None, None], write: Callable[[Block], None]) -> Iterator[None]:
     """Calls `write` for each block, in order, on another thread while this one makes the next blocks."""
-    with ThreadPoolExecutor(1) as writer:
+    with closing(blocks), ThreadPoolExecutor(1) as writer:
         waiting: deque[Future[None]] = deque()
         for block in blocks:
             waiting.append(writer.submit(write, block))
@@ -197,7 +198,7 @@ def special_id(tok: Tokenizer, content: str) -> int:
     return id
 
 
-def encoded(tok: Tokenizer, corpus: Corpus, special: Special, threads: int) -> Iterator[Block]:
+def encoded(tok: Tokenizer, corpus: Corpus, special: Special, threads: int) -> Generator[Block, None, None]:
     """The ids of a corpus in order, each block with the ends of the documents that end in it."""
     for some in columns_of(corpus, threads):
         if isinstance(some, WholeFile):
@@ -220,7 +221,7 @@ def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int
 def encoded_column(tok: Tokenizer, some: TextColumn, special: Special, threads: int) -> Block:
     """The ids of some rows of a file."""
     try:
-        return tok._engine.encode_column(some.column, special, threads)
+        return tok._engine.encode_block(some.column, special, threads)
     except OF_A_TEXT as error:
         raise of_document(tok, some.documents(), special) or error from error
 

@@ -157,6 +157,12 @@ impl<J, F: FnMut() -> Result<Option<J>>> Course<'_, J, F> {
         self.moved.notify_all();
     }
 
+    /// Ends the work, also that of jobs that have begun.
+    fn give_up(&self) {
+        self.end_at(0);
+        locked(&self.feed).plan.stop.raise();
+    }
+
     /// Ends the work at a job if it failed.
     fn note<T>(&self, (number, result): &Numbered<T>) {
         if result.is_err() {
@@ -258,12 +264,12 @@ pub fn in_order<J: Send, T: Send>(
     let course = &Course { feed: Mutex::new(feed), moved: Condvar::new() };
     std::thread::scope(|scope| {
         let work = &work;
-        let _panics = OnPanic(|| course.end_at(0));
+        let _panics = OnPanic(|| course.give_up());
         let (send, receive) = channel();
         let start = |_| {
             let send = send.clone();
             let run = move || {
-                let _panics = OnPanic(|| course.end_at(0));
+                let _panics = OnPanic(|| course.give_up());
                 let turn = &mut |done: Option<Numbered<T>>| {
                     if let Some(done) = done {
                         course.note(&done);
