@@ -37,7 +37,9 @@ impl Column {
         let mut whole = columns.next().unwrap_or_default();
         let rest: Vec<_> = columns.collect();
         make_room(&mut whole.texts, rest.iter().map(|column| column.texts.len()).sum())?;
-        rest.into_iter().for_each(|column| whole.append(column));
+        for column in rest {
+            whole.append(column);
+        }
         Ok(whole)
     }
 
