@@ -163,9 +163,25 @@ def test_force_replaces_what_is_damaged(name: str, data: bytes, tmp_path: Path) 
 
 def test_a_plan_of_something_else_stays(tmp_path: Path) -> None:
     mine = user_file(tmp_path / "out", "job.json")
-    with pytest.raises(JobError, match=r"job\.json is not a plan"):
+    with pytest.raises(JobError, match=r"job\.json is not a plan.*pass force=True"):
+        job(tmp_path)
+    with pytest.raises(JobError, match=r"job\.json is not a plan.*move job\.json away"):
         job(tmp_path, force=True)
     assert mine.read_bytes() == b"mine"
+
+
+def test_files_of_a_plan_made_meanwhile_are_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process plans the job and makes a shard, after this one saw no plan and before it looks at the files."""
+    real = _make_plan.refuse_taken
+
+    def late(*of: Any) -> None:
+        monkeypatch.setattr(_make_plan, "refuse_taken", real)
+        job(tmp_path).run(part="0/2", progress=False)
+        real(*of)
+
+    monkeypatch.setattr(_make_plan, "refuse_taken", late)
+    planned = job(tmp_path)
+    assert planned.missing() == list(range(1, planned.shards, 2))
 
 
 def test_sums_alone_finish_nothing(tmp_path: Path) -> None:
@@ -183,8 +199,8 @@ def test_the_slower_of_two_runs_has_the_result(tmp_path: Path, monkeypatch: pyte
         module, called = (_finish, "spec_of") if name == "joined" else (_run_shard, "Bucket")
         real = getattr(module, called)
 
-        def late(*of: Any, real: Any = real, first: Any = first, where: Any = (module, called)) -> Any:
-            monkeypatch.setattr(*where, real)
+        def late(*of: Any, real: Any = real, first: Any = first, where: Any = module, named: str = called) -> Any:
+            monkeypatch.setattr(where, named, real)
             first.run(progress=False)
             return real(*of)
 

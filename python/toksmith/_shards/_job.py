@@ -119,7 +119,7 @@ class Job:
     @staticmethod
     @checked
     def check_run(run: str = "local", *, part: str | None = None, workers: int = 1, threads: int | None = None) -> None:
-        """Raises what `run` would raise for these arguments; of use before `plan` with `force=True` removes a job.
+        """Refuses the arguments that `run` would refuse; of use before `plan` with `force=True` removes a job.
 
         Args:
             run: As of `run`.

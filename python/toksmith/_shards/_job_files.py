@@ -97,15 +97,14 @@ def removable(folder: Path) -> list[list[str]]:
     try:
         plan = read_plan(folder)
         tokenizer, own = f"tokenizer-{plan.fingerprint[:12]}.toksmith", own_names(plan)
-    except JobError:
-        saved = [name for name in there if re.fullmatch(PLANNED, name) and name != JOB]
-        if not saved:
-            raise
-        tokenizer, own = saved[0], {*listed(folder, there)}.__contains__
+    except JobError as error:
+        if not any(re.fullmatch(PLANNED, name) for name in there if name != JOB):
+            said = f"{error.problem}, and no tokenizer of a job is beside it; name another folder, or move {JOB} away"
+            raise JobError(shown(folder), said) from None
+        tokenizer, own = "", {*listed(folder, there)}.__contains__
     found = [name for name in there if own(name)]
-    said = re.compile(OF_ALL)
-    receipts = [name for name in found if said.fullmatch(name) and name != SUMS]
-    data = [name for name in found if not said.fullmatch(name)]
+    receipts = [name for name in found if re.fullmatch(OF_ALL, name) and name != SUMS]
+    data = [name for name in found if not re.fullmatch(OF_ALL, name)]
     last = [tokenizer] if re.fullmatch(PLANNED, tokenizer) and tokenizer in there else []
     return [[name for name in found if name == SUMS], data, receipts, [*last, JOB]]
 

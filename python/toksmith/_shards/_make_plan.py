@@ -217,7 +217,11 @@ def write_plan(folder: Path, made: Plan, tok: Tokenizer, *, force: bool) -> None
         with writable(path):
             link_once(path, made.to_bytes())
         sync_folder(folder)
-    there = read_plan(folder)
+    try:
+        there = read_plan(folder)
+    except JobError as error:
+        said = f"{error.problem}; name another folder, or pass force=True to replace the job"
+        raise JobError(shown(folder), said) from None
     if there != made:
         said = f"another job is planned here (other {' and '.join(differing(there, made))})"
         raise JobError(shown(folder), f"{said}; name another folder, or pass force=True to replace it")
