@@ -146,6 +146,7 @@ def of_results(folder: Path) -> dict[str, Call]:
         "Files": (toksmith.Files, {"globs": ("*.txt",), "field": "text"}),
         "EncodedCorpus.at": (toksmith.EncodedCorpus.at, {"path": corpus.path}),
         "Job.at": (toksmith.Job.at, {"folder": finished_job(folder)}),
+        "Job.check_run": (toksmith.Job.check_run, JOB_WAY),
         "Job.run": (toksmith.Job.at(finished_job(folder)).run, JOB_RUN),
         "Format.fits": (toksmith.formats()["native"].fits, {"path": "a.toksmith"}),
         "PieceCounts.__add__": (COUNTS.__add__, {"other": COUNTS}),
@@ -162,7 +163,8 @@ def of_results(folder: Path) -> dict[str, Call]:
     }
 
 
-JOB_RUN = {"run": "local", "part": "0/1", "workers": 1, "threads": 1, "progress": False}
+JOB_WAY: dict[str, object] = {"run": "local", "part": "0/1", "workers": 1, "threads": 1}
+JOB_RUN = {**JOB_WAY, "progress": False}
 FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 

@@ -122,9 +122,11 @@ def test_a_difference_exits_3(folder: Path) -> None:
         (["in", *HERE, "--max-errors", "5"], 2, "--errors quarantine"),
         (["in", *HERE, "--pack", "chunk", "--length", "5"], 2, "--to parquet or --to hf"),
         (["in", *HERE, "--part", "2/2"], 2, "--part"),
-        (["in", *HERE, "--to", "megatorn"], 1, "did you mean 'megatron'?"),
+        (["in", *HERE, "--to", "megatorn"], 2, "did you mean 'megatron'?"),
         (["in", *HERE, "--append", "<|ende|>"], 1, "there is no special token named '<|ende|>'"),
-        (["in", *HERE, "--run", "slurm"], 1, "there is no runner named 'slurm'"),
+        (["in", *HERE, "--run", "slurm"], 2, "there is no runner named 'slurm'"),
+        (["in", *HERE, "--length", "5"], 2, "expected no value, or --pack as well"),
+        (["in", *HERE, "--max-errors", "6"], 2, "expected no value, or --errors skip"),
         (["none", *HERE], 1, "none: no file matches this name"),
         (["-o", "in", "--finish"], 1, "there is no job.json"),
     ],
@@ -151,6 +153,25 @@ def test_arguments_become_flags() -> None:
     text = "pass errors='skip', force=True, or max_errors=5 (not x.errors='a', other=1, errors= alone)"
     said = "pass --errors skip, --force, or --max-errors 5 (not x.errors='a', other=1, --errors alone)"
     assert in_flags(text, flags) == said
+    assert in_flags("raise max_errors (not 'max_errors')", flags) == "raise --max-errors (not 'max_errors')"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--part", "9/8"], ["--part", "0/2"], ["--run", "slurm"], ["--workers", "0"], ["--threads", "0"]],
+)
+def test_force_removes_nothing_before_all_is_valid(wrong: list[str], folder: Path) -> None:
+    assert run("tokenize", "in", *HERE).exit_code == 0
+    before = content(folder / "out")
+    refused = run("tokenize", "in", *HERE, "--force", *wrong)
+    assert refused.exit_code == 2 and content(folder / "out") == before
+    assert (wrong != ["--part", "0/2"]) or "--force --plan" in " ".join(refused.output.replace("│", " ").split())
+
+
+def test_too_many_bad_rows_are_said_in_flags(folder: Path) -> None:
+    (folder / "in" / "f.jsonl").write_bytes(b"not JSON\n" * 2)
+    done = run("tokenize", "in", *HERE, "--errors", "skip", "--max-errors", "1", "--threads", "1")
+    assert done.exit_code == 1 and "raise --max-errors" in done.stderr and "max_errors" not in done.stderr
 
 
 STOPPED = """

@@ -57,6 +57,7 @@ ELSEWHERE = {
     "_shards/_encode_shard": "test_jobs",
     "_shards/_finish": "test_jobs test_sinks",
     "_shards/_job": "test_jobs",
+    "_shards/_job_files": "test_job_files",
     "_shards/_make_plan": "test_jobs",
     "_shards/_manifest": "test_encode_corpus",
     "_shards/_npy": "test_encode_corpus",

@@ -102,6 +102,10 @@ def tokenize(
             raise typer.BadParameter("is missing", param_hint="FILE" if tokenizer else "--tokenizer")
         tok = loaded(tokenizer, pattern, special_token)
         corpus = [item(name, field) for name in files]
+        toksmith.Job.check_run(run, part=part, workers=workers, threads=threads)  # before --force removes anything
+        if force and part is not None:
+            said = "is not possible with --part: each part would remove the others; use --force --plan once, then the parts"
+            raise typer.BadParameter(said, param_hint="--force")
         job = toksmith.plan(tok, corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **asked)
         if dry_run or plan:
             print_planned(job, as_json=as_json, quiet=quiet)

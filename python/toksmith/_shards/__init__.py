@@ -4,8 +4,8 @@ One file: `_encode.py` encodes, `_npy.py` writes the arrays, `_manifest.py` reco
 
 A job, in reading order: `_make_plan.py` plans it (`_plan.py` is the value), `_job.py` runs it, `_run_shard.py` makes a shard
 of `_documents.py`, `_encode_shard.py`, `_packing.py`, `_shuffle.py` and a sink of `sinks/`, `_receipts.py` says so,
-`_finish.py` completes the folder, `_verify.py` checks it. `_durable.py` gives files their names. Left out: where shards run
-(`_runners/`).
+`_finish.py` completes the folder, `_verify.py` checks it. `_durable.py` gives files their names, and `_job_files.py` knows
+which names are a job's own. Left out: where shards run (`_runners/`).
 """
 
 from __future__ import annotations

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from .._atomic_files import write_file
-from .._errors import JobError, number_of
+from .._errors import FormatError, JobError, number_of
 from .._tokenizer import Tokenizer
 from ._durable import sync_folder
+from ._job_files import BESIDE, MANIFEST, SUMS, names_of, remove_names
 from ._plan import Plan
 from ._receipts import Receipt, WrittenFile, read_receipt, written_file
 from ._run_shard import spec_of
@@ -40,9 +41,7 @@ __all__ = [
     "tokenized",
 ]
 
-MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 VERSION = 1
-BESIDE = ("quarantine", "sources")
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Tokenized:
 
 def is_finished(folder: Path) -> bool:
     """Whether a job is finished."""
-    return os.path.lexists(folder / SUMS)
+    return os.path.lexists(folder / SUMS) and os.path.lexists(folder / MANIFEST)
 
 
 def missing_units(folder: Path, plan: Plan) -> list[int]:
@@ -110,11 +109,21 @@ def finish_job(folder: Path, plan: Plan, tok: Tokenizer) -> Tokenized:
 
 def remove_parts(folder: Path, plan: Plan) -> None:
     """Removes the files that a finished job does not need; what cannot be removed does no harm."""
-    for name in filter(None, (SINKS[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None)):
+    places = {SINKS[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
+    if not any(os.path.lexists(folder / str(name)) for name in places):
+        return
+    own = names_of(plan.options)
+    names: list[str] = []
+    for number in range(plan.units):
+        with contextlib.suppress(JobError):
+            receipt = read_receipt(folder, number)
+            files = () if receipt is None else receipt.files
+            names += [each.name for each in files if folder_of(each) in places and own.fullmatch(each.name)]
+    with contextlib.suppress(FormatError):
+        remove_names(folder, names)
+    for name in places:
         with contextlib.suppress(OSError):
-            for path in list((folder / name).iterdir()):
-                path.unlink()
-            (folder / name).rmdir()
+            (folder / str(name)).rmdir()
 
 
 def all_receipts(folder: Path, plan: Plan) -> list[Receipt]:

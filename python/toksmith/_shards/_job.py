@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from .._arguments import checked
 from .._atomic_files import UNFINISHED, readable, remove_unless_locked
-from .._errors import InvalidOption, JobError, UnknownName, close_names
+from .._errors import InvalidOption, JobError, ToksmithError, UnknownName, close_names
 from .._files import shown
 from .._progress import Progress, Reporter
 from .._threads import thread_count
-from ._finish import Tokenized, finish_job, is_finished, missing_units, tokenized
+from ._finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
+from ._job_files import ANY_NAME, present
 from ._plan import JOB, Plan, read_plan
 from ._receipts import Receipt, read_receipt
 from ._run_shard import opened_job
@@ -114,6 +116,25 @@ class Job:
         bad = sum(each.bad_rows for each in there if each is not None and each.shard < self.shards)
         return JobStatus(units, len(there), documents, ids, size, bad, finished=False)
 
+    @staticmethod
+    @checked
+    def check_run(run: str = "local", *, part: str | None = None, workers: int = 1, threads: int | None = None) -> None:
+        """Refuses the arguments that `run` would refuse; of use before `plan` with `force=True` removes a job.
+
+        Args:
+            run: As of `run`.
+            part: As of `run`.
+            workers: As of `run`.
+            threads: As of `run`.
+        Raises:
+            ImportError: The library of the runner is not installed.
+            InvalidOption: A value is not possible.
+            UnknownName: There is no such runner.
+
+        >>> toksmith.Job.check_run(workers=8, part="0/4")
+        """
+        checked_run(run, part, workers=workers, threads=threads)
+
     @checked
     def run(
         self,
@@ -155,28 +176,36 @@ class Job:
         """
         if not self._written:
             raise JobError(shown(self.folder), "the plan was a dry run and is not written; plan it without dry_run")
-        name, _, host = run.partition("://")
-        if name not in RUNNERS or (host and name != "ray"):
-            raise UnknownName("runner", run, close_names(name, RUNNERS) or [*RUNNERS])
-        if workers < 1:
-            raise InvalidOption("workers", workers, "at least 1")
+        runner = checked_run(run, part, workers=workers, threads=threads)
         index, count = (0, 1) if part is None else part_of(part)
-        threads = thread_count(threads) if threads is not None else max(1, thread_count(None) // workers)
+        threads = thread_count(None) // workers or 1 if threads is None else threads
         opened_job(self.folder)  # what is wrong with it is said before any process starts
         sweep_folder(self.folder)
-        reporter = Reporter(progress)
+        address = run if "://" in run else None
+        try:
+            self._encode(runner, (index, count), Reporter(progress), workers=workers, threads=threads, address=address)
+            return self.finish() if part is None else None
+        except ToksmithError:
+            if (done := self._done_by_another()) is None:
+                raise
+            return done if part is None else None
+
+    def _encode(self, runner: Any, part: tuple[int, int], reporter: Reporter, **way: Any) -> None:
+        """Makes what is missing of a part."""
         with reporter.drawn():
             ids = 0
-            runner = import_module(f"..._runners.{RUNNERS[name]}", __name__)
-            address = run if host else None
-            for numbers in self._rounds(index, count):
-                made: Iterator[Receipt] = runner.run(
-                    self.folder / JOB, numbers, workers=workers, threads=threads, address=address
-                )
+            for numbers in self._rounds(*part):
+                made: Iterator[Receipt] = runner.run(self.folder / JOB, numbers, **way)
                 for receipt in made:
                     ids += receipt.ids
                     reporter.report("encoding", ids, None)
-        return self.finish() if part is None else None
+
+    def _done_by_another(self) -> Tokenized | None:
+        """What this job contains, if another run has finished it meanwhile and removed files that this run was reading."""
+        if not is_finished(self.folder) or read_plan(self.folder) != self._plan:
+            return None
+        remove_parts(self.folder, self._plan)  # which this run may have made again
+        return tokenized(self.folder)
 
     def _rounds(self, index: int, count: int) -> Iterator[list[int]]:
         """What is missing of a part, round by round; the second round needs all of the first."""
@@ -194,10 +223,31 @@ class Job:
             JobError: Shards are missing, or there are more bad rows than `max_errors`.
         """
         plan, tok = opened_job(self.folder)
-        return finish_job(self.folder, plan, tok)
+        try:
+            return finish_job(self.folder, plan, tok)
+        except ToksmithError:
+            if (done := self._done_by_another()) is None:
+                raise
+            return done
 
     def __repr__(self) -> str:
         return f"<Job {shown(self.folder)!r}: {self.shards} shards of {self.files} files, {self.bytes:,} bytes>"
+
+
+def checked_run(run: str, part: str | None, *, workers: int, threads: int | None) -> Any:
+    """The module of the runner, if `Job.run` can take these arguments."""
+    name, _, host = run.partition("://")
+    if name not in RUNNERS or (host and name != "ray"):
+        raise UnknownName("runner", run, close_names(name, RUNNERS) or [*RUNNERS])
+    if workers < 1:
+        raise InvalidOption("workers", workers, "at least 1")
+    if part is not None:
+        part_of(part)
+    thread_count(threads)
+    runner = import_module(f"..._runners.{RUNNERS[name]}", __name__)
+    if name == "ray":
+        runner.library()  # which says how to install it
+    return runner
 
 
 def part_of(text: str) -> tuple[int, int]:
@@ -213,7 +263,6 @@ def part_of(text: str) -> tuple[int, int]:
 def sweep_folder(folder: Path) -> None:
     """Removes what killed runs left: temporary files that no process has open."""
     with readable(folder):
-        for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
-            for path in place.iterdir():
-                if UNFINISHED.fullmatch(path.name[-21:]) and path.is_file():
-                    remove_unless_locked(str(path))
+        for name in list(present(folder)):
+            if UNFINISHED.fullmatch(name[-21:]) and ANY_NAME.fullmatch(name[:-21]):
+                remove_unless_locked(str(folder / name))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from .._arguments import checked
 from .._atomic_files import Temporary, sweep, writable
@@ -17,11 +17,11 @@ from .._files import make_folder, shown
 from .._tokenizer import Special, Tokenizer
 from ._durable import sync_folder
 from ._encode import special_id
-from ._finish import MANIFEST, SUMS, is_finished, read_manifest, remove_parts
+from ._finish import is_finished, remove_parts
 from ._job import Job
+from ._job_files import is_own_input, refuse_taken, removable, remove_names
 from ._packing import PACKINGS
 from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
-from ._receipts import RECEIPTS, WrittenFile, read_receipt
 from .sinks import SINKS
 
 __all__ = ["plan"]
@@ -62,7 +62,7 @@ def plan(
 
     Args:
         tok: The tokenizer, which is saved in the folder.
-        corpus: Paths, folders, or `toksmith.files(…)`; documents as of `train`.
+        corpus: Paths, folders, or `toksmith.files(…)`; documents as of `train`. Files that the job itself writes are left out.
         folder: Of the job; it is made if its parent exists.
         to: The format of the files, one of `docs/sinks.md`: "npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf".
         id_field: The field or column with the name of each document, for formats that have room for it.
@@ -88,7 +88,7 @@ def plan(
         CorpusError: A file cannot be read.
         FormatError: The folder cannot be written.
         InvalidOption: An argument does not fit the format or the tokenizer.
-        JobError: The folder has another job, or this one and it is finished.
+        JobError: The folder has another job, or this one and it is finished; or files of other origin whose names the job writes.
         UnknownName: There is no such format or special token.
 
     >>> import tempfile, toksmith
@@ -124,7 +124,7 @@ def plan(
         if content is not None:
             special_id(tok, content)
     versions = versions_of(SINKS[to].libraries)
-    inputs, shards = cut(corpus, shard_size)
+    inputs, shards = cut(corpus, shard_size, is_own_input(Path(folder), options))
     name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
     made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
     folder = Path(folder)
@@ -132,9 +132,7 @@ def plan(
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
     if dry_run:
         return Job(folder, made, written=False)
-    if force:
-        remove_job(folder)
-    write_plan(folder, made, tok)
+    write_plan(folder, made, tok, force=force)
     return Job(folder, made)
 
 
@@ -187,7 +185,7 @@ def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     if options.pack is None:
         for name in ("length", "pad"):
             if (value := getattr(options, name)) is not None:
-                yield name, value, "None without pack"
+                yield name, value, "None, or pack= as well"
         return
     if not SINKS[options.to].packs:
         able = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.packs)
@@ -196,26 +194,40 @@ def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
         yield "length", options.length, f"from 1 to {MOST_LENGTH}, the ids of a row"
 
 
-def write_plan(folder: Path, made: Plan, tok: Tokenizer) -> None:
+def write_plan(folder: Path, made: Plan, tok: Tokenizer, *, force: bool) -> None:
     """Writes the plan, if no other is there; of two processes that do so at once, one does."""
     make_folder(folder)
     path = folder / JOB
     with writable(path):
         sweep(os.path.realpath(path), [path])
-        is_there = os.path.lexists(path)
-    if not is_there:
+    if force and os.path.lexists(path):
+        old = removable(folder)
+        refuse_taken(folder, made.options, [name for names in old for name in names])
+        for names in old:
+            remove_names(folder, names)
+    if not os.path.lexists(path):
+        try:
+            refuse_taken(folder, made.options)
+        except JobError:
+            if not os.path.lexists(path):  # else another process planned meanwhile, and the files are from its runs
+                raise
+    if not os.path.lexists(path):
         if not (folder / made.tokenizer).exists():
             tok.save(folder / made.tokenizer)
         with writable(path):
             link_once(path, made.to_bytes())
         sync_folder(folder)
-    there = read_plan(folder)
+    try:
+        there = read_plan(folder)
+    except JobError as error:
+        said = f"{error.problem}; name another folder, or pass force=True to replace the job"
+        raise JobError(shown(folder), said) from None
     if there != made:
         said = f"another job is planned here (other {' and '.join(differing(there, made))})"
         raise JobError(shown(folder), f"{said}; name another folder, or pass force=True to replace it")
     if is_finished(folder):
         remove_parts(folder, made)  # which a run leaves that was killed at its very end
-        said = "this job is finished; look at it with Job.at or verify"
+        said = "this job is finished, and verify compares its files; name another folder"
         raise JobError(shown(folder), f"{said}, or pass force=True to do it again")
 
 
@@ -243,20 +255,3 @@ def differing(one: Plan, other: Plan) -> list[str]:
         found.append("input files" if paths[0] != paths[1] else "contents of input files")
     found += ["versions of libraries"] if one.versions != other.versions else []
     return found or ["shards"]
-
-
-def remove_job(folder: Path) -> None:
-    """Removes the files of a job, the plan last."""
-    if not os.path.lexists(folder / JOB):
-        return
-    old = read_plan(folder)
-    files: list[WrittenFile] = read_manifest(folder)["files"] if is_finished(folder) else []
-    for number in range(old.units):
-        receipt = read_receipt(folder, number)
-        files += receipt.files if receipt is not None else ()
-    receipts: list[Any] = [f"{RECEIPTS}/{number:05d}.json" for number in range(old.units)]
-    for name in (SUMS, MANIFEST, *receipts, *(each.name for each in files), old.tokenizer, JOB):
-        path = folder / name
-        with writable(path):
-            path.unlink(missing_ok=True)
-    sync_folder(folder)

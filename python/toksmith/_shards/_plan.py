@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
@@ -160,8 +160,10 @@ def versions_of(libraries: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def cut(corpus: Corpus, shard_size: int) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
-    """The inputs of a corpus, and the shards: of about `shard_size` bytes of the files, in their order.
+def cut(
+    corpus: Corpus, shard_size: int, left_out: Callable[[str | Path], bool]
+) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
+    """The inputs of a corpus, without those `left_out`, and the shards: of about `shard_size` bytes, in their order.
 
     Raises:
         CorpusError: A file cannot be read.
@@ -172,6 +174,8 @@ def cut(corpus: Corpus, shard_size: int) -> tuple[tuple[PlannedInput, ...], tupl
     for source in sources(corpus):
         if not isinstance(source, File):
             raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
+        if left_out(source.path):
+            continue
         found = planned(source)
         pieces += parts_of(len(inputs), found, shard_size)
         inputs.append(found)

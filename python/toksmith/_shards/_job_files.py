@@ -1,0 +1,156 @@
+"""Which names in a folder a job writes. It removes no other file, and it starts in no folder that has one of them.
+
+A folder in the job's folder that is a link is never entered: its files are somewhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from .._atomic_files import readable, writable
+from .._errors import JobError
+from .._files import shown
+from ._durable import sync_folder
+from ._plan import JOB, JobOptions, Plan, read_plan
+from ._receipts import RECEIPTS
+from ._shuffle import BUCKETS
+
+__all__ = [
+    "ANY_NAME",
+    "BESIDE",
+    "MANIFEST",
+    "OF_SINKS",
+    "SUMS",
+    "is_own_input",
+    "names_of",
+    "present",
+    "refuse_taken",
+    "removable",
+    "remove_names",
+]
+
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+BESIDE = ("quarantine", "sources")
+# By sink. The group is the number of a shard; llm.c's files are not one for each shard.
+OF_SINKS = {
+    "npy": r"(\d{5,})(?:\.ends)?\.npy",
+    "megatron": r"(\d{5,})_text_document\.(?:bin|idx)",
+    "nanogpt": r"train\.bin|parts/(\d{5,})\.ids",
+    "llmc": r"train_\d{6,}\.bin|parts/(\d{5,})\.ids",
+    "datatrove": r"(\d{5,})\.ds(?:\.index|\.metadata)?",
+    "parquet": r"(\d{5,})\.parquet",
+    "hf": r"data-(\d{5,})-of-\d{5,}\.arrow|dataset_info\.json|state\.json",
+}
+OF_ALL = rf"{MANIFEST}|{SUMS}|{RECEIPTS}/(\d{{5,}})\.json"
+OF_BUCKETS = rf"{BUCKETS}/(\d{{5,}})\.(?:table|ids)"
+OF_BESIDE = {name: rf"{name}/(\d{{5,}})\.jsonl" for name in BESIDE}
+PLANNED = r"job\.json|tokenizer-[0-9a-f]{12}\.toksmith"
+FOLDERS = ("parts", BUCKETS, RECEIPTS, *BESIDE)
+ANY_NAME = re.compile("|".join([OF_ALL, OF_BUCKETS, PLANNED, *OF_BESIDE.values(), *OF_SINKS.values()]))
+
+
+def names_of(options: JobOptions) -> re.Pattern[str]:
+    """The names of the files that a job of these options writes, beside the plan and the tokenizer."""
+    found = [OF_ALL, *filter(None, [OF_SINKS.get(str(options.to))])]
+    found += [OF_BUCKETS] if options.shuffle is not None else []
+    found += [OF_BESIDE["sources"]] if options.sources else []
+    found += [OF_BESIDE["quarantine"]] if options.errors == "quarantine" else []
+    return re.compile("|".join(found))
+
+
+def present(folder: Path) -> Iterator[str]:
+    """The names in a folder, and in the folders that a job has there."""
+    with readable(folder):
+        for path in sorted(folder.iterdir()):
+            if path.name in FOLDERS and path.is_dir() and not path.is_symlink():
+                yield from (f"{path.name}/{each.name}" for each in sorted(path.iterdir()))
+            else:
+                yield path.name
+
+
+def refuse_taken(folder: Path, options: JobOptions, own: Iterable[str] = ()) -> None:
+    """Raises JobError if a folder has files of names that a new job writes, apart from its `own`."""
+    names, own = names_of(options), {*own}
+    for name in present(folder):
+        if name in FOLDERS and f"{name}/" in names.pattern:
+            said = f"{name} is a link or a file, and the job needs a folder of its own there"
+        elif names.fullmatch(name) and name not in own:
+            said = f"{name} is there already, and no job that is planned here wrote it, but this job writes such files"
+        else:
+            continue
+        raise JobError(shown(folder), f"{said}; name another folder, or move {name} away")
+
+
+def removable(folder: Path) -> list[list[str]]:
+    """The names of a job's files in groups, in the order in which they can be removed: a job that is stopped between two
+    of them is unfinished, and its plan still says what is left.
+
+    Raises:
+        JobError: The plan cannot be read, and no file beside it shows that it is one of toksmith.
+    """
+    there = list(present(folder))
+    try:
+        plan = read_plan(folder)
+        tokenizer, own = f"tokenizer-{plan.fingerprint[:12]}.toksmith", own_names(plan)
+    except JobError as error:
+        if not any(re.fullmatch(PLANNED, name) for name in there if name != JOB):
+            said = f"{error.problem}, and no tokenizer of a job is beside it; name another folder, or move {JOB} away"
+            raise JobError(shown(folder), said) from None
+        tokenizer, own = "", {*listed(folder, there)}.__contains__
+    found = [name for name in there if own(name)]
+    receipts = [name for name in found if re.fullmatch(OF_ALL, name) and name != SUMS]
+    data = [name for name in found if not re.fullmatch(OF_ALL, name)]
+    last = [tokenizer] if re.fullmatch(PLANNED, tokenizer) and tokenizer in there else []
+    return [[name for name in found if name == SUMS], data, receipts, [*last, JOB]]
+
+
+def own_names(plan: Plan) -> Callable[[str], bool]:
+    """Whether a name is that of a file of this job."""
+    names = names_of(plan.options)
+
+    def own(name: str) -> bool:
+        match = names.fullmatch(name)
+        return match is not None and all(int(number[:18]) < plan.units for number in match.groups() if number)
+
+    return own
+
+
+def listed(folder: Path, there: Iterable[str]) -> Iterator[str]:
+    """The names of a job without a plan: its receipts, the manifest, and the files that they list."""
+    for name in there:
+        if not re.fullmatch(OF_ALL, name):
+            continue
+        yield name
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            for each in json.loads((folder / name).read_bytes())["files"]:
+                if ANY_NAME.fullmatch(each[0]) and not re.fullmatch(PLANNED, each[0]):
+                    yield each[0]
+
+
+def remove_names(folder: Path, names: Iterable[str]) -> None:
+    """Removes files, and flushes that to the disk; a file in a linked folder stays."""
+    for path in (folder / name for name in names):
+        if path.parent == folder or not path.parent.is_symlink():
+            with writable(path):
+                path.unlink(missing_ok=True)
+    sync_folder(folder)
+
+
+def is_own_input(folder: Path, options: JobOptions) -> Callable[[str | Path], bool]:
+    """Whether a file is one that the job writes, or that the job wrote that is planned in the folder."""
+    place = os.path.join(os.path.realpath(folder), "")
+    names = [names_of(options), re.compile(PLANNED)]
+    with suppress(JobError):
+        names.append(names_of(read_plan(folder).options))
+
+    def own(path: str | Path) -> bool:
+        real = os.path.realpath(path)
+        name = real[len(place) :].replace(os.sep, "/")
+        return real.startswith(place) and any(each.fullmatch(name) for each in names)
+
+    return own
