@@ -124,7 +124,7 @@ def plan(
         if content is not None:
             special_id(tok, content)
     versions = versions_of(SINKS[to].libraries)
-    inputs, shards = cut(corpus, shard_size)
+    inputs, shards = cut(corpus, shard_size, Path(folder))
     name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
     made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
     folder = Path(folder)

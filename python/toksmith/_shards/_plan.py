@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import _core
-from .._corpus import Corpus, File, kind_of, sources
+from .._corpus import Corpus, File, is_inside, kind_of, sources
 from .._corpus._parquet import row_group_sizes
 from .._encode_files import readable
 from .._errors import CorpusError, InvalidOption, JobError
@@ -160,23 +160,29 @@ def versions_of(libraries: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def cut(corpus: Corpus, shard_size: int) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
+def cut(corpus: Corpus, shard_size: int, folder: Path) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
     """The inputs of a corpus, and the shards: of about `shard_size` bytes of the files, in their order.
+
+    What is in the folder of a planned job is left out, so that a corpus may contain this folder.
 
     Raises:
         CorpusError: A file cannot be read.
-        InvalidOption: The corpus has something else than files.
+        InvalidOption: The corpus has something else than files, or files in the folder of a new job.
     """
     inputs: list[PlannedInput] = []
     pieces: list[tuple[Part, int]] = []
-    for source in sources(corpus):
+    is_planned = os.path.lexists(folder / JOB)
+    for source in sources(corpus, folder if is_planned else None):
         if not isinstance(source, File):
             raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
+        if not is_planned and is_inside(source.path, folder):
+            allowed = f"a folder without files of the corpus; {os.fspath(source.path)!r} is in this one"
+            raise InvalidOption("folder", os.fspath(folder), allowed)
         found = planned(source)
         pieces += parts_of(len(inputs), found, shard_size)
         inputs.append(found)
     if not inputs:
-        raise InvalidOption("corpus", corpus, "at least one file")
+        raise InvalidOption("corpus", corpus, "at least one file outside the folder of the job")
     return tuple(inputs), tuple(grouped(pieces, shard_size))
 
 
