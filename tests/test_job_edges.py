@@ -1,14 +1,20 @@
 """Jobs at the edges: where the folder lies, rows of odd names, files that change, and JSON from anywhere."""
 
+import gc
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from job_corpus import TOK, content, job
+from processors import LIMIT_S
 
 import toksmith
-from toksmith import InvalidOption, JobError
+from toksmith import InvalidOption, JobError, _threads
+from toksmith._shards import _encode_shard
 
 
 def rows(folder: Path, texts: list[str]) -> Path:
@@ -188,3 +194,114 @@ def test_names_with_half_a_character(to: str, tmp_path: Path) -> None:
     assert done is not None and done.documents == 2
     (path,) = (tmp_path / "out" / "sources").iterdir()
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a?b", "\U0001f600"]
+
+
+@pytest.mark.parametrize("to", ["parquet", "hf"])
+def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some rows are written, then one is bad: what writes the file is closed before the file."""
+    path = rows(tmp_path / "in", ["low"] * 9) / "rows.jsonl"
+    path.write_bytes(path.read_bytes() + b"not JSON\n")
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: ignored.append(str(found.exc_value)))
+    monkeypatch.setattr(_encode_shard, "BYTES_IN_A_BATCH", 1)
+    with pytest.raises(toksmith.CorpusError, match="does not begin with"):
+        toksmith.plan(TOK, path, tmp_path / "out", to=to).run(progress=False)
+    gc.collect()
+    assert ignored == [] and not list((tmp_path / "out").glob("*.tmp"))
+
+
+# Processes
+
+STOPPED = """
+import os, sys, toksmith
+from pathlib import Path
+from toksmith._shards import _durable
+
+folder, real = Path(sys.argv[1]), toksmith.run_shard
+
+def stopping(job, number, *, threads=None):
+    if number == 0:  # fails when shard 1 has written its files, which have no names yet
+        (folder / "pipe").read_bytes()
+        raise toksmith.CorpusError("here", None, f"{len(list((folder / 'out').glob('*.tmp')))} are there")
+    def place(files):
+        (folder / "pipe").write_bytes(b"x")
+        while True:
+            os.sched_yield()
+    _durable.ShardFiles.place = place
+    return real(job, number, threads=threads)
+
+toksmith.run_shard = stopping
+if __name__ == "__main__":
+    try:
+        toksmith.Job.at(folder / "out").run(workers=2, progress=False)
+    except toksmith.CorpusError as error:
+        print(error.problem)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="lacks named pipes or a way to yield")
+def test_processes_that_are_ended_leave_no_files(tmp_path: Path) -> None:
+    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low", "slow"]), tmp_path / "out", shard_size=1)
+    (tmp_path / "script.py").write_text(STOPPED)
+    os.mkfifo(tmp_path / "pipe")
+    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.stdout, done.stderr) == ("2 are there\n", "")
+    assert not list(planned.folder.rglob("*.tmp"))
+
+
+# Processors
+
+
+def machine(folder: Path, group: str, quotas: dict[str, str]) -> str:
+    """A folder as the root of a machine: a process in a group, and files `cpu.max` of groups."""
+    (folder / "proc" / "self").mkdir(parents=True)
+    (folder / "proc" / "self" / "cgroup").write_text(f"12:memory:/old\n0::{group}\n")
+    for name, quota in quotas.items():
+        place = folder / "sys" / "fs" / "cgroup" / name
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "cpu.max").write_text(quota)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("group", "quotas", "asked", "expected"),
+    [
+        ("/", {}, None, 16),
+        ("/a/b", {"a/b": "max 100000\n", "a": "max 100000\n"}, None, 16),
+        ("/a/b", {"a/b": "150000 100000\n"}, None, 2),
+        ("/a/b", {"a/b": "max 100000\n", "a": "300000 100000\n"}, None, 3),
+        ("/a/b", {"a/b": "1000 100000\n"}, None, 1),
+        ("/a/b", {"a/b": "500000 100000\n", "c": "100000 100000\n"}, None, 5),
+        ("/", {".": "700000 100000\n"}, None, 7),
+        ("/../x", {".": "700000 100000\n"}, None, 7),
+        ("/a", {"a": "x y z\n"}, None, 16),
+        ("/a", {"a": "100000 0\n"}, None, 16),
+        ("/a", {"a": "500000 100000\n"}, "4", 4),
+        ("/a", {"a": "500000 100000\n"}, "6", 5),
+        ("/a", {}, "0", 16),
+        ("/a", {}, "-3", 16),
+        ("/a", {}, "8(x2)", 16),
+        ("/a", {}, "99", 16),
+    ],
+)
+def test_processors_that_a_process_may_use(
+    group: str,
+    quotas: dict[str, str],
+    asked: str | None,
+    expected: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("SLURM_CPUS_PER_TASK", asked)
+    assert _threads.processors(machine(tmp_path, group, quotas)) == expected
+
+
+def test_a_machine_without_groups(tmp_path: Path) -> None:
+    assert _threads.processors(str(tmp_path)) >= 1
+    assert _threads.thread_count(None) == _threads.processors() >= 1
+    assert _threads.thread_count(3) == 3
