@@ -154,7 +154,7 @@ def test_arguments_become_flags() -> None:
 
 
 STOPPED = """
-import os, signal, sys
+import signal, sys
 from toksmith._shards import _durable
 from toksmith._cli import main
 
@@ -165,7 +165,7 @@ sent, real, calls = int(sys.argv.pop(1)), _durable.ShardFiles.place, []
 def place(files):
     calls.append(files)
     if len(calls) == 2:
-        os.kill(os.getpid(), sent)
+        signal.raise_signal(sent)
     real(files)
 
 _durable.ShardFiles.place = place
