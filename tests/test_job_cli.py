@@ -108,6 +108,10 @@ def test_a_difference_exits_3(folder: Path) -> None:
     differences = json.loads(found.stdout)["differences"]
     assert [(each["file"], each["shard"]) for each in differences] == [("00001.npy", None), ("00001.npy", 1)]
     assert isinstance(differences[1]["document"], int)
+    manifest = folder / "out" / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:-9])
+    found = run("verify", "out")
+    assert found.exit_code == 3 and found.stdout.startswith("manifest.json: is not a manifest: ")
 
 
 @pytest.mark.parametrize(

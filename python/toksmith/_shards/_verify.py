@@ -94,7 +94,7 @@ def verify(
     Raises:
         CorpusError: With `source`, an input cannot be read or was changed.
         InvalidOption: The job cannot be decoded, or encoded again; the message says why.
-        JobError: The job is not finished.
+        JobError: The job is not finished; with `decode` or `source`, a library or the tokenizer is another than in the plan.
     Cost: reads all files once; with `source`, time as of the job.
     """
     folder = Path(folder)
@@ -105,7 +105,8 @@ def verify(
     except JobError as error:
         if not is_finished(folder):
             raise
-        return Verified(0, 0, 0, (FileDifference(MANIFEST, None, None, f"cannot be read: {error.problem}"),))
+        problem = error.problem.partition(";")[0].removeprefix(f"{MANIFEST} ")
+        return Verified(0, 0, 0, (FileDifference(MANIFEST, None, None, problem),))
     if not (decode or source):
         return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(folder, manifest)))
     plan, tok = opened_job(folder)
