@@ -14,7 +14,7 @@ from processors import LIMIT_S
 
 import toksmith
 from toksmith import InvalidOption, JobError, _threads
-from toksmith._shards import _encode_shard
+from toksmith._shards import _encode_shard, _plan
 
 
 def rows(folder: Path, texts: list[str]) -> Path:
@@ -63,6 +63,22 @@ def test_a_new_job_refuses_a_folder_with_its_corpus(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match=r"folder.*rows\.jsonl"):
         toksmith.plan(TOK, corpus, corpus)
     assert content(corpus) == before
+
+
+def test_a_job_that_another_process_plans_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It plans and makes a shard after this process has looked for a plan, and before it looks for files."""
+    corpus = rows(tmp_path / "corpus", ["low", "slow"])
+    options: dict[str, Any] = {"to": "parquet", "shard_size": 1}
+    real = _plan.sources
+
+    def late(*given: Any) -> Any:
+        monkeypatch.setattr(_plan, "sources", real)
+        toksmith.plan(TOK, corpus, corpus / "out", **options)
+        toksmith.run_shard(corpus / "out" / "job.json", 0)
+        return real(*given)
+
+    monkeypatch.setattr(_plan, "sources", late)
+    assert toksmith.plan(TOK, corpus, corpus / "out", **options).missing() == [1]
 
 
 # JSON from anywhere

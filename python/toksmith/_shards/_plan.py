@@ -208,7 +208,9 @@ def cut(corpus: Corpus, shard_size: int, folder: Path) -> tuple[tuple[PlannedInp
     for source in sources(corpus, folder if is_planned else None):
         if not isinstance(source, File):
             raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
-        if not is_planned and is_inside(source.path, folder):
+        if is_inside(source.path, folder):
+            if os.path.lexists(folder / JOB):  # another process planned the job meanwhile
+                continue
             allowed = f"a folder without files of the corpus; {os.fspath(source.path)!r} is in this one"
             raise InvalidOption("folder", os.fspath(folder), allowed)
         found = planned(source)
