@@ -108,6 +108,10 @@ def test_a_difference_exits_3(folder: Path) -> None:
     differences = json.loads(found.stdout)["differences"]
     assert [(each["file"], each["shard"]) for each in differences] == [("00001.npy", None), ("00001.npy", 1)]
     assert isinstance(differences[1]["document"], int)
+    manifest = folder / "out" / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:-9])
+    found = run("verify", "out")
+    assert found.exit_code == 3 and found.stdout.startswith("manifest.json: is not a manifest: ")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +179,7 @@ def test_too_many_bad_rows_are_said_in_flags(folder: Path) -> None:
 
 
 STOPPED = """
-import os, signal, sys
+import signal, sys
 from toksmith._shards import _durable
 from toksmith._cli import main
 
@@ -186,7 +190,7 @@ sent, real, calls = int(sys.argv.pop(1)), _durable.ShardFiles.place, []
 def place(files):
     calls.append(files)
     if len(calls) == 2:
-        os.kill(os.getpid(), sent)
+        signal.raise_signal(sent)
     real(files)
 
 _durable.ShardFiles.place = place

@@ -83,7 +83,11 @@ def test_force_stays_in_the_folder(tmp_path: Path) -> None:
     value["files"] = [[name, 1, "x"] for name in ("l/keys", "keys", "sources/00000.jsonl")]
     receipt.write_text(json.dumps(value))
     plan = planned.folder / "job.json"
-    plan.write_bytes(plan.read_bytes().replace(planned._plan.tokenizer.encode(), b"keys"))
+    good = plan.read_bytes()
+    plan.write_bytes(good.replace(planned._plan.tokenizer.encode(), b"keys"))
+    with pytest.raises(JobError, match="is there already"):
+        job(tmp_path, force=True, **BIG)
+    plan.write_bytes(good)
     job(tmp_path, force=True, **BIG).run(progress=False)
     assert all(path.read_bytes() == b"mine" for path in mine)
 

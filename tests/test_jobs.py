@@ -319,8 +319,7 @@ def test_hostile_plans_and_receipts(data: bytes, tmp_path: Path) -> None:
     receipt.write_bytes(good)
     planned.finish()
     (planned.folder / "manifest.json").write_bytes(data)
-    with pytest.raises(JobError, match="is not a manifest"):
-        toksmith.verify(planned.folder)
+    assert "is not a manifest" in str(toksmith.verify(planned.folder))
     (planned.folder / "job.json").write_bytes(data)
     with pytest.raises(JobError, match=r"job\.json is not a plan"):
         toksmith.Job.at(planned.folder)

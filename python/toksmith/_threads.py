@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 from ._arguments import whole_number
 from ._errors import InvalidOption
 
-__all__ = ["thread_count"]
+__all__ = ["processors", "thread_count"]
 
 MOST_THREADS = 1 << 16
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads to use: as asked, else the processors that this process may run on."""
+    """The number of threads to use: as asked, else the number of processors that this process may use.
+
+    That is the least of three: the processors that it may run on, `SLURM_CPUS_PER_TASK`, and the quotas of its control group
+    and of the groups around it.
+    """
     if threads is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return len(affinity(0)) if affinity else os.cpu_count() or 1
+        return processors()
     threads = whole_number(threads, "threads")
     if not 1 <= threads <= MOST_THREADS:
         raise InvalidOption("threads", threads, f"from 1 to {MOST_THREADS}, or None for all processors")
     return threads
+
+
+@functools.cache
+def processors(root: str = "/") -> int:
+    """The number of processors that this process may use, as it was at the first call; `root` is the folder of the system."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    found = [len(affinity(0)) if affinity else os.cpu_count() or 1, *quotas(Path(root))]
+    asked = number(os.environ.get("SLURM_CPUS_PER_TASK", ""))
+    return max(1, min([*found, asked] if asked else found))
+
+
+def quotas(root: Path) -> Iterator[int]:
+    """How many processors the control group of this process may use, and each group around it; of version 2."""
+    try:
+        rows = (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    own = next((row.removeprefix("0::") for row in rows if row.startswith("0::")), "/")
+    place = PurePosixPath(own.lstrip("/"))
+    for group in (place, *place.parents):
+        if ".." in group.parts:  # outside what this process sees
+            continue
+        try:
+            words = (root / "sys/fs/cgroup" / group / "cpu.max").read_text(encoding="utf-8", errors="replace").split()
+        except (OSError, ValueError):
+            continue
+        quota, period = map(number, words) if len(words) == 2 else (0, 0)
+        if quota and period:
+            yield -(-quota // period)
+
+
+def number(text: str) -> int:
+    """A positive number in decimal digits; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

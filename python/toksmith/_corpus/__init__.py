@@ -29,6 +29,7 @@ __all__ = [
     "WholeFile",
     "documents",
     "files",
+    "is_inside",
     "kind_of",
     "parts",
     "sources",
@@ -141,9 +142,11 @@ def parts(corpus: Corpus) -> Iterator[Document | WholeFile]:
             yield Document(source, None, None if isinstance(corpus, (str, bytes)) else number)
 
 
-def sources(corpus: Corpus) -> Iterator[str | bytes | WholeFile | File]:
+def sources(corpus: Corpus, without: Path | None = None) -> Iterator[str | bytes | WholeFile | File]:
     """The texts, open files and files of a corpus, in order. No file is read.
 
+    Args:
+        without: A folder whose files are left out.
     Raises:
         CorpusError: A file does not exist.
         InvalidOption: A short `str` names an existing file; the caller nearly always means the file.
@@ -158,7 +161,7 @@ def sources(corpus: Corpus) -> Iterator[str | bytes | WholeFile | File]:
         if isinstance(item, (str, bytes)):
             yield item
             continue
-        for source in in_item(item, number):
+        for source in in_item(item, number, without):
             if isinstance(source, File):
                 say_if_again(source.path, seen)
             yield source
@@ -173,13 +176,13 @@ def say_if_again(path: Path, seen: set[str]) -> None:
     seen.add(name)
 
 
-def in_item(item: object, number: int) -> Iterator[WholeFile | File]:
+def in_item(item: object, number: int, without: Path | None) -> Iterator[WholeFile | File]:
     """The sources of one item of a corpus that is not a text."""
     if isinstance(item, Files):
         for path in item.paths():
-            yield from in_path(path, item.field)
+            yield from in_path(path, item.field, without)
     elif isinstance(item, os.PathLike):
-        yield from in_path(Path(item), "text")
+        yield from in_path(Path(item), "text", without)
     elif hasattr(item, "read"):
         yield WholeFile(cast("BinaryIO", item))
     else:
@@ -192,8 +195,10 @@ def refuse_file_name(text: str) -> None:
         raise InvalidOption("corpus", text, f"a text; to read this file pass pathlib.Path({text!r})")
 
 
-def in_path(path: Path, field: str) -> Iterator[File]:
+def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
     """A file, or the text files below a folder, sorted by name."""
+    if is_inside(path, without):
+        return
     if not os.path.isdir(path):
         yield File(path, field)
         return
@@ -201,7 +206,16 @@ def in_path(path: Path, field: str) -> Iterator[File]:
     if not inside:
         raise CorpusError(str(path), None, f"the folder contains no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
     for item in inside:
-        yield File(item, field)
+        if not is_inside(item, without):
+            yield File(item, field)
+
+
+def is_inside(path: Path, folder: Path | None) -> bool:
+    """Whether a path is that of a folder, or of something in it."""
+    if folder is None or "\0" in str(path):
+        return False
+    place, own = os.path.realpath(path), os.path.realpath(folder)
+    return place == own or place.startswith(os.path.join(own, ""))
 
 
 def kind_of(path: Path) -> str:

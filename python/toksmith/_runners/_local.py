@@ -77,6 +77,7 @@ def ended(own: Connection, process: Any) -> None:
 def work(own: Connection, job: Path, threads: int) -> None:
     """Makes the shards whose numbers come, until the other end is closed. Ctrl-C is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, stop)
     with suppress(EOFError, ConnectionError):
         while True:
             number = own.recv()
@@ -84,3 +85,9 @@ def work(own: Connection, job: Path, threads: int) -> None:
                 own.send(toksmith.run_shard(job, number, threads=threads))
             except Exception as problem:  # noqa: BLE001 - the parent raises it
                 own.send(problem)
+
+
+def stop(*_: object) -> None:
+    """Ends this process as an error does, so that unfinished files are removed; once, whoever sends the signal again."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit(128 + signal.SIGTERM)

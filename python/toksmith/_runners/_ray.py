@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,17 @@ IN_FLIGHT_PER_CPU = 4
 def run(
     job: Path, numbers: Sequence[int], *, workers: int, threads: int, address: str | None
 ) -> Iterator[toksmith.Receipt]:
-    """Makes shards and yields their receipts. Ray runs a task again that failed with its worker, its node or an OSError."""
+    """Makes shards and yields their receipts. Ray runs a task again that failed with its worker, its node or a file."""
     ray = library()
     started = not ray.is_initialized()
     if started:
         ray.init(address=address, log_to_driver=False)
     try:
         cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        own = max(1, min(threads, cpus))
+        own = max(1, min(threads, largest(ray.nodes())))
         most = workers if workers > 1 else max(1, IN_FLIGHT_PER_CPU * cpus // own)
-        task = ray.remote(num_cpus=own, max_retries=3, retry_exceptions=[OSError])(made)
+        again = [OSError, toksmith.FormatError]
+        task = ray.remote(num_cpus=own, max_retries=3, retry_exceptions=again)(made)
         waiting: list[int] = list(reversed(numbers))
         flying: list[Any] = []
         while waiting or flying:
@@ -39,9 +40,30 @@ def run(
             ray.shutdown()
 
 
+class UnreadableInput(toksmith.CorpusError, OSError):
+    """An input cannot be read, unlike one whose rows are bad: another try may succeed."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OSError keeps at most two arguments.
+        return UnreadableInput, (self.path, self.record, self.problem)
+
+
+UnreadableInput.__module__ = __name__  # where pickle finds it; it is not a public name
+
+
 def made(job: str, number: int, threads: int) -> toksmith.Receipt:
     """What a task does."""
-    return toksmith.run_shard(job, number, threads=threads)
+    try:
+        return toksmith.run_shard(job, number, threads=threads)
+    except toksmith.CorpusError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise UnreadableInput(error.path, error.record, error.problem) from error
+
+
+def largest(nodes: Sequence[Mapping[str, Any]]) -> int:
+    """The most processors that one node has; a task that asks for more would wait forever."""
+    return max((int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]), default=1)
 
 
 def library() -> Any:

@@ -87,7 +87,9 @@ def id_of(line: bytes, field: str | None) -> str | None:
         value = json.loads(line.removeprefix(b"\xef\xbb\xbf")).get(field)
     except (ValueError, RecursionError):  # rows may be nested deeper than Python reads them
         return None
-    return value if isinstance(value, str) or value is None else json.dumps(value)
+    if isinstance(value, str):  # JSON may name half of a pair of UTF-16, which is not a character
+        return value.encode("utf-8", "replace").decode()
+    return None if value is None else json.dumps(value)
 
 
 def in_columns(part: Part, found: PlannedInput, id_field: str | None) -> Iterator[JobDocument]:

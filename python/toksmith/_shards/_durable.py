@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from .._atomic_files import AtomicFiles, NewFile, writable
@@ -49,6 +50,10 @@ class ShardFiles:
     def new(self, name: str) -> ShardFile:
         """A new file of this name; a name may have one folder before it."""
         return ShardFile(self.folder / name, self.together(name))
+
+    def at_end(self, call: Callable[[], object]) -> None:
+        """Calls something at the end of the block, before the files so far are closed."""
+        self._open.callback(call)
 
     def place(self) -> None:
         """Gives all of them their names, and flushes the names to the disk.

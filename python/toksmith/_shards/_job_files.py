@@ -6,7 +6,6 @@ A folder in the job's folder that is a link is never entered: its files are some
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -26,7 +25,6 @@ __all__ = [
     "MANIFEST",
     "OF_SINKS",
     "SUMS",
-    "is_own_input",
     "names_of",
     "present",
     "refuse_taken",
@@ -139,18 +137,3 @@ def remove_names(folder: Path, names: Iterable[str]) -> None:
             with writable(path):
                 path.unlink(missing_ok=True)
     sync_folder(folder)
-
-
-def is_own_input(folder: Path, options: JobOptions) -> Callable[[str | Path], bool]:
-    """Whether a file is one that the job writes, or that the job wrote that is planned in the folder."""
-    place = os.path.join(os.path.realpath(folder), "")
-    names = [names_of(options), re.compile(PLANNED)]
-    with suppress(JobError):
-        names.append(names_of(read_plan(folder).options))
-
-    def own(path: str | Path) -> bool:
-        real = os.path.realpath(path)
-        name = real[len(place) :].replace(os.sep, "/")
-        return real.startswith(place) and any(each.fullmatch(name) for each in names)
-
-    return own

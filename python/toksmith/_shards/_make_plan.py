@@ -19,7 +19,7 @@ from ._durable import sync_folder
 from ._encode import special_id
 from ._finish import is_finished, remove_parts
 from ._job import Job
-from ._job_files import is_own_input, refuse_taken, removable, remove_names
+from ._job_files import refuse_taken, removable, remove_names
 from ._packing import PACKINGS
 from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
 from .sinks import SINKS
@@ -124,7 +124,7 @@ def plan(
         if content is not None:
             special_id(tok, content)
     versions = versions_of(SINKS[to].libraries)
-    inputs, shards = cut(corpus, shard_size, is_own_input(Path(folder), options))
+    inputs, shards = cut(corpus, shard_size, Path(folder))
     name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
     made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
     folder = Path(folder)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import _core
-from .._corpus import Corpus, File, kind_of, sources
+from .._corpus import Corpus, File, is_inside, kind_of, sources
 from .._corpus._parquet import row_group_sizes
 from .._encode_files import readable
 from .._errors import CorpusError, InvalidOption, JobError
 from .._paths import regular
+from ._packing import PACKINGS
+from ._receipts import is_of
+from .sinks import SINKS
 
 __all__ = ["JOB", "JobOptions", "Part", "Plan", "PlannedInput", "cut", "read_plan", "unchanged", "versions_of"]
 
@@ -116,16 +119,46 @@ class Plan:
         value = json.loads(data)
         if value.pop("toksmith_job") != VERSION:
             raise ValueError(f"its version is not {VERSION}")
-        options = JobOptions(**{each.name: value["options"][each.name] for each in fields(JobOptions)})
+        own = [value[name] for name in ("tokenizer", "fingerprint", "vocab_size", "versions")]
+        if not all(map(is_of, own, ("str", "str", "int", "dict[str, str]"))):
+            raise ValueError("a fact of its tokenizer or of its libraries has a wrong type")
+        name, fingerprint, size, versions = own
+        if name != f"tokenizer-{fingerprint[:12]}.toksmith" or not fingerprint.isalnum():
+            raise ValueError("the name of its tokenizer is not made of the fingerprint")
         inputs = tuple(PlannedInput(*each) for each in value["inputs"])
+        if not all(all(map(is_of, each, ("str", "int", "int", "str"))) for each in inputs):
+            raise ValueError("an input is not a path, a size, a time and a field")
         shards = tuple(tuple(Part(*part) for part in shard) for shard in value["shards"])
-        if not all(0 <= part.input < len(inputs) for shard in shards for part in shard):
-            raise ValueError("a shard has a part of an input that is not listed")
-        name = value["tokenizer"]
-        if os.path.basename(name) != name:
-            raise ValueError("its tokenizer is not in its folder")
-        own = (name, value["fingerprint"], value["vocab_size"], options, value["versions"])
-        return Plan(*own, inputs, shards)
+        if not all(is_part(part, len(inputs)) for shard in shards for part in shard):
+            raise ValueError("a shard has a part that is not one of an input that is listed")
+        return Plan(name, fingerprint, size, options_of(value["options"]), versions, inputs, shards)
+
+
+def options_of(found: Any) -> JobOptions:
+    """The options of a plan.
+
+    Raises:
+        ValueError, KeyError, TypeError: They are not those of a plan.
+    """
+    options = JobOptions(**{each.name: found[each.name] for each in fields(JobOptions)})
+    for each in fields(JobOptions):
+        if not is_of(getattr(options, each.name), str(each.type)):
+            raise ValueError(f"the option {each.name} has a wrong type")
+    fits = options.to in SINKS and options.dtype in SINKS[options.to].dtypes
+    fits &= options.shuffle is None or 0 <= options.shuffle < 1 << 64
+    fits &= options.pack is None or (options.pack in PACKINGS and (options.length or 0) > 0)
+    if not fits:
+        raise ValueError("its options to, dtype, shuffle, pack or length are not those of a job")
+    return options
+
+
+def is_part(part: Part, inputs: int) -> bool:
+    """Whether a part is one of so many inputs."""
+    if not all(map(is_of, part, ("int", "int | None", "int | None"))) or not 0 <= part.input < inputs:
+        return False
+    if part.start is None or part.stop is None:
+        return part.start is part.stop
+    return 0 <= part.start <= part.stop
 
 
 def read_plan(folder: Path) -> Plan:
@@ -160,27 +193,31 @@ def versions_of(libraries: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def cut(
-    corpus: Corpus, shard_size: int, left_out: Callable[[str | Path], bool]
-) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
-    """The inputs of a corpus, without those `left_out`, and the shards: of about `shard_size` bytes, in their order.
+def cut(corpus: Corpus, shard_size: int, folder: Path) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
+    """The inputs of a corpus, and the shards: of about `shard_size` bytes of the files, in their order.
+
+    What is in the folder of a planned job is left out, so that a corpus may contain this folder.
 
     Raises:
         CorpusError: A file cannot be read.
-        InvalidOption: The corpus has something else than files.
+        InvalidOption: The corpus has something else than files, or files in the folder of a new job.
     """
     inputs: list[PlannedInput] = []
     pieces: list[tuple[Part, int]] = []
-    for source in sources(corpus):
+    is_planned = os.path.lexists(folder / JOB)
+    for source in sources(corpus, folder if is_planned else None):
         if not isinstance(source, File):
             raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
-        if left_out(source.path):
-            continue
+        if is_inside(source.path, folder):
+            if os.path.lexists(folder / JOB):  # another process planned the job meanwhile
+                continue
+            allowed = f"a folder without files of the corpus; {os.fspath(source.path)!r} is in this one"
+            raise InvalidOption("folder", os.fspath(folder), allowed)
         found = planned(source)
         pieces += parts_of(len(inputs), found, shard_size)
         inputs.append(found)
     if not inputs:
-        raise InvalidOption("corpus", corpus, "at least one file")
+        raise InvalidOption("corpus", corpus, "at least one file outside the folder of the job")
     return tuple(inputs), tuple(grouped(pieces, shard_size))
 
 

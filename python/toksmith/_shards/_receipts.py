@@ -17,7 +17,16 @@ from .._errors import JobError
 from .._files import make_folder
 from ._durable import sync_folder
 
-__all__ = ["RECEIPTS", "Receipt", "WrittenFile", "facts_of_file", "read_receipt", "write_receipt", "written_file"]
+__all__ = [
+    "RECEIPTS",
+    "Receipt",
+    "WrittenFile",
+    "facts_of_file",
+    "is_of",
+    "read_receipt",
+    "write_receipt",
+    "written_file",
+]
 
 RECEIPTS = "receipts"
 HASHED_AT_A_TIME = 1 << 20
@@ -90,6 +99,8 @@ def read_receipt(folder: Path, number: int) -> Receipt | None:
         if value["toksmith_receipt"] != 1 or value["shard"] != number:
             raise ValueError(f"it is not that of shard {number}")
         value["files"] = tuple(written_file(*each) for each in value["files"])
+        if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
+            raise ValueError(f"{wrong[0]} has a wrong type")
         return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
     except FileNotFoundError:
         return None
@@ -98,16 +109,34 @@ def read_receipt(folder: Path, number: int) -> Receipt | None:
         raise JobError(str(folder), said) from None
 
 
-def written_file(name: str, size: int, sha256: str) -> WrittenFile:
+def is_of(value: object, kinds: str) -> bool:
+    """Whether a value of JSON is of one of the types that an annotation names; True and False are no numbers."""
+    name = "None" if value is None else type(value).__name__
+    if isinstance(value, dict):
+        return any(
+            f"dict[str, {kind}]" in kinds and all(is_of(x, kind) for x in value.values()) for kind in ("int", "str")
+        )
+    if isinstance(value, list):
+        return "list[str]" in kinds and all(is_of(each, "str") for each in value)
+    return name in kinds.split(" | ") or (isinstance(value, tuple) and kinds.startswith("tuple"))
+
+
+def written_file(name: object, size: object, sha256: object) -> WrittenFile:
     """A file of a receipt or a manifest, which may be from anywhere.
 
     Raises:
-        ValueError: The name is not that of a file in the job's folder, or in a folder there.
+        ValueError: The name is not that of a file in the job's folder, or in a folder there; or something has a wrong type.
     """
+    if type(name) is not str or type(size) is not int or size < 0 or type(sha256) is not str:
+        raise ValueError("an entry of its files is not a name, a size and a sum")
     parts = name.split("/")
-    if len(parts) > 2 or any(part in ("", ".", "..") or os.path.basename(part) != part for part in parts):
+    if (
+        "\0" in name
+        or len(parts) > 2
+        or any(part in ("", ".", "..") or os.path.basename(part) != part for part in parts)
+    ):
         raise ValueError(f"{name[:100]!r} is not the name of a file of a job")
-    return WrittenFile(name, int(size), str(sha256))
+    return WrittenFile(name, size, sha256)
 
 
 def facts_of_file(folder: Path, name: str) -> WrittenFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import checked
-from .._errors import FormatError, InvalidOption, ToksmithError, number_of
+from .._errors import FormatError, InvalidOption, JobError, ToksmithError, number_of
 from .._model import Model, is_regex_split
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._encode import special_id
-from ._finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest
+from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
 from ._plan import Plan
 from ._receipts import WrittenFile, facts_of_file
 from ._run_shard import make_shard, opened_job, spec_of
@@ -93,23 +94,26 @@ def verify(
     Raises:
         CorpusError: With `source`, an input cannot be read or was changed.
         InvalidOption: The job cannot be decoded, or encoded again; the message says why.
-        JobError: The job is not finished.
+        JobError: The job is not finished; with `decode` or `source`, a library or the tokenizer is another than in the plan.
     Cost: reads all files once; with `source`, time as of the job.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder)
-    plan, tok = opened_job(folder)
     if sample is not None and sample < 1:
         raise InvalidOption("sample", sample, "at least 1, or None for all shards")
+    try:
+        manifest = read_manifest(folder)
+    except JobError as error:
+        if not is_finished(folder):
+            raise
+        problem = error.problem.partition(";")[0].removeprefix(f"{MANIFEST} ")
+        return Verified(0, 0, 0, (FileDifference(MANIFEST, None, None, problem),))
+    if not (decode or source):
+        return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(folder, manifest)))
+    plan, tok = opened_job(folder)
     if decode:
         refuse_decoding(plan, tok)
-    if source and plan.options.shuffle is not None:
-        raise InvalidOption(
-            "source", source, "False, because the first round of a shuffle is not kept; use decode=True"
-        )
-    if source and sample is not None and SINKS[plan.options.to].parts is not None:
-        said = f"None, because to={plan.options.to!r} puts several shards into one file"
-        raise InvalidOption("sample", sample, said)
+    if source:
+        refuse_encoding(plan, sample)
     found = list(changed_files(folder, manifest))
     count = len(plan.shards)
     most = count if sample is None else min(sample, count)
@@ -167,6 +171,15 @@ def refuse_decoding(plan: Plan, tok: Tokenizer) -> None:
         raise InvalidOption("decode", True, f"{instead}: this tokenizer changes texts")
 
 
+def refuse_encoding(plan: Plan, sample: int | None) -> None:
+    """Raises InvalidOption if the texts cannot be encoded again, or not only some of them."""
+    if plan.options.shuffle is not None:
+        raise InvalidOption("source", True, "False, because the first round of a shuffle is not kept; use decode=True")
+    if sample is not None and SINKS[plan.options.to].parts is not None:
+        said = f"None, because to={plan.options.to!r} puts several shards into one file"
+        raise InvalidOption("sample", sample, said)
+
+
 def is_lossless(model: Model) -> bool:
     """Whether decoding gives every text back; False also for some models that would."""
     splits = all(is_regex_split(step) and step["behavior"] == "isolated" for step in model.splitters)
@@ -183,7 +196,10 @@ def decoded(folder: Path, plan: Plan, tok: Tokenizer, number: int, facts: list[A
     if read is None:
         return
     digest, count = hashlib.sha256(), 0
-    for ids in read(folder, spec_of(plan, tok, number + plan.final.start)):
+    documents = read(folder, spec_of(plan, tok, number + plan.final.start))
+    if not facts[1]:  # a shard without ids may have no files
+        documents = itertools.repeat(np.empty(0, np.uint32), facts[0])
+    for ids in documents:
         try:
             digest.update(hashlib.sha256(tok.decode_bytes(inside(ids, first, last).tolist())).digest())
         except (ToksmithError, ValueError) as problem:

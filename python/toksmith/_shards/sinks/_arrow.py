@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ class ArrowSink:
         self._file = files.new(name)
         self._schema = schema_of(self._arrow, spec)
         self._writer: Any = None
+        self._is_complete = False
+        files.at_end(self.give_up)
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents."""
@@ -60,6 +63,13 @@ class ArrowSink:
             if self._writer is None:
                 self._writer = self.opened()
             self._writer.close()
+            self._is_complete = True
+
+    def give_up(self) -> None:
+        """Closes what writes the rows of a file that is not completed; else it would write to the closed file later."""
+        if self._writer is not None and not self._is_complete:
+            with contextlib.suppress(OSError, ValueError):
+                self._writer.close()
 
 
 class StreamSink(ArrowSink):

@@ -5,6 +5,7 @@ The parts lie in the folder `parts/` until the manifest is written, so a job nee
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,15 +46,25 @@ class PartReader:
     """The ids of all parts, one after another."""
 
     def __init__(self, folder: Path, receipts: Sequence[Receipt], dtype: str) -> None:
-        self._names = [folder / each.name for receipt in receipts for each in receipt.files]
+        self._folder = folder
+        self._files = [each for receipt in receipts for each in receipt.files]
         self._dtype = np.dtype(dtype).newbyteorder("<")
 
     def read(self) -> Iterator[NDArray[Any]]:
-        """The ids, a few MiB at a time."""
-        for name in self._names:
-            with readable(name), open(name, "rb") as file:
+        """The ids, a few MiB at a time.
+
+        Raises:
+            JobError: Behind the last ids of a part: it is not the one of its receipt.
+        """
+        for part in self._files:
+            digest = hashlib.sha256()
+            with readable(self._folder / part.name), open(self._folder / part.name, "rb") as file:
                 while len(ids := np.fromfile(file, self._dtype, COPIED_AT_A_TIME)):
+                    digest.update(ids.data)
                     yield ids
+            if digest.hexdigest() != part.sha256:
+                said = f"{part.name} has another content than was written; delete it, and run the job again"
+                raise JobError(str(self._folder), said)
 
 
 def one_file(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
