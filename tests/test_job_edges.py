@@ -81,6 +81,19 @@ def test_a_job_that_another_process_plans_meanwhile(tmp_path: Path, monkeypatch:
     assert toksmith.plan(TOK, corpus, corpus / "out", **options).missing() == [1]
 
 
+def test_two_processes_make_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another makes `receipts/` after this one has looked for it."""
+    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
+    real = os.mkdir
+
+    def late(path: Any) -> None:
+        real(path)
+        real(path)
+
+    monkeypatch.setattr(os, "mkdir", late)
+    assert planned.run(progress=False) is not None
+
+
 # JSON from anywhere
 
 WRONG_RECEIPTS: list[tuple[str, Any]] = [

@@ -88,6 +88,8 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         if not os.path.isdir(path):
             os.mkdir(path)
     except (OSError, ValueError) as error:
+        if isinstance(error, FileExistsError) and os.path.isdir(path):
+            return  # another process made it meanwhile
         problem = "it is a file; a folder is expected" if os.path.lexists(path) else reason(error, path)
         raise FormatError(shown(path), None, f"cannot be written: {problem}") from error
 
