@@ -131,6 +131,7 @@ class Job:
             InvalidOption: A value is not possible.
             UnknownName: There is no such runner.
 
+        >>> import toksmith
         >>> toksmith.Job.check_run(workers=8, part="0/4")
         """
         checked_run(run, part, workers=workers, threads=threads)

@@ -124,6 +124,8 @@ def plan(
         if content is not None:
             special_id(tok, content)
     versions = versions_of(SINKS[to].libraries)
+    with writable(folder):  # a name that no folder can have
+        os.path.realpath(folder)
     inputs, shards = cut(corpus, shard_size, Path(folder))
     name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
     made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
