@@ -10,8 +10,9 @@ use crate::error::Result;
 use crate::split::Text;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
-use crate::vocab::key::{LONGEST_OF_TWO, PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts, Window};
+use crate::vocab::key::{LONGEST_OF_TWO, Window};
 use crate::vocab::keyed::near;
+use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
 /// What one thread works with.
 #[derive(Debug)]
@@ -91,6 +92,10 @@ impl PieceSink for Counting<'_> {
     #[inline(never)]
     fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
         self.add(window, part.start, part.len as usize)
+    }
+
+    fn take_huge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
+        self.add(window, start, end - start)
     }
 
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {

@@ -25,7 +25,7 @@ impl Encoder {
         let origins = replaced.as_ref().and_then(Line::origins);
         let text = replaced.as_ref().map_or(text, |line| Text::Str(line.text()));
         let bounds = Bounds::new(text.as_bytes().len(), stop);
-        let done = self.each_piece(text, (true, &bounds), |piece, own| {
+        let done = self.each_piece(text, true, &bounds, |piece, own| {
             let next = unigram.best_ways(piece, most, stop).map_err(|error| placed_by(error, own))?;
             let both = |(ids, sum): &(Vec<u32>, f64)| {
                 let joined = |(more, own): &(Vec<u32>, f64)| ([&ids[..], more].concat(), sum + own);

@@ -119,7 +119,7 @@ impl Stream {
             given += part.as_ref().map_or(0, |part| part.text.len() as u64);
             Ok(part)
         };
-        spread(rules.encoder, (threads, stop), next, |part: FilePart, session, out| {
+        spread(rules.encoder, threads, stop, next, |part: FilePart, session, out| {
             let (mut at, mut offset, mut document) = (0, part.offset, part.document);
             let last = part.text.len();
             for &(end, after) in part.breaks.iter().chain([&(last, last)]) {
@@ -324,7 +324,8 @@ mod tests {
         }
     }
 
-    /// Everything that a stream gives, `limit` bytes at a time, fed in blocks of `block` bytes or read from its file.
+    /// Everything that a stream gives, `limit` bytes at a time, fed in blocks of `block` bytes or read from its file. Every
+    /// eighth call reads on three threads.
     fn everything(
         mut stream: Stream,
         text: &[u8],
@@ -332,13 +333,13 @@ mod tests {
         (block, limit): (usize, u64),
     ) -> Result<Ragged> {
         let mut all = Ragged::default();
-        let mut blocks = text.chunks(block);
+        let (mut blocks, mut threads) = (text.chunks(block), [3, 1, 1, 1, 1, 1, 1, 1].into_iter().cycle());
         while !stream.finished() {
             if stream.source.is_none() {
                 let next = blocks.next();
                 stream.feed(next.unwrap_or_default(), next.is_none()).unwrap();
             }
-            let part = stream.read(rules, limit, 3, &Stop::default())?;
+            let part = stream.read(rules, limit, threads.next().unwrap(), &Stop::default())?;
             let before = all.ids.len() as u64;
             all.ids.extend(part.ids);
             all.ends.extend(part.ends.iter().map(|end| before + end));
@@ -359,12 +360,12 @@ mod tests {
                 let allow = [Allow::All, Allow::Text, Allow::Raise][round % 3].clone();
                 let wanted = expected(&encoder, &text, separator, &allow);
                 let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &allow, part: 1 + round % 29 };
+                let fed = everything(Stream::new(separator), &text, &rules, (1 + round * 7, u64::MAX));
+                assert_eq!(fed, wanted, "{:?} at {:?}", text.escape_ascii().to_string(), separator);
                 let file = Temporary::new("drawn.txt", &text);
-                for limit in [1, 50, u64::MAX] {
+                for limit in [text.len() as u64 / 60 + 1, 50, u64::MAX] {
                     let stream = Stream::open(&file.0, separator).unwrap();
                     assert_eq!(everything(stream, b"", &rules, (1, limit)), wanted);
-                    let fed = everything(Stream::new(separator), &text, &rules, (1 + round * 7, u64::MAX));
-                    assert_eq!(fed, wanted, "{:?} at {:?}", text.escape_ascii().to_string(), separator);
                 }
             }
         }

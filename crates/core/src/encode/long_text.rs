@@ -58,7 +58,8 @@ impl Ragged {
 /// The error of the first part that has one, in making it or in working on it; [`crate::Error::Interrupted`].
 pub fn spread<P: Send>(
     encoder: &Encoder,
-    (threads, stop): (usize, &Stop),
+    threads: usize,
+    stop: &Stop,
     next: impl FnMut() -> Result<Option<P>> + Send,
     work: impl Fn(P, &mut Session, &mut Ragged) -> Result<()> + Sync,
 ) -> Result<Ragged> {
@@ -96,7 +97,7 @@ pub fn encode(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop)
         encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))
     };
     let threads = threads.min(text.as_bytes().len() / part + 1);
-    spread(encoder, (threads, stop), || Ok(parts.next()), work).map(|ragged| ragged.ids)
+    spread(encoder, threads, stop, || Ok(parts.next()), work).map(|ragged| ragged.ids)
 }
 
 /// The number of ids of one text, in the same way.
@@ -114,7 +115,7 @@ pub fn count(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) 
         Ok(())
     };
     let threads = threads.min(text.as_bytes().len() / part + 1);
-    spread(encoder, (threads, stop), || Ok(parts.next()), work).map(|ragged| ragged.ends.iter().sum())
+    spread(encoder, threads, stop, || Ok(parts.next()), work).map(|ragged| ragged.ends.iter().sum())
 }
 
 #[cfg(test)]
@@ -221,7 +222,7 @@ pub(crate) mod tests {
         for threads in [1, 2, 9] {
             let mut numbers = 0..500u32;
             let next = || Ok(numbers.next());
-            let ragged = spread(&encoder, (threads, &Stop::default()), next, |number, _, out| {
+            let ragged = spread(&encoder, threads, &Stop::default(), next, |number, _, out| {
                 std::thread::sleep(std::time::Duration::from_micros(u64::from(number % 7) * 20));
                 out.ids.extend([number; 3]);
                 out.ends.extend([1, 3]);

@@ -6,14 +6,13 @@
 
 use crate::Result;
 use crate::kinds::{PieceEncoder, PieceScratch};
-use crate::merge::memory::{Memory, PieceName};
+use crate::merge::memory::{Memory, PieceName, ReadyIds};
 use crate::merge::short::merge_stretch;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::Worth;
-use crate::vocab::key::{
-    LONGEST, LONGEST_OF_TWO, PiecePart, PieceSink, PieceWalk, STRETCH, SlotTables, WAITING, WaitingParts, Window,
-};
+use crate::vocab::key::{LONGEST, LONGEST_OF_TWO, STRETCH, Window};
+use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
 /// What one call at a time works with, and the next one takes over.
 #[derive(Debug, Default)]
@@ -46,33 +45,8 @@ impl Worth for Session {
 
 /// Shorter pieces are not tested for repeating themselves.
 const REPEATING: usize = 1 << 10;
-/// The most bytes of a part that waits; a longer one is merged at once.
-const MOST_WAITING: usize = u32::MAX as usize;
-/// The most ids that a slot gives.
-const MOST_IDS: usize = 8;
 
-/// Room for the ids of all parts that wait.
-#[derive(Debug)]
-struct ReadyIds([u32; (WAITING + 1) * MOST_IDS]);
-
-impl Default for ReadyIds {
-    fn default() -> Self {
-        Self([0; (WAITING + 1) * MOST_IDS])
-    }
-}
-
-impl<'t> Window<'t> {
-    fn name(&self, part: &PiecePart) -> PieceName<'t> {
-        let (start, len) = (part.start, part.len as usize);
-        if len <= LONGEST_OF_TWO {
-            PieceName::Short(part.key)
-        } else if len <= LONGEST {
-            PieceName::Wide(self.wide_key(part))
-        } else {
-            PieceName::Long(&self.text[start..start + len])
-        }
-    }
-
+impl Window<'_> {
     /// A stretch without a look for its slot.
     fn stretch(&self, start: usize, end: usize) -> PiecePart {
         let mut part = PiecePart { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
@@ -118,35 +92,19 @@ impl<'e> PieceIds<'e> {
 impl PieceSink for PieceIds<'_> {
     #[inline(always)]
     fn tables(&self) -> impl SlotTables {
-        (self.memory.short.view(), self.memory.wide.view())
+        self.memory.tables()
     }
 
     /// Appends the ids of parts that are in their slots.
     fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize {
-        let (short, wide) = (self.memory.short.view(), self.memory.wide.view());
-        let (mut ready, mut known) = (0, 0);
-        for part in parts {
-            let (slot, len) = (part.slot as usize, part.len as usize);
-            let ids = if len <= LONGEST_OF_TWO {
-                short.copy(slot, &part.key, &mut self.ready.0, ready)
-            } else if len <= LONGEST {
-                wide.copy(slot, &window.wide_key(part), &mut self.ready.0, ready)
-            } else {
-                None
-            };
-            let Some(ids) = ids else { break };
-            ready += ids;
-            known += 1;
-        }
-        self.out.extend_from_slice(&self.ready.0[..ready]);
-        known
+        self.ready.take_known(self.memory, window, parts, self.out)
     }
 
     #[inline(never)]
     fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
         let (start, end) = (part.start, part.start + part.len as usize);
         let is_piece = part.key[1] & STRETCH == 0;
-        let name = window.name(&part);
+        let name = PieceName::of(window, &part);
         let is_long = matches!(name, PieceName::Long(_));
         if !is_long && self.memory.recall(&name, self.out) {
             return Ok(());
@@ -174,11 +132,15 @@ impl PieceSink for PieceIds<'_> {
         Ok(())
     }
 
+    fn take_huge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
+        self.merge(window, start, end)
+    }
+
     /// A long piece is as many parts as it has stretches.
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
         let merger = walk.sink.encoder.merger();
         if merger.byte_pairs().is_none() {
-            return walk.part(start, end, 0);
+            return walk.wait(start, end, 0);
         }
         if end - start >= REPEATING {
             walk.drain()?;
@@ -186,25 +148,13 @@ impl PieceSink for PieceIds<'_> {
                 return Ok(());
             }
         }
-        let Some(safe_cuts) = merger.safe_cuts() else { return walk.part(start, end, 0) };
+        let Some(safe_cuts) = merger.safe_cuts() else { return walk.wait(start, end, 0) };
         let mut at = start;
         for cut in safe_cuts.cuts(walk.window.text, start, end) {
-            walk.part(at, cut, STRETCH)?;
+            walk.wait(at, cut, STRETCH)?;
             at = cut;
         }
-        walk.part(at, end, if at == start { 0 } else { STRETCH })
-    }
-}
-
-impl PieceWalk<'_, '_, PieceIds<'_>> {
-    /// Takes a part of any length.
-    #[inline]
-    fn part(&mut self, start: usize, end: usize, stretch: u64) -> Result<()> {
-        if end - start > MOST_WAITING {
-            self.drain()?;
-            return self.sink.merge(&self.window, start, end);
-        }
-        self.wait(start, end, stretch)
+        walk.wait(at, end, if at == start { 0 } else { STRETCH })
     }
 }
 
@@ -242,7 +192,7 @@ impl PieceIds<'_> {
 
     /// Appends the ids of a stretch between two cuts.
     fn stretch(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
-        let name = window.name(&window.stretch(start, end));
+        let name = PieceName::of(window, &window.stretch(start, end));
         if !self.memory.recall(&name, self.out) {
             let before = self.out.len();
             self.merge(window, start, end)?;

@@ -40,7 +40,7 @@ impl Encoder {
     pub fn pieces(&self, text: Text<'_>, stop: &Stop) -> Result<Vec<Vec<u8>>> {
         let mut pieces = Vec::new();
         let bounds = Bounds::new(text.as_bytes().len(), stop);
-        self.each_piece(text, (false, &bounds), |piece, _| {
+        self.each_piece(text, false, &bounds, |piece, _| {
             pieces.push(piece.to_vec());
             Ok(())
         })?;
@@ -54,7 +54,8 @@ impl Encoder {
     pub(super) fn each_piece(
         &self,
         text: Text<'_>,
-        (tracked, bounds): (bool, &Bounds<'_>),
+        tracked: bool,
+        bounds: &Bounds<'_>,
         mut each: impl FnMut(&[u8], Option<&[Origin]>) -> Result<()>,
     ) -> Result<()> {
         let tracked = tracked || self.stages().ask_for_origins();
@@ -178,7 +179,7 @@ impl Call<'_> {
         });
         match (cut, normal.origins()) {
             (Err(Error::SpecialTokenInText { token, offset }), Some(origins)) => {
-                Err(self.special_token(token, &origins[offset..], (text.as_bytes(), start)))
+                Err(self.special_token(token, &origins[offset..], text.as_bytes(), start))
             }
             (cut, _) => cut,
         }
@@ -186,7 +187,7 @@ impl Call<'_> {
 
     /// The error of a special token that a normalized text spells where these origins begin. Its place is that of the token,
     /// and not that of what a step put before it.
-    fn special_token(&self, token: String, origins: &[Origin], (source, start): (&[u8], usize)) -> Error {
+    fn special_token(&self, token: String, origins: &[Origin], source: &[u8], start: usize) -> Error {
         let mut line = Line::new(&token);
         let bounds = Bounds::new(token.len(), self.stop);
         let spelt = normalize(&self.encoder.stages().normalizers, &mut line, &bounds).map_or(1, |()| line.text().len());

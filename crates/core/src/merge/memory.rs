@@ -5,8 +5,9 @@
 //! its largest size and is full forgets everything and begins anew. Nothing here decides an id: without the tables every
 //! piece would be merged, with equal results.
 
-use crate::vocab::key::{Key, Seeds};
+use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
 use crate::vocab::keyed::{Keyed, KeyedView, Stretches, near};
+use crate::vocab::piece_walk::{PiecePart, SlotTables, WAITING};
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
@@ -35,6 +36,21 @@ pub enum PieceName<'t> {
     Wide(Key<4>),
     /// A stretch of more bytes, between two cuts.
     Long(&'t [u8]),
+}
+
+impl<'t> PieceName<'t> {
+    /// The name of a part of a text.
+    #[must_use]
+    pub fn of(window: &Window<'t>, part: &PiecePart) -> Self {
+        let len = part.len as usize;
+        if len <= LONGEST_OF_TWO {
+            Self::Short(part.key)
+        } else if len <= LONGEST {
+            Self::Wide(window.wide_key(part))
+        } else {
+            Self::Long(&window.text[part.start..][..len])
+        }
+    }
 }
 
 /// The slots of a table as they are now. Each has two ids a word.
@@ -154,9 +170,9 @@ impl Spilt {
 #[derive(Debug)]
 pub struct Memory {
     /// Pieces of up to 15 bytes.
-    pub short: MemoryTable<2>,
+    short: MemoryTable<2>,
     /// Pieces of up to 31.
-    pub wide: MemoryTable<4>,
+    wide: MemoryTable<4>,
     spilt: Spilt,
     /// Where the ids of longer ones are.
     long: Stretches<[u32; 3]>,
@@ -179,7 +195,57 @@ impl Default for Memory {
     }
 }
 
+/// The most ids that a slot gives.
+const MOST_IDS: usize = 8;
+
+/// Room for the ids of all parts that wait.
+#[derive(Debug)]
+pub struct ReadyIds([u32; (WAITING + 1) * MOST_IDS]);
+
+impl Default for ReadyIds {
+    fn default() -> Self {
+        Self([0; (WAITING + 1) * MOST_IDS])
+    }
+}
+
+impl ReadyIds {
+    /// Appends the ids of parts until one comes that is not in its slot, and says how many.
+    #[inline(always)]
+    pub fn take_known(
+        &mut self,
+        memory: &Memory,
+        window: &Window<'_>,
+        parts: &[PiecePart],
+        out: &mut Vec<u32>,
+    ) -> usize {
+        let (short, wide) = (memory.short.view(), memory.wide.view());
+        let (mut ready, mut known) = (0, 0);
+        for part in parts {
+            let (slot, len) = (part.slot as usize, part.len as usize);
+            let ids = if len <= LONGEST_OF_TWO {
+                short.copy(slot, &part.key, &mut self.0, ready)
+            } else if len <= LONGEST {
+                wide.copy(slot, &window.wide_key(part), &mut self.0, ready)
+            } else {
+                None
+            };
+            let Some(ids) = ids else { break };
+            ready += ids;
+            known += 1;
+        }
+        out.extend_from_slice(&self.0[..ready]);
+        known
+    }
+}
+
 impl Memory {
+    /// The tables that hold what is known.
+    #[inline(always)]
+    #[must_use]
+    pub fn tables(&self) -> impl SlotTables {
+        (self.short.view(), self.wide.view())
+    }
+
     /// The memory that it holds.
     #[must_use]
     pub fn bytes(&self) -> usize {

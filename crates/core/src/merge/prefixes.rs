@@ -29,15 +29,13 @@ impl Prefixes {
     /// The prefixes of a vocabulary's tokens; `None` if they are too many.
     #[must_use]
     pub fn new(vocab: &Vocab) -> Option<Self> {
-        let trie = Trie::within(MOST_NODES, vocab.tokens().collect())?;
-        let mut made = Self { trie, known: ById::filled(vocab.ids(), || Known { shorter: NONE, len: 0 }) };
-        for (token, id) in vocab.tokens() {
-            let shorter = made.longest(&token[..token.len() - 1]);
-            if let Some(known) = made.known.get_mut(id) {
-                *known = Known { shorter, len: token.len() as u32 };
+        let mut known = ById::filled(vocab.ids(), || Known { shorter: NONE, len: 0 });
+        let trie = Trie::within(MOST_NODES, vocab.tokens().collect(), |token| {
+            if let Some(known) = known.get_mut(token.value) {
+                *known = Known { shorter: token.shorter.unwrap_or(NONE), len: token.len as u32 };
             }
-        }
-        Some(made)
+        })?;
+        Some(Self { trie, known })
     }
 
     /// The memory of the tables.

@@ -90,7 +90,7 @@ impl Chain {
             let before = total(&tokens);
             let resize = |after: usize| bounds.resize(before, after, || decoder.name());
             if let DecodeStep::Replace(finder, content) = &**decoder {
-                tokens = replaced(&tokens, finder, content, (&bounds, &resize))?;
+                tokens = replaced(&tokens, finder, content, &bounds, &resize)?;
             } else {
                 tokens = decoder.apply(tokens);
                 resize(total(&tokens))?;
@@ -187,7 +187,8 @@ fn replaced(
     tokens: &[String],
     finder: &Finder,
     content: &str,
-    (bounds, resize): (&Bounds<'_>, &dyn Fn(usize) -> Result<()>),
+    bounds: &Bounds<'_>,
+    resize: &dyn Fn(usize) -> Result<()>,
 ) -> Result<Vec<String>> {
     let found = tokens.iter().map(|token| finder.find(token, bounds).map_err(Error::unplaced));
     let found = found.collect::<Result<Vec<_>>>()?;

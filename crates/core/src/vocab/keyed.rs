@@ -7,7 +7,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::vocab::key::{Key, Seeds, SlotTables};
+use crate::vocab::key::{Key, Seeds};
+use crate::vocab::piece_walk::SlotTables;
 use crate::vocab::slots::{Slot, Slots, expect, find};
 
 /// A key, and as many words of what is known of it.

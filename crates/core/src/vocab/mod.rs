@@ -5,8 +5,8 @@
 //! ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
 //!
 //! Reading order: this file; [`by_id`], tables by id; [`index`], tokens by their bytes, in a table of [`slots`];
-//! [`key`], short stretches as keys, and the walk over pieces that looks them up; [`keyed`], tables of what is known of
-//! stretches; [`trie`], tokens by their beginnings; [`widths`], the lengths of tokens.
+//! [`key`], short stretches as keys; [`piece_walk`], the walk over the pieces of a text that looks them up; [`keyed`],
+//! tables of what is known of stretches; [`trie`], tokens by their beginnings; [`widths`], the lengths of tokens.
 //!
 //! Left out: everything that merges ([`crate::merge`]) or speeds merging up, which belongs to the engine and not to the
 //! value.
@@ -15,6 +15,7 @@ pub mod by_id;
 pub mod index;
 pub mod key;
 pub mod keyed;
+pub mod piece_walk;
 pub mod slots;
 pub mod trie;
 pub mod widths;

@@ -22,6 +22,17 @@ struct TrieSlot {
     value: u32,
 }
 
+/// A key that has its node.
+#[derive(Debug, Clone, Copy)]
+pub struct Placed {
+    /// Its value.
+    pub value: u32,
+    /// Its bytes.
+    pub len: usize,
+    /// The value of the longest other key that it begins with.
+    pub shorter: Option<u32>,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Trie {
@@ -44,44 +55,55 @@ impl Trie {
     /// The trie of keys, which must be unique, with a value below `u32::MAX` for each.
     #[must_use]
     pub fn new(keys: Vec<(&[u8], u32)>) -> Self {
-        Self::within(usize::MAX, keys).unwrap_or_else(|| unreachable!("no trie has so many nodes"))
+        Self::within(usize::MAX, keys, |_| ()).unwrap_or_else(|| unreachable!("no trie has so many nodes"))
     }
 
-    /// The same; None if it takes more than about `most` nodes.
+    /// The same; None if it takes more than about `most` nodes. Calls `each` with each key.
     #[must_use]
-    pub fn within(most: usize, mut keys: Vec<(&[u8], u32)>) -> Option<Self> {
+    pub fn within(most: usize, keys: Vec<(&[u8], u32)>, mut each: impl FnMut(Placed)) -> Option<Self> {
+        let mut keys: Vec<TrieKey<'_>> = keys.into_iter().map(|(bytes, value)| TrieKey::new(bytes, value)).collect();
         keys.sort_unstable();
         let mut builder = Builder { slots: Vec::new(), free: Vec::new(), open: Vec::new() };
         builder.add_block();
         builder.take(ROOT, NOTHING);
-        let mut waiting = vec![(ROOT, 0, keys.len(), 0)];
+        let mut waiting = vec![Branch { node: ROOT, from: 0, to: keys.len(), depth: 0, longest: None }];
         let mut labels: Vec<(u8, usize)> = Vec::new();
-        while let Some((node, mut from, to, depth)) = waiting.pop() {
-            if from < to && keys[from].0.len() == depth {
-                builder.slots[node as usize].value = keys[from].1;
+        while let Some(Branch { node, mut from, to, depth, mut longest }) = waiting.pop() {
+            if builder.slots.len() > most {
+                return None;
+            }
+            if from < to && keys[from].bytes.len() == depth {
+                let value = keys[from].value;
+                builder.slots[node as usize].value = value;
+                each(Placed { value, len: depth, shorter: longest.replace(value) });
                 from += 1;
             }
+            if let [key] = &keys[from..to] {
+                let end = builder.add_chain(node, &key.bytes[depth..]);
+                builder.slots[end as usize].value = key.value;
+                each(Placed { value: key.value, len: key.bytes.len(), shorter: longest });
+                continue;
+            }
             labels.clear();
-            for (place, (key, _)) in keys.iter().enumerate().take(to).skip(from) {
-                if labels.last().is_none_or(|&(label, _)| label != key[depth]) {
-                    labels.push((key[depth], place));
+            for (place, key) in keys.iter().enumerate().take(to).skip(from) {
+                let label = key.byte(depth);
+                if labels.last().is_none_or(|&(last, _)| last != label) {
+                    labels.push((label, place));
                 }
             }
             if labels.is_empty() {
                 continue;
-            }
-            if builder.slots.len() > most {
-                return None;
             }
             let base = builder.base_for(&labels);
             builder.slots[node as usize].base = base;
             for (at, &(label, first)) in labels.iter().enumerate() {
                 let child = base ^ u32::from(label);
                 builder.take(child, node);
-                waiting.push((child, first, labels.get(at + 1).map_or(to, |next| next.1), depth + 1));
+                let to = labels.get(at + 1).map_or(to, |next| next.1);
+                waiting.push(Branch { node: child, from: first, to, depth: depth + 1, longest });
             }
         }
-        Some(Self { slots: builder.slots })
+        (builder.slots.len() <= most).then_some(Self { slots: builder.slots })
     }
 
     /// The node one byte further on.
@@ -113,6 +135,43 @@ impl Trie {
     }
 }
 
+/// A key in the order of its bytes. Its head decides most comparisons without a look at the bytes.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct TrieKey<'k> {
+    /// The first eight bytes, zeros after them.
+    head: u64,
+    bytes: &'k [u8],
+    value: u32,
+}
+
+impl<'k> TrieKey<'k> {
+    fn new(bytes: &'k [u8], value: u32) -> Self {
+        let mut head = [0; 8];
+        let len = bytes.len().min(8);
+        head[..len].copy_from_slice(&bytes[..len]);
+        Self { head: u64::from_be_bytes(head), bytes, value }
+    }
+
+    #[inline(always)]
+    fn byte(&self, place: usize) -> u8 {
+        if place < 8 { (self.head >> (56 - 8 * place)) as u8 } else { self.bytes[place] }
+    }
+}
+
+/// Keys that begin alike, in a trie that is being built.
+struct Branch {
+    /// The node of what they begin with.
+    node: Node,
+    /// The first of them.
+    from: usize,
+    /// The first behind them.
+    to: usize,
+    /// How many bytes they begin with.
+    depth: usize,
+    /// The value of the longest key above the node.
+    longest: Option<u32>,
+}
+
 struct Builder {
     slots: Vec<TrieSlot>,
     /// By block: the slots that are free, a bit each.
@@ -141,6 +200,17 @@ impl Builder {
         }
     }
 
+    /// The node after these bytes, each with a node of its own.
+    fn add_chain(&mut self, from: Node, bytes: &[u8]) -> Node {
+        bytes.iter().fold(from, |node, &byte| {
+            let base = self.base_for(&[(byte, 0)]);
+            self.slots[node as usize].base = base;
+            let child = base ^ u32::from(byte);
+            self.take(child, node);
+            child
+        })
+    }
+
     fn base_for(&mut self, labels: &[(u8, usize)]) -> u32 {
         let found = self.open.iter().rev().find_map(|&block| {
             let base = fitting(&self.free[block], labels)?;
@@ -155,6 +225,9 @@ impl Builder {
 
 /// The base, counted from the block's beginning, whose slots for all labels are free.
 fn fitting(free: &[u64; 4], labels: &[(u8, usize)]) -> Option<usize> {
+    if let &[(label, _)] = labels {
+        return first(free).map(|slot| slot ^ usize::from(label));
+    }
     let mut bases = [u64::MAX; 4];
     for &(label, _) in labels {
         let (words, bits) = (usize::from(label / 64), u32::from(label % 64));
@@ -165,8 +238,13 @@ fn fitting(free: &[u64; 4], labels: &[(u8, usize)]) -> Option<usize> {
             return None;
         }
     }
-    let word = bases.iter().position(|&bases| bases != 0)?;
-    Some(word * 64 + bases[word].trailing_zeros() as usize)
+    first(&bases)
+}
+
+/// The place of the first bit.
+fn first(bits: &[u64; 4]) -> Option<usize> {
+    let word = bits.iter().position(|&bits| bits != 0)?;
+    Some(word * 64 + bits[word].trailing_zeros() as usize)
 }
 
 /// The word whose bit `at` is the bit `at ^ by` of this one.
@@ -226,7 +304,7 @@ mod tests {
     #[test]
     fn a_trie_of_too_many_nodes_is_not_made() {
         let key = [7; 5000];
-        assert!(Trie::within(4000, vec![(&key, 0)]).is_none());
-        assert_eq!(Trie::within(6000, vec![(&key, 0)]).and_then(|trie| trie.find(&key)), Some(0));
+        assert!(Trie::within(4000, vec![(&key, 0)], |_| ()).is_none());
+        assert_eq!(Trie::within(6000, vec![(&key, 0)], |_| ()).and_then(|trie| trie.find(&key)), Some(0));
     }
 }

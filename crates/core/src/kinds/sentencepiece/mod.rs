@@ -28,20 +28,14 @@ use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Unigram, UnigramRules};
 use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
-use crate::merge::memory::{Memory, PieceName};
+use crate::merge::memory::{Memory, PieceName, ReadyIds};
 use crate::split::Text;
 use crate::split::special::automaton;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::{Kept, Worth};
 use crate::vocab::Vocab;
-use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Window};
-
-/// How many segments wait for their slots at a time.
-const WAITING: usize = 32;
-/// How many such waits happen between two looks at the stop flag.
-const WAITS_PER_LOOK: usize = 1 << 7;
-/// The most ids that a slot gives.
-const MOST_IDS: usize = 8;
+use crate::vocab::key::Window;
+use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
 /// What makes a vocabulary of characters run.
 #[derive(Debug)]
@@ -78,6 +72,8 @@ pub struct Chars {
 struct CharSession {
     memory: Memory,
     scratch: CharScratch,
+    waiting: WaitingParts,
+    ready: ReadyIds,
     unigram: unigram::BestPaths,
 }
 
@@ -128,7 +124,7 @@ impl Chars {
             (_, Some(id)) => Missing::Unknown(id),
             _ => Missing::Error,
         };
-        let widths = CharWidths::new(vocab, &frozen, (&bytes, unknown), escape);
+        let widths = CharWidths::new(vocab, &frozen, &bytes, unknown, escape);
         let unigram = if unigram {
             let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
             let missing = missing.clone();
@@ -338,9 +334,11 @@ impl Chars {
     }
 
     fn segments(&self, text: &[u8], stop: &Stop, session: &mut CharSession, out: &mut Vec<u32>) -> Result<()> {
-        let mut segments = Segments::new(self, session, stop, text, out);
-        self.cuts.each(text, |start, end| segments.push(start, end - start))?;
-        segments.drain()
+        let CharSession { memory, scratch, waiting, ready, .. } = session;
+        let sink = SegmentIds { tokens: &self.tokens, memory, scratch, ready, stop, out };
+        let mut walk = PieceWalk::new(text, sink, waiting, stop);
+        self.cuts.each(text, |start, end| walk.wait(start, end, 0))?;
+        walk.drain()
     }
 }
 
@@ -372,112 +370,53 @@ pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
     out.truncate(at);
 }
 
-/// A segment whose slot is on its way from memory.
-#[derive(Debug, Clone, Copy, Default)]
-struct WaitingSegment {
-    start: usize,
-    len: usize,
-    slot: usize,
-    /// The key of a short one.
-    key: Key<2>,
-}
-
-/// Segments on their way to ids: each waits a little, so that its slot is there when it is looked at.
-struct Segments<'e> {
-    chars: &'e Chars,
-    session: &'e mut CharSession,
+/// The sink that appends the ids of segments to `out`.
+struct SegmentIds<'e> {
+    tokens: &'e CharTokens,
+    memory: &'e mut Memory,
+    scratch: &'e mut CharScratch,
+    ready: &'e mut ReadyIds,
     stop: &'e Stop,
-    window: Window<'e>,
-    waiting: [WaitingSegment; WAITING],
-    count: usize,
-    waits: usize,
-    /// Ids on their way out.
-    ids: [u32; (WAITING + 1) * MOST_IDS],
     out: &'e mut Vec<u32>,
 }
 
-impl<'e> Segments<'e> {
-    fn new(
-        chars: &'e Chars,
-        session: &'e mut CharSession,
-        stop: &'e Stop,
-        text: &'e [u8],
-        out: &'e mut Vec<u32>,
-    ) -> Self {
-        let (waiting, ids) = ([WaitingSegment::default(); WAITING], [0; (WAITING + 1) * MOST_IDS]);
-        Self { chars, session, stop, window: Window::new(text), waiting, count: 0, waits: 0, ids, out }
+impl SegmentIds<'_> {
+    fn merge(&mut self, segment: &[u8]) -> Result<()> {
+        self.tokens.merge(&self.tokens.written(segment), self.stop, self.scratch, self.out)
     }
+}
 
+impl PieceSink for SegmentIds<'_> {
     #[inline(always)]
-    fn push(&mut self, start: usize, len: usize) -> Result<()> {
-        self.waiting[self.count] = WaitingSegment { start, len, ..WaitingSegment::default() };
-        self.count += 1;
-        if self.count == WAITING { self.drain() } else { Ok(()) }
+    fn tables(&self) -> impl SlotTables {
+        self.memory.tables()
     }
 
-    /// Appends the ids of all segments that wait.
+    fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize {
+        self.ready.take_known(self.memory, window, parts, self.out)
+    }
+
+    /// Merges a segment that is not remembered. A long one is remembered at once: those of Chinese come again.
     #[inline(never)]
-    fn drain(&mut self) -> Result<()> {
-        let count = std::mem::take(&mut self.count);
-        let (short, wide) = (self.session.memory.short.view(), self.session.memory.wide.view());
-        for WaitingSegment { start, len, slot, key } in &mut self.waiting[..count] {
-            if *len <= LONGEST_OF_TWO {
-                *key = self.window.key(*start, *len);
-                *slot = short.expect(key);
-            } else if *len <= LONGEST {
-                *slot = wide.expect(&self.window.key(*start, *len));
-            }
+    fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
+        let name = PieceName::of(window, &part);
+        if self.memory.recall(&name, self.out) {
+            return Ok(());
         }
-        let mut done = 0;
-        while done < count {
-            done += self.drain_known(done, count);
-            if done < count {
-                self.resolve(self.waiting[done])?;
-                done += 1;
-            }
-        }
-        self.waits += 1;
-        if self.waits.is_multiple_of(WAITS_PER_LOOK) { self.stop.check() } else { Ok(()) }
-    }
-
-    /// Appends the ids of segments until one comes that is not in its slot, and says how many.
-    fn drain_known(&mut self, first: usize, count: usize) -> usize {
-        let (short, wide) = (self.session.memory.short.view(), self.session.memory.wide.view());
-        let (mut ready, mut known) = (0, 0);
-        for WaitingSegment { start, len, slot, key } in &self.waiting[first..count] {
-            let ids = if *len <= LONGEST_OF_TWO {
-                short.copy(*slot, key, &mut self.ids, ready)
-            } else if *len <= LONGEST {
-                wide.copy(*slot, &self.window.key(*start, *len), &mut self.ids, ready)
-            } else {
-                None
-            };
-            let Some(ids) = ids else { break };
-            ready += ids;
-            known += 1;
-        }
-        self.out.extend_from_slice(&self.ids[..ready]);
-        known
-    }
-
-    /// Appends the ids of a segment that is not where its hash says, or nowhere.
-    #[inline(never)]
-    fn resolve(&mut self, WaitingSegment { start, len, key, .. }: WaitingSegment) -> Result<()> {
-        let CharSession { memory, scratch, .. } = &mut *self.session;
-        let segment = &self.window.text[start..start + len];
-        let name = match len {
-            0..=LONGEST_OF_TWO => PieceName::Short(key),
-            _ if len <= LONGEST => PieceName::Wide(self.window.key(start, len)),
-            _ => PieceName::Long(segment),
-        };
-        if !memory.recall(&name, self.out) {
-            let (tokens, before) = (&self.chars.tokens, self.out.len());
-            tokens.merge(&tokens.written(segment), self.stop, scratch, self.out)?;
-            match name {
-                PieceName::Long(segment) => memory.learn_long(segment, &self.out[before..]),
-                _ => memory.learn(&name, &self.out[before..]),
-            }
+        let before = self.out.len();
+        self.merge(&window.text[part.start..][..part.len as usize])?;
+        match name {
+            PieceName::Long(segment) => self.memory.learn_long(segment, &self.out[before..]),
+            _ => self.memory.learn(&name, &self.out[before..]),
         }
         Ok(())
+    }
+
+    fn take_huge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
+        self.merge(&window.text[start..end])
+    }
+
+    fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
+        walk.wait(start, end, 0)
     }
 }

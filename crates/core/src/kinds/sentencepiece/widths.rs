@@ -28,7 +28,8 @@ impl CharWidths {
     pub(crate) fn new(
         vocab: &Vocab,
         frozen: &[(String, u32)],
-        (bytes, unknown): (&[u32], Option<u32>),
+        bytes: &[u32],
+        unknown: Option<u32>,
         escape: bool,
     ) -> Self {
         let ids = vocab.ids().chain(frozen.iter().map(|(_, id)| *id)).chain(bytes.iter().copied()).chain(unknown);
