@@ -12,7 +12,7 @@ ARCHITECTURE = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text(encodin
 TYPE = re.compile(
     r"^(?: *(?:pub(?:\([a-z]+\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([a-z]+\))? )?type) ([A-Z]\w*)", re.MULTILINE
 )
-MOST_FILES = {"slow": 9, "fast": 12}  # and the pattern's own file
+MOST_FILES = {"slow": 9, "fast": 13}  # and the pattern's own file
 
 
 def rows(heading: str) -> list[list[str]]:

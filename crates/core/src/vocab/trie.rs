@@ -24,7 +24,7 @@ struct TrieSlot {
 
 /// A key that has its node.
 #[derive(Debug, Clone, Copy)]
-pub struct Placed {
+pub struct KeyNode {
     /// Its value.
     pub value: u32,
     /// Its bytes.
@@ -60,28 +60,28 @@ impl Trie {
 
     /// The same; None if it takes more than about `most` nodes. Calls `each` with each key.
     #[must_use]
-    pub fn within(most: usize, keys: Vec<(&[u8], u32)>, mut each: impl FnMut(Placed)) -> Option<Self> {
+    pub fn within(most: usize, keys: Vec<(&[u8], u32)>, mut each: impl FnMut(KeyNode)) -> Option<Self> {
         let mut keys: Vec<TrieKey<'_>> = keys.into_iter().map(|(bytes, value)| TrieKey::new(bytes, value)).collect();
         keys.sort_unstable();
         let mut builder = Builder { slots: Vec::new(), free: Vec::new(), open: Vec::new() };
         builder.add_block();
         builder.take(ROOT, NOTHING);
-        let mut waiting = vec![Branch { node: ROOT, from: 0, to: keys.len(), depth: 0, longest: None }];
+        let mut waiting = vec![KeyRange { node: ROOT, from: 0, to: keys.len(), depth: 0, longest: None }];
         let mut labels: Vec<(u8, usize)> = Vec::new();
-        while let Some(Branch { node, mut from, to, depth, mut longest }) = waiting.pop() {
+        while let Some(KeyRange { node, mut from, to, depth, mut longest }) = waiting.pop() {
             if builder.slots.len() > most {
                 return None;
             }
             if from < to && keys[from].bytes.len() == depth {
                 let value = keys[from].value;
                 builder.slots[node as usize].value = value;
-                each(Placed { value, len: depth, shorter: longest.replace(value) });
+                each(KeyNode { value, len: depth, shorter: longest.replace(value) });
                 from += 1;
             }
             if let [key] = &keys[from..to] {
                 let end = builder.add_chain(node, &key.bytes[depth..]);
                 builder.slots[end as usize].value = key.value;
-                each(Placed { value: key.value, len: key.bytes.len(), shorter: longest });
+                each(KeyNode { value: key.value, len: key.bytes.len(), shorter: longest });
                 continue;
             }
             labels.clear();
@@ -100,7 +100,7 @@ impl Trie {
                 let child = base ^ u32::from(label);
                 builder.take(child, node);
                 let to = labels.get(at + 1).map_or(to, |next| next.1);
-                waiting.push(Branch { node: child, from: first, to, depth: depth + 1, longest });
+                waiting.push(KeyRange { node: child, from: first, to, depth: depth + 1, longest });
             }
         }
         (builder.slots.len() <= most).then_some(Self { slots: builder.slots })
@@ -159,7 +159,7 @@ impl<'k> TrieKey<'k> {
 }
 
 /// Keys that begin alike, in a trie that is being built.
-struct Branch {
+struct KeyRange {
     /// The node of what they begin with.
     node: Node,
     /// The first of them.
