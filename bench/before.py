@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .adapters import BEFORE, OURS
@@ -14,20 +14,23 @@ LOSS = 0.97
 
 
 def compared(rows: Sequence[Row]) -> str:
-    """The table: one line per cell that both builds answered, slowest first, and the cells that are slower for sure."""
-    found = sorted(((ratios(row), row) for row in rows), key=lambda cell: statistics.median(cell[0] or [1.0]))
-    found = [(seen, row) for seen, row in found if seen]
-    slower = [f"{row['group']} {place(row)}" for seen, row in found if max(seen) < LOSS]
+    """The table of all cells that both builds answered."""
+    return table((f"{row['group']}, {place(row)}", ratios(row)) for row in rows)
+
+
+def table(cells: Iterable[tuple[str, list[float]]]) -> str:
+    """One line per cell with its ratios, slowest first, and the cells that are slower for sure."""
+    found = sorted(((name, seen) for name, seen in cells if seen), key=lambda cell: statistics.median(cell[1]))
+    slower = [name for name, seen in found if max(seen) < LOSS]
     lines = [
         "## compared with the earlier build (speed of this build / speed of the earlier one, round by round)",
         "",
         "| cell | minimum | median | maximum | rounds |",
         "| --- | --: | --: | --: | --: |",
     ]
-    for seen, row in found:
-        middle = statistics.median(seen)
-        figures = " | ".join(amount(ratio) for ratio in (min(seen), middle, max(seen)))
-        lines.append(f"| {row['group']}, {place(row)} | {figures} | {len(seen)} |")
+    for name, seen in found:
+        figures = " | ".join(amount(ratio) for ratio in (min(seen), statistics.median(seen), max(seen)))
+        lines.append(f"| {name} | {figures} | {len(seen)} |")
     verdict = f"Whole spread below {LOSS}: {'; '.join(slower) if slower else 'none'} of {len(found)} cells."
     return "\n".join([*lines, "", verdict])
 

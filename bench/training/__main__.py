@@ -23,6 +23,7 @@ from .trainers import TRAINERS
 
 RUNS, TIMEOUT, QUICK = 3, 300.0, 0.1
 PREFIX = "train-"
+EARLIER = "the interpreter of an earlier build to compare with; scripts/bench_before.sh COMMIT prints it"
 TIME = "On two quiet processors everything takes about half an hour, and --quick a few minutes."
 
 
@@ -55,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--only", help="cases whose names contain this (see --list)")
     made.add_argument("--peers", default=",".join(TRAINERS), help="engines that take part; toksmith always does")
     made.add_argument("--runs", type=int, help="processes per engine (3; with --quick 1)")
+    made.add_argument("--before", default="", help=EARLIER)
     made.add_argument("--timeout", type=float, default=TIMEOUT, help="time limit of one process in seconds (300)")
     made.add_argument("--quick", action="store_true", help="a tenth of each text, and one run")
     made.add_argument("--list", action="store_true", help="list the cases and stop")
@@ -79,7 +81,7 @@ def measured(cases: Sequence[Case], options: argparse.Namespace) -> list[dict[st
         say(f"[{place}/{len(cases)}, {(monotonic() - began) / 60:.1f} min] {case.name}")
         part = scaled(case, QUICK) if options.quick else case
         try:
-            rows.append(row(case, run(part, [*peers], runs(options), options.timeout)))
+            rows.append(row(case, run(part, [*peers], runs(options), options.timeout, options.before)))
         except Missing as reason:
             say(f"left out: {reason}")
         except KeyboardInterrupt:

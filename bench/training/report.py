@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import truediv
 from typing import Any
 
-from ..adapters import OURS
+from ..adapters import BEFORE, OURS
+from ..before import table as compared
 from ..report import joined, number
 from ..targets import amount
 from ..texts import MB
@@ -20,7 +22,22 @@ def report(record: Row) -> str:
     """The whole record: how it was made, the targets, seconds, memory, and how the time grows."""
     rows: Rows = {row["name"]: row["engines"] for row in record["rows"]}
     parts = [head(record), goals(rows), seconds(rows), memory(rows), *(growth(name, rows) for name in SERIES)]
-    return "\n\n".join([*parts, *notes(rows)])
+    beside = earlier(rows)
+    return "\n\n".join([*parts, *([beside] if beside else []), *notes(rows)])
+
+
+def earlier(rows: Rows) -> str:
+    """The speed of this build relative to an earlier one; "" if none took part."""
+    found = [(case, engines.get(OURS, {}), engines.get(BEFORE, {})) for case, engines in rows.items()]
+    if not any(before for _, _, before in found):
+        return ""
+    return compared((case, list(map(truediv, ran(before), ran(ours)))) for case, ours, before in found)
+
+
+def ran(outcome: Row) -> list[float]:
+    """The seconds of every process of an engine."""
+    seconds: list[float] = outcome.get("runs", {}).get("seconds", [])
+    return seconds
 
 
 def head(record: Row) -> str:

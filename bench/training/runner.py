@@ -8,10 +8,12 @@ time limit is not run again; the record keeps the time as a lower bound.
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..adapters import BEFORE, OURS
 from ..process import ask
 from ..request import Reply
 from ..runner import processors
@@ -64,16 +66,28 @@ class Outcome:
         }
 
 
-def run(case: Case, peers: Sequence[str], runs: int, timeout: float) -> dict[str, Outcome]:
-    """The outcome of every engine that takes part."""
+def run(case: Case, peers: Sequence[str], runs: int, timeout: float, before: str = "") -> dict[str, Outcome]:
+    """The outcome of every engine that takes part; `before` is the interpreter of an earlier build of toksmith."""
     laid = source(case)
-    outcomes = {engine: Outcome() for engine in case.engines if engine in peers}
+    outcomes = {engine: Outcome() for engine in taking_part(case, peers, before)}
     for _ in range(runs):
         for engine, outcome in outcomes.items():
             if not outcome.problem:
-                outcome.take(ask(job(case, engine, laid, processors(case.threads)), timeout, WORKER), timeout)
+                what = job(case, engine, laid, processors(case.threads))
+                python = sys.executable
+                if engine == BEFORE:  # its environment has no peer that could check the tokens
+                    what, python = replace(what, engine=OURS, check=False), before
+                outcome.take(ask(what, timeout, WORKER, python), timeout)
     judge(case.size, outcomes)
     return outcomes
+
+
+def taking_part(case: Case, peers: Sequence[str], before: str) -> list[str]:
+    """The engines of a case, in their order; an earlier build comes right after toksmith."""
+    engines = [engine for engine in case.engines if engine in peers]
+    if before:
+        engines.insert(engines.index(OURS) + 1, BEFORE)
+    return engines
 
 
 def judge(size: int, outcomes: dict[str, Outcome]) -> None:
