@@ -12,6 +12,8 @@ pub const ROOT: Node = 0;
 
 const NOTHING: u32 = u32::MAX;
 const BLOCK: usize = 256;
+/// At most so many slots are asked for before it is known how many are needed. Memory that nobody touches costs nothing.
+const MOST_SPARE: usize = 1 << 22;
 /// How many blocks with free slots are looked through for room.
 const OPEN: usize = 12;
 
@@ -63,7 +65,12 @@ impl Trie {
     pub fn within(most: usize, keys: Vec<(&[u8], u32)>, mut each: impl FnMut(KeyNode)) -> Option<Self> {
         let mut keys: Vec<TrieKey<'_>> = keys.into_iter().map(|(bytes, value)| TrieKey::new(bytes, value)).collect();
         keys.sort_unstable();
-        let mut builder = Builder { slots: Vec::new(), free: Vec::new(), open: Vec::new() };
+        let length: usize = keys.iter().map(|key| key.bytes.len()).sum();
+        let mut builder = Builder {
+            slots: Vec::with_capacity(length.min(MOST_SPARE) + 2 * BLOCK),
+            free: Vec::new(),
+            open: Vec::new(),
+        };
         builder.add_block();
         builder.take(ROOT, NOTHING);
         let mut waiting = vec![KeyRange { node: ROOT, from: 0, to: keys.len(), depth: 0, longest: None }];
@@ -103,6 +110,7 @@ impl Trie {
                 waiting.push(KeyRange { node: child, from: first, to, depth: depth + 1, longest });
             }
         }
+        builder.slots.shrink_to_fit();
         (builder.slots.len() <= most).then_some(Self { slots: builder.slots })
     }
 
@@ -194,8 +202,9 @@ impl Builder {
     fn take(&mut self, slot: u32, parent: u32) {
         let (block, place) = (slot as usize / BLOCK, slot as usize % BLOCK);
         self.slots[slot as usize].parent = parent;
-        self.free[block][place / 64] &= !(1 << (place % 64));
-        if self.free[block] == [0; 4] {
+        let free = &mut self.free[block];
+        free[place / 64] &= !(1 << (place % 64));
+        if free[place / 64] == 0 && free.iter().all(|&bits| bits == 0) {
             self.open.retain(|&open| open != block);
         }
     }
@@ -203,19 +212,21 @@ impl Builder {
     /// The node after these bytes, each with a node of its own.
     fn add_chain(&mut self, from: Node, bytes: &[u8]) -> Node {
         bytes.iter().fold(from, |node, &byte| {
-            let base = self.base_for(&[(byte, 0)]);
-            self.slots[node as usize].base = base;
-            let child = base ^ u32::from(byte);
+            let child = self.slot(first);
+            self.slots[node as usize].base = child ^ u32::from(byte);
             self.take(child, node);
             child
         })
     }
 
     fn base_for(&mut self, labels: &[(u8, usize)]) -> u32 {
-        let found = self.open.iter().rev().find_map(|&block| {
-            let base = fitting(&self.free[block], labels)?;
-            Some((block * BLOCK + base) as u32)
-        });
+        self.slot(|free| fitting(free, labels))
+    }
+
+    /// The slot that `search` finds among the free ones of a block, or the first of a new block.
+    #[inline(always)]
+    fn slot(&mut self, search: impl Fn(&[u64; 4]) -> Option<usize>) -> u32 {
+        let found = self.open.iter().rev().find_map(|&block| Some((block * BLOCK + search(&self.free[block])?) as u32));
         found.unwrap_or_else(|| {
             self.add_block();
             (self.slots.len() - BLOCK) as u32
@@ -225,20 +236,12 @@ impl Builder {
 
 /// The base, counted from the block's beginning, whose slots for all labels are free.
 fn fitting(free: &[u64; 4], labels: &[(u8, usize)]) -> Option<usize> {
-    if let &[(label, _)] = labels {
-        return first(free).map(|slot| slot ^ usize::from(label));
-    }
-    let mut bases = [u64::MAX; 4];
-    for &(label, _) in labels {
-        let (words, bits) = (usize::from(label / 64), u32::from(label % 64));
-        for (word, bases) in bases.iter_mut().enumerate() {
-            *bases &= flipped(free[word ^ words], bits);
-        }
-        if bases == [0; 4] {
-            return None;
-        }
-    }
-    first(&bases)
+    (0..4).find_map(|word| {
+        let bases = labels.iter().fold(u64::MAX, |bases, &(label, _)| {
+            if bases == 0 { 0 } else { bases & flipped(free[word ^ usize::from(label / 64)], u32::from(label % 64)) }
+        });
+        (bases != 0).then_some(word * 64 + bases.trailing_zeros() as usize)
+    })
 }
 
 /// The place of the first bit.
