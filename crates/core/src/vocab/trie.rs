@@ -285,11 +285,18 @@ mod tests {
             }
             keys.sort();
             keys.dedup();
-            let trie = Trie::new(keys.iter().zip(0..).map(|(key, value)| (&key[..], value)).collect());
+            let mut nodes = vec![None; keys.len()];
+            let pairs = keys.iter().zip(0..).map(|(key, value)| (&key[..], value)).collect();
+            let trie = Trie::within(usize::MAX, pairs, |key| nodes[key.value as usize] = Some((key.len, key.shorter)));
+            let trie = trie.unwrap();
             for (place, key) in keys.iter().enumerate() {
                 assert_eq!(trie.find(key), Some(place as u32));
                 let longer = [&key[..], &[7]].concat();
                 assert_eq!(trie.find(&longer).is_some(), keys.contains(&longer));
+                let begins = |other: &&Vec<u8>| other.len() < key.len() && key.starts_with(other);
+                let longest = keys.iter().filter(begins).max_by_key(|other| other.len());
+                let longest = longest.and_then(|longest| trie.find(longest));
+                assert_eq!(nodes[place], Some((key.len(), longest)));
                 let shorter = &key[..key.len() - 1];
                 assert_eq!(trie.find(shorter).is_some(), keys.iter().any(|key| key == shorter));
             }
