@@ -167,12 +167,12 @@ def test_every_exception_survives_pickling() -> None:
         toksmith.CheckpointError(28, "/tmp/x", "No space left on device", None),
         toksmith.TrainingInterrupted(None, "counting"),
     ]
-    roots = [thing for thing in vars(toksmith).values() if isinstance(thing, type) and issubclass(thing, Exception)]
+    roots = [thing for thing in vars(toksmith).values() if isinstance(thing, type) and issubclass(thing, BaseException)]
     assert {type(error) for error in made} == set(roots) - {toksmith.ToksmithError}
     for error in made:
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
-        assert isinstance(error, toksmith.ToksmithError)
+        assert isinstance(error, toksmith.ToksmithError) != isinstance(error, KeyboardInterrupt)
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="lacks a free-threaded interpreter")

@@ -13,6 +13,7 @@ ELSEWHERE = {
     "_arguments": "test_argument_types",
     "_atomic_files": "test_faults",
     "_corpus/__init__": "test_corpus_rows test_counts",
+    "_corpus/_refused": "test_refused_corpora",
     "_corpus/_ahead": "test_counts test_encode_corpus",
     "_corpus/_columns": "test_encode_corpus",
     "_corpus/_blocks": "test_counts test_bounded_reading",

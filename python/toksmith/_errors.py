@@ -15,8 +15,10 @@ ToksmithError                                     message: where, what, expected
 ├── CorpusError(ValueError)         path, record, problem
 ├── JobError(RuntimeError)          folder, problem
 ├── DownloadError(OSError)          url, expected, target, problem
-├── CheckpointError(OSError)        errno, path, problem, tokenizer
-└── TrainingInterrupted(KeyboardInterrupt)   tokenizer, phase
+└── CheckpointError(OSError)        errno, path, problem, tokenizer
+
+KeyboardInterrupt
+└── TrainingInterrupted             tokenizer, phase: no ToksmithError, so that `except Exception` lets Ctrl-C through
 ```
 
 The message is built from the data, so an exception that was pickled, copied or re-raised has the same message. It
@@ -397,11 +399,13 @@ class CheckpointError(ToksmithError, OSError):
         )
 
 
-class TrainingInterrupted(ToksmithError, KeyboardInterrupt):
-    """Training was stopped by Ctrl-C.
+class TrainingInterrupted(KeyboardInterrupt):
+    """Training was stopped by Ctrl-C. Like every `KeyboardInterrupt`, it is no `Exception`.
 
     Attributes: `tokenizer` with the merges learned so far (None before the first), `phase` "counting" or "merging".
     """
+
+    __module__ = "toksmith"
 
     def __init__(self, tokenizer: Any, phase: str) -> None:
         super().__init__(tokenizer, phase)

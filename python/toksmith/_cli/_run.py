@@ -81,7 +81,8 @@ def told_errors(*, debug: bool) -> Iterator[None]:
 
 def reason(error: BaseException) -> str:
     """The message of `error` on one line."""
-    if isinstance(error, (toksmith.ToksmithError, ImportError)):  # of an extra that is not installed
+    # ImportError: of an extra that is not installed.
+    if isinstance(error, (toksmith.ToksmithError, toksmith.TrainingInterrupted, ImportError)):
         text = str(error)
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror

@@ -20,6 +20,7 @@ from .._arguments import WrongDocument, path_text, text
 from .._encode_files import PACKED, lines, opened, readable
 from .._errors import CorpusError, InvalidOption
 from ._parquet import columns
+from ._refused import refuse_frame, refuse_name
 
 __all__ = [
     "Corpus",
@@ -149,11 +150,12 @@ def sources(corpus: Corpus, without: Path | None = None) -> Iterator[str | bytes
         without: A folder whose files are left out.
     Raises:
         CorpusError: A file does not exist.
-        InvalidOption: A short `str` names an existing file; the caller nearly always means the file.
+        InvalidOption: A short `str` names a file, or looks as if it did; the caller nearly always means the file.
         TypeError: An item is neither text nor path nor open file.
     """
     if isinstance(corpus, str):
-        refuse_file_name(corpus)
+        refuse_name(corpus)
+    refuse_frame(corpus)
     if isinstance(corpus, (str, bytes, Files, os.PathLike)) or hasattr(corpus, "read"):
         corpus = [cast("Item", corpus)]
     seen: set[str] = set()
@@ -187,12 +189,6 @@ def in_item(item: object, number: int, without: Path | None) -> Iterator[WholeFi
         yield WholeFile(cast("BinaryIO", item))
     else:
         raise WrongDocument(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
-
-
-def refuse_file_name(text: str) -> None:
-    """Refuses a text that is the name of a file: the caller forgot `Path(…)`."""
-    if len(text) < 256 and "\n" not in text and "\0" not in text and os.path.exists(text):
-        raise InvalidOption("corpus", text, f"a text; to read this file pass pathlib.Path({text!r})")
 
 
 def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:

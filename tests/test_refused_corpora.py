@@ -1,0 +1,66 @@
+"""What a caller passes as a corpus by mistake is refused, with the call that was probably meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toksmith
+from toksmith import InvalidOption
+
+NAMES = ["corpus_final_v2.txt", "data/*.txt", "a\\b", "x.jsonl.gz", "Table.PARQUET", "/", "no/such", "*.md"]
+TEXTS = ["low", "a b/c", "see corpus.txt", "a/b\n", " x.txt", "txt", "x.text", "x" * 300 + ".txt", "a\0/b", "…"]
+CALLS = [
+    lambda corpus: toksmith.train(corpus, 300, progress=False),
+    lambda corpus: toksmith.count_pieces(corpus, progress=False),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_text_that_looks_like_a_name_is_refused(name: str, call: Any) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        call(name)
+    assert caught.value.argument == "corpus"
+    for meant in (f"pathlib.Path({name!r})", f"toksmith.files({name!r})", f"[{name!r}]"):
+        assert meant in str(caught.value)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_other_texts_are_texts(text: str) -> None:
+    assert toksmith.count_pieces(text, progress=False).bytes == len(text.encode())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_call_that_the_error_names_takes_the_text(name: str) -> None:
+    assert toksmith.count_pieces([name], progress=False).bytes == len(name.encode())
+
+
+def test_a_file_that_exists_is_refused_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my notes").write_text("low lower", encoding="utf-8")
+    with pytest.raises(InvalidOption, match="my notes"):
+        toksmith.train("my notes", 300, progress=False)
+
+
+class Frame:
+    """Something that yields the names of its columns, as data frames do."""
+
+    columns = ("text",)
+
+    def __iter__(self) -> Any:
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize("corpus", [{"text": "low"}, Frame()])
+@pytest.mark.parametrize("call", CALLS)
+def test_mappings_and_frames_are_refused(corpus: Any, call: Any) -> None:
+    with pytest.raises(TypeError, match=rf"corpus: .*not {type(corpus).__name__}; pass "):
+        call(corpus)
+
+
+def test_ctrl_c_passes_handlers_of_errors() -> None:
+    assert not issubclass(toksmith.TrainingInterrupted, Exception)
+    assert toksmith.TrainingInterrupted.__mro__[1] is KeyboardInterrupt
