@@ -14,7 +14,6 @@ ELSEWHERE = {
     "_atomic_files": "test_faults",
     "_corpus/__init__": "test_corpus_rows test_counts",
     "_corpus/_ahead": "test_counts test_encode_corpus test_job_memory",
-    "_corpus/_columns": "test_corpus_columns test_encode_corpus",
     "_corpus/_names": "test_corpus_columns",
     "_corpus/_one_by_one": "test_corpus_columns",
     "_corpus/_blocks": "test_counts test_bounded_reading",

@@ -97,8 +97,7 @@ def tokenize(
     """Encode a corpus into shards of ids, in a folder. The same command again goes on with an unfinished job."""
     asked = given(id_field=id_field, append=append, prepend=prepend, empty=empty, special=special, dtype=dtype)
     asked |= given(errors=errors, max_errors=max_errors, shuffle=shuffle, pack=pack, length=length, pad=pad)
-    sizes = {"shard_size": shard_size, "max_memory": max_memory}
-    asked |= {name: bytes_of(size, FLAGS[name]) for name, size in sizes.items() if size is not None}
+    asked |= sizes_of(shard_size=shard_size, max_memory=max_memory)
     with flagged(FLAGS):
         if finish:
             print_done(toksmith.Job.at(output).finish(), as_json=as_json, quiet=quiet)
@@ -121,6 +120,11 @@ def tokenize(
             print_status(job, as_json=as_json, quiet=quiet)
         else:
             print_done(done, as_json=as_json, quiet=quiet)
+
+
+def sizes_of(**sizes: str | None) -> dict[str, Any]:
+    """The numbers of bytes that were asked for, by argument."""
+    return {name: bytes_of(size, FLAGS[name]) for name, size in sizes.items() if size is not None}
 
 
 def status(folder: Folder, *, as_json: Json = False) -> None:

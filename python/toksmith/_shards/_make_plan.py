@@ -22,7 +22,7 @@ from ._job import Job
 from ._job_files import refuse_taken, removable, remove_names
 from ._packing import PACKINGS
 from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
-from ._room import check_room, room_of
+from ._room import check_room
 from .sinks import SINKS
 
 __all__ = ["plan"]
@@ -131,18 +131,15 @@ def plan(
     versions = versions_of(SINKS[to].libraries)
     with writable(folder):  # a name that no folder can have
         os.path.realpath(folder)
-    room_of(None, max_memory)
-    inputs, shards = cut(corpus, shard_size, Path(folder))
     name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
-    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
+    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, *cut(corpus, shard_size, Path(folder)))
     folder = Path(folder)
     if not folder.name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
-    if dry_run:
-        return Job(folder, made, written=False)
     check_room(made, max_memory)
-    write_plan(folder, made, tok, force=force)
-    return Job(folder, made, max_memory=max_memory)
+    if not dry_run:
+        write_plan(folder, made, tok, force=force)
+    return Job(folder, made, written=not dry_run, max_memory=max_memory)
 
 
 def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
