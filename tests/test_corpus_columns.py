@@ -66,10 +66,10 @@ def facts(columns: list[TextColumn]) -> dict[str, list[Any]]:
     """Everything that columns say, without where they were cut."""
     found: dict[str, list[Any]] = {"rows": [], "bad": [], "digests": []}
     for column in columns:
-        assert column.bytes is not None and column.names is not None and len(column.names) == len(column.texts)
+        assert column.places is not None and column.names is not None and len(column.names) == len(column.texts)
         before = len(found["rows"])
         texts = map(column.texts.text, range(len(column.texts)))
-        rows = zip(texts, column.records.tolist(), column.bytes.tolist(), column.names, strict=True)
+        rows = zip(texts, column.records.tolist(), column.places.tolist(), column.names, strict=True)
         found["rows"] += rows
         found["bad"] += [row._replace(before=row.before + before) for row in column.bad]
         digests = column.texts.digests(2)

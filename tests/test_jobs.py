@@ -222,6 +222,8 @@ def test_texts_that_cannot_be_encoded_are_bad_rows(tmp_path: Path) -> None:
         job(tmp_path, "stop").run(progress=False)
     done = job(tmp_path, "left out", errors="quarantine", append=None).run(progress=False)
     assert done is not None and (done.documents, done.bad_rows) == (2, 1)
+    (kept,) = (tmp_path / "left out" / "quarantine").iterdir()
+    assert json.loads(kept.read_text())["row"] == json.dumps(rows[1]) + "\n"
     done = job(tmp_path, "allowed", special="allow", append=None).run(progress=False)
     assert done is not None and documents(tmp_path / "allowed")[1][-1] == TOK.special_tokens[END]
     manifest = json.loads((tmp_path / "allowed" / "manifest.json").read_text())

@@ -43,17 +43,27 @@ class TextColumn:
     """Texts of a file's rows, and the rows among them that have none.
 
     Attributes: `texts`; `path` of the file; `unicode`, whether they are `str` (`.jsonl`) or `bytes` (tables); `records`,
-    the number of each row in the file, or in the part of it that is read; `bytes`, where each row starts in the unpacked
-    file, None in tables; `names`, if the file is read with names; `bad` rows.
+    the number of each row in the file, or in the part of it that is read; `places`, where each row starts in the unpacked
+    file, None in tables; `names`, if the file is read with names; `bad` rows; `lines`, the rows as they are in the file, and
+    `start`, where the first of them starts.
     """
 
     texts: _core.TextBlock
     path: str
     unicode: bool
     records: NDArray[np.uint64]
-    bytes: NDArray[np.uint64] | None = None
+    places: NDArray[np.uint64] | None = None
     names: RowNames | None = None
     bad: tuple[BadRow, ...] = ()
+    lines: bytes = b""
+    start: int = 0
+
+    def row(self, place: int) -> bytes:
+        """The row of a text as it is in the file; empty in tables."""
+        if self.places is None:
+            return b""
+        start = int(self.places[place]) - self.start
+        return self.lines[start : self.lines.find(b"\n", start) + 1 or None]
 
     def documents(self) -> Iterator[Document]:
         """The texts, each with its place.
@@ -136,7 +146,8 @@ def of_rows(block: JsonRows, threads: int) -> TextColumn:
         bad.append(BadRow(int(np.searchsorted(lines, line)), first + line, block.start + start, reason, row))
     names = names_of_rows(texts, block.lines, file.field, file.name)
     starts = texts.starts + np.uint64(block.start)
-    return TextColumn(texts, path, True, lines + np.uint64(first), starts, names, tuple(bad))
+    records = lines + np.uint64(first)
+    return TextColumn(texts, path, True, records, starts, names, tuple(bad), block.lines, block.start)
 
 
 def of_table(block: TableRows) -> TextColumn:
@@ -168,4 +179,4 @@ def slowly(block: JsonRows) -> TextColumn:
     records = np.array([first + each.line for each in good], np.uint64)
     places = np.array([start + each.start for each in good], np.uint64)
     names = None if file.name is None else RowNames.of(each.name for each in good)
-    return TextColumn(texts, str(file.path), True, records, places, names, tuple(bad))
+    return TextColumn(texts, str(file.path), True, records, places, names, tuple(bad), block.lines, start)

@@ -90,12 +90,17 @@ class Told(NamedTuple):
 class JobTexts:
     """Some texts of a shard, and the rows among them that have none.
 
-    Attributes: `texts`; `told`, of each; `bad` rows.
+    Attributes: `texts`; `told`, of each; `bad` rows; `column`, where the texts are from, if that is a file of rows.
     """
 
     texts: _core.TextBlock
     told: Told
     bad: Sequence[JobRow] = ()
+    column: TextColumn | None = None
+
+    def row(self, place: int) -> bytes:
+        """What a text that cannot be encoded is kept as: the row of a `.jsonl` file, else the text."""
+        return (self.column.row(place) if self.column is not None else b"") or self.texts.text(place)
 
 
 class WholeText(NamedTuple):
@@ -188,17 +193,17 @@ def of_column(part: Part, column: TextColumn, threads: int) -> JobTexts:
     """The rows of a part."""
     count = len(column.texts)
     # Behind the start of a plain file nobody has counted the rows, and in another file bytes are no places.
-    has_records = column.bytes is None or not part.start
-    has_bytes = column.bytes is not None and part.stop is not None
+    has_records = column.places is None or not part.start
+    has_bytes = column.places is not None and part.stop is not None
     unknown = np.full(count, UNKNOWN, np.int64)
     records = column.records.astype(np.int64) if has_records else unknown
-    places = column.bytes.astype(np.int64) if has_bytes and column.bytes is not None else unknown
+    places = column.places.astype(np.int64) if has_bytes and column.places is not None else unknown
     bad = [
         JobRow(row.before, part.input, row.record if has_records else None, row.byte if has_bytes else None, *row[3:])
         for row in column.bad
     ]
     facts = told(column.texts, (np.full(count, part.input, np.int64), records, places), column.names, threads)
-    return JobTexts(column.texts, facts, bad)
+    return JobTexts(column.texts, facts, bad, column)
 
 
 def told(texts: _core.TextBlock, places: tuple[NDArray[np.int64], ...], names: RowNames | None, threads: int) -> Told:

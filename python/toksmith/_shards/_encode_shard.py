@@ -166,14 +166,14 @@ class EncodedShard:
         # One at a time, to find those that the error is about.
         parts, failed, kept = [np.empty(0, np.uint32)], [], np.ones(count, np.bool_)
         for place in range(count):
-            text = block.texts.text(place)
             try:
+                text = block.texts.text(place)
                 parts.append(engine.encode_array(text, special, "replace", self._threads))
             except OF_A_TEXT as error:
                 kept[place] = False
                 facts = block.told.part(place, place + 1)
                 (record,), (byte,) = known(facts.records), known(facts.bytes)
-                failed.append((JobRow(place, int(facts.inputs[0]), record, byte, str(error), text), error))
+                failed.append((JobRow(place, int(facts.inputs[0]), record, byte, str(error), block.row(place)), error))
         ends = np.cumsum([len(part) for part in parts[1:]], dtype=np.uint64)
         documents = EncodedDocuments(block.told.kept(kept), np.concatenate(parts), ends)
         return EncodedTexts(documents, np.flatnonzero(kept), failed)

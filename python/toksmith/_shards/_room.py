@@ -21,6 +21,7 @@ from ._plan import Plan
 __all__ = ["BASE", "PER_BYTE", "PER_THREAD", "ShardRoom", "check_room", "room_of"]
 
 BASE, PER_THREAD, PER_BYTE = 300_000_000, 64_000_000, 6
+MOST_MEMORY = 1 << 60
 # Every limit has room for documents of so many bytes.
 LEAST_LONGEST = 1 << 22
 
@@ -42,6 +43,8 @@ def room_of(threads: int | None, max_memory: int | None, longest: int = LEAST_LO
     if max_memory is None:
         return ShardRoom(count)
     left = whole_number(max_memory, "max_memory") - BASE - PER_BYTE * max(longest, LEAST_LONGEST)
+    if max_memory > MOST_MEMORY:
+        raise InvalidOption("max_memory", max_memory, f"at most {MOST_MEMORY:,}, or None")
     if left < PER_THREAD:
         least = max_memory - left + PER_THREAD
         said = f"{BASE // 10**6} MB, {PER_THREAD // 10**6} MB for a thread and {PER_BYTE} times the longest document"
