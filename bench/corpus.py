@@ -26,6 +26,7 @@ WORKER = (Path(__file__).parent / "corpus_worker.py").read_text(encoding="utf-8"
 KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "parquet", "arrow")
 PEERS = ("datatrove", "datasets.map")
 MANY_SHARDS = 1000
+TIMES = 8
 Measured = dict[str, Any]
 
 
@@ -75,8 +76,7 @@ def cells(builds: dict[str, str]) -> Iterator[tuple[tuple[Any, ...], str]]:
     for kind in KINDS:
         yield ("parts", "now", kind, 1, 1), sys.executable
         yield from ((("job", "now", kind, threads, 1), sys.executable) for threads in (1, 2))
-    # Two processes of one thread beside one; and the machine's own limit: the same in memory, with threads.
-    yield ("job", "now", "jsonl", 1, 2), sys.executable
+    yield from ((("scaled", "now", "jsonl", 1, workers), sys.executable) for workers in (1, 2))
     yield ("rerun", "now", "jsonl", 2, 1), sys.executable
 
 
@@ -118,8 +118,8 @@ def measured(python: str, files: dict[str, Path], cell: tuple[Any, ...]) -> Meas
     options |= {"vocabulary": str(data() / "vocab" / "o200k_base.tiktoken"), "threads": threads, "workers": workers}
     if mode == "rerun":
         options["shard_size"] = -(-files[kind].stat().st_size // MANY_SHARDS)
-    if workers > 1:
-        options["shard_size"] = -(-files[kind].stat().st_size // (4 * workers))
+    if mode == "scaled":
+        options |= {"times": TIMES, "shard_size": -(-files[kind].stat().st_size // 2)}
     command = [python, "-c", WORKER, json.dumps(options)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "bench")
     if done.returncode:
@@ -158,8 +158,8 @@ def of_jobs(runs: dict[tuple[Any, ...], list[Measured]], size: int) -> Iterator[
     columns = ("unpacking", "parsing", "encoding", "hashing")
     yield f"| job from | threads | minimum MB/s | median | maximum | {' s | '.join(columns)} s | of computed | of memory | peak MB |"
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
-    for (mode, _, kind, threads, workers), found in runs.items():
-        if mode != "job" or workers > 1:
+    for (mode, _, kind, threads, _), found in runs.items():
+        if mode != "job":
             continue
         own = statistics.median(rates(found, size))
         apart = runs["parts", "now", kind, 1, 1]
@@ -176,13 +176,14 @@ def others(runs: dict[tuple[Any, ...], list[Measured]], size: int) -> Iterator[s
     one, two, memory, both = (
         statistics.median(rates(runs[cell], size))
         for cell in (
-            ("job", "now", "jsonl", 1, 1),
-            ("job", "now", "jsonl", 1, 2),
+            ("scaled", "now", "jsonl", 1, 1),
+            ("scaled", "now", "jsonl", 1, 2),
             ("memory", "now", "jsonl", 1, 1),
             ("memory", "now", "jsonl", 2, 1),
         )
     )
-    yield f"Two processes of one thread: {two / one:.2f} of one, with their start. Two threads in memory: {both / memory:.2f} of one."
+    yield f"Two processes of one thread, {TIMES} times the file, with their start: {two / one:.2f} of one."
+    yield f"The machine's own limit, two threads in memory: {both / memory:.2f} of one."
     again = runs["rerun", "now", "jsonl", 2, 1]
     looked, whole = (statistics.median(each[name] for each in again) for name in ("looked", "seconds"))
     yield (
