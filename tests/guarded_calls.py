@@ -54,7 +54,7 @@ class Sample:
         self.counter.add(["ab ab", "b"], 1)
         self.counts = self.new_counts()
         self.stream = core.TextStream(self.engine, None, b"\n", "text")
-        self.column = core.TextBlock.of_rows(b'{"text": "ab"}\n', "text", 1)
+        self.column = core.TextBlock.of_rows(b'{"text": "ab"}\n', "text", None, 1)
         self.packed = tempfile.NamedTemporaryFile(suffix=".gz")  # noqa: SIM115 - closed with this sample
         self.packed.write(gzip.compress(b"ab"))
         self.packed.flush()
@@ -158,14 +158,18 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "TextStream.read": lambda of: of.stream.read(9, 2),
     "TextStream.finished": lambda of: of.stream.finished,
     "row_text": lambda of: of.core.row_text(b'{"text": "ab"}', "text"),
-    "TextBlock.of_rows": lambda of: of.core.TextBlock.of_rows(b'{"text": "ab"}\n[1]\n', "text", 2),
+    "around": lambda of: of.core.around(numbers([1, 2]), numbers([1, 2], np.uint64), 7, 8, None),
+    "around, refusing": lambda of: of.core.around(numbers([1, 2]), numbers([3], np.uint64), 7, 8, None),
+    "TextBlock.of_rows": lambda of: of.core.TextBlock.of_rows(b'{"text": "ab"}\n[1]\n', "text", "id", 2),
     "TextBlock.of_values": lambda of: of.core.TextBlock.of_values(b"abab", ENDS),
     "TextBlock.first": lambda of: of.column.first(1),
     "TextBlock.__len__": lambda of: len(of.column),
     "TextBlock.text": lambda of: of.column.text(0),
-    "TextBlock.texts": lambda of: of.column.texts,
+    "TextBlock.digests": lambda of: of.column.digests(2),
     "TextBlock.ends": lambda of: of.column.ends,
     "TextBlock.lines": lambda of: of.column.lines,
+    "TextBlock.starts": lambda of: of.column.starts,
+    "TextBlock.names": lambda of: of.column.names,
     "TextBlock.problems": lambda of: of.column.problems,
     "TextBlock.count": lambda of: of.column.count,
     "PackedFile.__new__": lambda of: of.core.PackedFile(of.packed.name),

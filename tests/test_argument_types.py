@@ -162,7 +162,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "doctor": (toksmith.doctor, {"tok": TOK, "corpus": None, "embeddings": None}),
         "encode_corpus": (toksmith.encode_corpus, corpus_arguments(folder / "ids.npy")),
         "plan": (toksmith.plan, plan_arguments(folder)),
-        "run_shard": (toksmith.run_shard, {"job": finished_job(folder) / "job.json", "number": 0, "threads": 1}),
+        "run_shard": (toksmith.run_shard, {"job": finished_job(folder) / "job.json", "number": 0, **SHARD_ARGUMENTS}),
         "verify": (toksmith.verify, verify_arguments(finished_job(folder))),
         "add_special": (toksmith.add_special, {"tok": TOK, "tokens": ["<a>"]}),
         "extend": (toksmith.extend, {"tok": TOK, "corpus": CORPUS * 9, "n": 1, "min_count": 2, "threads": 1}),
@@ -327,6 +327,9 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
     return {**given, "special": "raise", "threads": 1, "progress": False}
 
 
+SHARD_ARGUMENTS = {"threads": 1, "max_memory": 1 << 30}
+
+
 def plan_arguments(folder: Path) -> dict[str, Any]:
     packing = {"pack": "chunk", "length": 8, "pad": "<|end|>"}
     return {
@@ -346,6 +349,7 @@ def plan_arguments(folder: Path) -> dict[str, Any]:
         "sources": False,
         "shuffle": 5,
         **packing,
+        "max_memory": 1 << 30,
         "force": False,
         "dry_run": False,
     }

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,17 @@ def by_encode_corpus(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
     return np.load(found.path).tolist(), np.load(found.ends_path).tolist()
 
 
+def by_job(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
+    if isinstance(corpus, list):  # a job reads files only
+        return by_encode_corpus(tok, corpus, folder)
+    shutil.rmtree(folder / "job", ignore_errors=True)
+    job = toksmith.plan(tok, corpus, folder / "job", special="text", empty="keep")
+    toksmith.run_shard(folder / "job" / "job.json", 0)
+    assert job.shards == 1
+    ids, ends = (np.load(folder / "job" / f"00000{end}.npy").tolist() for end in ("", ".ends"))
+    return ids, ends
+
+
 def by_measure(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
     return toksmith.metrics.measure(tok, corpus).to_dict()
 
@@ -133,6 +145,7 @@ READERS: tuple[Callable[[Tokenizer, Any, Path], Any], ...] = (
     by_train,
     by_count,
     by_encode_corpus,
+    by_job,
     by_measure,
     by_documents,
 )

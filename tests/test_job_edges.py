@@ -167,6 +167,23 @@ def test_documents_without_ids_and_without_files(tmp_path: Path) -> None:
     assert found.ok, str(found)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a privilege for links")
+@pytest.mark.parametrize("name", ["receipts", "quarantine", "sources", "parts", "buckets"])
+def test_a_folder_that_became_a_link_after_the_plan(name: str, tmp_path: Path) -> None:
+    """Nothing is written through it."""
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"text": "low"}\nno JSON\n')
+    options: dict[str, Any] = {"errors": "quarantine", "sources": True, "to": "nanogpt" if name == "parts" else "npy"}
+    planned = toksmith.plan(TOK, path, tmp_path / "out", shuffle=3 if name == "buckets" else None, **options)
+    (tmp_path / "mine").mkdir()
+    (planned.folder / name).symlink_to(tmp_path / "mine")
+    with pytest.raises(JobError, match=f"{name} is a link, and the job needs a folder of its own.* move {name} away"):
+        planned.run(progress=False)
+    assert not list((tmp_path / "mine").iterdir())
+    (planned.folder / name).unlink()
+    assert planned.run(progress=False) is not None
+
+
 def test_files_are_compared_without_the_planned_versions(tmp_path: Path) -> None:
     planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
     planned.run(progress=False)
@@ -247,7 +264,7 @@ from toksmith._shards import _durable
 
 folder, real = Path(sys.argv[1]), toksmith.run_shard
 
-def stopping(job, number, *, threads=None):
+def stopping(job, number, *, threads=None, max_memory=None):
     if number == 0:  # fails when shard 1 has written its files, which have no names yet
         (folder / "pipe").read_bytes()
         raise toksmith.CorpusError("here", None, f"{len(list((folder / 'out').glob('*.tmp')))} are there")

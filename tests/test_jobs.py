@@ -16,7 +16,8 @@ from processors import LIMIT_S
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, JobError, UnknownName
-from toksmith._shards import _documents, _encode_shard, _packing, _plan, _shuffle
+from toksmith._corpus import _blocks
+from toksmith._shards import _encode_shard, _packing, _plan, _shuffle
 from toksmith._shards._around import around
 
 
@@ -221,6 +222,8 @@ def test_texts_that_cannot_be_encoded_are_bad_rows(tmp_path: Path) -> None:
         job(tmp_path, "stop").run(progress=False)
     done = job(tmp_path, "left out", errors="quarantine", append=None).run(progress=False)
     assert done is not None and (done.documents, done.bad_rows) == (2, 1)
+    (kept,) = (tmp_path / "left out" / "quarantine").iterdir()
+    assert json.loads(kept.read_text())["row"] == json.dumps(rows[1]) + "\n"
     done = job(tmp_path, "allowed", special="allow", append=None).run(progress=False)
     assert done is not None and documents(tmp_path / "allowed")[1][-1] == TOK.special_tokens[END]
     manifest = json.loads((tmp_path / "allowed" / "manifest.json").read_text())
@@ -269,15 +272,15 @@ def test_files_that_cannot_be_read_stop_the_job(tmp_path: Path) -> None:
 
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = job(tmp_path, shard_size=1 << 20)
-    real = _documents.lines
+    real = _blocks.whole_lines
 
-    def longer(stream: Any) -> Any:
-        yield from real(stream)
+    def longer(*arguments: Any, **options: Any) -> Any:
+        yield from real(*arguments, **options)
         with open(tmp_path / "in" / "a.jsonl", "ab") as file:
             file.write(b"\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_documents, "lines", longer)
+        patch.setattr(_blocks, "whole_lines", longer)
         with pytest.raises(CorpusError, match="changed after the job was planned"):
             planned.run(progress=False)
     assert not list(planned.folder.glob("*.npy")) and planned.missing() == [0]
@@ -399,7 +402,9 @@ def test_texts_without_ids(empty: Any, first: bool, last: bool, tmp_path: Path) 
     assert toksmith.verify(tmp_path / "out", decode=True).ok
 
 
-def test_around_by_hand() -> None:
+@pytest.mark.parametrize("slow", ["0", "1"])
+def test_around_by_hand(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKSMITH_SLOW", slow)
     ids, ends = np.array([7, 8, 9], np.uint32), np.array([0, 2, 2, 3], np.uint64)
     one, two, none = (np.array(values, np.uint32) for values in ([1], [2], []))
     found = around((ids, ends), one, two)
@@ -582,7 +587,7 @@ def test_a_process_that_dies_is_tried_again(tmp_path: Path) -> None:
         from pathlib import Path
         folder, most = Path(sys.argv[1]), int(sys.argv[2])
         real = toksmith.run_shard
-        def dying(job, number, *, threads=None):
+        def dying(job, number, *, threads=None, max_memory=None):
             if number == 1:
                 (folder / "tries").open("ab").write(b"x")
                 if (folder / "tries").stat().st_size <= most:

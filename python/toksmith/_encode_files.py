@@ -19,7 +19,7 @@ from . import _core
 from ._errors import CorpusError, InvalidOption, ToksmithError
 from ._paths import regular
 
-__all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "readable", "refuse_long_row"]
+__all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "readable", "refuse_long", "refuse_long_row"]
 
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24
@@ -129,10 +129,20 @@ def lines(stream: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def refuse_long_row(size: int) -> None:
-    """Raises OSError for a row of more bytes than one may have."""
+def refuse_long_row(size: int, longest: int | None = None) -> None:
+    """Raises OSError for a row of more bytes than one may have, or than a limit of memory allows."""
     if size > ROW_BYTES:
         raise OSError(f"a row has more than {ROW_BYTES} bytes; put a line feed behind each row")
+    refuse_long(size, longest, "a row")
+
+
+def refuse_long(size: int, longest: int | None, what: str) -> None:
+    """Raises OSError for something of more bytes than a limit of memory allows."""
+    if longest is not None and size > longest:
+        raise OSError(
+            f"{what} has more than {longest:,} bytes, the most that max_memory allows with these threads; "
+            "raise max_memory, or use fewer threads"
+        )
 
 
 class Unpacked(io.RawIOBase):

@@ -1,10 +1,13 @@
 //! `TextBlock`: texts of a block, one after another, that the core reads without the interpreter's lock.
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::Error;
-use toksmith_core::count::jsonl::column::Column;
+use toksmith_core::count::jsonl::Fields;
+use toksmith_core::count::jsonl::column::{Column, RowNames};
+use toksmith_core::encode::around::Around;
+use toksmith_core::measure::digests::digests;
 use toksmith_core::split::Text as CoreText;
 use toksmith_guard::guarded;
 
@@ -17,13 +20,20 @@ enum Bytes {
     Python(Py<PyBytes>),
 }
 
+/// Numbers of rows, or whatever else is an array in Python.
+type Array<'py, T> = Bound<'py, PyArray1<T>>;
+/// The bytes of all names, where each ends, whether it is there, and the rows whose names the caller reads.
+type Names<'py> = (Bound<'py, PyBytes>, Array<'py, u64>, Array<'py, bool>, Array<'py, u64>);
+
 /// Texts in one stretch of memory that nobody changes.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct TextBlock {
     bytes: Bytes,
     ends: Vec<u64>,
     lines: Vec<u64>,
-    problems: Vec<(u64, String)>,
+    starts: Vec<u64>,
+    names: Option<RowNames>,
+    problems: Vec<(u64, u64, String)>,
     count: u64,
 }
 
@@ -44,12 +54,15 @@ impl TextBlock {
 #[guarded]
 #[pymethods]
 impl TextBlock {
-    /// The texts in the rows of a block of whole lines of `.jsonl`.
+    /// The texts in the rows of a block of whole lines of `.jsonl`, and with `name` the names in that field.
     #[staticmethod]
-    fn of_rows(py: Python<'_>, block: &[u8], field: &str, threads: usize) -> PyResult<Self> {
-        let read = call(py, block.len(), |stop| Column::new(block, field, threads, stop))?;
-        let Column { texts, ends, lines, problems, count } = read;
-        Ok(Self { bytes: Bytes::Own(texts), ends, lines, problems, count })
+    fn of_rows(py: Python<'_>, block: &[u8], field: &str, name: Option<&str>, threads: usize) -> PyResult<Self> {
+        let fields = Fields { text: field, name };
+        let read = call(py, block.len(), |stop| Column::new(block, fields, threads, stop))?;
+        let Column { texts, ends, lines, starts, names, problems, count } = read;
+        let problems = problems.into_iter().map(|row| (row.line, row.start, row.problem)).collect();
+        let names = name.map(|_| names);
+        Ok(Self { bytes: Bytes::Own(texts), ends, lines, starts, names, problems, count })
     }
 
     /// Texts that follow one another in `blob`, by where each ends.
@@ -60,48 +73,70 @@ impl TextBlock {
         check_ends(blob.as_bytes(), &ends).map_err(|error| errors::to_py(blob.py(), error))?;
         let count = ends.len() as u64;
         let lines = (0..count).collect();
-        Ok(Self { bytes: Bytes::Python(blob.unbind()), ends, lines, problems: Vec::new(), count })
+        let bytes = Bytes::Python(blob.unbind());
+        Ok(Self { bytes, ends, lines, starts: Vec::new(), names: None, problems: Vec::new(), count })
     }
 
-    /// The first `count` texts.
+    /// The first `count` texts, without names and problems.
     fn first(&self, py: Python<'_>, count: usize) -> PyResult<Self> {
         let ends = self.ends[..count.min(self.ends.len())].to_vec();
-        let bytes = self.bytes(py)[..ends.last().map_or(0, |&end| end as usize)].to_vec();
+        let bytes = Bytes::Own(self.bytes(py)[..ends.last().map_or(0, |&end| end as usize)].to_vec());
         let lines = self.lines[..ends.len()].to_vec();
-        Ok(Self { bytes: Bytes::Own(bytes), count: lines.len() as u64, ends, lines, problems: Vec::new() })
+        let starts = self.starts[..ends.len().min(self.starts.len())].to_vec();
+        Ok(Self { bytes, count: lines.len() as u64, ends, lines, starts, names: None, problems: Vec::new() })
     }
 
     fn __len__(&self) -> PyResult<usize> {
         Ok(self.ends.len())
     }
 
-    /// One text.
+    /// One text; the same object that was given, if that is one text.
     fn text<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyBytes>> {
+        if let (Bytes::Python(bytes), [_]) = (&self.bytes, self.ends.as_slice())
+            && place == 0
+        {
+            return Ok(bytes.bind(py).clone());
+        }
         let start = place.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
         Ok(PyBytes::new(py, &self.bytes(py)[start..self.ends[place] as usize]))
     }
 
-    /// All texts, one after another.
-    #[getter]
-    fn texts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(match &self.bytes {
-            Bytes::Own(bytes) => PyBytes::new(py, bytes),
-            Bytes::Python(bytes) => bytes.bind(py).clone(),
-        })
+    /// The SHA-256 of each text, one after another.
+    fn digests<'py>(&self, py: Python<'py>, threads: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let (bytes, texts) = (self.bytes(py), self.as_texts(py));
+        Ok(PyBytes::new(py, &call(py, bytes.len(), |stop| digests(&texts, threads, stop))?))
     }
 
     #[getter]
-    fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    fn ends<'py>(&self, py: Python<'py>) -> PyResult<Array<'py, u64>> {
         Ok(PyArray1::from_slice(py, &self.ends))
     }
 
+    /// The number of each text's line in the block.
     #[getter]
-    fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    fn lines<'py>(&self, py: Python<'py>) -> PyResult<Array<'py, u64>> {
         Ok(PyArray1::from_slice(py, &self.lines))
     }
 
+    /// Where each text's row starts in the block; empty if it is not of rows.
     #[getter]
-    fn problems(&self) -> PyResult<Vec<(u64, String)>> {
+    fn starts<'py>(&self, py: Python<'py>) -> PyResult<Array<'py, u64>> {
+        Ok(PyArray1::from_slice(py, &self.starts))
+    }
+
+    /// The names of the texts; None if they were not asked for.
+    #[getter]
+    fn names<'py>(&self, py: Python<'py>) -> PyResult<Option<Names<'py>>> {
+        let of = |names: &RowNames| {
+            let (bytes, ends) = (PyBytes::new(py, &names.bytes), PyArray1::from_slice(py, &names.ends));
+            (bytes, ends, PyArray1::from_slice(py, &names.known), PyArray1::from_slice(py, &names.unread))
+        };
+        Ok(self.names.as_ref().map(of))
+    }
+
+    /// The rows without a text: the number of the line, where it starts, and what is wrong.
+    #[getter]
+    fn problems(&self) -> PyResult<Vec<(u64, u64, String)>> {
         Ok(self.problems.clone())
     }
 
@@ -110,6 +145,32 @@ impl TextBlock {
     fn count(&self) -> PyResult<u64> {
         Ok(self.count)
     }
+}
+
+/// Ids and where texts end in them.
+type Longer<'py> = (Array<'py, u32>, Array<'py, u64>);
+
+/// The ids with `first` before and `last` behind those of each text that ends in them, and the new ends.
+#[guarded]
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn around<'py>(
+    py: Python<'py>,
+    ids: PyReadonlyArray1<'_, u32>,
+    ends: PyReadonlyArray1<'_, u64>,
+    first: Option<u32>,
+    last: Option<u32>,
+    which: Option<PyReadonlyArray1<'_, bool>>,
+) -> PyResult<Longer<'py>> {
+    let (ids, ends) = (ids.as_slice()?, ends.as_slice()?);
+    let which = which.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+    let fits = ends.is_sorted() && ends.last().is_none_or(|&last| last <= ids.len() as u64);
+    if !fits || which.is_some_and(|which| which.len() != ends.len()) {
+        let problem = "the ends do not ascend within the ids, or are not as many as texts".to_owned();
+        return Err(errors::to_py(py, Error::Format { place: None, problem }));
+    }
+    let (ids, ends) = Around { first, last, which }.put(ids, ends);
+    Ok((ids.into_pyarray(py), ends.into_pyarray(py)))
 }
 
 /// Texts that follow one another, by where each ends.

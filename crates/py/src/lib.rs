@@ -42,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;
     module.add_class::<column::TextBlock>()?;
+    module.add_function(wrap_pyfunction!(column::around, module)?)?;
     module.add_class::<packed::PackedFile>()?;
     module.add_class::<counting::Counter>()?;
     module.add_class::<counting::CountedPieces>()?;

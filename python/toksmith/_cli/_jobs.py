@@ -20,7 +20,7 @@ from ._training_options import bytes_of
 
 __all__ = ["status", "tokenize", "verify"]
 
-NAMES = "id_field append prepend empty special dtype errors max_errors shard_size sources shuffle pack length pad force"
+NAMES = "id_field append prepend empty special dtype errors max_errors shard_size sources shuffle pack length pad max_memory force"
 FLAGS = {name: f"--{name.replace('_', '-')}" for name in f"{NAMES} dry_run to run part workers threads field".split()}
 FLAGS |= {"folder": "--output", "corpus": "FILE"}
 OF_VERIFY = {name: f"--{name}" for name in ("decode", "source", "sample", "threads", "force")}
@@ -45,6 +45,9 @@ Shuffle = Annotated[int | None, typer.Option(metavar="SEED", help="Put the docum
 Pack = Annotated[str | None, typer.Option(help="Make rows of --length ids: best-fit or chunk.")]
 Length = Annotated[int | None, typer.Option(help="With --pack: ids of a row.")]
 Pad = Annotated[str | None, typer.Option(help="With --pack: special token that fills up rows.")]
+MaxMemory = Annotated[
+    str | None, typer.Option(help="Memory of each process, such as 2G: limits threads and the length of documents.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing; say how many shards there would be.")]
 Only = Annotated[bool, typer.Option("--plan", help="Write the plan, and make no shard.")]
 Part = Annotated[str | None, typer.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.")]
@@ -77,6 +80,7 @@ def tokenize(
     pack: Pack = None,
     length: Length = None,
     pad: Pad = None,
+    max_memory: MaxMemory = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     dry_run: DryRun = False,
@@ -93,7 +97,7 @@ def tokenize(
     """Encode a corpus into shards of ids, in a folder. The same command again goes on with an unfinished job."""
     asked = given(id_field=id_field, append=append, prepend=prepend, empty=empty, special=special, dtype=dtype)
     asked |= given(errors=errors, max_errors=max_errors, shuffle=shuffle, pack=pack, length=length, pad=pad)
-    asked |= given(shard_size=None if shard_size is None else bytes_of(shard_size, "--shard-size"))
+    asked |= sizes_of(shard_size=shard_size, max_memory=max_memory)
     with flagged(FLAGS):
         if finish:
             print_done(toksmith.Job.at(output).finish(), as_json=as_json, quiet=quiet)
@@ -116,6 +120,11 @@ def tokenize(
             print_status(job, as_json=as_json, quiet=quiet)
         else:
             print_done(done, as_json=as_json, quiet=quiet)
+
+
+def sizes_of(**sizes: str | None) -> dict[str, Any]:
+    """The numbers of bytes that were asked for, by argument."""
+    return {name: bytes_of(size, FLAGS[name]) for name, size in sizes.items() if size is not None}
 
 
 def status(folder: Folder, *, as_json: Json = False) -> None:

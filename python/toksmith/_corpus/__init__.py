@@ -1,8 +1,9 @@
 """Documents of a corpus: texts in memory, files and folders, one after another, in a fixed order.
 
-A `.txt` file is one document; `.jsonl` and `.parquet` files have one in each row; `.gz` and `.zst` files are unpacked.
-Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `_blocks.py` reads
-ahead, in blocks that the core counts; `_parquet.py` reads Parquet.
+A `.txt` file is one document; `.jsonl`, `.parquet` and `.arrow` files have one in each row; `.gz` and `.zst` files are
+unpacked. Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `_blocks.py`
+reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`_columns.py`).
+`_one_by_one.py` is the slow twin of the core's reader of rows; `_parquet.py` reads tables.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from .. import _core
 from .._arguments import WrongDocument, path_text, text
-from .._encode_files import PACKED, lines, opened, readable
+from .._encode_files import PACKED, opened, readable
 from .._errors import CorpusError, InvalidOption
-from ._parquet import columns
 from ._refused import refuse_frame, refuse_name
 
 __all__ = [
+    "TABLES",
     "Corpus",
     "Document",
     "File",
@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 LOG = logging.getLogger("toksmith")
-SUFFIXES_IN_FOLDERS = (".parquet", *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))
+TABLES = (".parquet", ".arrow")
+SUFFIXES_IN_FOLDERS = (*TABLES, *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,18 @@ class WholeFile:
 
 @dataclass(frozen=True)
 class File:
-    """A file whose documents are not read yet."""
+    """A file whose documents are not read yet.
+
+    Attributes: `path`; `field` of the texts; `name`, the field of the documents' names, if they are read; `part`, bytes of a
+    plain `.jsonl` file or row groups of a Parquet file, None for all; `longest`, how many bytes a row, or the texts of a row
+    group or batch of a table, may have.
+    """
 
     path: Path
     field: str
+    name: str | None = None
+    part: tuple[int, int] | None = None
+    longest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -215,35 +224,18 @@ def is_inside(path: Path, folder: Path | None) -> bool:
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a file by its name: ".jsonl", ".parquet", or anything else for one text."""
-    if path.suffix == ".parquet":
+    """The kind of a file by its name: ".jsonl", ".parquet", ".arrow", or anything else for one text."""
+    if path.suffix in TABLES:
         return path.suffix
     return path.with_suffix("").suffix if path.suffix in PACKED else path.suffix
 
 
 def in_file(file: File) -> Iterator[Document | WholeFile]:
     """The documents of one file."""
-    kind = kind_of(file.path)
-    if kind == ".jsonl":
-        with readable(file.path), opened(file.path) as stream:
-            for number, line in enumerate(lines(stream)):
-                if (text := row_text(line, file, number)) is not None:
-                    yield Document(text, str(file.path), number)
-    elif kind == ".parquet":
-        for first, blob, ends, _ in columns(file.path, file.field, skip=False):
-            for number, (start, end) in enumerate(zip([0, *ends.tolist()], ends.tolist(), strict=False), first):
-                yield Document(blob[start:end], str(file.path), number)
-    else:
+    if kind_of(file.path) not in (".jsonl", *TABLES):
         yield WholeFile(file.path)
+        return
+    from ._columns import columns_in  # which takes its files from this module
 
-
-def row_text(line: bytes, file: File, number: int) -> str | None:
-    """The text of a line of a `.jsonl` file; None for a blank one.
-
-    Raises:
-        CorpusError: It is not a row, or has no text.
-    """
-    try:
-        return _core.row_text(line, file.field)
-    except ValueError as problem:
-        raise CorpusError(str(file.path), number, str(problem)) from None
+    for column in columns_in(file):
+        yield from column.documents()

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import TypeVar
 
-__all__ = ["ahead"]
+__all__ = ["ahead", "in_turn"]
 
 T = TypeVar("T")
 VALUES_AHEAD = 2
 LOOK_S = 0.1
+
+
+def in_turn(several: Iterable[Iterator[T]], most: int) -> Generator[T, None, None]:
+    """The values of several iterators, one iterator after another. Beside the one whose turn it is, values of at most
+    `most` others are made ahead, each by a thread.
+
+    So there are never more than `(most + 1) * (VALUES_AHEAD + 1)` values that nobody has taken.
+    """
+    waiting: deque[Iterator[T]] = deque()
+    stop = Event()
+    try:
+        for some in several:
+            waiting.append(ahead(some, stop))
+            if len(waiting) > most:
+                yield from waiting.popleft()
+        while waiting:
+            yield from waiting.popleft()
+    finally:
+        stop.set()
 
 
 def ahead(some: Iterator[T], stop: Event) -> Iterator[T]:

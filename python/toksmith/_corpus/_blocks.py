@@ -12,7 +12,6 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
 from typing import BinaryIO, cast
 
@@ -24,9 +23,21 @@ from .._encode_files import PACKED, opened, readable, refuse_long_row
 from .._errors import CorpusError, number_of
 from . import Corpus, File, WholeFile, kind_of, sources
 from ._ahead import ahead
-from ._parquet import columns
+from ._names import RowNames, names_of_column
+from ._parquet import batches, cut, flat, no_text, pyarrow
 
-__all__ = ["Block", "JsonRows", "ParquetRows", "Problem", "Skipped", "Texts", "blocks", "blocks_and_files"]
+__all__ = [
+    "KINDS",
+    "Block",
+    "JsonRows",
+    "Problem",
+    "Skipped",
+    "TableRows",
+    "Texts",
+    "blocks",
+    "blocks_and_files",
+    "read",
+]
 
 LOG = logging.getLogger("toksmith")
 BLOCK_BYTES = 4 << 20
@@ -72,10 +83,11 @@ class Lines:
 
 @dataclass(frozen=True)
 class JsonRows:
-    """The next whole lines of a `.jsonl` file."""
+    """The next whole lines of a `.jsonl` file; `start` is the place of the first byte."""
 
     of: Lines
     lines: bytes
+    start: int = 0
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
         """Counts the block."""
@@ -88,20 +100,26 @@ class JsonRows:
 
 
 @dataclass(frozen=True)
-class ParquetRows:
-    """Rows of a Parquet file from `first` on: their texts concatenated, where each ends, and how many rows have none."""
+class TableRows:
+    """Rows of a Parquet or Arrow file from `first` on.
 
-    path: Path
+    Attributes: `blob`, their texts one after another, and `ends`, where each ends; `there`, whether each row has a text,
+    None if all have; `names` of the rows with a text, if the file is read with names.
+    """
+
+    file: File
     first: int
     blob: bytes
     ends: NDArray[np.uint64]
-    missing: int
+    there: NDArray[np.bool_] | None = None
+    names: RowNames | None = None
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
         """Counts the block."""
         counter.add_column(self.blob, self.ends, threads)
-        if self.missing:
-            skipped.says(CorpusError(str(self.path), None, f"a text is missing in {number_of(self.missing, 'row')}"))
+        if self.there is not None:
+            missing = int(len(self.there) - self.there.sum())
+            skipped.says(CorpusError(str(self.file.path), None, f"a text is missing in {number_of(missing, 'row')}"))
 
 
 @dataclass(frozen=True)
@@ -127,7 +145,7 @@ class Problem:
         skipped.says(self.problem)
 
 
-Block = Texts | JsonRows | ParquetRows | Stretch | Problem
+Block = Texts | JsonRows | TableRows | Stretch | Problem
 
 
 def blocks(corpus: Corpus, threads: int, *, skip: bool) -> Iterator[Block]:
@@ -234,24 +252,64 @@ def in_stream(stream: BinaryIO) -> Iterator[Block]:
 
 
 def in_lines(file: File, skip: bool) -> Iterator[Block]:
-    """The rows of a `.jsonl` file."""
-    lines, held, size = Lines(file), [], 0
+    """The rows of a `.jsonl` file, or of a part of it."""
+    lines = Lines(file)
+    start, stop = file.part or (0, None)
     with readable(file.path), opened(file.path) as stream:
-        while data := stream.read(BLOCK_BYTES):
-            end = data.rfind(b"\n") + 1
-            refuse_long_row(size + (data.find(b"\n") + 1 or len(data)))
-            size = len(data) - end + (0 if end else size)
-            held.append(memoryview(data)[: end or None])
-            if end:
-                yield JsonRows(lines, b"".join(held))
-                held = [memoryview(data[end:])]
-    yield JsonRows(lines, b"".join(held))
+        for place, data in whole_lines(stream, start, stop, longest=file.longest):
+            yield JsonRows(lines, data, place)
+
+
+def whole_lines(
+    stream: BinaryIO, start: int = 0, stop: int | None = None, *, longest: int | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines, each with the place of its first byte; the last may be empty.
+
+    Raises:
+        OSError: A line is too long.
+    """
+    held: list[memoryview | bytes] = []
+    place, at, size = start, start, 0
+    if start:
+        stream.seek(start)
+    while data := stream.read(BLOCK_BYTES if stop is None else min(BLOCK_BYTES, stop - at)):
+        at += len(data)
+        end = data.rfind(b"\n") + 1
+        refuse_long_row(size + (data.find(b"\n") + 1 or len(data)), longest)
+        size = len(data) - end + (0 if end else size)
+        held.append(memoryview(data)[: end or None])
+        if end:
+            block = b"".join(held)
+            yield place, block
+            place += len(block)
+            held = [data[end:]]
+    yield place, b"".join(held)
 
 
 def in_columns(file: File, skip: bool) -> Iterator[Block]:
-    """The rows of a Parquet file."""
-    for first, blob, ends, missing in columns(file.path, file.field, skip=skip):
-        yield ParquetRows(file.path, first, blob, ends, missing)
+    """The rows of a Parquet or Arrow file, or of some of its row groups.
+
+    Raises:
+        CorpusError: As of `batches`; without `skip`, also of a row that has no text.
+    """
+    fields = (file.field,) if file.name is None else (file.field, file.name)
+    arrow = pyarrow(str(file.path))
+    for first, (texts, *others) in batches(file.path, fields, file.part, file.longest):
+        for start, stop in cut(texts, BLOCK_BYTES):
+            own = texts.slice(start, stop - start)
+            there = None
+            if own.null_count:
+                there = np.asarray(own.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+                if not skip:
+                    row, said = first + start + int(np.argmin(there)), no_text(file.field)
+                    raise CorpusError(str(file.path), row, f"{said}; name the column with field=")
+            names = names_of_column(others[0].slice(start, stop - start), arrow) if others else None
+            names = names if names is None or there is None else names.kept(there)
+            yield TableRows(file, first + start, *flat(own.drop_null()), there, names)
 
 
-KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {".jsonl": in_lines, ".parquet": in_columns}
+KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {
+    ".jsonl": in_lines,
+    ".parquet": in_columns,
+    ".arrow": in_columns,
+}

@@ -1,42 +1,118 @@
 """A corpus as columns: the texts of rows, which the core reads on all threads and keeps in memory of its own.
 
 Texts that the caller has in memory stay as they are, and files that are one text are not read here: `_encode_files.py`
-encodes them in parts.
+encodes them in parts. `TOKSMITH_SLOW=1` reads rows one at a time (`_one_by_one.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from .._errors import CorpusError
-from . import Corpus, Document, WholeFile
-from ._blocks import JsonRows, ParquetRows, Problem, Texts, blocks_and_files
+from . import Corpus, Document, File, WholeFile, kind_of
+from ._blocks import KINDS, JsonRows, Problem, TableRows, Texts, blocks_and_files
+from ._names import RowNames, names_of_rows
+from ._one_by_one import OneRow, is_slow, one_by_one
+from ._parquet import no_text
 
-__all__ = ["TextColumn", "Texts", "columns_of"]
+__all__ = ["BadRow", "TextColumn", "Texts", "Unparsed", "column_of", "columns_in", "columns_of", "unparsed"]
+
+
+class BadRow(NamedTuple):
+    """A row that has no text.
+
+    Attributes: `before`, how many texts of the column come before it; `record`, its number; `byte` where it starts, None in
+    tables; `reason`, what is wrong; `row` as it is in the file, empty in tables.
+    """
+
+    before: int
+    record: int
+    byte: int | None
+    reason: str
+    row: bytes
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """Texts of a file's rows.
+    """Texts of a file's rows, and the rows among them that have none.
 
-    Attributes: `column` has them; `first` is the number of the row that the column's line 0 has in the file `path`;
-    `unicode` says whether the texts are `str` (`.jsonl`) or `bytes` (Parquet).
+    Attributes: `texts`; `path` of the file; `unicode`, whether they are `str` (`.jsonl`) or `bytes` (tables); `records`,
+    the number of each row in the file, or in the part of it that is read; `places`, where each row starts in the unpacked
+    file, None in tables; `names`, if the file is read with names; `bad` rows; `lines`, the rows as they are in the file, and
+    `start`, where the first of them starts.
     """
 
-    column: _core.TextBlock
+    texts: _core.TextBlock
     path: str
-    first: int
     unicode: bool
+    records: NDArray[np.uint64]
+    places: NDArray[np.uint64] | None = None
+    names: RowNames | None = None
+    bad: tuple[BadRow, ...] = ()
+    lines: bytes = b""
+    start: int = 0
+
+    def row(self, place: int) -> bytes:
+        """The row of a text as it is in the file; empty in tables."""
+        if self.places is None:
+            return b""
+        start = int(self.places[place]) - self.start
+        return self.lines[start : self.lines.find(b"\n", start) + 1 or None]
 
     def documents(self) -> Iterator[Document]:
-        """The texts, each with its place."""
-        for place, line in enumerate(self.column.lines.tolist()):
-            text = self.column.text(place)
-            yield Document(text.decode() if self.unicode else text, self.path, self.first + line)
+        """The texts, each with its place.
+
+        Raises:
+            CorpusError: Behind those that come before the first bad row.
+        """
+        last = self.bad[0].before if self.bad else len(self.texts)
+        for place, record in enumerate(self.records[:last].tolist()):
+            text = self.texts.text(place)
+            yield Document(text.decode() if self.unicode else text, self.path, record)
+        self.refuse_bad()
+
+    def refuse_bad(self) -> None:
+        """Raises CorpusError for the first bad row."""
+        if self.bad:
+            said = self.bad[0].reason if self.unicode else f"{self.bad[0].reason}; name the column with field="
+            raise CorpusError(self.path, self.bad[0].record, said)
+
+    def good(self) -> TextColumn:
+        """The column of the rows before the first bad one."""
+        last = self.bad[0].before
+        return TextColumn(self.texts.first(last), self.path, self.unicode, self.records[:last])
+
+
+Unparsed = JsonRows | TableRows
+
+
+def unparsed(file: File) -> Iterator[Unparsed]:
+    """The blocks of a file of rows, of which `column_of` makes columns.
+
+    Raises:
+        CorpusError: The file cannot be read.
+    """
+    for block in KINDS[kind_of(file.path)](file, True):
+        if isinstance(block, (JsonRows, TableRows)):
+            yield block
+
+
+def column_of(block: Unparsed, threads: int) -> TextColumn:
+    """The column of a block. Those of a file must be made in order."""
+    if isinstance(block, TableRows):
+        return of_table(block)
+    return slowly(block) if is_slow() else of_rows(block, threads)
+
+
+def columns_in(file: File) -> Iterator[TextColumn]:
+    """The columns of one file of rows."""
+    return (column_of(block, 1) for block in unparsed(file))
 
 
 def columns_of(corpus: Corpus, threads: int) -> Iterator[Texts | TextColumn | WholeFile]:
@@ -45,29 +121,62 @@ def columns_of(corpus: Corpus, threads: int) -> Iterator[Texts | TextColumn | Wh
     Raises:
         CorpusError: A file cannot be read, or a row has no text. The documents before it come first.
     """
-    for block in blocks_and_files(corpus, threads, skip=False, whole=True):
-        if isinstance(block, JsonRows):
-            yield from of_rows(block, threads)
-        elif isinstance(block, ParquetRows):
-            column = _core.TextBlock.of_values(block.blob, block.ends)
-            yield TextColumn(column, str(block.path), block.first, unicode=False)
-        elif isinstance(block, Problem):
+    for block in blocks_and_files(corpus, threads, skip=True, whole=True):
+        if isinstance(block, Problem):
             raise block.problem
+        if isinstance(block, (JsonRows, TableRows)):
+            column = column_of(block, threads)
+            yield column.good() if column.bad else column
+            column.refuse_bad()
         elif isinstance(block, (Texts, WholeFile)):
             yield block
 
 
-def of_rows(block: JsonRows, threads: int) -> Iterator[TextColumn]:
-    """The column of some rows, up to the first that has no text."""
-    path, first = str(block.of.file.path), block.of.next
+def of_rows(block: JsonRows, threads: int) -> TextColumn:
+    """The column of some rows of `.jsonl`."""
+    path, first, file = str(block.of.file.path), block.of.next, block.of.file
     try:
-        column = _core.TextBlock.of_rows(block.lines, block.of.file.field, threads)
+        texts = _core.TextBlock.of_rows(block.lines, file.field, file.name, threads)
     except CorpusError as error:
         raise CorpusError(path, None, error.problem) from None
-    block.of.next += column.count
-    if not (problems := column.problems):
-        yield TextColumn(column, path, first, unicode=True)
-        return
-    line, problem = problems[0]
-    yield TextColumn(column.first(int(np.searchsorted(column.lines, line))), path, first, unicode=True)
-    raise CorpusError(path, first + line, problem)
+    block.of.next += texts.count
+    lines, bad = texts.lines, []
+    for line, start, reason in texts.problems:
+        row = block.lines[start : block.lines.find(b"\n", start) + 1 or None]
+        bad.append(BadRow(int(np.searchsorted(lines, line)), first + line, block.start + start, reason, row))
+    names = names_of_rows(texts, block.lines, file.field, file.name)
+    starts = texts.starts + np.uint64(block.start)
+    records = lines + np.uint64(first)
+    return TextColumn(texts, path, True, records, starts, names, tuple(bad), block.lines, block.start)
+
+
+def of_table(block: TableRows) -> TextColumn:
+    """The column of some rows of a table."""
+    texts = _core.TextBlock.of_values(block.blob, block.ends)
+    bad: tuple[BadRow, ...] = ()
+    records = texts.lines + np.uint64(block.first)
+    if block.there is not None:
+        records = np.flatnonzero(block.there).astype(np.uint64) + np.uint64(block.first)
+        before, reason = np.cumsum(block.there), no_text(block.file.field)
+        missing = np.flatnonzero(~block.there).tolist()
+        bad = tuple(BadRow(int(before[row]), block.first + row, None, reason, b"") for row in missing)
+    return TextColumn(texts, str(block.file.path), False, records, None, block.names, bad)
+
+
+def slowly(block: JsonRows) -> TextColumn:
+    """As `of_rows`, one row at a time."""
+    file, first, start = block.of.file, block.of.next, block.start
+    good: list[OneRow] = []
+    bad: list[BadRow] = []
+    for each in one_by_one(block.lines, file.field, file.name):
+        if each.text is None:
+            bad.append(BadRow(len(good), first + each.line, start + each.start, each.reason, each.row))
+        else:
+            good.append(each)
+    block.of.next += block.lines.count(b"\n")
+    every = [each.text or b"" for each in good]
+    texts = _core.TextBlock.of_values(b"".join(every), np.cumsum([len(text) for text in every], dtype=np.uint64))
+    records = np.array([first + each.line for each in good], np.uint64)
+    places = np.array([start + each.start for each in good], np.uint64)
+    names = None if file.name is None else RowNames.of(each.name for each in good)
+    return TextColumn(texts, str(file.path), True, records, places, names, tuple(bad), block.lines, start)

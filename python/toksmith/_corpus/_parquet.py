@@ -1,21 +1,30 @@
-"""Documents from Parquet files, a row each: read by pyarrow, a batch of rows at a time."""
+"""Documents from Parquet and Arrow files, a row each: read by pyarrow, a batch of rows at a time.
+
+The texts of a batch are copied as one stretch of bytes; no row becomes a value of Python.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._encode_files import refuse_long
 from .._errors import CorpusError
 from .._paths import regular
 
-__all__ = ["batches", "columns", "flat", "pyarrow", "row_group_sizes"]
+__all__ = ["batches", "cut", "flat", "no_text", "pyarrow", "row_group_sizes"]
 
 ROWS_IN_A_BATCH = 1 << 13
+BYTES_IN_A_BATCH = 1 << 23
+ARROW, ARROW_MAGIC = ".arrow", b"ARROW1"
+END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def pyarrow(path: str) -> Any:
@@ -27,48 +36,116 @@ def pyarrow(path: str) -> Any:
     try:
         import pyarrow.parquet
     except ImportError as missing:
-        problem = "Parquet files need the library pyarrow: pip install 'toksmith[parquet]'"
+        problem = "Parquet and Arrow files need the library pyarrow: pip install 'toksmith[parquet]'"
         raise CorpusError(path, None, problem) from missing
     return pyarrow
 
 
-def columns(path: Path, field: str, *, skip: bool) -> Iterator[tuple[int, bytes, NDArray[np.uint64], int]]:
-    """The texts of a file in blocks: the first row's number, all texts as one, where each ends, and how many rows have none.
-
-    Args:
-        skip: Whether rows without a text are left out; else they are an error.
-    Raises:
-        CorpusError: The file is not Parquet, has no such column of texts, or a row has no text.
-    """
-    for first, (column,) in batches(path, (field,)):
-        if column.null_count and not skip:
-            row = first + column.is_null().to_pylist().index(True)
-            raise CorpusError(str(path), row, f"has no text in the column {field!r}; name the column with field=")
-        yield first, *flat(column.drop_null()), column.null_count
-
-
 def batches(
-    path: Path, fields: Sequence[str], groups: tuple[int, int] | None = None
+    path: Path, fields: Sequence[str], groups: tuple[int, int] | None = None, longest: int | None = None
 ) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Columns in blocks of rows: the number of the first row, the texts, and the other columns as they are.
 
     Args:
         fields: The column of the texts, then others.
-        groups: The first row group, and the one behind the last; None for all.
+        groups: Of a Parquet file, the first row group and the one behind the last; None for all.
+        longest: The most bytes that the texts of a row group, or of a batch of an Arrow file, may have.
     Raises:
-        CorpusError: The file is no Parquet, or has no such column of texts.
+        CorpusError: The file is not Parquet or Arrow, or has no such column of texts.
     """
     arrow = pyarrow(str(path))
-    with parquet_file(path, arrow) as file:
-        check_column(file.schema_arrow, path, fields[0], arrow)
-        if missing := [name for name in fields if name not in file.schema_arrow.names]:
-            raise CorpusError(str(path), None, f"has no column {missing[0]!r}; it has {file.schema_arrow.names}")
-        first = sum(file.metadata.row_group(group).num_rows for group in range(groups[0])) if groups else 0
-        own = list(range(*groups)) if groups else None
-        for batch in file.iter_batches(ROWS_IN_A_BATCH, row_groups=own, columns=list(fields)):
+    with readable_table(path, arrow):
+        if path.suffix == ARROW:
+            of_file = arrow_batches(path, fields, arrow)
+        else:
+            if longest is not None:
+                sizes = row_group_sizes(path, fields[0])[slice(*(groups or (None,)))]
+                refuse_long(max(sizes, default=0), longest, "the text of a row group")
+            of_file = parquet_batches(path, fields, groups, arrow)
+        for first, batch in of_file:
+            refuse_long(batch.column(fields[0]).nbytes if path.suffix == ARROW else 0, longest, "the text of a batch")
             texts = batch.column(fields[0]).cast(arrow.large_binary())
             yield first, (texts, *(batch.column(name) for name in fields[1:]))
+
+
+def parquet_batches(
+    path: Path, fields: Sequence[str], groups: tuple[int, int] | None, arrow: Any
+) -> Iterator[tuple[int, Any]]:
+    """The batches of a Parquet file, each with the number of its first row."""
+    with arrow.parquet.ParquetFile(path) as file:
+        check_columns(file.schema_arrow, path, fields, arrow)
+        about, column = file.metadata, number_of_column(file, fields[0])
+        size = sum(text_bytes(about.row_group(group), column) for group in range(file.num_row_groups))
+        most = max(1, min(ROWS_IN_A_BATCH, BYTES_IN_A_BATCH * about.num_rows // max(size, 1)))
+        own = list(range(*groups)) if groups else None
+        first = sum(about.row_group(group).num_rows for group in range(groups[0])) if groups else 0
+        for batch in file.iter_batches(most, row_groups=own, columns=list(fields)):
+            yield first, batch
             first += len(batch)
+
+
+def arrow_batches(path: Path, fields: Sequence[str], arrow: Any) -> Iterator[tuple[int, Any]]:
+    """The batches of an Arrow file, or of an Arrow stream in a file, each with the number of its first row."""
+    with open(path, "rb", buffering=0) as file:
+        is_stream = file.read(len(ARROW_MAGIC)) != ARROW_MAGIC
+        file.seek(0)
+        source = arrow.PythonFile(file, mode="r")
+        with arrow.ipc.open_stream(source) if is_stream else arrow.ipc.open_file(source) as reader:
+            check_columns(reader.schema, path, fields, arrow)
+            first = 0
+            for batch in reader if is_stream else map(reader.get_batch, range(reader.num_record_batches)):
+                for name in fields:
+                    check_memory(batch.column(name), arrow)
+                yield first, batch
+                first += len(batch)
+        if is_stream:
+            check_end(file)
+
+
+def check_end(file: FileIO) -> None:
+    """Raises OSError if an Arrow stream that is read to its end does not end where its file does."""
+    size, read = os.fstat(file.fileno()).st_size, file.tell()
+    file.seek(max(0, size - len(END_OF_STREAM)))
+    if read != size or file.read() != END_OF_STREAM:
+        raise OSError("the Arrow stream does not end where the file ends; the file is cut short, or several are joined")
+
+
+def check_memory(column: Any, arrow: Any) -> None:
+    """Raises an error of Arrow or OSError if something in a column leads outside of the memory that the file gave it.
+
+    Texts may be any bytes, so `validate(full=True)`, which wants UTF-8, is for columns of other kinds.
+    """
+    types, kind = arrow.types, column.type
+    is_wide = types.is_large_string(kind) or types.is_large_binary(kind)
+    if not (is_wide or types.is_string(kind) or types.is_binary(kind)):
+        column.validate(full=True)
+        return
+    column.validate()
+    _, offsets, data = column.buffers()
+    if not len(column):
+        return
+    kind_of_offset: Any = np.int64 if is_wide else np.int32
+    places: Any = np.frombuffer(offsets, kind_of_offset)[column.offset : column.offset + len(column) + 1]
+    if places[0] < 0 or (places[1:] < places[:-1]).any() or places[-1] > (0 if data is None else data.size):
+        raise OSError("an offset of its texts is outside of the texts")
+
+
+def cut(texts: Any, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with about so many bytes of texts; a longer text is a range of its own."""
+    if not len(texts):
+        return
+    offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    start = 0
+    while start < len(texts):
+        stop = int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1
+        stop = min(max(stop, start + 1), len(texts))
+        yield start, stop
+        start = stop
+
+
+def no_text(field: str) -> str:
+    """What is wrong with a row that has a null."""
+    return f"has no text in the column {field!r}"
 
 
 def row_group_sizes(path: Path, field: str) -> list[int]:
@@ -78,25 +155,41 @@ def row_group_sizes(path: Path, field: str) -> list[int]:
         CorpusError: As of `batches`.
     """
     arrow = pyarrow(str(path))
-    with parquet_file(path, arrow) as file:
-        check_column(file.schema_arrow, path, field, arrow)
-        names = [file.schema.column(number).path.partition(".")[0] for number in range(len(file.schema))]
-        column = names.index(field)
-        groups = (file.metadata.row_group(number).column(column) for number in range(file.num_row_groups))
-        return [group.total_uncompressed_size for group in groups]
+    with readable_table(path, arrow), arrow.parquet.ParquetFile(path) as file:
+        check_columns(file.schema_arrow, path, (field,), arrow)
+        column = number_of_column(file, field)
+        return [text_bytes(file.metadata.row_group(number), column) for number in range(file.num_row_groups)]
+
+
+def number_of_column(file: Any, field: str) -> int:
+    """The number of a column among those that a file stores."""
+    return [file.schema.column(number).path.partition(".")[0] for number in range(len(file.schema))].index(field)
+
+
+def text_bytes(group: Any, column: int) -> int:
+    """The bytes of a column of a row group, unpacked."""
+    return int(group.column(column).total_uncompressed_size)
 
 
 @contextmanager
-def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
-    """The open file; what goes wrong in reading it becomes CorpusError."""
+def readable_table(path: Path, arrow: Any) -> Iterator[None]:
+    """Turns what goes wrong in reading a file into CorpusError."""
     try:
         regular(path)
-        with arrow.parquet.ParquetFile(path) as file:
-            yield file
-    except (arrow.ArrowException, OSError) as problem:
+        yield
+    except CorpusError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as problem:
         raise CorpusError(str(path), None, f"cannot be read: {problem}") from problem
     except MemoryError as problem:
         raise CorpusError(str(path), None, "cannot be read: there is not enough memory for it") from problem
+
+
+def check_columns(schema: Any, path: Path, fields: Sequence[str], arrow: Any) -> None:
+    """Raises CorpusError unless the file has the columns and the first holds texts."""
+    check_column(schema, path, fields[0], arrow)
+    if missing := [name for name in fields if name not in schema.names]:
+        raise CorpusError(str(path), None, f"has no column {missing[0]!r}; it has {schema.names}")
 
 
 def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
@@ -106,6 +199,8 @@ def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
         raise CorpusError(
             str(path), None, f"has no column {field!r}; it has {schema.names}. Name the column with field="
         )
+    if schema.names.count(field) > 1:
+        raise CorpusError(str(path), None, f"has several columns {field!r}; name another column with field=")
     kind = schema.field(field).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
     is_text = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)

@@ -18,11 +18,11 @@ TRIES = 4  # the first and three more
 
 
 def run(
-    job: Path, numbers: Sequence[int], *, workers: int, threads: int, address: str | None
+    job: Path, numbers: Sequence[int], *, workers: int, threads: int, max_memory: int | None, address: str | None
 ) -> Iterator[toksmith.Receipt]:
     """Makes shards and yields their receipts. A shard whose process dies is tried again three times."""
     if workers == 1:
-        yield from (toksmith.run_shard(job, number, threads=threads) for number in numbers)
+        yield from (toksmith.run_shard(job, number, threads=threads, max_memory=max_memory) for number in numbers)
         return
     context = multiprocessing.get_context("spawn")
     waiting, died = list(reversed(numbers)), dict.fromkeys(numbers, 0)
@@ -31,7 +31,7 @@ def run(
         while waiting or busy:
             while waiting and len(busy) < workers:
                 own, its = context.Pipe()
-                process = context.Process(target=work, args=(its, job, threads), daemon=True)
+                process = context.Process(target=work, args=(its, job, threads, max_memory), daemon=True)
                 process.start()
                 its.close()
                 busy[own] = (given(own, waiting.pop()), process)
@@ -74,7 +74,7 @@ def ended(own: Connection, process: Any) -> None:
     process.join()
 
 
-def work(own: Connection, job: Path, threads: int) -> None:
+def work(own: Connection, job: Path, threads: int, max_memory: int | None) -> None:
     """Makes the shards whose numbers come, until the other end is closed. Ctrl-C is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)
@@ -82,7 +82,7 @@ def work(own: Connection, job: Path, threads: int) -> None:
         while True:
             number = own.recv()
             try:
-                own.send(toksmith.run_shard(job, number, threads=threads))
+                own.send(toksmith.run_shard(job, number, threads=threads, max_memory=max_memory))
             except Exception as problem:  # noqa: BLE001 - the parent raises it
                 own.send(problem)
 

@@ -15,7 +15,7 @@ IN_FLIGHT_PER_CPU = 4
 
 
 def run(
-    job: Path, numbers: Sequence[int], *, workers: int, threads: int, address: str | None
+    job: Path, numbers: Sequence[int], *, workers: int, threads: int, max_memory: int | None, address: str | None
 ) -> Iterator[toksmith.Receipt]:
     """Makes shards and yields their receipts. Ray runs a task again that failed with its worker, its node or a file."""
     ray = library()
@@ -32,7 +32,7 @@ def run(
         flying: list[Any] = []
         while waiting or flying:
             while waiting and len(flying) < most:
-                flying.append(task.remote(str(job.absolute()), waiting.pop(), own))
+                flying.append(task.remote(str(job.absolute()), waiting.pop(), own, max_memory))
             ready, flying = ray.wait(flying)
             yield from ray.get(ready)
     finally:
@@ -51,10 +51,10 @@ class UnreadableInput(toksmith.CorpusError, OSError):
 UnreadableInput.__module__ = __name__  # where pickle finds it; it is not a public name
 
 
-def made(job: str, number: int, threads: int) -> toksmith.Receipt:
+def made(job: str, number: int, threads: int, max_memory: int | None = None) -> toksmith.Receipt:
     """What a task does."""
     try:
-        return toksmith.run_shard(job, number, threads=threads)
+        return toksmith.run_shard(job, number, threads=threads, max_memory=max_memory)
     except toksmith.CorpusError as error:
         if not isinstance(error.__cause__, OSError):
             raise

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .._atomic_files import AtomicFiles, NewFile, writable
-from .._files import make_folder
+from .._errors import JobError
+from .._files import make_folder, shown
 
-__all__ = ["ShardFiles", "sync_folder"]
+__all__ = ["ShardFile", "ShardFiles", "own_folder", "sync_folder"]
 
 
 class ShardFiles:
@@ -38,10 +39,15 @@ class ShardFiles:
         self._open.close()
 
     def together(self, name: str) -> AtomicFiles:
-        """Where to add the one file of this name."""
+        """Where to add the one file of this name.
+
+        Raises:
+            FormatError: Its folder cannot be made.
+            JobError: Its folder is a link.
+        """
         path = self.folder / name
         if path.parent != self.folder:
-            make_folder(path.parent)
+            own_folder(path.parent)
         made = self._open.enter_context(AtomicFiles([path]))
         self.names.append(name)
         self._together.append(made)
@@ -96,6 +102,19 @@ class ShardFile:
         with writable(self.path):
             self.file.seek(0)
             self.file.write(data)
+
+
+def own_folder(folder: Path) -> None:
+    """Makes a folder in that of a job.
+
+    Raises:
+        FormatError: It cannot be made.
+        JobError: It is a link: what is written there would be in a folder that is not the job's.
+    """
+    if folder.is_symlink():
+        said = f"{folder.name} is a link, and the job needs a folder of its own there; move {folder.name} away"
+        raise JobError(shown(folder.parent), said)
+    make_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -40,10 +40,11 @@ from ._around import around
 from ._manifest import ends_path, files_of, manifest_path, read_manifest, read_ragged, written_manifest
 from ._npy import GrowingArray
 
-__all__ = ["OF_A_TEXT", "EncodedCorpus", "encode_corpus", "special_id"]
+__all__ = ["OF_A_TEXT", "EncodedCorpus", "encode_corpus", "special_id", "written_behind"]
 
 BYTES_IN_A_BLOCK = 1 << 26
 BLOCKS_BEHIND = 2
+T = TypeVar("T")
 NONE = np.empty(0, np.uint32)
 OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
 
@@ -164,7 +165,7 @@ def encode_corpus(
     return EncodedCorpus(path, ends_path(path), dtype_name, ends.count, ids.count)
 
 
-def written_behind(blocks: Generator[Block, None, None], write: Callable[[Block], None]) -> Iterator[None]:
+def written_behind(blocks: Generator[T, None, None], write: Callable[[T], None]) -> Iterator[None]:
     """Calls `write` for each block, in order, on another thread while this one makes the next blocks."""
     with closing(blocks), ThreadPoolExecutor(1) as writer:
         waiting: deque[Future[None]] = deque()
@@ -221,7 +222,7 @@ def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int
 def encoded_column(tok: Tokenizer, some: TextColumn, special: Special, threads: int) -> Block:
     """The ids of some rows of a file."""
     try:
-        return tok._engine.encode_block(some.column, special, threads)
+        return tok._engine.encode_block(some.texts, special, threads)
     except OF_A_TEXT as error:
         raise of_document(tok, some.documents(), special) or error from error
 

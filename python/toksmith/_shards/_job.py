@@ -22,6 +22,7 @@ from ._finish import Tokenized, finish_job, is_finished, missing_units, remove_p
 from ._job_files import ANY_NAME, present
 from ._plan import JOB, Plan, read_plan
 from ._receipts import Receipt, read_receipt
+from ._room import check_room
 from ._run_shard import opened_job
 
 __all__ = ["RUNNERS", "Job", "JobStatus"]
@@ -53,9 +54,9 @@ class Job:
     Attributes: `folder` of the job.
     """
 
-    def __init__(self, folder: Path, plan: Plan, *, written: bool = True) -> None:
+    def __init__(self, folder: Path, plan: Plan, *, written: bool = True, max_memory: int | None = None) -> None:
         self.folder = folder
-        self._plan, self._written = plan, written
+        self._plan, self._written, self._max_memory = plan, written, max_memory
 
     @staticmethod
     @checked
@@ -144,6 +145,7 @@ class Job:
         part: str | None = None,
         workers: int = 1,
         threads: int | None = None,
+        max_memory: int | None = None,
         progress: Callable[[Progress], object] | bool | None = None,
     ) -> Tokenized | None:
         r"""Makes the shards that are missing, and finishes the job.
@@ -159,11 +161,14 @@ class Job:
             workers: How many processes; 1 works in this one. More start with `spawn`, so a script needs
                 `if __name__ == "__main__":`. With Ray, how many tasks at once; 1 leaves that to Ray.
             threads: Of each process, at least 1; None for all processors, which the processes share.
+            max_memory: As of `plan`, of each process; None for what `plan` was given.
             progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
         Returns: what the job contains; None with `part`.
         Raises:
-            CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there.
+            CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there;
+                or a document is too long for `max_memory`.
             FormatError: A file cannot be written.
+            InvalidOption: `max_memory` is too little for one thread and the longest document that is known.
             JobError: A process died again and again, or a library or the tokenizer is another than in the plan.
 
         >>> import tempfile, toksmith
@@ -180,11 +185,14 @@ class Job:
         runner = checked_run(run, part, workers=workers, threads=threads)
         index, count = (0, 1) if part is None else part_of(part)
         threads = thread_count(None) // workers or 1 if threads is None else threads
+        most = self._max_memory if max_memory is None else max_memory
+        check_room(self._plan, most)
         opened_job(self.folder)  # what is wrong with it is said before any process starts
         sweep_folder(self.folder)
         address = run if "://" in run else None
         try:
-            self._encode(runner, (index, count), Reporter(progress), workers=workers, threads=threads, address=address)
+            way = {"workers": workers, "threads": threads, "max_memory": most, "address": address}
+            self._encode(runner, (index, count), Reporter(progress), **way)
             return self.finish() if part is None else None
         except ToksmithError:
             if (done := self._done_by_another()) is None:

@@ -22,6 +22,7 @@ from ._job import Job
 from ._job_files import refuse_taken, removable, remove_names
 from ._packing import PACKINGS
 from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
+from ._room import check_room
 from .sinks import SINKS
 
 __all__ = ["plan"]
@@ -51,6 +52,7 @@ def plan(
     pack: Literal["best-fit", "chunk"] | None = None,
     length: int | None = None,
     pad: str | None = None,
+    max_memory: int | None = None,
     force: bool = False,
     dry_run: bool = False,
 ) -> Job:
@@ -82,6 +84,9 @@ def plan(
             `seq_lengths` has the lengths of the pieces.
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it they may be shorter.
+        max_memory: The most bytes of memory that a process of the job may use: 300 MB, 64 MB a thread and 6 times the longest
+            document (or the texts of the largest row group of a table). It is not written to the plan: `run` uses fewer
+            threads, and ends at a longer document.
         force: Replaces another or a finished job in this folder; its files are removed.
         dry_run: Writes nothing; the result says how many shards and bytes there are.
     Raises:
@@ -126,16 +131,15 @@ def plan(
     versions = versions_of(SINKS[to].libraries)
     with writable(folder):  # a name that no folder can have
         os.path.realpath(folder)
-    inputs, shards = cut(corpus, shard_size, Path(folder))
     name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
-    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
+    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, *cut(corpus, shard_size, Path(folder)))
     folder = Path(folder)
     if not folder.name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
-    if dry_run:
-        return Job(folder, made, written=False)
-    write_plan(folder, made, tok, force=force)
-    return Job(folder, made)
+    check_room(made, max_memory)
+    if not dry_run:
+        write_plan(folder, made, tok, force=force)
+    return Job(folder, made, written=not dry_run, max_memory=max_memory)
 
 
 def dtype_of(to: str, dtype: str, vocab_size: int) -> str:

@@ -27,11 +27,13 @@ class GrowingArray:
     Attributes: `path`; `dtype`, little-endian; `count` of values so far.
     """
 
-    def __init__(self, together: AtomicFiles, path: str | os.PathLike[str], dtype: str) -> None:
+    def __init__(
+        self, together: AtomicFiles, path: str | os.PathLike[str], dtype: str, *, is_summed: bool = True
+    ) -> None:
         self.path = path
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.count = 0
-        self._sum = hashlib.sha256()
+        self._sum = hashlib.sha256() if is_summed else None
         self._new: NewFile = together.add(path)
         with writable(path):
             self._new.file.write(header(self.dtype, 0))
@@ -41,17 +43,18 @@ class GrowingArray:
         data = np.ascontiguousarray(values, dtype=self.dtype).data
         with writable(self.path):
             self._new.file.write(data)
-        self._sum.update(data)
+        if self._sum is not None:
+            self._sum.update(data)
         self.count += len(values)
 
     def finish(self) -> dict[str, Any]:
-        """Writes the header, and returns the entry for the manifest."""
+        """Writes the header, and returns the entry for the manifest; without the sum, if that was not asked for."""
         with writable(self.path):
             self._new.file.seek(0)
             self._new.file.write(header(self.dtype, self.count))
         size = HEADER_BYTES + self.count * self.dtype.itemsize
         facts = {"name": os.path.basename(self.path), "bytes": size, "dtype": self.dtype.name, "count": self.count}
-        return {**facts, "values_sha256": self._sum.hexdigest()}
+        return facts if self._sum is None else {**facts, "values_sha256": self._sum.hexdigest()}
 
 
 def header(dtype: np.dtype[np.unsignedinteger], count: int) -> bytes:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from .._atomic_files import readable, write_file
 from .._errors import JobError
-from .._files import make_folder
-from ._durable import sync_folder
+from ._durable import own_folder, sync_folder
 
 __all__ = [
     "RECEIPTS",
@@ -81,8 +80,9 @@ def write_receipt(folder: Path, receipt: Receipt) -> None:
 
     Raises:
         FormatError: It cannot be written.
+        JobError: Its folder is a link.
     """
-    make_folder(folder / RECEIPTS)
+    own_folder(folder / RECEIPTS)
     write_file(receipt_path(folder, receipt.shard), receipt.to_bytes())
     sync_folder(folder / RECEIPTS)
 

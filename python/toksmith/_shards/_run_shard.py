@@ -8,27 +8,31 @@ shards change nothing, so a shard that is done twice has equal bytes.
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
 from .._arguments import checked
 from .._errors import InvalidOption, JobError
 from .._load import load
-from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._durable import ShardFiles
-from ._encode import special_id
+from ._encode import special_id, written_behind
 from ._encode_shard import EncodedShard, ShardTally
 from ._plan import JOB, Plan, read_plan, versions_of
 from ._receipts import Receipt, facts_of_file, read_receipt, write_receipt
+from ._room import ShardRoom, room_of
 from ._shuffle import Bucket, write_buckets
-from .sinks import SINKS, SinkSpec
+from .sinks import SINKS, Sink, SinkRows, SinkSpec
 
 __all__ = ["make_shard", "opened_job", "run_shard", "spec_of"]
 
 
 @checked
-def run_shard(job: str | os.PathLike[str], number: int, *, threads: int | None = None) -> Receipt:
+def run_shard(
+    job: str | os.PathLike[str], number: int, *, threads: int | None = None, max_memory: int | None = None
+) -> Receipt:
     r"""Makes one shard of a planned job: its files, then its receipt.
 
     A runner calls this for each number of `Job.missing()`, in any process and order. A shard that is done twice, also at
@@ -38,9 +42,12 @@ def run_shard(job: str | os.PathLike[str], number: int, *, threads: int | None =
         job: The file `job.json` of the job.
         number: Of the shard, from 0.
         threads: At least 1; None for all processors. The bytes do not depend on it.
+        max_memory: As of `plan`.
     Raises:
-        CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there.
+        CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there; or a
+            document is too long for `max_memory`.
         FormatError: A file cannot be written.
+        InvalidOption: `max_memory` is too little for one thread.
         JobError: There is no job, its tokenizer or a library is another than in the plan, or too many rows are bad.
     Cost: time as encoding; memory for some MiB of text and its ids, and for the longest document.
 
@@ -53,7 +60,7 @@ def run_shard(job: str | os.PathLike[str], number: int, *, threads: int | None =
     ...     toksmith.run_shard(f"{folder}/out/job.json", 0).documents
     2
     """
-    path = Path(job)
+    path, room = Path(job), room_of(threads, max_memory)
     if path.name != JOB:
         raise InvalidOption("job", os.fspath(job), f"the path of a file {JOB}")
     plan, tok = opened_job(path.parent)
@@ -65,7 +72,7 @@ def run_shard(job: str | os.PathLike[str], number: int, *, threads: int | None =
                 raise JobError(
                     str(path.parent), f"shard {number} reads all of the first round, and shard {before} is missing"
                 )
-    receipt = make_shard(plan, tok, number, path.parent, thread_count(threads))
+    receipt = make_shard(plan, tok, number, path.parent, room)
     write_receipt(path.parent, receipt)
     return receipt
 
@@ -100,21 +107,22 @@ def loaded(path: str, written_ns: int) -> Tokenizer:
     return load(path)
 
 
-def make_shard(plan: Plan, tok: Tokenizer, number: int, folder: Path, threads: int) -> Receipt:
+def make_shard(plan: Plan, tok: Tokenizer, number: int, folder: Path, room: ShardRoom) -> Receipt:
     """The files of a shard, in a folder; errors are those of `run_shard`."""
     tally = ShardTally()
     with ShardFiles(folder) as files:
-        shard = EncodedShard(plan, tok, files, tally, threads=threads)
+        shard = EncodedShard(plan, tok, files, tally, room=room)
         if number in plan.final:
             spec = spec_of(plan, tok, number)
             sink = SINKS[plan.options.to].open(files, spec)
             shuffled = plan.options.shuffle is not None
             found = Bucket(plan, folder, spec.number).documents() if shuffled else shard.complete(number)
-            for rows in shard.rows(found, spec):
-                sink.add(rows)
+            with closing(found), closing(shard.rows(found, spec)) as rows:
+                write_rows(sink, rows)
             sink.close()
         else:
-            write_buckets(plan, files, number, shard.complete(number))
+            with closing(shard.complete(number)) as found:
+                write_buckets(plan, files, number, found)
         files.place()
     contents = {id: content for content, id in tok.special_tokens.items()}
     return Receipt(
@@ -128,6 +136,17 @@ def make_shard(plan: Plan, tok: Tokenizer, number: int, folder: Path, threads: i
         text_sha256=tally.digest.hexdigest(),
         files=tuple(facts_of_file(folder, name) for name in files.names),
     )
+
+
+def write_rows(sink: Sink, rows: Generator[SinkRows, None, None]) -> None:
+    """Writes all rows; all but the first ids on another thread. A sink may make a file when it gets the first ids, and the
+    order of a receipt's files must not depend on threads."""
+    for some in rows:
+        sink.add(some)
+        if len(some.ids):
+            break
+    for _ in written_behind(rows, sink.add):
+        pass
 
 
 def spec_of(plan: Plan, tok: Tokenizer, number: int) -> SinkSpec:

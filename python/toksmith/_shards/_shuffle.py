@@ -1,14 +1,15 @@
 """The order of a shuffled job: by a keyed hash of (seed, number of the input, place in it), whatever the shards are.
 
 Round 1: each shard of the plan writes its documents sorted by their hashes. Round 2: each of as many shards reads the
-documents of its range of hashes from all files of round 1, and sorts them. So a shard needs memory for about its own ids.
+documents of its range of hashes from all files of round 1, and sorts them. So a shard needs memory for about its own ids,
+whatever the others have.
 """
 
 from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._atomic_files import readable
-from .._corpus import kind_of
+from .._corpus._names import RowNames
+from ._documents import UNKNOWN, Told
 from ._durable import ShardFiles
-from ._encode_shard import EncodedDocuments, Told
+from ._encode_shard import EncodedDocuments
 from ._plan import Plan
+from .sinks._rows import lengths_of, ragged
 
 __all__ = ["BUCKETS", "Bucket", "key_of", "write_buckets"]
 
@@ -27,6 +30,7 @@ BUCKETS = "buckets"
 COLUMNS = [("key", "<u8"), ("input", "<u8"), ("place", "<u8"), ("length", "<u8"), ("bytes", "<u8"), ("digest", "V32")]
 TABLE = np.dtype(COLUMNS)
 IDS_IN_A_BATCH = 1 << 22
+ROWS_AT_A_TIME = 1 << 14
 
 
 def key_of(seed: int, input: int, place: int) -> int:
@@ -38,22 +42,23 @@ def key_of(seed: int, input: int, place: int) -> int:
 def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments]) -> None:
     """Round 1: `buckets/00017.table` and `.ids`, in the order of the hashes."""
     seed = plan.options.shuffle or 0
-    rows: list[tuple[Any, ...]] = []
+    tables: list[NDArray[Any]] = [np.empty(0, TABLE)]
     documents: list[NDArray[np.uint32]] = []
     for told, ids, ends in found:
-        start = 0
-        for each, end in zip(told, ends.tolist(), strict=True):
-            place = each.byte if each.byte is not None else each.record or 0
-            key = key_of(seed, each.input, place)
-            rows.append((key, each.input, place, end - start, each.text_bytes, each.digest))
-            documents.append(ids[start:end])
-            start = end
-    table = np.array(rows, TABLE)
+        places = np.where(told.bytes == UNKNOWN, np.maximum(told.records, 0), told.bytes)
+        rows = np.empty(len(places), TABLE)
+        rows["input"], rows["place"], rows["length"] = told.inputs, places, lengths_of(ends)
+        rows["bytes"], rows["digest"] = told.sizes, told.digests
+        pairs = zip(told.inputs.tolist(), places.tolist(), strict=True)
+        rows["key"] = np.array([key_of(seed, input, place) for input, place in pairs], np.uint64)
+        tables.append(rows)
+        documents += ragged(ids, ends)
+    table = np.concatenate(tables)
     order = np.lexsort((table["place"], table["input"], table["key"]))
     table_file, ids_file = (files.new(f"{BUCKETS}/{number:05d}.{name}") for name in ("table", "ids"))
     table_file.write(table[order].tobytes())
     for index in order.tolist():
-        ids_file.write(documents[index].astype("<u4").tobytes())
+        ids_file.write(documents[index].astype("<u4", copy=False).tobytes())
 
 
 class Bucket:
@@ -63,46 +68,50 @@ class Bucket:
         self._plan, self._folder = plan, folder
         count = len(plan.shards)
         self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
+        plain = [Path(found.path).suffix == ".jsonl" for found in plan.inputs]
+        self._plain = np.array(plain, np.bool_)
 
-    def documents(self) -> Iterator[EncodedDocuments]:
+    def documents(self) -> Generator[EncodedDocuments, None, None]:
         """The documents in the order of their hashes, in batches."""
         tables, parts = zip(*map(self._part, range(len(self._plan.shards))), strict=True)
         table, ids = np.concatenate(tables), np.concatenate(parts)
         ends = np.cumsum(table["length"], dtype=np.int64)
-        told: list[Told] = []
-        found: list[NDArray[np.uint32]] = []
-        size = 0
-        for index in np.lexsort((table["place"], table["input"], table["key"])).tolist():
-            row = table[index]
-            end = int(ends[index])
-            found.append(ids[end - int(row["length"]) : end])
-            told.append(self._told(row))
-            size += len(found[-1])
-            if size > IDS_IN_A_BATCH:
-                yield batch_of(told, found)
-                told, found, size = [], [], 0
-        yield batch_of(told, found)
+        order = np.lexsort((table["place"], table["input"], table["key"]))
+        sizes = np.cumsum(table["length"][order], dtype=np.int64)
+        start = 0
+        while start < len(order):
+            before = int(sizes[start - 1]) if start else 0
+            stop = min(int(np.searchsorted(sizes, before + IDS_IN_A_BATCH, side="right")) + 1, len(order))
+            rows = order[start:stop]
+            lengths = table["length"][rows]
+            edges = zip((ends[rows] - lengths.astype(np.int64)).tolist(), ends[rows].tolist(), strict=True)
+            found = np.concatenate([ids[first:last] for first, last in edges])
+            yield EncodedDocuments(self._told(table[rows]), found, np.cumsum(lengths, dtype=np.uint64))
+            start = stop
+        if not len(order):
+            yield EncodedDocuments(self._told(table), np.empty(0, np.uint32), np.empty(0, np.uint64))
 
     def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """What a shard of round 1 has in this range. Its table is read a few rows at a time: all tables together may be
+        larger than memory."""
         path = self._folder / BUCKETS / f"{number:05d}.table"
-        with readable(path):
-            table = np.fromfile(path, TABLE)
-        keys = table["key"]
-        start = int(np.searchsorted(keys, np.uint64(self._from)))
-        stop = len(keys) if self._to >> 64 else int(np.searchsorted(keys, np.uint64(self._to)))
-        before, count = int(table["length"][:start].sum()), int(table["length"][start:stop].sum())
+        rows: list[NDArray[Any]] = [np.empty(0, TABLE)]
+        before = count = 0
+        with readable(path), open(path, "rb") as file:
+            while len(some := np.fromfile(file, TABLE, ROWS_AT_A_TIME)):
+                start = int(np.searchsorted(some["key"], np.uint64(self._from)))
+                stop = len(some) if self._to >> 64 else int(np.searchsorted(some["key"], np.uint64(self._to)))
+                before += int(some["length"][:start].sum())
+                count += int(some["length"][start:stop].sum())
+                rows.append(some[start:stop].copy())
+                if stop < len(some):
+                    break
         with readable(ids := path.with_suffix(".ids")):
-            return table[start:stop], np.fromfile(ids, "<u4", count, offset=4 * before)
+            return np.concatenate(rows), np.fromfile(ids, "<u4", count, offset=4 * before)
 
-    def _told(self, row: Any) -> Told:
-        input, place = int(row["input"]), int(row["place"])
-        path = Path(self._plan.inputs[input].path)
-        plain = path.suffix == ".jsonl" and kind_of(path) == ".jsonl"
-        record, byte = (None, place) if plain else (place, None)
-        return Told(input, record, byte, None, int(row["bytes"]), row["digest"].tobytes())
-
-
-def batch_of(told: list[Told], found: list[NDArray[np.uint32]]) -> EncodedDocuments:
-    """Documents one after another."""
-    ends = np.cumsum([len(ids) for ids in found], dtype=np.uint64)
-    return EncodedDocuments(told, np.concatenate([np.empty(0, np.uint32), *found]).astype(np.uint32), ends)
+    def _told(self, rows: NDArray[Any]) -> Told:
+        inputs, places = rows["input"].astype(np.int64), rows["place"].astype(np.int64)
+        plain = self._plain[inputs]
+        records, starts = np.where(plain, UNKNOWN, places), np.where(plain, places, UNKNOWN)
+        digests = np.ascontiguousarray(rows["digest"])
+        return Told(inputs, records, starts, rows["bytes"].astype(np.uint64), digests, RowNames.none(len(rows)))

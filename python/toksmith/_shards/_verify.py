@@ -23,6 +23,7 @@ from ._encode import special_id
 from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
 from ._plan import Plan
 from ._receipts import WrittenFile, facts_of_file
+from ._room import ShardRoom
 from ._run_shard import make_shard, opened_job, spec_of
 from .sinks import SINKS
 
@@ -122,10 +123,10 @@ def verify(
         for number in chosen:
             found += decoded(folder, plan, tok, number, manifest["shards"][number])
     if source and SINKS[plan.options.to].parts is not None:
-        found += joined_again(plan, tok, manifest["files"], thread_count(threads))
+        found += joined_again(plan, tok, manifest["files"], ShardRoom(thread_count(threads)))
     elif source:
         for number in chosen:
-            found += encoded_again(folder, plan, tok, number, thread_count(threads))
+            found += encoded_again(folder, plan, tok, number, ShardRoom(thread_count(threads)))
     return Verified(
         files=len(manifest["files"]) + 1,
         decoded=len(chosen) if decode else 0,
@@ -224,20 +225,20 @@ def inside(ids: NDArray[Any], first: int | None, last: int | None) -> NDArray[An
     return ids[first is not None : len(ids) - (last is not None)]
 
 
-def encoded_again(folder: Path, plan: Plan, tok: Tokenizer, number: int, threads: int) -> Iterator[FileDifference]:
+def encoded_again(folder: Path, plan: Plan, tok: Tokenizer, number: int, room: ShardRoom) -> Iterator[FileDifference]:
     """Whether a shard that is made again has the same files."""
     with tempfile.TemporaryDirectory() as name:
-        for each in make_shard(plan, tok, number, Path(name), threads).files:
+        for each in make_shard(plan, tok, number, Path(name), room).files:
             if changed(folder, each) is not None:
                 document = differing_document(folder, Path(name), plan, tok, number)
                 yield FileDifference(each.name, number, document, "is not what the texts encode to")
 
 
-def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], threads: int) -> Iterator[FileDifference]:
+def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], room: ShardRoom) -> Iterator[FileDifference]:
     """The same for files that have the ids of several shards: all of them are made again."""
     finish = SINKS[plan.options.to].finish
     with tempfile.TemporaryDirectory() as name:
-        receipts = [make_shard(plan, tok, number, Path(name), threads) for number in plan.final]
+        receipts = [make_shard(plan, tok, number, Path(name), room) for number in plan.final]
         final = [replace(receipt, files=own_files(receipt)) for receipt in receipts]
         made = finish(Path(name), final, spec_of(plan, tok, 0)) if finish is not None else []
         made += [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]

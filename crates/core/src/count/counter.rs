@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::count::arena::Arena;
-use crate::count::jsonl;
+use crate::count::jsonl::{self, Rows};
 use crate::count::left_out::{Dropping, LeftOut, Rare};
 use crate::count::shared::{Limits, Shared};
 use crate::count::spill::Run;
@@ -140,23 +140,22 @@ impl Counter {
         threads: usize,
         stop: &Stop,
     ) -> Result<usize> {
-        let rows: Vec<_> = jsonl::lines(block).collect();
-        let next = self.next;
-        self.each(rows.len(), (usable(threads, block.len()), stop), |row, work| {
+        let rows = Rows::new(block);
+        let (count, next) = (rows.places.len(), self.next);
+        self.each(count, (usable(threads, block.len()), stop), |row, work| {
             let place = (next.0 + row as u64, if row == 0 { next.1 } else { 0 });
-            let (line, bytes) = rows[row];
-            match jsonl::text(bytes, field) {
+            match jsonl::text(rows.row(row), field) {
                 Ok(text) => {
                     self.sums.documents.fetch_add(1, Ordering::Relaxed);
                     work.document(&self.shared, Text::Str(&text), place, stop)
                 }
-                Err(problem) => refuse(line, &problem),
+                Err(problem) => refuse(rows.places[row].line as usize, &problem),
             }
         })?;
-        if !rows.is_empty() {
-            self.next = (next.0 + rows.len() as u64, 0);
+        if count > 0 {
+            self.next = (next.0 + count as u64, 0);
         }
-        Ok(memchr::memchr_iter(b'\n', block).count())
+        Ok(rows.lines as usize)
     }
 
     /// The parts of a document, each with its position.

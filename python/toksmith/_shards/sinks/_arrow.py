@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._atomic_files import writable, write_file
+from ..._corpus._names import RowNames
 from ..._corpus._parquet import pyarrow
 from .._durable import ShardFiles
 from .._receipts import Receipt, WrittenFile, facts_of_file
@@ -40,7 +41,7 @@ class ArrowSink:
         lengths = lengths_of(rows.ends)
         columns = [listed(arrow, rows.ids, lengths), arrow.array(lengths.astype(np.int32))]
         if self._spec.named:
-            columns.append(arrow.array(list(rows.names), arrow.string()))
+            columns.append(named(arrow, rows.names))
         if rows.pieces is not None:
             values = np.array([length for row in rows.pieces for length in row], np.int32)
             columns.append(listed(arrow, values, np.array([len(row) for row in rows.pieces], np.int64)))
@@ -94,6 +95,15 @@ def listed(arrow: Any, values: NDArray[Any], lengths: NDArray[np.int64]) -> Any:
     return arrow.ListArray.from_arrays(offsets, arrow.array(values.astype(np.int32)))
 
 
+def named(arrow: Any, names: Sequence[str | None]) -> Any:
+    """A column of names."""
+    if not isinstance(names, RowNames):
+        return arrow.array(list(names), arrow.string())
+    offsets = np.concatenate([np.zeros(1, np.uint64), names.ends]).astype(np.int32)
+    there = None if names.known.all() else arrow.py_buffer(np.packbits(names.known, bitorder="little"))
+    return arrow.StringArray.from_buffers(len(names), arrow.py_buffer(offsets), arrow.py_buffer(names.blob), there)
+
+
 def parquet_name(spec: SinkSpec) -> str:
     """The name of a shard's file."""
     return f"{spec.stem}.parquet"
@@ -143,24 +153,22 @@ def rows_of(table: Any) -> Iterator[NDArray[Any]]:
         yield from ragged(column.values.to_numpy()[offsets[0] :], offsets[1:] - offsets[0])
 
 
-PARQUET = SinkRow(
+def of_rows(name: str, what: str, **own: Any) -> SinkRow:
+    """A row of `SINKS` for a format of rows."""
+    own |= {"libraries": ("pyarrow",), "packs": True, "batched": True}
+    return SinkRow(name, what, ("int32",), lambda size: "int32", **own)
+
+
+PARQUET = of_rows(
     "parquet",
     "Parquet, a row for each document",
-    ("int32",),
-    lambda size: "int32",
-    lambda files, spec: ArrowSink(files, spec, parquet_name(spec)),
+    open=lambda files, spec: ArrowSink(files, spec, parquet_name(spec)),
     read=read_parquet,
-    libraries=("pyarrow",),
-    packs=True,
 )
-HF = SinkRow(
+HF = of_rows(
     "hf",
     "a folder for datasets.load_from_disk",
-    ("int32",),
-    lambda size: "int32",
-    lambda files, spec: StreamSink(files, spec, stream_name(spec)),
+    open=lambda files, spec: StreamSink(files, spec, stream_name(spec)),
     finish=finished,
     read=read_stream,
-    libraries=("pyarrow",),
-    packs=True,
 )

@@ -22,8 +22,9 @@ class NpySink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         names = (f"{spec.stem}.npy", f"{spec.stem}.ends.npy")
         ids, ends = (files.folder / name for name in names)
-        self._ids = GrowingArray(files.together(names[0]), ids, spec.dtype)
-        self._ends = GrowingArray(files.together(names[1]), ends, "uint64")
+        # Receipts have sums of the whole files.
+        self._ids = GrowingArray(files.together(names[0]), ids, spec.dtype, is_summed=False)
+        self._ends = GrowingArray(files.together(names[1]), ends, "uint64", is_summed=False)
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents."""

@@ -68,7 +68,8 @@ class SinkRow(NamedTuple):
     Attributes: `name`; `what` it is, for help; `dtypes` that it has, and `dtype` the one for a size of vocabulary; `open`
     makes the sink of a shard; `finish` completes the folder and says which files are the result, None if those of the
     shards are; `read` gives the documents of a shard back, None if the files do not tell them apart; `parts` is the
-    folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows.
+    folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows;
+    `batched` whether bytes depend on how many documents are added at once.
     """
 
     name: str
@@ -81,6 +82,7 @@ class SinkRow(NamedTuple):
     parts: str | None = None
     libraries: tuple[str, ...] = ()
     packs: bool = False
+    batched: bool = False
 
 
 def lengths_of(ends: NDArray[np.uint64]) -> NDArray[np.int64]:

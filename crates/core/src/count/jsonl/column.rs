@@ -1,11 +1,57 @@
 //! Rows of `.jsonl` to a column: the texts of a block one after another, made on several threads.
 
-use crate::count::jsonl::{lines, text};
+use std::ops::Range;
+
+use crate::count::jsonl::{Fields, RowName, Rows, text_and_name};
 use crate::error::{Error, Result};
 use crate::threads::parallel::{Stop, map};
 
 /// A thread takes about so many bytes of rows at a time.
 const PART: usize = 1 << 18;
+
+/// A row without a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadRow {
+    /// The number of its line in the block.
+    pub line: u64,
+    /// Where it starts in the block.
+    pub start: u64,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// The names of rows that have a text: their bytes one after another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowNames {
+    /// All names, one after another.
+    pub bytes: Vec<u8>,
+    /// Where each name ends.
+    pub ends: Vec<u64>,
+    /// Whether each row has a name here.
+    pub known: Vec<bool>,
+    /// The places of those that have a name which the caller reads.
+    pub unread: Vec<u64>,
+}
+
+impl RowNames {
+    fn push(&mut self, name: &RowName<'_>) {
+        match name {
+            RowName::Known(name) => self.bytes.extend_from_slice(name.as_bytes()),
+            RowName::Unread => self.unread.push(self.ends.len() as u64),
+            RowName::Missing => {}
+        }
+        self.ends.push(self.bytes.len() as u64);
+        self.known.push(matches!(name, RowName::Known(_)));
+    }
+
+    fn append(&mut self, next: Self) {
+        let (before, rows) = (self.bytes.len() as u64, self.ends.len() as u64);
+        self.bytes.extend(next.bytes);
+        self.ends.extend(next.ends.iter().map(|end| end + before));
+        self.known.extend(next.known);
+        self.unread.extend(next.unread.iter().map(|place| place + rows));
+    }
+}
 
 /// The texts of rows.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,8 +62,12 @@ pub struct Column {
     pub ends: Vec<u64>,
     /// The number of each text's line in the block.
     pub lines: Vec<u64>,
-    /// The rows without a text: the number of the line, and what is wrong.
-    pub problems: Vec<(u64, String)>,
+    /// Where each text's row starts in the block.
+    pub starts: Vec<u64>,
+    /// Their names; empty if no field has them.
+    pub names: RowNames,
+    /// The rows without a text.
+    pub problems: Vec<BadRow>,
     /// How many lines the block has, blank ones included.
     pub count: u64,
 }
@@ -27,11 +77,12 @@ impl Column {
     ///
     /// # Errors
     /// [`Error::Interrupted`], and [`Error::Corpus`] if there is not enough memory.
-    pub fn new(block: &[u8], field: &str, threads: usize, stop: &Stop) -> Result<Self> {
-        let parts: Vec<_> = in_parts(block).collect();
+    pub fn new(block: &[u8], fields: Fields<'_>, threads: usize, stop: &Stop) -> Result<Self> {
+        let rows = Rows::new(block);
+        let parts = in_parts(&rows);
         let threads = if block.len() <= PART { 1 } else { threads };
         let columns = map(parts.len(), threads, stop, |items| {
-            items.each_item(|part| Self::part(parts[part], field, stop));
+            items.each_item(|part| Self::part(&rows, parts[part].clone(), fields, stop));
         })?;
         let mut columns = columns.into_iter();
         let mut whole = columns.next().unwrap_or_default();
@@ -40,35 +91,45 @@ impl Column {
         for column in rest {
             whole.append(column);
         }
+        whole.count = rows.lines;
         Ok(whole)
     }
 
-    fn part(rows: &[u8], field: &str, stop: &Stop) -> Result<Self> {
-        let mut column = Self { count: lines_of(rows), ..Self::default() };
+    /// The column of some of the rows.
+    fn part(rows: &Rows<'_>, part: Range<usize>, fields: Fields<'_>, stop: &Stop) -> Result<Self> {
+        let mut column = Self::default();
+        let places = &rows.places[part.clone()];
         // A text is never longer than its row.
-        make_room(&mut column.texts, rows.len())?;
-        for (line, row) in lines(rows) {
+        let size = places.last().map_or(0, |last| last.bytes.end) - places.first().map_or(0, |first| first.bytes.start);
+        make_room(&mut column.texts, size)?;
+        for (number, place) in part.zip(places) {
             stop.check()?;
-            match text(row, field) {
-                Ok(text) => {
+            let start = place.bytes.start as u64;
+            match text_and_name(rows.row(number), fields) {
+                Ok((text, name)) => {
                     column.texts.extend_from_slice(text.as_bytes());
                     column.ends.push(column.texts.len() as u64);
-                    column.lines.push(line as u64);
+                    column.lines.push(place.line);
+                    column.starts.push(start);
+                    if fields.name.is_some() {
+                        column.names.push(&name);
+                    }
                 }
-                Err(problem) => column.problems.push((line as u64, problem)),
+                Err(problem) => column.problems.push(BadRow { line: place.line, start, problem }),
             }
         }
         Ok(column)
     }
 
-    /// Adds the column of the lines that follow.
+    /// Adds the column of the rows that follow.
     fn append(&mut self, next: Self) {
         let before = self.texts.len() as u64;
         self.texts.extend_from_slice(&next.texts);
         self.ends.extend(next.ends.iter().map(|end| end + before));
-        self.lines.extend(next.lines.iter().map(|line| line + self.count));
-        self.problems.extend(next.problems.into_iter().map(|(line, problem)| (line + self.count, problem)));
-        self.count += next.count;
+        self.lines.extend(next.lines);
+        self.starts.extend(next.starts);
+        self.names.append(next.names);
+        self.problems.extend(next.problems);
     }
 }
 
@@ -79,35 +140,41 @@ fn make_room(texts: &mut Vec<u8>, more: usize) -> Result<()> {
     })
 }
 
-/// How many lines there are; the last one may have no line feed.
-fn lines_of(rows: &[u8]) -> u64 {
-    let feeds = memchr::memchr_iter(b'\n', rows).count();
-    (feeds + usize::from(rows.last().is_some_and(|&last| last != b'\n'))) as u64
-}
-
-/// A block in parts of whole lines.
-fn in_parts(block: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = block;
-    std::iter::from_fn(move || {
-        let after = rest.get(PART..).and_then(|after| memchr::memchr(b'\n', after));
-        let (part, left) = rest.split_at(after.map_or(rest.len(), |end| PART + end + 1));
-        rest = left;
-        (!part.is_empty()).then_some(part)
-    })
+/// The rows in parts of about [`PART`] bytes.
+fn in_parts(rows: &Rows<'_>) -> Vec<Range<usize>> {
+    let (mut parts, mut first) = (Vec::new(), 0);
+    for (number, place) in rows.places.iter().enumerate() {
+        if place.bytes.end - rows.places[first].bytes.start >= PART {
+            parts.push(first..number + 1);
+            first = number + 1;
+        }
+    }
+    if first < rows.places.len() {
+        parts.push(first..rows.places.len());
+    }
+    parts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NAMED: Fields<'_> = Fields { text: "text", name: Some("id") };
+
     #[test]
     fn a_column_has_the_text_of_each_row_and_tells_the_bad_ones() {
-        let block =
-            "{\"text\": \"a\\u00e9\"}\n\n  \n{\"text\": 5}\n{\"text\": \"\"}\r\n[]\n{\"text\": \"last\"}".as_bytes();
-        let column = Column::new(block, "text", 2, &Stop::default()).unwrap();
+        let block = "{\"text\": \"a\\u00e9\", \"id\": \"x\"}\n\n  \n{\"text\": 5}\n{\"text\": \"\"}\r\n[]\n{\"text\": \"last\", \"id\": 1.0}"
+            .as_bytes();
+        let column = Column::new(block, NAMED, 2, &Stop::default()).unwrap();
         assert_eq!(column.texts, "aélast".as_bytes());
         assert_eq!((column.ends, column.lines, column.count), (vec![3, 3, 7], vec![0, 4, 6], 7));
-        assert_eq!(column.problems.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [3, 5]);
+        assert_eq!(column.starts, [0, 47, 64]);
+        assert_eq!(column.problems.iter().map(|row| (row.line, row.start)).collect::<Vec<_>>(), [(3, 35), (5, 61)]);
+        let names =
+            RowNames { bytes: b"x".to_vec(), ends: vec![1, 1, 1], known: vec![true, false, false], unread: vec![2] };
+        assert_eq!(column.names, names);
+        let unnamed = Column::new(block, Fields { name: None, ..NAMED }, 2, &Stop::default()).unwrap();
+        assert_eq!((unnamed.names, unnamed.texts), (RowNames::default(), column.texts));
     }
 
     #[test]
@@ -115,15 +182,18 @@ mod tests {
         let row = |number: usize| match number % 11 {
             3 => "\n".to_owned(),
             7 => "no row\n".to_owned(),
+            5 => format!("{{\"text\": \"a\", \"id\": [{number}]}}\n"),
             _ => format!("{{\"id\": {number}, \"text\": \"{}\"}}\n", "é\\n".repeat(number % 300)),
         };
         let block: String = (0..6000).map(row).collect();
-        assert!(in_parts(block.as_bytes()).count() > 4);
-        let whole = Column::part(block.as_bytes(), "text", &Stop::default()).unwrap();
+        let rows = Rows::new(block.as_bytes());
+        assert!(in_parts(&rows).len() > 4);
+        let mut whole = Column::part(&rows, 0..rows.places.len(), NAMED, &Stop::default()).unwrap();
+        whole.count = 6000;
+        assert!(whole.names.unread.len() > 500);
         for threads in [1, 2, 7] {
-            assert_eq!(Column::new(block.as_bytes(), "text", threads, &Stop::default()).unwrap(), whole);
+            assert_eq!(Column::new(block.as_bytes(), NAMED, threads, &Stop::default()).unwrap(), whole);
         }
-        assert_eq!(whole.count, 6000);
-        assert_eq!(Column::new(b"", "text", 2, &Stop::default()).unwrap(), Column::default());
+        assert_eq!(Column::new(b"", NAMED, 2, &Stop::default()).unwrap(), Column::default());
     }
 }

@@ -1,16 +1,18 @@
 //! Rows of `.jsonl` to texts: what a row must be, and the value of one field of it. `docs/spec.md` has the rule.
 //!
-//! Reading order: this file. [`read`] is the rule, and `walk` reads JSON for it. [`text`] asks serde first, which is
-//! faster and understands nearly every row. It leaves to `read` what serde refuses: `NaN`, escapes of lone surrogates,
-//! a field that occurs twice, and lines that are not rows.
+//! Reading order: [`Rows`], which all who read rows walk over: counting row by row, [`column`] many at a time. [`read`] is
+//! the rule for one row, and `walk` reads JSON for it. [`text`] asks serde first, which is faster and understands nearly
+//! every row. It leaves to `read` what serde refuses: `NaN`, escapes of lone surrogates, a field that occurs twice, and
+//! lines that are not rows.
 //!
 //! Left out: opening and unpacking files, which the Python package does, and what is done with a bad row, which the
 //! caller says.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 pub mod column;
 mod walk;
@@ -22,20 +24,66 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How many characters of a field's name an error quotes.
 const QUOTED: usize = 100;
 
-/// The lines of a block that are not blank, each with its number among all lines.
-pub fn lines(block: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let (mut rest, mut next) = (block, 0);
-    std::iter::from_fn(move || {
-        while !rest.is_empty() {
-            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-            let (line, after) = rest.split_at(end);
-            (rest, next) = (after, next + 1);
-            if !is_blank(line) {
-                return Some((next - 1, line));
+/// Where a row is in its block: the number of its line, and its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowPlace {
+    /// The number among all lines, blank ones included.
+    pub line: u64,
+    /// The bytes, with the line feed.
+    pub bytes: Range<usize>,
+}
+
+/// The rows of a block of whole lines, of which the last may have no line feed. It finds them; whoever takes a row reads
+/// it, on any thread.
+#[derive(Debug)]
+pub struct Rows<'b> {
+    block: &'b [u8],
+    /// Where they are. A blank line is not a row.
+    pub places: Vec<RowPlace>,
+    /// How many lines the block has, blank ones included.
+    pub lines: u64,
+}
+
+impl<'b> Rows<'b> {
+    /// The rows of a block.
+    #[must_use]
+    pub fn new(block: &'b [u8]) -> Self {
+        let (mut places, mut lines, mut start) = (Vec::new(), 0, 0);
+        while start < block.len() {
+            let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end + 1);
+            if !is_blank(&block[start..end]) {
+                places.push(RowPlace { line: lines, bytes: start..end });
             }
+            (start, lines) = (end, lines + 1);
         }
-        None
-    })
+        Self { block, places, lines }
+    }
+
+    /// A row as it is in the block.
+    #[must_use]
+    pub fn row(&self, number: usize) -> &'b [u8] {
+        &self.block[self.places[number].bytes.clone()]
+    }
+}
+
+/// What is asked of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct Fields<'f> {
+    /// The field of the text.
+    pub text: &'f str,
+    /// The field of the row's name, if that is asked for.
+    pub name: Option<&'f str>,
+}
+
+/// The name of a row: the value of a field, if it is one that has one spelling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowName<'r> {
+    /// The field is missing or null, or was not asked for.
+    Missing,
+    /// A string, or the digits of an integer.
+    Known(Cow<'r, str>),
+    /// Anything else: the caller reads the row.
+    Unread,
 }
 
 /// Whether a line holds nothing but white space, so that it is not a row.
@@ -50,12 +98,20 @@ pub fn is_blank(line: &[u8]) -> bool {
 /// # Errors
 /// What is wrong with the row, in words.
 pub fn text<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
+    text_and_name(row, Fields { text: field, name: None }).map(|(text, _)| text)
+}
+
+/// The text of a row, and its name.
+///
+/// # Errors
+/// What is wrong with the row, in words. A name is never wrong.
+pub fn text_and_name<'r>(row: &'r [u8], fields: Fields<'_>) -> Result<(Cow<'r, str>, RowName<'r>), String> {
     let utf8 = utf8(row)?;
     let mut reader = serde_json::Deserializer::from_str(utf8);
-    let found = JsonRow(field).deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
+    let found = JsonRow(fields).deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
     match found {
-        Ok(Some(text)) => Ok(text),
-        _ => read(row, field),
+        Ok((Some(text), name)) => Ok((text, name)),
+        _ => read(row, fields.text).map(|text| (text, fields.name.map_or(RowName::Missing, |_| RowName::Unread))),
     }
 }
 
@@ -83,11 +139,11 @@ pub fn read<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
     Err(format!("has no text in the field '{name}', {is}; name the field with field="))
 }
 
-/// The row, and the name of the field that is asked for.
-struct JsonRow<'f>(&'f str);
+/// The row, and the fields that are asked for.
+struct JsonRow<'f>(Fields<'f>);
 
 impl<'r> DeserializeSeed<'r> for JsonRow<'_> {
-    type Value = Option<Cow<'r, str>>;
+    type Value = (Option<Cow<'r, str>>, RowName<'r>);
 
     fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
         reader.deserialize_map(self)
@@ -95,46 +151,60 @@ impl<'r> DeserializeSeed<'r> for JsonRow<'_> {
 }
 
 impl<'r> Visitor<'r> for JsonRow<'_> {
-    type Value = Option<Cow<'r, str>>;
+    type Value = (Option<Cow<'r, str>>, RowName<'r>);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<M: MapAccess<'r>>(self, mut row: M) -> Result<Self::Value, M::Error> {
-        let mut found = None;
-        while let Some(is_field) = row.next_key_seed(FieldName(self.0))? {
-            if is_field {
-                // Of several fields of one name the last counts.
-                found = Some(row.next_value_seed(FieldValue)?);
-            } else {
-                row.next_value::<IgnoredAny>()?;
+        let (mut found, mut name) = (None, RowName::Missing);
+        while let Some(which) = row.next_key_seed(FieldName(self.0))? {
+            // Of several fields of one name the last counts.
+            match which {
+                Which::Text => found = Some(row.next_value_seed(FieldValue)?),
+                Which::Name => name = row.next_value_seed(NameValue)?,
+                Which::Other => drop(row.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(found)
+        if self.0.name == Some(self.0.text) {
+            name = found.clone().map_or(RowName::Missing, RowName::Known);
+        }
+        Ok((found, name))
     }
 }
 
-/// Whether a name is the one asked for.
-struct FieldName<'f>(&'f str);
+/// Which field a name is that of.
+enum Which {
+    Text,
+    Name,
+    Other,
+}
+
+/// Which of the fields asked for has a name.
+struct FieldName<'f>(Fields<'f>);
 
 impl<'r> DeserializeSeed<'r> for FieldName<'_> {
-    type Value = bool;
+    type Value = Which;
 
-    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<bool, D::Error> {
+    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Which, D::Error> {
         reader.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for FieldName<'_> {
-    type Value = bool;
+    type Value = Which;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<bool, E> {
-        Ok(name == self.0)
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Which, E> {
+        Ok(match name {
+            _ if name == self.0.text => Which::Text,
+            _ if Some(name) == self.0.name => Which::Name,
+            _ => Which::Other,
+        })
     }
 }
 
@@ -169,9 +239,100 @@ impl<'r> Visitor<'r> for FieldValue {
     }
 }
 
+/// A value that may be the name of a row.
+struct NameValue;
+
+impl<'r> DeserializeSeed<'r> for NameValue {
+    type Value = RowName<'r>;
+
+    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'r> Visitor<'r> for NameValue {
+    type Value = RowName<'r>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'r str) -> Result<Self::Value, E> {
+        Ok(RowName::Known(Cow::Borrowed(name)))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(RowName::Known(Cow::Owned(name.to_owned())))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(RowName::Known(Cow::Owned(number.to_string())))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(RowName::Known(Cow::Owned(number.to_string())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(RowName::Missing)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(RowName::Unread)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(RowName::Unread)
+    }
+
+    fn visit_seq<A: SeqAccess<'r>>(self, mut values: A) -> Result<Self::Value, A::Error> {
+        while values.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(RowName::Unread)
+    }
+
+    fn visit_map<A: MapAccess<'r>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(RowName::Unread)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_row() {
+        let known = |name: &'static str| RowName::Known(Cow::Borrowed(name));
+        let rows = [
+            (r#"{"text": "a", "id": "b"}"#, known("b")),
+            (r#"{"id": "\u0062", "text": "a"}"#, known("b")),
+            (r#"{"id": 7, "text": "a"}"#, known("7")),
+            (r#"{"id": -7, "text": "a"}"#, known("-7")),
+            (r#"{"id": 18446744073709551615, "text": "a"}"#, known("18446744073709551615")),
+            (r#"{"id": "b", "text": "a", "id": "c"}"#, known("c")),
+            (r#"{"id": "b", "text": "a", "id": null}"#, RowName::Missing),
+            (r#"{"x": {"id": "b"}, "text": "a"}"#, RowName::Missing),
+            (r#"{"id": -0, "text": "a"}"#, RowName::Unread),
+            (r#"{"id": 18446744073709551616, "text": "a"}"#, RowName::Unread),
+            (r#"{"id": 1.0, "text": "a"}"#, RowName::Unread),
+            (r#"{"id": 1e999, "text": "a"}"#, RowName::Unread),
+            (r#"{"id": NaN, "text": "a"}"#, RowName::Unread),
+            (r#"{"id": true, "text": "a"}"#, RowName::Unread),
+            (r#"{"id": ["b", [1]], "text": "a"}"#, RowName::Unread),
+            (r#"{"id": {"b": {}}, "text": "a"}"#, RowName::Unread),
+            (r#"{"id": "\ud800", "text": "a"}"#, RowName::Unread),
+        ];
+        for (row, expected) in rows {
+            let fields = Fields { text: "text", name: Some("id") };
+            let (text, name) = text_and_name(row.as_bytes(), fields).unwrap();
+            assert_eq!((&*text, name), ("a", expected), "{row}");
+            assert_eq!(text_and_name(row.as_bytes(), Fields { name: None, ..fields }).unwrap().1, RowName::Missing);
+        }
+        let both = Fields { text: "text", name: Some("text") };
+        let row = br#"{"text": "a", "id": "b"}"#;
+        assert_eq!(text_and_name(row, both), Ok((Cow::Borrowed("a"), known("a"))));
+        assert!(text_and_name(br#"{"id": "b"}"#, Fields { text: "text", name: Some("id") }).is_err());
+    }
 
     #[test]
     fn the_field_of_a_row() {
@@ -288,8 +449,12 @@ mod tests {
 
     #[test]
     fn blank_lines_are_no_rows() {
-        assert_eq!(lines(b"\n {}\r\n \t\n{}").collect::<Vec<_>>(), [(1, &b" {}\r\n"[..]), (3, b"{}")]);
-        assert_eq!(lines(b"\xEF\xBB\xBF \n\x0b\x0c\r\n").count(), 0);
-        assert_eq!(lines(b"").count(), 0);
+        let found = Rows::new(b"\n {}\r\n \t\n{}");
+        assert_eq!(found.places, [RowPlace { line: 1, bytes: 1..6 }, RowPlace { line: 3, bytes: 9..11 }]);
+        assert_eq!((found.row(0), found.row(1), found.lines), (&b" {}\r\n"[..], &b"{}"[..], 4));
+        for (block, lines) in [(&b"\xEF\xBB\xBF \n\x0b\x0c\r\n"[..], 2), (b"\n\n", 2), (b" ", 1), (b"", 0)] {
+            let found = Rows::new(block);
+            assert_eq!((found.places.len(), found.lines), (0, lines));
+        }
     }
 }

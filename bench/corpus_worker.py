@@ -1,0 +1,186 @@
+"""One figure of `bench.corpus`, in a process of its own: it prints JSON of seconds, megabytes at the peak, and a hash of ids.
+
+It is read as text and run by the interpreter of a build, which may be an earlier one, so it imports nothing of `bench`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import resource
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+BLOCK = 4 << 20
+
+
+def main() -> None:
+    """Runs the mode that the options name."""
+    options = json.loads(sys.argv[1])
+    import toksmith
+
+    tok = toksmith.load(options["vocabulary"], pattern="o200k")
+    found: dict[str, Any] = MODES[options["mode"]](toksmith, tok, options)
+    print(json.dumps({"peak": peak_mib(), **found}))
+
+
+def peak_mib() -> int:
+    """The most memory that this process had, in MiB. `getrusage` would count that of the parent at the start."""
+    with suppress(OSError), open("/proc/self/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmHWM"))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def in_memory(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """`encode_ragged` of the texts, cold."""
+    texts = texts_of(options)
+    start = time.perf_counter()
+    found = tok.encode_ragged(texts, special="text", threads=options["threads"])
+    return {"seconds": time.perf_counter() - start, "answer": hash_of(found.ids)}
+
+
+def one_file(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """`encode_corpus` of a file."""
+    import numpy as np
+
+    out = f"{options['folder']}/ids.npy"
+    start = time.perf_counter()
+    way = {"special": "text", "dtype": "uint32", "threads": options["threads"], "progress": False}
+    found = toksmith.encode_corpus(tok, Path(options["path"]), out, **way)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "answer": hash_of(np.load(found.path))}
+
+
+def job(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """A job of `.npy` files, planned before the clock starts; its processes start while it runs."""
+    import numpy as np
+
+    planned = planned_job(toksmith, tok, options)
+    start = time.perf_counter()
+    planned.run(threads=options["threads"], progress=False)
+    seconds = time.perf_counter() - start
+    ids = [np.load(path) for path in sorted(Path(planned.folder).glob("?????.npy"))]
+    return {"seconds": seconds, "answer": hash_of(np.concatenate(ids)), "shards": planned.shards}
+
+
+def scaled(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """A job of the same file several times, so that the start of its processes counts little."""
+    times: int = options["times"]
+    planned = planned_job(toksmith, tok, options, times)
+    start = time.perf_counter()
+    planned.run(threads=options["threads"], workers=options["workers"], progress=False)
+    return {"seconds": (time.perf_counter() - start) / times, "answer": None}
+
+
+def rerun(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The same command again, where all shards are made and the job is not finished: all receipts are looked at."""
+    planned = planned_job(toksmith, tok, options)
+    for number in planned.missing():
+        toksmith.run_shard(planned.folder / "job.json", number, threads=options["threads"])
+    start = time.perf_counter()
+    again = planned_job(toksmith, tok, options)
+    looked = len(again.missing()), time.perf_counter() - start
+    again.run(threads=options["threads"], progress=False)
+    return {"seconds": time.perf_counter() - start, "looked": looked[1], "missing": looked[0], "shards": again.shards}
+
+
+def planned_job(toksmith: Any, tok: Any, options: dict[str, Any], times: int = 1) -> Any:
+    """The job."""
+    return toksmith.plan(
+        tok, [Path(options["path"])] * times, options["folder"], special="text", empty="keep", dtype="uint32",
+        shard_size=options.get("shard_size", 1 << 28),
+    )  # fmt: skip
+
+
+def parts(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The processor seconds of what a job cannot do without, each alone and on one thread."""
+    from toksmith import _core
+    from toksmith._corpus import File
+    from toksmith._corpus._blocks import JsonRows
+    from toksmith._corpus._columns import column_of, unparsed
+
+    found = dict.fromkeys(("unpacking", "parsing", "encoding", "hashing"), 0.0)
+    digest, answer = hashlib.sha256(), hashlib.sha256()
+
+    def timed(name: str, call: Any) -> Any:
+        start = time.process_time()
+        result = call()
+        found[name] += time.process_time() - start
+        return result
+
+    blocks = unparsed(File(Path(options["path"]), "text"))
+    while (block := timed("unpacking", lambda: next(blocks, None))) is not None:
+        # Of a table, a column is bytes that are there already.
+        column = timed("parsing" if isinstance(block, JsonRows) else "unpacking", lambda b=block: column_of(b, 1))
+        texts: _core.TextBlock = column.texts
+        ids, _ = timed("encoding", lambda t=texts: tok._engine.encode_block(t, "text", 1))
+        timed("hashing", lambda t=texts: digest.update(t.digests(1)))
+        timed("hashing", lambda i=ids: answer.update(i.data))
+    return {"seconds": sum(found.values()), "parts": found, "answer": answer.hexdigest()}
+
+
+def datatrove(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """datatrove's tokenizer of documents, with the same vocabulary in the library tokenizers."""
+    document: Any = import_module("datatrove.data").Document
+    tokenizer: Any = import_module("datatrove.pipeline.tokens").DocumentTokenizer
+    texts = texts_of(options)
+    made = tokenizer(options["folder"], tokenizer_name_or_path=converted(tok, options), eos_token=None)
+    start = time.perf_counter()
+    made.run(iter([document(text=text, id=str(number)) for number, text in enumerate(texts)]))
+    return {"seconds": time.perf_counter() - start, "answer": None}
+
+
+def dataset_map(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """`datasets.map(batched=True)` with the same vocabulary in the library tokenizers."""
+    from tokenizers import Tokenizer
+
+    datasets: Any = import_module("datasets")
+    theirs = Tokenizer.from_file(converted(tok, options))
+
+    def encoded(batch: dict[str, Any]) -> dict[str, Any]:
+        return {"input_ids": [each.ids for each in theirs.encode_batch(batch["text"], add_special_tokens=False)]}
+
+    texts = texts_of(options)
+    rows = datasets.Dataset.from_dict({"text": texts})
+    start = time.perf_counter()
+    rows.map(encoded, batched=True, num_proc=options["threads"], remove_columns=["text"]).save_to_disk(
+        options["folder"]
+    )
+    return {"seconds": time.perf_counter() - start, "answer": None}
+
+
+def texts_of(options: dict[str, Any]) -> list[str]:
+    """The texts in memory."""
+    with open(options["rows"], "rb") as rows:
+        return [json.loads(line)["text"] for line in rows]
+
+
+def converted(tok: Any, options: dict[str, Any]) -> str:
+    """The path of the tokenizer as the library tokenizers reads it."""
+    path = Path(options["folder"]).with_suffix(".json")
+    tok.save(path, format="tokenizer_json")
+    return str(path)
+
+
+def hash_of(ids: Any) -> str:
+    """The sha256 of ids."""
+    import numpy as np
+
+    return hashlib.sha256(np.ascontiguousarray(ids, np.uint32).data).hexdigest()
+
+
+MODES = {
+    "memory": in_memory,
+    "one file": one_file,
+    "job": job,
+    "scaled": scaled,
+    "rerun": rerun,
+    "parts": parts,
+    "datatrove": datatrove,
+    "datasets.map": dataset_map,
+}
+main()

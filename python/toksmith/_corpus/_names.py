@@ -1,0 +1,137 @@
+"""The names of documents in columns, so that a name costs no Python string until somebody asks for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+
+__all__ = ["RowNames", "name_in", "names_of_column", "names_of_rows"]
+
+LONGEST_NUMBER = 4000  # digits that Python reads as one number
+
+
+class RowNames(Sequence["str | None"]):
+    """Names, or None where a document has none.
+
+    Attributes: `blob` has all names in UTF-8, one after another; `ends` where each ends; `known` whether each is there.
+    """
+
+    def __init__(self, blob: bytes, ends: NDArray[np.uint64], known: NDArray[np.bool_]) -> None:
+        self.blob, self.ends, self.known = blob, ends, known
+
+    @staticmethod
+    def of(names: Iterable[str | None]) -> RowNames:
+        """The columns of some names."""
+        encoded = [None if name is None else name.encode("utf-8", "replace") for name in names]
+        ends = np.cumsum([len(name or b"") for name in encoded], dtype=np.uint64)
+        known = np.array([name is not None for name in encoded], np.bool_)
+        return RowNames(b"".join(name or b"" for name in encoded), ends, known)
+
+    @staticmethod
+    def none(count: int) -> RowNames:
+        """So many documents without a name."""
+        return RowNames(b"", np.zeros(count, np.uint64), np.zeros(count, np.bool_))
+
+    @staticmethod
+    def joined(several: Sequence[RowNames]) -> RowNames:
+        """The names of all."""
+        before = np.cumsum([0, *(len(each.blob) for each in several)], dtype=np.uint64)
+        ends = [each.ends + start for each, start in zip(several, before, strict=False)]
+        known = [each.known for each in several]
+        blob = b"".join(each.blob for each in several)
+        return RowNames(
+            blob, np.concatenate([np.empty(0, np.uint64), *ends]), np.concatenate([np.empty(0, np.bool_), *known])
+        )
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __iter__(self) -> Iterator[str | None]:
+        start = 0
+        for end, known in zip(self.ends.tolist(), self.known.tolist(), strict=True):
+            yield self.blob[start:end].decode("utf-8", "replace") if known else None
+            start = end
+
+    @overload
+    def __getitem__(self, place: int) -> str | None: ...
+    @overload
+    def __getitem__(self, place: slice) -> RowNames: ...
+    def __getitem__(self, place: int | slice) -> str | RowNames | None:
+        if isinstance(place, slice):
+            first, last, step = place.indices(len(self))
+            if step != 1:
+                return RowNames.of([self[each] for each in range(first, last, step)])
+            start = int(self.ends[first - 1]) if first else 0
+            ends = self.ends[first:last]
+            stop = int(ends[-1]) if len(ends) else start
+            return RowNames(self.blob[start:stop], ends - np.uint64(start), self.known[first:last])
+        own = range(len(self))[place]
+        start = int(self.ends[own - 1]) if own else 0
+        return self.blob[start : int(self.ends[own])].decode("utf-8", "replace") if self.known[own] else None
+
+    def kept(self, which: NDArray[np.bool_]) -> RowNames:
+        """Those that are chosen."""
+        if which.all():
+            return self
+        return RowNames.of(name for name, is_kept in zip(self, which.tolist(), strict=True) if is_kept)
+
+
+def names_of_rows(texts: _core.TextBlock, block: bytes, field: str, name: str | None) -> RowNames | None:
+    """The names, in the field `name`, that the core read in a block of rows with texts in `field`, completed by those that
+    it left to Python; None if they were not asked for."""
+    if name is None or (found := texts.names) is None:
+        return None
+    blob, ends, known, unread = found
+    names = RowNames(blob, ends, known)
+    if not len(unread):
+        return names
+    every, starts = [*names], texts.starts
+    for place in unread.tolist():
+        start = int(starts[place])
+        every[place] = name_in(block[start : block.find(b"\n", start) + 1 or None], field, name)
+    return RowNames.of(every)
+
+
+def name_in(line: bytes, field: str, name: str) -> str | None:
+    """The value of the field `name` of a row, which has a text in `field`, as text; None if the row does not have it."""
+    try:
+        value = json.loads(line.removeprefix(b"\xef\xbb\xbf"), parse_int=number).get(name)
+    except ValueError:
+        return None
+    except RecursionError:  # the row is nested deeper than Python reads; the core reads strings and integers in it
+        found = _core.TextBlock.of_rows(line, field, name, 1).names
+        return None if found is None else RowNames(*found[:3])[0]
+    if isinstance(value, str):  # JSON may name half of a pair of UTF-16, which is not a character
+        return value.encode("utf-8", "replace").decode()
+    return None if value is None else json.dumps(value)
+
+
+def number(digits: str) -> int | None:
+    """An integer; None if it is longer than those that Python reads."""
+    return int(digits) if len(digits) <= LONGEST_NUMBER else None
+
+
+def names_of_column(column: Any, arrow: Any) -> RowNames:
+    """The names in a column of Arrow: its texts and integers as they are, other values as Python shows them."""
+    types = arrow.types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    is_text = any(
+        holds(column.type) for holds in (types.is_string, types.is_large_string, types.is_string_view, types.is_integer)
+    )
+    if not is_text:
+        return RowNames.of(None if value is None else str(value) for value in column.to_pylist())
+    known = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    values = column.cast(arrow.large_string()).fill_null("") if column.null_count else column.cast(arrow.large_string())
+    _, offsets, data = values.buffers()
+    if not len(values):
+        return RowNames.none(0)
+    starts = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    blob = data[starts[0] : starts[-1]].to_pybytes() if data is not None else b""
+    return RowNames(blob, (starts[1:] - starts[0]).astype(np.uint64), known)
