@@ -42,11 +42,11 @@ class Skipped:
     allowed: bool
     count: int = 0
 
-    def says(self, problem: CorpusError) -> None:
-        """Logs an error and counts it, or raises it; a missing library always raises, because all such files need it."""
+    def says(self, problem: CorpusError, rows: int = 1) -> None:
+        """Logs an error and counts its rows, or raises it; a missing library always raises, because all such files need it."""
         if not self.allowed or isinstance(problem.__cause__, ImportError):
             raise problem
-        self.count += 1
+        self.count += rows
         LOG.warning("left out: %s", problem)
 
 
@@ -101,7 +101,10 @@ class ParquetRows:
         """Counts the block."""
         counter.add_column(self.blob, self.ends, threads)
         if self.missing:
-            skipped.says(CorpusError(str(self.path), None, f"a text is missing in {number_of(self.missing, 'row')}"))
+            skipped.says(
+                CorpusError(str(self.path), None, f"a text is missing in {number_of(self.missing, 'row')}"),
+                self.missing,
+            )
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ._packing import PACKINGS
 from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
 from .sinks import SINKS
 
-__all__ = ["plan"]
+__all__ = ["plan", "refused", "write_plan"]
 
 SEEDS = 1 << 64
 MOST_LENGTH = 1 << 24
@@ -83,7 +83,7 @@ def plan(
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it they may be shorter.
         force: Replaces another or a finished job in this folder; its files are removed.
-        dry_run: Writes nothing; the result says how many shards and bytes there are.
+        dry_run: Writes nothing; the result says how many shards and bytes there are, and what the job will cost.
     Raises:
         CorpusError: A file cannot be read.
         FormatError: The folder cannot be written.
@@ -133,7 +133,7 @@ def plan(
     if not folder.name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
     if dry_run:
-        return Job(folder, made, written=False)
+        return Job(folder, made, written=False, tok=tok)
     write_plan(folder, made, tok, force=force)
     return Job(folder, made)
 
@@ -196,7 +196,7 @@ def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
         yield "length", options.length, f"from 1 to {MOST_LENGTH}, the ids of a row"
 
 
-def write_plan(folder: Path, made: Plan, tok: Tokenizer, *, force: bool) -> None:
+def write_plan(folder: Path, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:
     """Writes the plan, if no other is there; of two processes that do so at once, one does."""
     make_folder(folder)
     path = folder / JOB
@@ -214,7 +214,7 @@ def write_plan(folder: Path, made: Plan, tok: Tokenizer, *, force: bool) -> None
             if not os.path.lexists(path):  # else another process planned meanwhile, and the files are from its runs
                 raise
     if not os.path.lexists(path):
-        if not (folder / made.tokenizer).exists():
+        if tok is not None and not (folder / made.tokenizer).exists():
             tok.save(folder / made.tokenizer)
         with writable(path):
             link_once(path, made.to_bytes())
@@ -249,7 +249,8 @@ def link_once(path: Path, data: bytes) -> None:
 
 def differing(one: Plan, other: Plan) -> list[str]:
     """What differs in two plans, in words of the arguments."""
-    found = ["tokenizer"] if one.fingerprint != other.fingerprint else []
+    tokenizers = {one.fingerprint, other.fingerprint} if one.tokenizer or other.tokenizer else ()
+    found = ["tokenizer"] if len(tokenizers) > 1 else []
     options, others = asdict(one.options), asdict(other.options)
     found += [each.name for each in fields(JobOptions) if options[each.name] != others[each.name]]
     if one.inputs != other.inputs:
