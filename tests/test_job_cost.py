@@ -86,7 +86,7 @@ def test_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     arrow.parquet.write_table(table, tmp_path / "in" / "d.parquet", row_group_size=1000)
     plan = read_plan(toksmith.plan(TOK, sorted((tmp_path / "in").iterdir()), tmp_path / "out").folder)
     whole = _cost.cost_of(plan, TOK, clock=ticking(1.0)).rows[1]
-    monkeypatch.setattr(_cost, "BYTES_OF_A_FILE", 5000)
+    monkeypatch.setattr(_cost, "BYTES_OF_A_SAMPLE", 20_000)
     small = _cost.cost_of(plan, TOK, clock=ticking(1.0)).rows[1]
     assert small.written_bytes == pytest.approx(whole.written_bytes, rel=0.3)
     assert small.core_hours > 5 * whole.core_hours  # as much time for less text

@@ -221,7 +221,7 @@ def print_status(
         print_json({**event, **vars(found), "missing": job.missing()})
     elif not quiet:
         said = f"{found.done:,} of {number_of(found.shards, 'shard')} done: {number_of(found.documents, 'document')}"
-        said += f", {number_of(found.ids, 'id')}, {number_of(found.bad_rows, 'bad row')}"
+        said += f", {number_of(found.ids, found.unit)}, {number_of(found.bad_rows, 'bad row')}"
         if found.running:
             shown = ", ".join(map(str, found.running[:5])) + (", …" if len(found.running) > 5 else "")
             said += f"; {number_of(len(found.running), 'shard')} running ({shown})"

@@ -29,7 +29,8 @@ from .sinks import EVERY_ROW
 __all__ = ["CostRow", "JobCost", "cost_of"]
 
 FILES_IN_A_SAMPLE = 4
-BYTES_OF_A_FILE = 4 << 20
+BYTES_OF_A_SAMPLE = 16 << 20
+ENOUGH_BYTES = 10**6
 SIZES = {"1 TB": 10**12, "60 TB": 60 * 10**12}
 RECORDS = Path(__file__).resolve().parents[3] / "bench" / "records"
 
@@ -72,13 +73,17 @@ class JobCost(_render.Shown):
         rows = [
             (
                 row.what,
-                f"{row.core_hours:,.2f}",
-                *(f"{size / 1e9:,.1f}" for size in (row.read_bytes, row.written_bytes, row.disk_bytes)),
+                *map(figure, (row.core_hours, row.read_bytes / 1e9, row.written_bytes / 1e9, row.disk_bytes / 1e9)),
             )
             for row in self.rows
         ]
         said = f"{self.core_mb_per_s:,.1f} MB/s of text on one core, {self.measured}"
         return _render.View("cost", [_render.Table(heads, rows), _render.Line(said)])
+
+
+def figure(value: float) -> str:
+    """A figure with two digits that count."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 class CostSample(NamedTuple):
@@ -120,6 +125,7 @@ def cost_of(plan: Plan, tok: Tokenizer, *, clock: Callable[[], float] = time.pro
         raise JobError("the sample of the inputs", "has no text, so nothing can be measured")
     text = receipt.text_bytes
     measured = f"measured on {text / 1e6:,.1f} MB of this input"
+    measured += "" if text >= ENOUGH_BYTES else ", too little to say much"
     per_byte = core_s / text
     if (found := recorded(plan)) is not None:
         per_byte, measured = found
@@ -142,17 +148,18 @@ def sample_of(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSampl
     """The beginnings of some inputs, evenly spread, as files of the same kinds; packed ones are unpacked."""
     there = [each for each in plan.inputs if each.bytes] or list(plan.inputs)
     most = min(FILES_IN_A_SAMPLE, len(there))
+    limit = BYTES_OF_A_SAMPLE // most
     inputs, file_bytes, unpack_s = [], 0.0, 0.0
     for number in range(most):
         found = there[number * len(there) // most]
         path, kind = Path(found.path), kind_of(Path(found.path))
         target = folder / f"{number}{kind if kind in ('.jsonl', '.parquet') else '.txt'}"
         if kind == ".parquet":
-            file_bytes += parquet_sample(found, plan.options.id_field, target)
+            file_bytes += parquet_sample(found, plan.options.id_field, target, limit)
         else:
             start = clock()
             with readable(path), opened(path) as stream:
-                data = stream.read(BYTES_OF_A_FILE)
+                data = stream.read(limit)
                 data += stream.readline() if kind == ".jsonl" else b""
             is_packed = path.suffix in PACKED
             unpack_s += clock() - start if is_packed else 0.0
@@ -162,17 +169,17 @@ def sample_of(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSampl
     return CostSample(inputs, file_bytes, unpack_s)
 
 
-def parquet_sample(found: PlannedInput, id_field: str | None, target: Path) -> float:
+def parquet_sample(found: PlannedInput, id_field: str | None, target: Path, limit: int) -> float:
     """Writes the first rows of a Parquet file as another, and says how many bytes of the file they are, about."""
     path = Path(found.path)
     arrow = pyarrow(found.path)
     fields = (found.field,) if id_field is None else (found.field, id_field)
     tables, size = [], 0
     for _, columns in batches(path, fields):
-        fits = max(1, len(columns[0]) * (BYTES_OF_A_FILE - size) // max(columns[0].nbytes, 1))
+        fits = max(1, len(columns[0]) * (limit - size) // max(columns[0].nbytes, 1))
         tables.append(arrow.table([column.slice(0, fits) for column in columns], names=list(fields)))
         size += columns[0].slice(0, fits).nbytes
-        if size >= BYTES_OF_A_FILE:
+        if size >= limit:
             break
     table = (
         arrow.concat_tables(tables)

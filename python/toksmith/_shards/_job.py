@@ -25,7 +25,7 @@ from ._job_files import ANY_NAME, present, running_units
 from ._plan import JOB, Plan, read_plan
 from ._receipts import Receipt, read_receipt
 from ._run_shard import opened_job
-from ._watch import JobEvent, JobWatch, sizes_of
+from ._watch import JobEvent, JobWatch, sizes_of, unit_of
 
 __all__ = ["RUNNERS", "Job", "JobStatus"]
 
@@ -40,7 +40,7 @@ class JobStatus:
     Attributes: `shards`, how many there are to make (with a shuffle, in both rounds), and how many are `done`; `documents`,
     `ids`, `text_bytes` and `bad_rows` of those; `finished`, whether the manifest is written; `bytes` of the inputs of all
     shards, and `done_bytes` of those that are done; `running`, the shards that processes are making now, on any machine
-    that sees the folder and its locks.
+    that sees the folder and its locks; `unit`, what `ids` are: "id", or "piece" if the job counts.
     """
 
     shards: int
@@ -53,6 +53,7 @@ class JobStatus:
     bytes: int = 0
     done_bytes: int = 0
     running: tuple[int, ...] = ()
+    unit: str = "id"
 
 
 class Job:
@@ -111,11 +112,11 @@ class Job:
         Raises:
             JobError: A receipt cannot be read.
         """
-        units, final = self._plan.units, self._plan.final
+        units, final, unit = self._plan.units, self._plan.final, unit_of(self._plan)
         if self.finished:
             found = tokenized(self.folder)
             sums = (found.documents, found.ids, found.text_bytes, found.bad_rows)
-            return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes)
+            return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
         missing, sizes = {*self.missing()}, sizes_of(self._plan)
         there = [read_receipt(self.folder, number) for number in range(units) if number not in missing]
         last = [receipt for receipt in there if receipt is not None and receipt.shard in final]
@@ -134,6 +135,7 @@ class Job:
             bytes=sum(sizes),
             done_bytes=sum(sizes[number] for number in range(units) if number not in missing),
             running=tuple(running_units(self.folder, self._plan)),
+            unit=unit,
         )
 
     def cost(self) -> JobCost:

@@ -22,7 +22,7 @@ from ._receipts import Receipt
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JobEvent", "JobWatch", "sizes_of"]
+__all__ = ["JobEvent", "JobWatch", "sizes_of", "unit_of"]
 
 LOG = logging.getLogger("toksmith")
 EVERY_S = 60.0
@@ -83,6 +83,11 @@ class JobEvent:
         return said + (f", {self.left_s:,.0f} s to go" if self.left_s else "")
 
 
+def unit_of(plan: Plan) -> str:
+    """What the `ids` of a job are."""
+    return "piece" if plan.options.to == COUNTS else "id"
+
+
 def sizes_of(plan: Plan) -> list[int]:
     """The bytes of the inputs that each unit of a job reads; row groups of one file count as equal.
 
@@ -127,7 +132,7 @@ class JobWatch:
         self._done_bytes = self._bytes - sum(self._sizes[number] for number in missing)
         self._sums = dict.fromkeys(("documents", "ids", "text_bytes", "bad_rows", "run_bytes"), 0)
         self._workers: dict[int, int | str] = {}
-        self._counts = plan.options.to == COUNTS
+        self._unit = unit_of(plan)
         self._call = progress if callable(progress) else None
         self._bar = JobBar() if progress is None and events is None and sys.stderr.isatty() else None
         self._logs = progress is None and events is None and self._bar is None
@@ -170,11 +175,10 @@ class JobWatch:
                 for name in ("documents", "ids", "text_bytes"):
                     self._sums[name] += getattr(receipt, name)
         self.tell("shard_finished", receipt.shard)
-        self._reporter.report("counting" if self._counts else "encoding", self._ids, None)
-
-    @property
-    def _ids(self) -> int:
-        return self._sums["text_bytes" if self._counts else "ids"]
+        if self._unit == "piece":
+            self._reporter.report("counting", self._sums["text_bytes"], None)
+        else:
+            self._reporter.report("encoding", self._sums["ids"], None)
 
     def tell(self, event: What, shard: int | None = None, problem: str | None = None) -> None:
         """Tells an event."""
@@ -198,7 +202,7 @@ class JobWatch:
                 bytes=self._bytes,
                 done_bytes=self._done_bytes,
                 elapsed_s=self._clock() - self._start,
-                unit="piece" if self._counts else "id",
+                unit=self._unit,
                 **self._sums,
             )
 
