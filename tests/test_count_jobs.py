@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from job_corpus import ROWS, content, make
 from processors import LIMIT_S
+from test_ray import StandIn
 from typer.testing import CliRunner
 
 import toksmith
@@ -109,6 +110,15 @@ def test_processes_make_the_same(tmp_path: Path) -> None:
     assert content(tmp_path / "first") == content(tmp_path / "second")
 
 
+def test_tasks_of_ray_make_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned(tmp_path, "first").run(progress=False)
+    monkeypatch.setitem(sys.modules, "ray", StandIn())
+    seen: list[toksmith.JobEvent] = []
+    planned(tmp_path, "ray").run("ray", threads=1, events=seen.append)
+    assert content(tmp_path / "ray") == content(tmp_path / "first")
+    assert {each.worker for each in seen[1:-1]} == {"task"} and seen[-1].unit == "piece"
+
+
 KILLED = """
 import os, sys
 import toksmith
@@ -148,7 +158,8 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_bad_rows(tmp_path: Path) -> None:
-    corpus(tmp_path / "in")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_bytes(b"low b")
     rows = [b'{"text": "a"}', b"not JSON", b'{"texts": "b"}', b"", b'{"text": "low b"}', b'{"text": null}']
     (tmp_path / "in" / "rows.jsonl").write_bytes(b"\n".join(rows))
     table = arrow.table({"text": ["a", None, "low b", None, None, "c"]})
@@ -421,6 +432,7 @@ def test_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (["in", "-o", "out/", "--min-count", "2"], "merge-counts --min-count"),
         (["in", "-o", "out/", "--start", "2"], "is for one file of counts"),
         (["-o", "out/"], "a job reads files"),
+        (["in", "-o", "out"], "write DIR/ for a job of shards"),
         (["in", "-o", "out/", "--errors", "quarantine"], "'stop' or 'skip'"),
     ],
 )

@@ -70,6 +70,9 @@ def count_pieces(
     of_job |= {"--run": None if run == "local" else run, "--workers": None if workers == 1 else workers}
     if not output.endswith(("/", os.sep)) and not Path(output).is_dir():
         refuse(of_job, "needs a folder: -o DIR/")
+        if not output.endswith((".parquet", ".tsv")):
+            said = f"{output!r} is neither a file .parquet or .tsv nor a folder; write DIR/ for a job of shards"
+            raise typer.BadParameter(said, param_hint="--output")
         asked |= given(min_count=min_count, spill_to=spill_to, threads=threads)
         asked |= given(start=None if start is None else position(start))
         asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
