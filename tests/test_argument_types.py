@@ -164,6 +164,8 @@ def calls(folder: Path) -> dict[str, Call]:
         "plan": (toksmith.plan, plan_arguments(folder)),
         "run_shard": (toksmith.run_shard, {"job": finished_job(folder) / "job.json", "number": 0, **SHARD_ARGUMENTS}),
         "verify": (toksmith.verify, verify_arguments(finished_job(folder))),
+        "shards": (toksmith.shards, {"folder": finished_job(folder), "first": 1}),
+        "merge_shards": (toksmith.merge_shards, merge_arguments(folder)),
         "add_special": (toksmith.add_special, {"tok": TOK, "tokens": ["<a>"]}),
         "extend": (toksmith.extend, {"tok": TOK, "corpus": CORPUS * 9, "n": 1, "min_count": 2, "threads": 1}),
         "prune": (toksmith.prune, {"tok": TOK, "n": 1, "corpus": None, "threads": 1}),
@@ -225,6 +227,10 @@ def of_counts(counts: Path, folder: Path) -> dict[str, Call]:
         "PieceCounts.filter": (COUNTS.filter, {"min_count": 1}),
         "PieceCounts.save": (COUNTS.save, {"path": folder / "d.parquet"}),
         "PieceCounts.load": (toksmith.PieceCounts.load, {"path": counts, "pattern": UNSET}),
+        "PieceCounts.load_all": (toksmith.PieceCounts.load_all, {"paths": [counts], "in_order": True}),
+        "PieceCounts.moved": (COUNTS.moved, {"documents": 3}),
+        "merge_counts": (toksmith.merge_counts, merge_counts_arguments(counts, folder)),
+        "plan_counts": (toksmith.plan_counts, plan_counts_arguments(folder)),
         "TokenTable.of": (toksmith.TokenTable.of, {"tokens": [b"a"]}),
         "IdMap.apply": (toksmith.prune(TOK, 1)[1].apply, {"rows": np.zeros((TOK.vocab_size, 2), np.float32)}),
     }
@@ -355,11 +361,26 @@ def plan_arguments(folder: Path) -> dict[str, Any]:
     }
 
 
+def plan_counts_arguments(folder: Path) -> dict[str, Any]:
+    where = {"corpus": [folder / "a.txt"], "folder": folder / "counted", "pattern": "gpt2", "max_piece_bytes": 99}
+    how = {"errors": "skip", "max_errors": 5, "shard_size": 1 << 20}
+    return {**where, **how, "force": False, "dry_run": False}
+
+
+def merge_counts_arguments(counts: Path, folder: Path) -> dict[str, Any]:
+    given = {"paths": [counts], "path": folder / "merged.tsv", "in_order": True}
+    return {**given, "min_count": 1, "spill_to": folder}
+
+
 def finished_job(folder: Path) -> Path:
     """The folder of a job that is finished."""
     if not (folder / "job" / "SHA256SUMS").exists():
         toksmith.plan(TOK, folder / "a.txt", folder / "job").run(progress=False)
     return folder / "job"
+
+
+def merge_arguments(folder: Path) -> dict[str, Any]:
+    return {"folders": [finished_job(folder)], "folder": folder / "merged", "to": "npy"}
 
 
 def verify_arguments(folder: Path) -> dict[str, Any]:
@@ -405,6 +426,8 @@ NAMES = [
         "plan",
         "run_shard",
         "verify",
+        "shards",
+        "merge_shards",
         "add_special",
         "extend",
         "prune",
@@ -417,6 +440,7 @@ NAMES = [
     *("encode_file", "count", "count_batch", "truncate", "chunk", "heal", "is_canonical", "first_drift", "decode"),
     *("decode_bytes", "decode_batch", "decoder", "decoder.feed", "encoder", "encoder.feed", "token_bytes", "token_id"),
     *("save", "PieceCounts.of", "PieceCounts.sum", "PieceCounts.filter", "PieceCounts.save", "PieceCounts.load"),
+    *("PieceCounts.load_all", "PieceCounts.moved", "merge_counts", "plan_counts"),
     *("TokenTable.of", "IdMap.apply", *(f"explain.{name}" for name in EXPLAINED)),
 ]
 

@@ -164,7 +164,7 @@ def of_results(folder: Path) -> dict[str, Call]:
 
 
 JOB_WAY: dict[str, object] = {"run": "local", "part": "0/1", "workers": 1, "threads": 1}
-JOB_RUN = {**JOB_WAY, "max_memory": 1 << 30, "progress": False}
+JOB_RUN = {**JOB_WAY, "max_memory": 1 << 30, "progress": False, "events": str}
 FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 

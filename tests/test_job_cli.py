@@ -36,7 +36,7 @@ def run(*arguments: Any) -> Any:
 
 def facts(result: Any) -> dict[str, Any]:
     assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
+    found: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])  # behind the events
     return found
 
 

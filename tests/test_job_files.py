@@ -12,7 +12,7 @@ from job_corpus import TOK, content, job
 import toksmith
 from toksmith import JobError
 from toksmith._shards import _finish, _job, _job_files, _make_plan, _run_shard
-from toksmith._shards.sinks import SINKS
+from toksmith._shards.sinks import EVERY_ROW, SINKS
 
 linked = pytest.mark.skipif(os.name == "nt", reason="needs a privilege for links")
 BIG = {"shard_size": 1 << 20}
@@ -35,7 +35,7 @@ def test_every_file_of_a_job_has_a_known_name(to: str, tmp_path: Path) -> None:
     own = _job_files.names_of(planned._plan.options)
     assert {name for name in names if not own.fullmatch(name)} == {"job.json", planned._plan.tokenizer}
     assert all(_job_files.ANY_NAME.fullmatch(name) for name in names)
-    assert {*_job_files.OF_SINKS} == {*SINKS}
+    assert {*_job_files.OF_SINKS} == {*EVERY_ROW}
     before = content(tmp_path / "in")
     job(tmp_path, to="npy", force=True)
     assert {name.split("-")[0] for name in content(planned.folder)} == {"job.json", "tokenizer"}

@@ -1,7 +1,7 @@
 from . import explain, metrics
 from ._convert import ConversionReport, convert
 from ._corpus import Files, files
-from ._counts import PieceCounts, count_pieces
+from ._counts import MergedCounts, PieceCounts, count_pieces, merge_counts
 from ._doctor import Diagnosis, doctor
 from ._encodings import encodings
 from ._errors import (
@@ -31,15 +31,25 @@ from ._playground import Playground, play
 from ._progress import Progress
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
 from ._shards import (
+    CostRow,
     EncodedCorpus,
+    FirstDocument,
     Job,
+    JobCost,
+    JobEvent,
     JobStatus,
+    LengthBin,
     Receipt,
+    ShardContents,
+    SourceSums,
     Tokenized,
     Verified,
     encode_corpus,
+    merge_shards,
     plan,
+    plan_counts,
     run_shard,
+    shards,
     verify,
 )
 from ._stream import StreamEncoder
@@ -59,11 +69,13 @@ __all__ = [
     "Chunk",
     "ConversionReport",
     "CorpusError",
+    "CostRow",
     "Diagnosis",
     "DownloadError",
     "EncodedCorpus",
     "Encoding",
     "Files",
+    "FirstDocument",
     "Fit",
     "Format",
     "FormatError",
@@ -71,9 +83,13 @@ __all__ = [
     "IdMap",
     "InvalidOption",
     "Job",
+    "JobCost",
     "JobError",
+    "JobEvent",
     "JobStatus",
+    "LengthBin",
     "MemoryUse",
+    "MergedCounts",
     "Model",
     "ModelError",
     "NotInVocabulary",
@@ -85,6 +101,8 @@ __all__ = [
     "Ragged",
     "RaggedEncoding",
     "Receipt",
+    "ShardContents",
+    "SourceSums",
     "SpecialTokenInText",
     "Step",
     "StreamDecoder",
@@ -112,14 +130,18 @@ __all__ = [
     "files",
     "formats",
     "load",
+    "merge_counts",
+    "merge_shards",
     "metrics",
     "parity",
     "patterns",
     "plan",
+    "plan_counts",
     "play",
     "prune",
     "rewind",
     "run_shard",
+    "shards",
     "sweep",
     "train",
     "training_kinds",

@@ -113,6 +113,11 @@ def path(value: Any, name: str) -> str | os.PathLike[str]:
     return value  # type: ignore[no-any-return]
 
 
+def paths(value: Any, name: str) -> tuple[str | os.PathLike[str], ...]:
+    """Several paths as given."""
+    return tuple(path(item, name) for item in items(value, name, "a list of paths"))
+
+
 def items(value: Any, name: str, expected: str) -> tuple[Any, ...]:
     """The items of an iterable. A single text is refused: nobody means its characters."""
     if isinstance(value, (str, bytes)):
@@ -225,6 +230,11 @@ def call_or_flag(value: Any, name: str) -> Any:
     return value if callable(value) or isinstance(value, bool) else refuse(name, "a callable or a bool", value)
 
 
+def call(value: Any, name: str) -> Any:
+    """A callable."""
+    return value if callable(value) else refuse(name, "a callable", value)
+
+
 # By annotation, without "| None"; `Literal` is a text, and a class is itself.
 CHECKS: Mapping[str, Check] = {
     "int": whole_number,
@@ -241,6 +251,7 @@ CHECKS: Mapping[str, Check] = {
     "bytes": plain_bytes,
     "int | slice": index,
     "str | os.PathLike[str]": path,
+    "Sequence[str | os.PathLike[str]]": paths,
     "Iterable[str]": texts,
     "Collection[str]": text_or_texts,
     "Iterable[str | bytes]": texts_or_bytes,
@@ -268,6 +279,7 @@ CHECKS: Mapping[str, Check] = {
     "Iterable[Iterable[int]]": several,
     "Iterable[tuple[Text, bool]]": several,
     "Callable[[Progress], object] | bool": call_or_flag,
+    "Callable[[JobEvent], object]": call,
 }
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "NewFile",
     "Temporary",
     "current",
+    "is_being_written",
     "readable",
     "remove_unless_locked",
     "settle",
@@ -251,6 +252,20 @@ def remove_unless_locked(name: str) -> None:
                 os.unlink(name)
         finally:
             os.close(file)
+
+
+def is_being_written(name: str) -> bool:
+    """Whether a process writes a temporary file: it keeps the file locked. True also where nobody can know."""
+    if sys.platform == "win32":
+        return os.path.lexists(name)
+    try:
+        file = os.open(name, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not lock(file, wait=False)
+    finally:
+        os.close(file)
 
 
 def lock(file: int, *, wait: bool) -> bool:

@@ -22,6 +22,7 @@ from ._metrics import doctor, measure, parity
 from ._play import play
 from ._printed import PlainGroup, plain_log, print_lines
 from ._run import runnable
+from ._shards import merge_shards, shards
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
 
@@ -41,6 +42,8 @@ COMMANDS = (
     Command(tokenize, "toksmith tokenize corpus/ -t gpt2 --append '<|endoftext|>' --to megatron -o shards"),
     Command(status, "toksmith status shards"),
     Command(verify, "toksmith verify shards --decode"),
+    Command(shards, "toksmith shards shards --first 5"),
+    Command(merge_shards, "toksmith merge-shards part-*/ -o all --to megatron"),
     Command(decode, "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2"),
     Command(count, "toksmith count README.md notes.txt -t o200k_base"),
     Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),

@@ -1,7 +1,11 @@
-"""`toksmith count-pieces` and `merge-counts`: a corpus to its pieces and counts, shard by shard, for `train --from-counts`."""
+"""`toksmith count-pieces` and `merge-counts`: a corpus to its pieces and counts, for `train --from-counts`.
+
+One machine counts into one file; a folder is a job of many shards, which any number of machines make (`_jobs.py`).
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,13 +19,22 @@ from .._render import number_of
 from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
 from ._corpus import item
+from ._flags import flagged
+from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, run_job
 from ._printed import print_json, print_lines
 from ._progress import progress_lines
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="File for the counts: .parquet or .tsv.")]
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", help="File for the counts, .parquet or .tsv; or a folder DIR/ for a job of shards."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
+InOrder = Annotated[
+    bool,
+    typer.Option("--in-order", help="Each file's documents follow those of the file before: keep first positions."),
+]
 
 
 def count_pieces(
@@ -37,46 +50,93 @@ def count_pieces(
     spill_to: options.SpillTo = None,
     errors: options.Errors = None,
     threads: options.Threads = None,
+    max_errors: MaxErrors = None,
+    shard_size: ShardSize = None,
+    dry_run: DryRun = False,
+    plan: Only = False,
+    part: Part = None,
+    finish: Finish = False,
+    run: Run = "local",
+    workers: Workers = 1,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Count the distinct pieces of text files (.txt, .jsonl, .parquet; .gz, .zst), for train --from-counts."""
-    asked = given(min_count=min_count, max_piece_bytes=max_piece_bytes, spill_to=spill_to, errors=errors)
-    asked |= given(threads=threads, start=None if start is None else position(start))
-    asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory)) | given_pattern(pattern)
-    if quiet or not sys.stderr.isatty():
-        asked["progress"] = False if quiet else progress_lines()
-    corpus = [stdin_stream() if name == STDIN else item(name, field) for name in files or [STDIN]]
-    saved(toksmith.count_pieces(corpus, **asked), output, as_json=as_json, quiet=quiet)
+    asked = given(max_piece_bytes=max_piece_bytes, errors=errors) | given_pattern(pattern)
+    of_file = {"--start": start, "--min-count": min_count, "--max-memory": max_memory, "--spill-to": spill_to}
+    of_job = {"--max-errors": max_errors, "--shard-size": shard_size, "--part": part, "--force": force or None}
+    of_job |= {"--plan": plan or None, "--finish": finish or None, "--dry-run": dry_run or None}
+    of_job |= {"--run": None if run == "local" else run, "--workers": None if workers == 1 else workers}
+    if not output.endswith(("/", os.sep)) and not Path(output).is_dir():
+        refuse(of_job, "needs a folder: -o DIR/")
+        if not output.endswith((".parquet", ".tsv")):
+            said = f"{output!r} is neither a file .parquet or .tsv nor a folder; write DIR/ for a job of shards"
+            raise typer.BadParameter(said, param_hint="--output")
+        asked |= given(min_count=min_count, spill_to=spill_to, threads=threads)
+        asked |= given(start=None if start is None else position(start))
+        asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
+        if quiet or not sys.stderr.isatty():
+            asked["progress"] = False if quiet else progress_lines()
+        corpus = [stdin_stream() if name == STDIN else item(name, field) for name in files or [STDIN]]
+        saved(toksmith.count_pieces(corpus, **asked), Path(output), as_json=as_json, quiet=quiet)
+        return
+    refuse(of_file, "is for one file of counts; for the shards of a job use merge-counts --min-count, and --shard-size")
+    asked |= given(max_errors=max_errors)
+    asked |= given(shard_size=None if shard_size is None else options.bytes_of(shard_size, "--shard-size"))
+
+    def planned(*, force: bool, dry_run: bool) -> toksmith.Job:
+        if not files:
+            raise typer.BadParameter("is missing: a job reads files", param_hint="FILE")
+        corpus = [item(name, field) for name in files]
+        return toksmith.plan_counts(corpus, output, force=force, dry_run=dry_run, **asked)
+
+    with flagged({**FLAGS, "pattern": "--pattern", "max_piece_bytes": "--max-piece-bytes"}):
+        way = {"part": part, "run": run, "workers": workers, "threads": threads}
+        steps = {"dry_run": dry_run, "plan": plan, "finish": finish, "force": force, "cost": False}
+        run_job(planned, Path(output), way, steps, as_json=as_json, quiet=quiet)
+
+
+def refuse(given_options: dict[str, Any], why: str) -> None:
+    """Refuse options that do not fit the output."""
+    for flag, value in given_options.items():
+        if value is not None:
+            raise typer.BadParameter(why, param_hint=flag)
 
 
 def merge_counts(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of counts.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of counts, and folders of finished jobs.")],
     *,
-    output: Output,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the counts: .parquet or .tsv.")],
+    in_order: InOrder = False,
     min_count: options.MinPieceCount = None,
+    spill_to: options.SpillTo = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add up the counts of shards."""
-    counts = loaded_counts(files)
-    saved(counts if min_count is None else counts.filter(min_count), output, as_json=as_json, quiet=quiet)
+    """Add up the counts of shards, in bounded memory."""
+    asked = given(min_count=min_count, spill_to=spill_to)
+    saved(toksmith.merge_counts(files, output, in_order=in_order, **asked), output, as_json=as_json, quiet=quiet)
 
 
 def loaded_counts(files: Sequence[Path]) -> toksmith.PieceCounts:
     """The counts of all files together."""
-    return toksmith.PieceCounts.sum([toksmith.PieceCounts.load(path) for path in files])
+    return toksmith.PieceCounts.load(files[0]) if len(files) == 1 else toksmith.PieceCounts.load_all(files)
 
 
-def saved(counts: toksmith.PieceCounts, output: Path, *, as_json: bool, quiet: bool) -> None:
-    """Save counts and say what they are."""
-    counts.save(output)
+def saved(counts: toksmith.PieceCounts | toksmith.MergedCounts, output: Path, *, as_json: bool, quiet: bool) -> None:
+    """Save counts that are not in a file, and say what they are."""
+    if isinstance(counts, toksmith.PieceCounts):
+        counts.save(output)
+        pieces = len(counts)
+    else:
+        pieces = counts.pieces
     if as_json:
         facts: dict[str, Any] = {"file": str(output), "documents": counts.documents, "bytes": counts.bytes}
-        facts |= {"pieces": len(counts), "digest": counts.digest, "end": list(counts.end), "skipped": counts.skipped}
+        facts |= {"pieces": pieces, "digest": counts.digest, "end": list(counts.end), "skipped": counts.skipped}
         print_json(facts | {"long": counts.long._asdict(), "rare": counts.rare._asdict()})
     elif not quiet:
-        said = f"{number_of(len(counts), 'distinct piece')} from {number_of(counts.documents, 'document')}, {counts.bytes:,} bytes"
+        said = f"{number_of(pieces, 'distinct piece')} from {number_of(counts.documents, 'document')}, {counts.bytes:,} bytes"
         for why, left in (("too long", counts.long), ("too rare", counts.rare)):
             said += (
                 f"; left out as {why}: {number_of(left.pieces, 'piece')} with {left.bytes:,} bytes"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -14,11 +17,27 @@ from .._render import number_of
 from ._arguments import FilePattern, FileSpecials, Json, given, loaded
 from ._corpus import item
 from ._flags import flagged
-from ._printed import print_json, print_lines
-from ._progress import progress_lines
+from ._printed import log_lines, print_json, print_lines
+from ._shown import print_drawn
 from ._training_options import bytes_of
 
-__all__ = ["status", "tokenize", "verify"]
+__all__ = [
+    "FLAGS",
+    "DryRun",
+    "Finish",
+    "Force",
+    "MaxErrors",
+    "Only",
+    "Part",
+    "Run",
+    "ShardSize",
+    "Workers",
+    "print_done",
+    "run_job",
+    "status",
+    "tokenize",
+    "verify",
+]
 
 NAMES = "id_field append prepend empty special dtype errors max_errors shard_size sources shuffle pack length pad max_memory force"
 FLAGS = {name: f"--{name.replace('_', '-')}" for name in f"{NAMES} dry_run to run part workers threads field".split()}
@@ -48,7 +67,9 @@ Pad = Annotated[str | None, typer.Option(help="With --pack: special token that f
 MaxMemory = Annotated[
     str | None, typer.Option(help="Memory of each process, such as 2G: limits threads and the length of documents.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing; say how many shards there would be.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Write nothing; say how many shards there would be, and what they cost.")
+]
 Only = Annotated[bool, typer.Option("--plan", help="Write the plan, and make no shard.")]
 Part = Annotated[str | None, typer.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.")]
 Finish = Annotated[bool, typer.Option("--finish", help="Complete a job whose parts are all made.")]
@@ -98,28 +119,63 @@ def tokenize(
     asked = given(id_field=id_field, append=append, prepend=prepend, empty=empty, special=special, dtype=dtype)
     asked |= given(errors=errors, max_errors=max_errors, shuffle=shuffle, pack=pack, length=length, pad=pad)
     asked |= sizes_of(shard_size=shard_size, max_memory=max_memory)
-    with flagged(FLAGS):
-        if finish:
-            print_done(toksmith.Job.at(output).finish(), as_json=as_json, quiet=quiet)
-            return
+
+    def planned(*, force: bool, dry_run: bool) -> toksmith.Job:
         if tokenizer is None or not files:
             raise typer.BadParameter("is missing", param_hint="FILE" if tokenizer else "--tokenizer")
         tok = loaded(tokenizer, pattern, special_token)
         corpus = [item(name, field) for name in files]
-        toksmith.Job.check_run(run, part=part, workers=workers, threads=threads)  # before --force removes anything
-        if force and part is not None:
-            said = "is not possible with --part: each part would remove the others; use --force --plan once, then the parts"
-            raise typer.BadParameter(said, param_hint="--force")
-        job = toksmith.plan(tok, corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **asked)
-        if dry_run or plan:
-            print_planned(job, as_json=as_json, quiet=quiet)
+        return toksmith.plan(tok, corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **asked)
+
+    with flagged(FLAGS):
+        way = {"part": part, "run": run, "workers": workers, "threads": threads}
+        steps = {"dry_run": dry_run, "plan": plan, "finish": finish, "force": force, "cost": True}
+        run_job(planned, output, way, steps, as_json=as_json, quiet=quiet)
+
+
+class Planned(Protocol):
+    """Plans the job of a command."""
+
+    def __call__(self, *, force: bool, dry_run: bool) -> toksmith.Job:
+        """The job."""
+
+
+def run_job(
+    planned: Planned, folder: Path, way: dict[str, Any], steps: dict[str, bool], *, as_json: bool, quiet: bool
+) -> None:
+    """Plan a job and run it, or do the one step of it that was asked for.
+
+    Args:
+        way: The arguments of `Job.run`.
+        steps: Whether these options were given: dry_run, plan, finish, force; and whether a dry run says the `cost`.
+    """
+    if steps["finish"]:
+        print_done(toksmith.Job.at(folder).finish(), as_json=as_json, quiet=quiet, event={"event": "finished"})
+        return
+    toksmith.Job.check_run(**way)  # before --force removes anything
+    if steps["force"] and way["part"] is not None:
+        said = "is not possible with --part: each part would remove the others; use --force --plan once, then the parts"
+        raise typer.BadParameter(said, param_hint="--force")
+    job = planned(force=steps["force"], dry_run=steps["dry_run"])
+    if steps["dry_run"] or steps["plan"]:
+        cost = job.cost() if steps["dry_run"] and steps["cost"] and job.bytes else None
+        print_planned(job, cost, as_json=as_json, quiet=quiet)
+        return
+    events: list[dict[str, Any]] = [{"event": "finished"}]
+
+    def tell_event(now: toksmith.JobEvent) -> None:
+        if now.event == "finished":  # the last line, which has the sums of the whole job as well
+            events.append(now.to_dict())
             return
-        report: Any = None if sys.stderr.isatty() and not quiet else False if quiet else progress_lines()
-        done = job.run(run, part=part, workers=workers, threads=threads, progress=report)
-        if done is None:
-            print_status(job, as_json=as_json, quiet=quiet)
-        else:
-            print_done(done, as_json=as_json, quiet=quiet)
+        print_json(now.to_dict())
+        sys.stdout.flush()
+
+    with log_lines() if not quiet else nullcontext():
+        done = job.run(**way, progress=False if quiet else None, events=tell_event if as_json else None)
+    if done is None:
+        print_status(job, as_json=as_json, quiet=quiet, event=events[-1])
+    else:
+        print_done(done, as_json=as_json, quiet=quiet, event=events[-1])
 
 
 def sizes_of(**sizes: str | None) -> dict[str, Any]:
@@ -153,31 +209,42 @@ def verify(
         raise typer.Exit(3)
 
 
-def print_planned(job: toksmith.Job, *, as_json: bool, quiet: bool) -> None:
-    """Say what a job will read."""
+def print_planned(job: toksmith.Job, cost: toksmith.JobCost | None, *, as_json: bool, quiet: bool) -> None:
+    """Say what a job will read, and what it will cost."""
     if as_json:
-        print_json({"folder": str(job.folder), "shards": job.shards, "files": job.files, "bytes": job.bytes})
+        facts = {"folder": str(job.folder), "shards": job.shards, "files": job.files, "bytes": job.bytes}
+        print_json({"event": "planned", **facts} | ({} if cost is None else {"cost": cost.to_dict()}))
     elif not quiet:
         shards = number_of(job.shards, "shard")
         print_lines(f"{shards} of {number_of(job.files, 'file')}, {job.bytes:,} bytes, for {job.folder}")
+        if cost is not None:
+            print_drawn(cost)
 
 
-def print_status(job: toksmith.Job, *, as_json: bool, quiet: bool) -> None:
-    """Say how far a job is."""
+def print_status(
+    job: toksmith.Job, *, as_json: bool, quiet: bool, event: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """Say how far a job is; `event` is what else the JSON has."""
     found = job.status()
     if as_json:
-        print_json({**vars(found), "missing": job.missing()})
+        print_json({**event, **vars(found), "missing": job.missing()})
     elif not quiet:
         said = f"{found.done:,} of {number_of(found.shards, 'shard')} done: {number_of(found.documents, 'document')}"
-        said += f", {number_of(found.ids, 'id')}, {number_of(found.bad_rows, 'bad row')}"
+        said += f", {number_of(found.ids, found.unit)}, {number_of(found.bad_rows, 'bad row')}"
+        if found.running:
+            shown = ", ".join(map(str, found.running[:5])) + (", …" if len(found.running) > 5 else "")
+            said += f"; {number_of(len(found.running), 'shard')} running ({shown})"
         print_lines(f"{said}; {'finished' if found.finished else 'not finished'}")
 
 
-def print_done(done: toksmith.Tokenized, *, as_json: bool, quiet: bool) -> None:
-    """Say what a finished job contains."""
+def print_done(
+    done: toksmith.Tokenized, *, as_json: bool, quiet: bool, event: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """Say what a finished job contains; `event` is what else the JSON has."""
     if as_json:
-        print_json({**vars(done), "folder": str(done.folder), "files": list(done.files)})
+        print_json({**event, **vars(done), "folder": str(done.folder), "files": list(done.files)})
     elif not quiet:
-        said = f"{number_of(done.ids, 'id')} of {number_of(done.documents, 'document')} in {number_of(done.shards, 'shard')}"
+        unit = "piece" if done.to == "counts" else "id"
+        said = f"{number_of(done.ids, unit)} of {number_of(done.documents, 'document')} in {number_of(done.shards, 'shard')}"
         said += f"; {number_of(done.bad_rows, 'row')} left out" if done.bad_rows else ""
         print_lines(f"{said}; saved in {done.folder} ({number_of(len(done.files), 'file')} for {done.to})")

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from .. import _render
 
-__all__ = ["PlainGroup", "plain_log", "print_json", "print_lines", "tell"]
+__all__ = ["PlainGroup", "log_lines", "plain_log", "print_json", "print_lines", "tell"]
 
 
 def print_lines(*lines: str) -> None:
@@ -54,6 +54,23 @@ def plain_log() -> None:
     handler.setLevel(logging.WARNING)
     handler.setFormatter(PlainFormatter())
     logging.getLogger("toksmith").addHandler(handler)
+
+
+@contextlib.contextmanager
+def log_lines() -> Iterator[None]:
+    """Print also what the library logs about its progress, a line a minute."""
+    log = logging.getLogger("toksmith")
+    handlers = [(each, each.level) for each in log.handlers]
+    level = log.level
+    log.setLevel(logging.INFO)
+    for each, _ in handlers:
+        each.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        for each, own in handlers:
+            each.setLevel(own)
 
 
 class PlainGroup(TyperGroup):

@@ -63,7 +63,7 @@ def train(
     checkpoint: options.Checkpoint = None,
     threads: options.Threads = None,
     from_counts: Annotated[
-        list[Path] | None, typer.Option(help="Train on counts (see count-pieces) instead of text; repeatable.")
+        list[Path] | None, typer.Option(help="Train on counts: files or folders of count-pieces; repeatable.")
     ] = None,
     sweep: Annotated[str | None, typer.Option(help="Compare sizes, such as 8000,16000, with one training.")] = None,
     held_out: Annotated[Path | None, typer.Option(help="Unseen text for --sweep.")] = None,

@@ -36,6 +36,7 @@ __all__ = [
     "Texts",
     "blocks",
     "blocks_and_files",
+    "in_text",
     "read",
 ]
 
@@ -53,11 +54,11 @@ class Skipped:
     allowed: bool
     count: int = 0
 
-    def says(self, problem: CorpusError) -> None:
-        """Logs an error and counts it, or raises it; a missing library always raises, because all such files need it."""
+    def says(self, problem: CorpusError, rows: int = 1) -> None:
+        """Logs an error and counts its rows, or raises it; a missing library always raises, because all such files need it."""
         if not self.allowed or isinstance(problem.__cause__, ImportError):
             raise problem
-        self.count += 1
+        self.count += rows
         LOG.warning("left out: %s", problem)
 
 
@@ -94,7 +95,13 @@ class JsonRows:
         file = self.of.file
 
         def refuse(line: int, problem: str) -> None:
-            skipped.says(CorpusError(str(file.path), self.of.next + line, problem))
+            if file.part is None or not file.part[0]:
+                skipped.says(CorpusError(str(file.path), self.of.next + line, problem))
+                return
+            # Nobody has counted the rows before a part.
+            before = self.lines.split(b"\n", line)[:line]
+            byte = self.start + sum(map(len, before)) + line
+            skipped.says(CorpusError(str(file.path), None, f"the row at byte {byte:,} {problem}"))
 
         self.of.next += counter.add_rows(self.lines, file.field, refuse, threads)
 
@@ -119,7 +126,8 @@ class TableRows:
         counter.add_column(self.blob, self.ends, threads)
         if self.there is not None:
             missing = int(len(self.there) - self.there.sum())
-            skipped.says(CorpusError(str(self.file.path), None, f"a text is missing in {number_of(missing, 'row')}"))
+            said = f"a text is missing in {number_of(missing, 'row')}"
+            skipped.says(CorpusError(str(self.file.path), None, said), missing)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """count_pieces: counts the distinct pieces of a corpus, which is all that training needs of it.
 
-Counts of shards add up to the counts of the whole, so shards can be counted anywhere, stored in files (`_files.py`) and
-trained on together. The core counts (`count/`); this module reads the documents and wraps the counts.
+Counts of shards add up to the counts of the whole, so shards can be counted anywhere, stored in files (`_files.py`), added
+up there (`_merge.py`, by the readers and writers of `_sorted.py`) and trained on together. The core counts (`count/`);
+this module reads the documents and wraps the counts.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,8 +26,9 @@ from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
 from ._files import Facts, read_counts, write_counts
+from ._merge import in_memory, into_file, joined, moved_files
 
-__all__ = ["LeftOut", "Limits", "PieceCounts", "count_pieces", "counted"]
+__all__ = ["LeftOut", "Limits", "MergedCounts", "PieceCounts", "count_pieces", "counted", "merge_counts"]
 
 LOG = logging.getLogger("toksmith")
 LEAST_MEMORY = 1 << 20
@@ -287,6 +290,7 @@ class PieceCounts:
         """The counts of a file that `save` wrote, or of lines from elsewhere.
 
         Args:
+            path: The file; or a folder, as of `load_all`.
             pattern: For `.tsv` files without a line of facts: the pattern that split the pieces.
         Raises:
             FormatError: The file cannot be read, or is not a file of counts.
@@ -299,9 +303,53 @@ class PieceCounts:
         [(b' low', 1), (b'low', 1)]
         """
         given = None if pattern is UNSET else tuple(step["pattern"] for step in splitters(pattern))
+        if given is None and os.path.isdir(path):
+            return PieceCounts.load_all([path])
         core, facts = read_counts(path, given)
-        spans = tuple((Position(*span[0]), Position(*span[1])) for span in facts.spans)
-        return PieceCounts(core, facts.patterns, spans, facts.skipped)
+        return PieceCounts(core, facts.patterns, spans_of(facts), facts.skipped)
+
+    @staticmethod
+    @checked
+    def load_all(paths: Sequence[str | os.PathLike[str]], *, in_order: bool = False) -> PieceCounts:
+        """The counts of several files or folders together, as `merge_counts` adds them up.
+
+        Args:
+            paths: As of `merge_counts`.
+            in_order: As of `merge_counts`.
+        Raises:
+            FormatError: A file cannot be read, is not sorted, or a job is not finished.
+            InvalidOption: There are no files, or they were split by different patterns.
+        Cost: the memory of the result, and some MiB for each of a few files.
+        """
+        core, facts = in_memory(moved_files([Path(path) for path in paths], in_order=in_order))
+        return PieceCounts(core, facts.patterns, spans_of(facts), facts.skipped)
+
+    @checked
+    def moved(self, documents: int) -> PieceCounts:
+        """The same counts with first positions that are so many documents later, as if other documents came before.
+
+        Raises:
+            InvalidOption: `documents` is negative, or the last number of a document does not fit in 63 bits.
+
+        >>> import toksmith
+        >>> first, second = toksmith.count_pieces(["b"]), toksmith.count_pieces(["a", "b"])
+        >>> (first + second.moved(first.end.document)).items()
+        [(b'b', 2), (b'a', 1)]
+        """
+        if not 0 <= documents <= MOST - self.end.document:
+            raise InvalidOption("documents", documents, "at least 0, and numbers of documents below 2**63")
+        blob, columns = self._core.columns()
+        columns = [*columns[:2], columns[2] + np.uint64(documents), columns[3]]
+        if not self.has_positions:
+            columns = [*columns[:2], columns[2][:0], columns[3][:0]]
+        core = _core.CountedPieces.kept(
+            self._patterns, blob, columns, (self.documents, self._core.long, self._core.rare)
+        )
+        spans = tuple(
+            (start._replace(document=start.document + documents), end._replace(document=end.document + documents))
+            for start, end in self._spans
+        )
+        return PieceCounts(core, self._patterns, spans, self._skipped)
 
     def items(self) -> list[tuple[bytes, int]]:
         """The pieces and their counts, sorted by first position if it is known, else by bytes."""
@@ -374,17 +422,81 @@ class PieceCounts:
         return self._core.runs
 
 
-def joined(spans: list[Span]) -> tuple[Span, ...] | None:
-    """The stretches of a corpus that several shards cover together; None if two overlap."""
-    found: list[Span] = []
-    for start, end in sorted(spans):
-        if found and start < found[-1][1]:
-            return None
-        if found and start == found[-1][1]:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return tuple(found)
+def spans_of(facts: Facts) -> tuple[Span, ...]:
+    """The stretches of a corpus that a file has counts of."""
+    return tuple((Position(*span[0]), Position(*span[1])) for span in facts.spans)
+
+
+@dataclass(frozen=True)
+class MergedCounts:
+    """What `merge_counts` wrote.
+
+    Attributes: `path`; `documents`, `bytes` and `digest` as of `PieceCounts`; `pieces`, how many different ones; `end`,
+    `has_positions`, `long`, `rare` and `skipped` as of `PieceCounts`.
+    """
+
+    path: Path
+    documents: int
+    bytes: int
+    pieces: int
+    digest: str
+    end: Position
+    has_positions: bool
+    long: LeftOut
+    rare: LeftOut
+    skipped: int
+
+
+@checked
+def merge_counts(
+    paths: Sequence[str | os.PathLike[str]],
+    path: str | os.PathLike[str],
+    *,
+    in_order: bool = False,
+    min_count: int = 1,
+    spill_to: str | os.PathLike[str] | None = None,
+) -> MergedCounts:
+    """Adds up files of counts into one file, in bounded memory however many and large they are.
+
+    The file has the bytes that counting everything at once and `save` give. First positions stay known if the files have
+    positions in one corpus: those of one job's folder, those that were counted with `start`, or all with `in_order`.
+
+    Args:
+        paths: Files that `save` wrote; folders of finished jobs of `plan_counts`; other folders with such files.
+        path: The new file, `.parquet` or `.tsv`.
+        in_order: Whether each file has the documents that follow those of the file before. Their first positions are
+            moved, so that each may have been counted from 0.
+        min_count: Pieces that occur less often in all files together are left out, as by `PieceCounts.filter`.
+        spill_to: The folder for temporary files, which many files need; None for the system's.
+    Raises:
+        FormatError: A file cannot be read or written, is not sorted as `save` sorts it, or a job is not finished.
+        InvalidOption: There are no files, they were split by different patterns, or a sum does not fit in 64 bits.
+    Cost: time grows with the pieces of all files, and with the rounds (32 files at a time). Memory for 32 parts of files.
+
+    >>> import tempfile, toksmith
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, text in (("a", "low low"), ("b", "lower low")):
+    ...         toksmith.count_pieces(text).save(f"{folder}/{name}.tsv")
+    ...     merged = toksmith.merge_counts([f"{folder}/a.tsv", f"{folder}/b.tsv"], f"{folder}/all.tsv")
+    ...     merged.documents, merged.pieces, toksmith.PieceCounts.load(merged.path).items()
+    (2, 3, [(b' low', 2), (b'low', 1), (b'lower', 1)])
+    """
+    Limits(min_count, spill_to=spill_to).check()
+    files = moved_files([Path(each) for each in paths], in_order=in_order)
+    sums = into_file(files, Path(path), min_count, spill_to)
+    facts, spans = sums.facts, spans_of(sums.facts)
+    return MergedCounts(
+        path=Path(path),
+        documents=facts.documents,
+        bytes=sums.bytes,
+        pieces=sums.pieces,
+        digest=sums.digest,
+        end=max((end for _, end in spans), default=Position(facts.documents, 0)),
+        has_positions=sums.positions,
+        long=LeftOut(*facts.long),
+        rare=LeftOut(*facts.rare[:2]),
+        skipped=facts.skipped,
+    )
 
 
 class Pickled(NamedTuple):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -18,7 +19,22 @@ from .._errors import CorpusError, FormatError, InvalidOption
 from .._files import Room, read_file, shown
 from .._paths import regular
 
-__all__ = ["Facts", "read_counts", "write_counts"]
+__all__ = [
+    "HEAD",
+    "KEY",
+    "POSITIONS",
+    "ROWS_IN_A_GROUP",
+    "SUFFIXES",
+    "Facts",
+    "facts_of_parquet",
+    "library",
+    "parsed",
+    "read_counts",
+    "reading",
+    "suffix",
+    "write_counts",
+    "write_parquet",
+]
 
 VERSION = 1
 KEY = b"toksmith piece counts"
@@ -26,6 +42,8 @@ HEAD = b"# " + KEY + b": "
 SUFFIXES = (".parquet", ".tsv")
 MOST_BYTES = 1 << 33
 POSITIONS = ("document", "byte")
+# Of Parquet, so that a file can be read and written a part at a time.
+ROWS_IN_A_GROUP = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -86,28 +104,42 @@ def write_counts(core: _core.CountedPieces, facts: Facts, path: str | os.PathLik
     if suffix(shown(path)) == ".tsv":
         write_file(path, HEAD + facts.dump() + b"\n" + core.lines())
         return
-    arrow = library(shown(path))
+    out = io.BytesIO()
+    write_parquet(core, facts, shown(path), out)
+    write_file(path, out.getvalue())
+
+
+def write_parquet(core: _core.CountedPieces, facts: Facts, name: str, out: BinaryIO) -> None:
+    """Writes counts to an open Parquet file of this name."""
+    arrow = library(name)
     blob, columns = core.columns()
     ends, *kept = columns if core.positions else columns[:2]
     offsets = arrow.py_buffer(np.concatenate([[0], ends.astype(np.int64)]).astype(np.int64))
     pieces = arrow.Array.from_buffers(arrow.large_binary(), len(ends), [None, offsets, arrow.py_buffer(blob)])
     names = ["piece", "count", *POSITIONS][: len(kept) + 1]
     table = arrow.table([pieces, *map(arrow.array, kept)], names=names).replace_schema_metadata({KEY: facts.dump()})
-    out = io.BytesIO()
     # Pieces hardly repeat in one column: no dictionary.
-    arrow.parquet.write_table(table, out, compression="zstd", use_dictionary=False)
-    write_file(path, out.getvalue())
+    with arrow.parquet.ParquetWriter(out, table.schema, compression="zstd", use_dictionary=False) as writer:
+        if len(table):
+            writer.write_table(table, row_group_size=ROWS_IN_A_GROUP)
 
 
 def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
     """The counts of a file; see `PieceCounts.load`."""
     name = shown(path)
     read = parquet if suffix(name) == ".parquet" else lines
-    try:
+    with reading(name):
         return read(path, name, patterns)
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turns what goes wrong in reading a file of counts into errors that name it."""
+    try:
+        yield
     except MemoryError as problem:
         raise FormatError(name, None, "cannot be read: there is not enough memory for it") from problem
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, NotImplementedError) as problem:
         if isinstance(problem, FormatError) and not problem.path:
             raise FormatError(name, problem.place, problem.problem) from None
         if isinstance(problem, (FormatError, InvalidOption)):
@@ -140,15 +172,11 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
         table = arrow.parquet.read_table(path)
     except arrow.ArrowException as problem:
         raise FormatError(name, None, f"cannot be read: {problem}") from problem
-    data = (table.schema.metadata or {}).get(KEY)
-    if data is None:
-        raise FormatError(name, None, "is not a file of counts: it lacks the facts that save() writes")
+    facts = facts_of_parquet(table.schema, name)
     if patterns is not None:
         raise InvalidOption("pattern", list(patterns), f"no value, because {name} contains its own")
-    facts = parsed(data, name)
-    expected = [["piece", "count", *POSITIONS], ["piece", "count"]]
-    if table.schema.names not in expected or any(column.null_count for column in table.columns):
-        raise FormatError(name, None, f"has the columns {table.schema.names}, or nulls in them; expected {expected[0]}")
+    if any(column.null_count for column in table.columns):
+        raise FormatError(name, None, f"has nulls in the columns {table.schema.names}; expected a value in every row")
     try:
         pieces = table.column(0).cast(arrow.large_binary()).combine_chunks()
         kept = [column.cast(arrow.uint64()).to_numpy() for column in table.columns[1:]]
@@ -158,6 +186,21 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
     none = np.empty(0, np.uint64)
     columns = [np.ascontiguousarray(column) for column in [ends, *kept, none, none][:4]]
     return _core.CountedPieces.kept(facts.patterns, blob, columns, facts.core()), facts
+
+
+def facts_of_parquet(schema: Any, name: str) -> Facts:
+    """The facts of a Parquet file.
+
+    Raises:
+        FormatError: It is not a file of counts.
+    """
+    data = (schema.metadata or {}).get(KEY)
+    if data is None:
+        raise FormatError(name, None, "is not a file of counts: it lacks the facts that save() writes")
+    expected = [["piece", "count", *POSITIONS], ["piece", "count"]]
+    if schema.names not in expected:
+        raise FormatError(name, None, f"has the columns {schema.names}; expected {expected[0]}")
+    return parsed(data, name)
 
 
 def library(path: str) -> Any:

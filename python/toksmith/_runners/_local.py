@@ -18,15 +18,33 @@ TRIES = 4  # the first and three more
 
 
 def run(
-    job: Path, numbers: Sequence[int], *, workers: int, threads: int, max_memory: int | None, address: str | None
+    job: Path,
+    numbers: Sequence[int],
+    *,
+    workers: int,
+    threads: int,
+    max_memory: int | None,
+    address: str | None,
+    seen: Any,
 ) -> Iterator[toksmith.Receipt]:
     """Makes shards and yields their receipts. A shard whose process dies is tried again three times."""
     if workers == 1:
-        yield from (toksmith.run_shard(job, number, threads=threads, max_memory=max_memory) for number in numbers)
+        yield from here(job, numbers, threads, max_memory, seen)
         return
     context = multiprocessing.get_context("spawn")
     waiting, died = list(reversed(numbers)), dict.fromkeys(numbers, 0)
     busy: dict[Any, tuple[int, Any]] = {}  # by connection: the number of the shard, and the process
+    free = list(range(workers, 0, -1))
+    names: dict[Any, int] = {}
+
+    def given(own: Any) -> int:
+        """Gives a process the next shard. Of one that is dead, reading its answer says so."""
+        number = waiting.pop()
+        seen.started(number, names[own])
+        with suppress(ConnectionError):
+            own.send(number)
+        return number
+
     try:
         while waiting or busy:
             while waiting and len(busy) < workers:
@@ -34,26 +52,30 @@ def run(
                 process = context.Process(target=work, args=(its, job, threads, max_memory), daemon=True)
                 process.start()
                 its.close()
-                busy[own] = (given(own, waiting.pop()), process)
+                names[own] = free.pop()
+                busy[own] = (given(own), process)
             for own in cast("list[Connection]", wait(list(busy))):
                 number, process = busy[own]
                 try:
                     found = own.recv()
                 except (EOFError, ConnectionError):
                     ended(own, busy.pop(own)[1])
+                    free.append(names.pop(own))
                     died[number] += 1
+                    seen.failed(number, "its process died")
                     if died[number] >= TRIES:
                         said = f"the process of shard {number} died {TRIES} times; it may need more memory"
                         raise toksmith.JobError(str(job.parent), said) from None
                     waiting.append(number)
                     continue
                 if isinstance(found, BaseException):
+                    seen.failed(number, str(found))
                     raise found
+                yield found
                 if waiting:
-                    busy[own] = (given(own, waiting.pop()), process)
+                    busy[own] = (given(own), process)
                 else:
                     ended(own, busy.pop(own)[1])
-                yield found
     finally:
         for own, (_, process) in busy.items():
             own.close()
@@ -61,11 +83,18 @@ def run(
             process.join()
 
 
-def given(own: Connection, number: int) -> int:
-    """Gives a process the number of a shard. Of one that is dead, reading its answer says so."""
-    with suppress(ConnectionError):
-        own.send(number)
-    return number
+def here(
+    job: Path, numbers: Sequence[int], threads: int, max_memory: int | None, seen: Any
+) -> Iterator[toksmith.Receipt]:
+    """Makes shards in this process."""
+    for number in numbers:
+        seen.started(number, 1)
+        try:
+            receipt = toksmith.run_shard(job, number, threads=threads, max_memory=max_memory)
+        except toksmith.ToksmithError as problem:
+            seen.failed(number, str(problem))
+            raise
+        yield receipt
 
 
 def ended(own: Connection, process: Any) -> None:

@@ -15,7 +15,14 @@ IN_FLIGHT_PER_CPU = 4
 
 
 def run(
-    job: Path, numbers: Sequence[int], *, workers: int, threads: int, max_memory: int | None, address: str | None
+    job: Path,
+    numbers: Sequence[int],
+    *,
+    workers: int,
+    threads: int,
+    max_memory: int | None,
+    address: str | None,
+    seen: Any,
 ) -> Iterator[toksmith.Receipt]:
     """Makes shards and yields their receipts. Ray runs a task again that failed with its worker, its node or a file."""
     ray = library()
@@ -30,11 +37,21 @@ def run(
         task = ray.remote(num_cpus=own, max_retries=3, retry_exceptions=again)(made)
         waiting: list[int] = list(reversed(numbers))
         flying: list[Any] = []
+        shards: dict[Any, int] = {}
         while waiting or flying:
             while waiting and len(flying) < most:
-                flying.append(task.remote(str(job.absolute()), waiting.pop(), own, max_memory))
+                seen.started(waiting[-1], "task")
+                flying.append(task.remote(str(job.absolute()), waiting[-1], own, max_memory))
+                shards[flying[-1]] = waiting.pop()
             ready, flying = ray.wait(flying)
-            yield from ray.get(ready)
+            try:
+                receipts = ray.get(ready)
+            except Exception as problem:
+                seen.failed(shards[ready[0]], str(problem).rpartition("\n")[2])
+                raise
+            yield from receipts
+            for each in ready:
+                del shards[each]
     finally:
         if started:
             ray.shutdown()

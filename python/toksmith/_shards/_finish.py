@@ -24,7 +24,7 @@ from ._plan import Plan
 from ._receipts import Receipt, WrittenFile, read_receipt, written_file
 from ._run_shard import spec_of
 from ._shuffle import BUCKETS
-from .sinks import SINKS
+from .sinks import EVERY_ROW
 
 __all__ = [
     "BESIDE",
@@ -80,14 +80,14 @@ def done(folder: Path, receipt: Receipt | None) -> bool:
         return False
 
 
-def finish_job(folder: Path, plan: Plan, tok: Tokenizer) -> Tokenized:
+def finish_job(folder: Path, plan: Plan, tok: Tokenizer | None) -> Tokenized:
     """Writes what a job has once, if all of its shards are done.
 
     Raises:
         FormatError: A file cannot be written.
         JobError: Shards are missing, or there are more bad rows than the job may have.
     """
-    row = SINKS[plan.options.to]
+    row = EVERY_ROW[plan.options.to]
     if not is_finished(folder):
         receipts = all_receipts(folder, plan)
         final = [replace(receipt, files=own_files(receipt)) for receipt in receipts[plan.final.start :]]
@@ -109,7 +109,7 @@ def finish_job(folder: Path, plan: Plan, tok: Tokenizer) -> Tokenized:
 
 def remove_parts(folder: Path, plan: Plan) -> None:
     """Removes the files that a finished job does not need; what cannot be removed does no harm."""
-    places = {SINKS[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
+    places = {EVERY_ROW[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
     if not any(os.path.lexists(folder / str(name)) for name in places):
         return
     own = names_of(plan.options)

@@ -16,14 +16,17 @@ from .._arguments import checked
 from .._atomic_files import UNFINISHED, readable, remove_unless_locked
 from .._errors import InvalidOption, JobError, ToksmithError, UnknownName, close_names
 from .._files import shown
-from .._progress import Progress, Reporter
+from .._progress import Progress
 from .._threads import thread_count
+from .._tokenizer import Tokenizer
+from ._cost import JobCost, cost_of
 from ._finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
-from ._job_files import ANY_NAME, present
+from ._job_files import ANY_NAME, present, running_units
 from ._plan import JOB, Plan, read_plan
 from ._receipts import Receipt, read_receipt
 from ._room import check_room
 from ._run_shard import opened_job
+from ._watch import JobEvent, JobWatch, sizes_of, unit_of
 
 __all__ = ["RUNNERS", "Job", "JobStatus"]
 
@@ -36,7 +39,9 @@ class JobStatus:
     """How far a job is.
 
     Attributes: `shards`, how many there are to make (with a shuffle, in both rounds), and how many are `done`; `documents`,
-    `ids`, `text_bytes` and `bad_rows` of those; `finished`, whether the manifest is written.
+    `ids`, `text_bytes` and `bad_rows` of those; `finished`, whether the manifest is written; `bytes` of the inputs of all
+    shards, and `done_bytes` of those that are done; `running`, the shards that processes are making now, on any machine
+    that sees the folder and its locks; `unit`, what `ids` are: "id", or "piece" if the job counts.
     """
 
     shards: int
@@ -46,6 +51,10 @@ class JobStatus:
     text_bytes: int
     bad_rows: int
     finished: bool
+    bytes: int = 0
+    done_bytes: int = 0
+    running: tuple[int, ...] = ()
+    unit: str = "id"
 
 
 class Job:
@@ -54,9 +63,17 @@ class Job:
     Attributes: `folder` of the job.
     """
 
-    def __init__(self, folder: Path, plan: Plan, *, written: bool = True, max_memory: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        *,
+        written: bool = True,
+        tok: Tokenizer | None = None,
+        max_memory: int | None = None,
+    ) -> None:
         self.folder = folder
-        self._plan, self._written, self._max_memory = plan, written, max_memory
+        self._plan, self._written, self._tok, self._max_memory = plan, written, tok, max_memory
 
     @staticmethod
     @checked
@@ -104,18 +121,53 @@ class Job:
         Raises:
             JobError: A receipt cannot be read.
         """
-        units, final = self._plan.units, self._plan.final
+        units, final, unit = self._plan.units, self._plan.final, unit_of(self._plan)
         if self.finished:
             found = tokenized(self.folder)
-            return JobStatus(units, units, found.documents, found.ids, found.text_bytes, found.bad_rows, finished=True)
-        missing = {*self.missing()}
+            sums = (found.documents, found.ids, found.text_bytes, found.bad_rows)
+            return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
+        missing, sizes = {*self.missing()}, sizes_of(self._plan)
         there = [read_receipt(self.folder, number) for number in range(units) if number not in missing]
         last = [receipt for receipt in there if receipt is not None and receipt.shard in final]
         documents, ids, size = (
             sum(getattr(each, name) for each in last) for name in ("documents", "ids", "text_bytes")
         )
         bad = sum(each.bad_rows for each in there if each is not None and each.shard < self.shards)
-        return JobStatus(units, len(there), documents, ids, size, bad, finished=False)
+        return JobStatus(
+            shards=units,
+            done=len(there),
+            documents=documents,
+            ids=ids,
+            text_bytes=size,
+            bad_rows=bad,
+            finished=False,
+            bytes=sum(sizes),
+            done_bytes=sum(sizes[number] for number in range(units) if number not in missing),
+            running=tuple(running_units(self.folder, self._plan)),
+            unit=unit,
+        )
+
+    def cost(self) -> JobCost:
+        r"""What the job will cost: core-hours, bytes that are read and written, and room on the disk, also of 1 TB and 60 TB.
+
+        Raises:
+            CorpusError: An input cannot be read.
+            InvalidOption: The job counts; only jobs of ids have a cost.
+            JobError: A sample of the inputs has no text, or the tokenizer is another than in the plan.
+        Cost: encodes at most 16 MB of the inputs on one thread.
+
+        >>> import tempfile, toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n' * 99)
+        ...     cost = toksmith.plan(tok, Path(folder), f"{folder}/out", dry_run=True).cost()
+        >>> [row.what for row in cost.rows], cost.rows[0].text_bytes
+        (['this input', '1 TB', '60 TB'], 297)
+        """
+        tok = opened_job(self.folder)[1] if self._written else self._tok
+        if tok is None:
+            raise InvalidOption("job", self, "a job of ids; nobody has measured what counting costs")
+        return cost_of(self._plan, tok)
 
     @staticmethod
     @checked
@@ -147,6 +199,7 @@ class Job:
         threads: int | None = None,
         max_memory: int | None = None,
         progress: Callable[[Progress], object] | bool | None = None,
+        events: Callable[[JobEvent], object] | None = None,
     ) -> Tokenized | None:
         r"""Makes the shards that are missing, and finishes the job.
 
@@ -162,7 +215,10 @@ class Job:
                 `if __name__ == "__main__":`. With Ray, how many tasks at once; 1 leaves that to Ray.
             threads: Of each process, at least 1; None for all processors, which the processes share.
             max_memory: As of `plan`, of each process; None for what `plan` was given.
-            progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+            progress: None draws the job and each worker on a terminal, and elsewhere writes a line a minute to the log;
+                False does nothing; a callable gets `Progress` values.
+            events: Gets a `JobEvent` at the start, for each shard that is started, finished or failed, and at the end. With
+                it, None as `progress` does nothing.
         Returns: what the job contains; None with `part`.
         Raises:
             CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there;
@@ -190,24 +246,20 @@ class Job:
         opened_job(self.folder)  # what is wrong with it is said before any process starts
         sweep_folder(self.folder)
         address = run if "://" in run else None
+        watch = JobWatch(self._plan, self.missing(), progress, events)
         try:
-            way = {"workers": workers, "threads": threads, "max_memory": most, "address": address}
-            self._encode(runner, (index, count), Reporter(progress), **way)
-            return self.finish() if part is None else None
+            way = {"workers": workers, "threads": threads, "max_memory": most, "address": address, "seen": watch}
+            with watch:
+                for numbers in self._rounds(index, count):
+                    made: Iterator[Receipt] = runner.run(self.folder / JOB, numbers, **way)
+                    for receipt in made:
+                        watch.finished(receipt)
+                done = self.finish() if part is None else None
         except ToksmithError:
             if (done := self._done_by_another()) is None:
                 raise
-            return done if part is None else None
-
-    def _encode(self, runner: Any, part: tuple[int, int], reporter: Reporter, **way: Any) -> None:
-        """Makes what is missing of a part."""
-        with reporter.drawn():
-            ids = 0
-            for numbers in self._rounds(*part):
-                made: Iterator[Receipt] = runner.run(self.folder / JOB, numbers, **way)
-                for receipt in made:
-                    ids += receipt.ids
-                    reporter.report("encoding", ids, None)
+        watch.tell("finished")
+        return done if part is None else None
 
     def _done_by_another(self) -> Tokenized | None:
         """What this job contains, if another run has finished it meanwhile and removed files that this run was reading."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from .._atomic_files import readable, writable
+from .._atomic_files import UNFINISHED, is_being_written, readable, writable
 from .._errors import JobError
 from .._files import shown
 from ._durable import sync_folder
@@ -30,9 +30,11 @@ __all__ = [
     "refuse_taken",
     "removable",
     "remove_names",
+    "running_units",
 ]
 
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+TEMPORARY = 21  # characters behind the name of a file that is being written
 BESIDE = ("quarantine", "sources")
 # By sink. The group is the number of a shard; llm.c's files are not one for each shard.
 OF_SINKS = {
@@ -42,6 +44,7 @@ OF_SINKS = {
     "llmc": r"train_\d{6,}\.bin|parts/(\d{5,})\.ids",
     "datatrove": r"(\d{5,})\.ds(?:\.index|\.metadata)?",
     "parquet": r"(\d{5,})\.parquet",
+    "counts": r"(\d{5,})\.counts\.parquet",
     "hf": r"data-(\d{5,})-of-\d{5,}\.arrow|dataset_info\.json|state\.json",
 }
 OF_ALL = rf"{MANIFEST}|{SUMS}|{RECEIPTS}/(\d{{5,}})\.json"
@@ -69,6 +72,20 @@ def present(folder: Path) -> Iterator[str]:
                 yield from (f"{path.name}/{each.name}" for each in sorted(path.iterdir()))
             else:
                 yield path.name
+
+
+def running_units(folder: Path, plan: Plan) -> list[int]:
+    """The units that processes are making, of this machine or of others: their files have temporary names and are locked."""
+    buckets, found = re.compile(OF_BUCKETS), set()
+    for name in present(folder):
+        target = name[:-TEMPORARY]
+        if not (UNFINISHED.fullmatch(name[-TEMPORARY:]) and (match := ANY_NAME.fullmatch(target))):
+            continue
+        number = next((int(group[:18]) for group in match.groups() if group), None)
+        of_first = buckets.fullmatch(target) or target.startswith((f"{RECEIPTS}/", "quarantine/"))
+        if number is not None and is_being_written(str(folder / name)):
+            found.add(number if of_first else number + plan.final.start)
+    return sorted(number for number in found if number < plan.units)
 
 
 def refuse_taken(folder: Path, options: JobOptions, own: Iterable[str] = ()) -> None:

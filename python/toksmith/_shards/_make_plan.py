@@ -25,7 +25,7 @@ from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
 from ._room import check_room
 from .sinks import SINKS
 
-__all__ = ["plan"]
+__all__ = ["plan", "refused", "write_plan"]
 
 SEEDS = 1 << 64
 MOST_LENGTH = 1 << 24
@@ -88,7 +88,7 @@ def plan(
             document (or the texts of the largest row group of a table). It is not written to the plan: `run` uses fewer
             threads, and ends at a longer document.
         force: Replaces another or a finished job in this folder; its files are removed.
-        dry_run: Writes nothing; the result says how many shards and bytes there are.
+        dry_run: Writes nothing; the result says how many shards and bytes there are, and what the job will cost.
     Raises:
         CorpusError: A file cannot be read.
         FormatError: The folder cannot be written.
@@ -139,7 +139,7 @@ def plan(
     check_room(made, max_memory)
     if not dry_run:
         write_plan(folder, made, tok, force=force)
-    return Job(folder, made, written=not dry_run, max_memory=max_memory)
+    return Job(folder, made, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
 
 
 def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
@@ -200,7 +200,7 @@ def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
         yield "length", options.length, f"from 1 to {MOST_LENGTH}, the ids of a row"
 
 
-def write_plan(folder: Path, made: Plan, tok: Tokenizer, *, force: bool) -> None:
+def write_plan(folder: Path, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:
     """Writes the plan, if no other is there; of two processes that do so at once, one does."""
     make_folder(folder)
     path = folder / JOB
@@ -218,7 +218,7 @@ def write_plan(folder: Path, made: Plan, tok: Tokenizer, *, force: bool) -> None
             if not os.path.lexists(path):  # else another process planned meanwhile, and the files are from its runs
                 raise
     if not os.path.lexists(path):
-        if not (folder / made.tokenizer).exists():
+        if tok is not None and not (folder / made.tokenizer).exists():
             tok.save(folder / made.tokenizer)
         with writable(path):
             link_once(path, made.to_bytes())
@@ -253,7 +253,8 @@ def link_once(path: Path, data: bytes) -> None:
 
 def differing(one: Plan, other: Plan) -> list[str]:
     """What differs in two plans, in words of the arguments."""
-    found = ["tokenizer"] if one.fingerprint != other.fingerprint else []
+    tokenizers = {one.fingerprint, other.fingerprint} if one.tokenizer or other.tokenizer else ()
+    found = ["tokenizer"] if len(tokenizers) > 1 else []
     options, others = asdict(one.options), asdict(other.options)
     found += [each.name for each in fields(JobOptions) if options[each.name] != others[each.name]]
     if one.inputs != other.inputs:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._atomic_files import AtomicFiles, NewFile, writable
 
-__all__ = ["GrowingArray", "values_of"]
+__all__ = ["HEADER_BYTES", "GrowingArray", "values_of"]
 
 HEADER_BYTES = 128  # numpy fills up to a multiple of 64, and with 1 or 20 digits it comes to the same
 

@@ -21,11 +21,23 @@ from .._errors import CorpusError, InvalidOption, JobError
 from .._paths import regular
 from ._packing import PACKINGS
 from ._receipts import is_of
-from .sinks import SINKS
+from .sinks import EVERY_ROW
 
-__all__ = ["JOB", "JobOptions", "Part", "Plan", "PlannedInput", "cut", "read_plan", "unchanged", "versions_of"]
+__all__ = [
+    "COUNTS",
+    "JOB",
+    "JobOptions",
+    "Part",
+    "Plan",
+    "PlannedInput",
+    "cut",
+    "read_plan",
+    "unchanged",
+    "versions_of",
+]
 
 JOB = "job.json"
+COUNTS = "counts"
 VERSION = 1
 LOOK_BYTES = 1 << 16
 
@@ -49,7 +61,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class JobOptions:
-    """Everything beside tokenizer and inputs that decides bytes; `dtype` is the type of the ids in the files."""
+    """Everything beside tokenizer and inputs that decides bytes; `dtype` is the type of the ids in the files.
+
+    A job that counts has `patterns` and no tokenizer; `max_piece_bytes` is as of `count_pieces`.
+    """
 
     to: str
     dtype: str
@@ -66,14 +81,16 @@ class JobOptions:
     pack: str | None
     length: int | None
     pad: str | None
+    patterns: list[str] | None = None
+    max_piece_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
     """The plan.
 
-    Attributes: `tokenizer` the name of its file in the folder, and `fingerprint` its own; `vocab_size`; `options`;
-    `versions` of the libraries that decide bytes; `inputs`; `shards`, the parts of each.
+    Attributes: `tokenizer` the name of its file in the folder (of a job that counts ""), and `fingerprint` its own, or that
+    of the patterns; `vocab_size`; `options`; `versions` of the libraries that decide bytes; `inputs`; `shards`, the parts of each.
     """
 
     tokenizer: str
@@ -123,7 +140,9 @@ class Plan:
         if not all(map(is_of, own, ("str", "str", "int", "dict[str, str]"))):
             raise ValueError("a fact of its tokenizer or of its libraries has a wrong type")
         name, fingerprint, size, versions = own
-        if name != f"tokenizer-{fingerprint[:12]}.toksmith" or not fingerprint.isalnum():
+        options = options_of(value["options"])
+        own_name = "" if options.to == COUNTS else f"tokenizer-{fingerprint[:12]}.toksmith"
+        if name != own_name or not fingerprint.isalnum():
             raise ValueError("the name of its tokenizer is not made of the fingerprint")
         inputs = tuple(PlannedInput(*each) for each in value["inputs"])
         if not all(all(map(is_of, each, ("str", "int", "int", "str"))) for each in inputs):
@@ -131,7 +150,7 @@ class Plan:
         shards = tuple(tuple(Part(*part) for part in shard) for shard in value["shards"])
         if not all(is_part(part, len(inputs)) for shard in shards for part in shard):
             raise ValueError("a shard has a part that is not one of an input that is listed")
-        return Plan(name, fingerprint, size, options_of(value["options"]), versions, inputs, shards)
+        return Plan(name, fingerprint, size, options, versions, inputs, shards)
 
 
 def options_of(found: Any) -> JobOptions:
@@ -144,7 +163,8 @@ def options_of(found: Any) -> JobOptions:
     for each in fields(JobOptions):
         if not is_of(getattr(options, each.name), str(each.type)):
             raise ValueError(f"the option {each.name} has a wrong type")
-    fits = options.to in SINKS and options.dtype in SINKS[options.to].dtypes
+    fits = options.to in EVERY_ROW and options.dtype in EVERY_ROW[options.to].dtypes
+    fits &= (options.patterns is not None) == (options.to == COUNTS)
     fits &= options.shuffle is None or 0 <= options.shuffle < 1 << 64
     fits &= options.pack is None or (options.pack in PACKINGS and (options.length or 0) > 0)
     if not fits:

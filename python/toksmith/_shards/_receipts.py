@@ -53,6 +53,7 @@ class Receipt:
         special_tokens: How many ids of each special token the texts gave.
         text_sha256: The sha256 (hex) of the sha256 of each document's text, one after another.
         files: The shard's files.
+        inputs: Of each input that the documents are from: its number, and its documents, ids and bytes of texts.
     """
 
     shard: int
@@ -64,6 +65,7 @@ class Receipt:
     special_tokens: dict[str, int]
     text_sha256: str
     files: tuple[WrittenFile, ...]
+    inputs: tuple[tuple[int, int, int, int], ...] = ()
 
     def to_bytes(self) -> bytes:
         """The receipt as JSON."""
@@ -99,6 +101,7 @@ def read_receipt(folder: Path, number: int) -> Receipt | None:
         if value["toksmith_receipt"] != 1 or value["shard"] != number:
             raise ValueError(f"it is not that of shard {number}")
         value["files"] = tuple(written_file(*each) for each in value["files"])
+        value["inputs"] = tuple(map(numbers, value["inputs"]))
         if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
             raise ValueError(f"{wrong[0]} has a wrong type")
         return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
@@ -107,6 +110,17 @@ def read_receipt(folder: Path, number: int) -> Receipt | None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         said = f"{RECEIPTS}/{path.name} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
         raise JobError(str(folder), said) from None
+
+
+def numbers(row: list[object]) -> tuple[object, ...]:
+    """The numbers of a row.
+
+    Raises:
+        ValueError: It is not four numbers.
+    """
+    if len(row) != 4 or not all(type(each) is int for each in row):
+        raise ValueError("an entry of its inputs is not four numbers")
+    return tuple(row)
 
 
 def is_of(value: object, kinds: str) -> bool:

@@ -17,14 +17,16 @@ from .._arguments import checked
 from .._errors import InvalidOption, JobError
 from .._load import load
 from .._tokenizer import Tokenizer
+from ._count_shard import counted_shard
 from ._durable import ShardFiles
 from ._encode import special_id, written_behind
 from ._encode_shard import EncodedShard, ShardTally
-from ._plan import JOB, Plan, read_plan, versions_of
+from ._input_tally import InputTally
+from ._plan import COUNTS, JOB, Plan, read_plan, versions_of
 from ._receipts import Receipt, facts_of_file, read_receipt, write_receipt
 from ._room import ShardRoom, room_of
 from ._shuffle import Bucket, write_buckets
-from .sinks import SINKS, Sink, SinkRows, SinkSpec
+from .sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
 
 __all__ = ["make_shard", "opened_job", "run_shard", "spec_of"]
 
@@ -77,28 +79,37 @@ def run_shard(
     return receipt
 
 
-def opened_job(folder: Path) -> tuple[Plan, Tokenizer]:
-    """The plan and the tokenizer of a job.
+def opened_job(folder: Path) -> tuple[Plan, Tokenizer | None]:
+    """The plan and the tokenizer of a job; None for one that counts.
 
     Raises:
         JobError: There is no job, or its tokenizer or a library is another than in the plan.
     """
     plan = read_plan(folder)
+    tok = None if plan.options.to == COUNTS else tokenizer_of(folder, plan)
+    now = versions_of(EVERY_ROW[plan.options.to].libraries)
+    for name, version in plan.versions.items():
+        if now.get(name) != version:
+            said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
+            raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
+    return plan, tok
+
+
+def tokenizer_of(folder: Path, plan: Plan) -> Tokenizer:
+    """The tokenizer of a job.
+
+    Raises:
+        JobError: It cannot be read, or is another than in the plan.
+    """
     path = folder / plan.tokenizer
     try:
         tok = loaded(str(path), path.stat().st_mtime_ns)
     except OSError as problem:
         raise JobError(str(folder), f"the tokenizer {plan.tokenizer} cannot be read: {problem.strerror}") from None
     if tok.fingerprint != plan.fingerprint:
-        raise JobError(
-            str(folder), f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
-        )
-    now = versions_of(SINKS[plan.options.to].libraries)
-    for name, version in plan.versions.items():
-        if now.get(name) != version:
-            said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
-            raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
-    return plan, tok
+        said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
+        raise JobError(str(folder), said)
+    return tok
 
 
 @lru_cache(maxsize=1)
@@ -107,22 +118,24 @@ def loaded(path: str, written_ns: int) -> Tokenizer:
     return load(path)
 
 
-def make_shard(plan: Plan, tok: Tokenizer, number: int, folder: Path, room: ShardRoom) -> Receipt:
+def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Path, room: ShardRoom) -> Receipt:
     """The files of a shard, in a folder; errors are those of `run_shard`."""
-    tally = ShardTally()
+    if tok is None:
+        return counted_shard(plan, number, folder, room)
+    tally, inputs = ShardTally(), InputTally()
     with ShardFiles(folder) as files:
         shard = EncodedShard(plan, tok, files, tally, room=room)
         if number in plan.final:
             spec = spec_of(plan, tok, number)
-            sink = SINKS[plan.options.to].open(files, spec)
+            sink = EVERY_ROW[plan.options.to].open(files, spec)
             shuffled = plan.options.shuffle is not None
             found = Bucket(plan, folder, spec.number).documents() if shuffled else shard.complete(number)
-            with closing(found), closing(shard.rows(found, spec)) as rows:
+            with closing(found), closing(shard.rows(inputs.passed(found), spec)) as rows:
                 write_rows(sink, rows)
             sink.close()
         else:
             with closing(shard.complete(number)) as found:
-                write_buckets(plan, files, number, found)
+                write_buckets(plan, files, number, inputs.passed(found))
         files.place()
     contents = {id: content for content, id in tok.special_tokens.items()}
     return Receipt(
@@ -135,6 +148,7 @@ def make_shard(plan: Plan, tok: Tokenizer, number: int, folder: Path, room: Shar
         special_tokens={contents[id]: tally.special[id] for id in sorted(tally.special)},
         text_sha256=tally.digest.hexdigest(),
         files=tuple(facts_of_file(folder, name) for name in files.names),
+        inputs=inputs.rows(),
     )
 
 
@@ -149,7 +163,7 @@ def write_rows(sink: Sink, rows: Generator[SinkRows, None, None]) -> None:
         pass
 
 
-def spec_of(plan: Plan, tok: Tokenizer, number: int) -> SinkSpec:
+def spec_of(plan: Plan, tok: Tokenizer | None, number: int) -> SinkSpec:
     """What the sink of a shard knows."""
     options = plan.options
     return SinkSpec(
@@ -160,5 +174,5 @@ def spec_of(plan: Plan, tok: Tokenizer, number: int) -> SinkSpec:
         tokenizer=plan.fingerprint[:12],
         named=options.id_field is not None,
         packed=options.pack is not None,
-        last=None if options.append is None else special_id(tok, options.append),
+        last=None if options.append is None or tok is None else special_id(tok, options.append),
     )

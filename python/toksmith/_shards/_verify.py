@@ -25,7 +25,7 @@ from ._plan import Plan
 from ._receipts import WrittenFile, facts_of_file
 from ._room import ShardRoom
 from ._run_shard import make_shard, opened_job, spec_of
-from .sinks import SINKS
+from .sinks import EVERY_ROW
 
 __all__ = ["FileDifference", "Verified", "verify"]
 
@@ -122,7 +122,7 @@ def verify(
     if decode and not found:
         for number in chosen:
             found += decoded(folder, plan, tok, number, manifest["shards"][number])
-    if source and SINKS[plan.options.to].parts is not None:
+    if source and EVERY_ROW[plan.options.to].parts is not None:
         found += joined_again(plan, tok, manifest["files"], ShardRoom(thread_count(threads)))
     elif source:
         for number in chosen:
@@ -161,14 +161,14 @@ def changed(folder: Path, known: WrittenFile) -> str | None:
         return error.problem
 
 
-def refuse_decoding(plan: Plan, tok: Tokenizer) -> None:
+def refuse_decoding(plan: Plan, tok: Tokenizer | None) -> None:
     """Raises InvalidOption if the texts cannot be had from the files."""
     instead = "False; use source=True, which encodes the texts again"
-    if SINKS[plan.options.to].read is None:
+    if EVERY_ROW[plan.options.to].read is None:
         raise InvalidOption("decode", True, f"{instead}: to={plan.options.to!r} does not tell documents apart")
     if plan.options.pack is not None:
         raise InvalidOption("decode", True, f"{instead}: packing cuts documents")
-    if not is_lossless(tok.model):
+    if tok is None or not is_lossless(tok.model):
         raise InvalidOption("decode", True, f"{instead}: this tokenizer changes texts")
 
 
@@ -176,7 +176,7 @@ def refuse_encoding(plan: Plan, sample: int | None) -> None:
     """Raises InvalidOption if the texts cannot be encoded again, or not only some of them."""
     if plan.options.shuffle is not None:
         raise InvalidOption("source", True, "False, because the first round of a shuffle is not kept; use decode=True")
-    if sample is not None and SINKS[plan.options.to].parts is not None:
+    if sample is not None and EVERY_ROW[plan.options.to].parts is not None:
         said = f"None, because to={plan.options.to!r} puts several shards into one file"
         raise InvalidOption("sample", sample, said)
 
@@ -188,14 +188,14 @@ def is_lossless(model: Model) -> bool:
     return model.kind == "bpe" and model.unit == "byte" and not model.normalizers and splits and plain
 
 
-def decoded(folder: Path, plan: Plan, tok: Tokenizer, number: int, facts: list[Any]) -> Iterator[FileDifference]:
+def decoded(folder: Path, plan: Plan, tok: Tokenizer | None, number: int, facts: list[Any]) -> Iterator[FileDifference]:
     """Whether the ids of a shard are those of its texts."""
-    read = SINKS[plan.options.to].read
+    read = EVERY_ROW[plan.options.to].read
+    if read is None or tok is None:
+        return
     first, last = (
         None if content is None else special_id(tok, content) for content in (plan.options.prepend, plan.options.append)
     )
-    if read is None:
-        return
     digest, count = hashlib.sha256(), 0
     documents = read(folder, spec_of(plan, tok, number + plan.final.start))
     if not facts[1]:  # a shard without ids may have no files
@@ -225,7 +225,9 @@ def inside(ids: NDArray[Any], first: int | None, last: int | None) -> NDArray[An
     return ids[first is not None : len(ids) - (last is not None)]
 
 
-def encoded_again(folder: Path, plan: Plan, tok: Tokenizer, number: int, room: ShardRoom) -> Iterator[FileDifference]:
+def encoded_again(
+    folder: Path, plan: Plan, tok: Tokenizer | None, number: int, room: ShardRoom
+) -> Iterator[FileDifference]:
     """Whether a shard that is made again has the same files."""
     with tempfile.TemporaryDirectory() as name:
         for each in make_shard(plan, tok, number, Path(name), room).files:
@@ -234,9 +236,11 @@ def encoded_again(folder: Path, plan: Plan, tok: Tokenizer, number: int, room: S
                 yield FileDifference(each.name, number, document, "is not what the texts encode to")
 
 
-def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], room: ShardRoom) -> Iterator[FileDifference]:
+def joined_again(
+    plan: Plan, tok: Tokenizer | None, known: Sequence[WrittenFile], room: ShardRoom
+) -> Iterator[FileDifference]:
     """The same for files that have the ids of several shards: all of them are made again."""
-    finish = SINKS[plan.options.to].finish
+    finish = EVERY_ROW[plan.options.to].finish
     with tempfile.TemporaryDirectory() as name:
         receipts = [make_shard(plan, tok, number, Path(name), room) for number in plan.final]
         final = [replace(receipt, files=own_files(receipt)) for receipt in receipts]
@@ -247,9 +251,9 @@ def joined_again(plan: Plan, tok: Tokenizer, known: Sequence[WrittenFile], room:
                 yield FileDifference(each.name, None, None, "is not what the texts encode to")
 
 
-def differing_document(folder: Path, other: Path, plan: Plan, tok: Tokenizer, number: int) -> int | None:
+def differing_document(folder: Path, other: Path, plan: Plan, tok: Tokenizer | None, number: int) -> int | None:
     """The first document of a shard that differs; None if that cannot be said."""
-    read, spec = SINKS[plan.options.to].read, spec_of(plan, tok, number)
+    read, spec = EVERY_ROW[plan.options.to].read, spec_of(plan, tok, number)
     if read is None:
         return None
     try:

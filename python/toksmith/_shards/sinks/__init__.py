@@ -1,14 +1,17 @@
-"""The formats that a job writes: a row of `SINKS` and a file for each. `_rows.py` says what a sink is."""
+"""The formats that a job writes: a row of `SINKS` and a file for each. `_rows.py` says what a sink is.
+
+`EVERY_ROW` also has that of jobs that count.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from . import _arrow, _datatrove, _joined, _megatron, _npy
-from ._rows import Sink, SinkRow, SinkRows, SinkSpec, lengths_of
+from . import _arrow, _counts, _datatrove, _joined, _megatron, _npy
+from ._rows import Sink, SinkRow, SinkRows, SinkSpec, lengths_of, read_rows
 
-__all__ = ["SINKS", "Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of"]
+__all__ = ["EVERY_ROW", "SINKS", "Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of", "read_rows"]
 
 ROWS = (
     _npy.ROW,
@@ -20,3 +23,4 @@ ROWS = (
     _arrow.HF,
 )
 SINKS: Mapping[str, SinkRow] = MappingProxyType({row.name: row for row in ROWS})
+EVERY_ROW: Mapping[str, SinkRow] = MappingProxyType({**SINKS, _counts.COUNTS.name: _counts.COUNTS})

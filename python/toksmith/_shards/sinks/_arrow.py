@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from .._receipts import Receipt, WrittenFile, facts_of_file
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
 
 __all__ = ["HF", "PARQUET"]
+
+ROWS_AT_A_TIME = 1 << 10
+Batches = Callable[[Path, SinkSpec, Sequence[str]], Iterator[Any]]
 
 
 class ArrowSink:
@@ -145,6 +148,43 @@ def read_stream(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
         return rows_of(stream.read_all())
 
 
+def parquet_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iterator[Any]:
+    """Some columns of a shard, some rows at a time."""
+    with pyarrow(parquet_name(spec)).parquet.ParquetFile(folder / parquet_name(spec)) as file:
+        yield from file.iter_batches(ROWS_AT_A_TIME, columns=list(columns))
+
+
+def stream_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iterator[Any]:
+    """The same of an Arrow stream."""
+    arrow = pyarrow(stream_name(spec))
+    with arrow.memory_map(str(folder / stream_name(spec))) as file, arrow.ipc.open_stream(file) as stream:
+        for batch in stream:
+            yield batch.select(list(columns))
+
+
+def lengths_by(batches: Batches) -> Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]]:
+    """How long the documents of a shard are, many at a time."""
+
+    def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+        for batch in batches(folder, spec, ["n_tokens"]):
+            yield batch.column(0).to_numpy().astype(np.int64)
+
+    return lengths
+
+
+def stream_by(batches: Batches) -> Callable[[Path, SinkSpec], Iterator[SinkRows]]:
+    """The documents of a shard, many at a time, with their names."""
+
+    def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+        for batch in batches(folder, spec, ["input_ids", "id"] if spec.named else ["input_ids"]):
+            offsets = batch.column(0).offsets.to_numpy()
+            ids = batch.column(0).values.to_numpy()[offsets[0] : offsets[-1]]
+            names = batch.column(1).to_pylist() if spec.named else [None] * len(batch)
+            yield SinkRows(ids, (offsets[1:] - offsets[0]).astype(np.uint64), names)
+
+    return stream
+
+
 def rows_of(table: Any) -> Iterator[NDArray[Any]]:
     """The ids of each row of a table."""
     for batch in table.to_batches():
@@ -164,6 +204,8 @@ PARQUET = of_rows(
     "Parquet, a row for each document",
     open=lambda files, spec: ArrowSink(files, spec, parquet_name(spec)),
     read=read_parquet,
+    lengths=lengths_by(parquet_batches),
+    stream=stream_by(parquet_batches),
 )
 HF = of_rows(
     "hf",
@@ -171,4 +213,6 @@ HF = of_rows(
     open=lambda files, spec: StreamSink(files, spec, stream_name(spec)),
     finish=finished,
     read=read_stream,
+    lengths=lengths_by(stream_batches),
+    stream=stream_by(stream_batches),
 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..._errors import JobError
 from .._durable import ShardFiles
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, lengths_of, ragged, streamed
 
 __all__ = ["ROW", "counted"]
 
@@ -61,6 +61,16 @@ def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
     return ragged(np.fromfile(path, np.dtype(spec.dtype).newbyteorder("<")), ends)
 
 
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """How long the documents of a shard are."""
+    return lengths_in(folder / f"{spec.stem}.ds.index", "<u8")
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    return streamed(folder / f"{spec.stem}.ds", spec.dtype, lengths(folder, spec))
+
+
 ROW = SinkRow(
     "datatrove",
     "datatrove's .ds files with their index",
@@ -69,4 +79,6 @@ ROW = SinkRow(
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     DatatroveSink,
     read=read,
+    lengths=lengths,
+    stream=stream,
 )

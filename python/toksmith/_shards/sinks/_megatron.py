@@ -7,16 +7,18 @@ lengths in tokens (i32), the places in bytes (i64), and the first sequence of ea
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._atomic_files import writable
 from ..._errors import JobError
 from .._durable import ShardFile, ShardFiles
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
+from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
 
@@ -26,6 +28,7 @@ CODES = {"uint16": 8, "int32": 4}
 # Megatron takes a type by the size of the vocabulary, and one that is this large has i32.
 LEAST_I32 = 65_500
 MOST = (1 << 31) - 1
+HELD_BYTES = 1 << 24
 
 
 class MegatronSink:
@@ -34,7 +37,10 @@ class MegatronSink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._files, self._spec = files, spec
         self._bin: ShardFile | None = None
-        self._lengths: list[NDArray[np.int64]] = []
+        # The index has three parts of all documents: the lengths wait in a file without a name where they are many.
+        self._lengths: Any = tempfile.SpooledTemporaryFile(HELD_BYTES, dir=str(files.folder))  # noqa: SIM115
+        self._count = 0
+        files.at_end(self._lengths.close)
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents."""
@@ -43,7 +49,9 @@ class MegatronSink:
             raise JobError(
                 str(self._files.folder), f"a document has more than {MOST:,} ids, the most that Megatron reads"
             )
-        self._lengths.append(lengths)
+        with writable(self._files.folder):
+            self._lengths.write(lengths.astype("<i4").tobytes())
+        self._count += len(lengths)
         if len(rows.ids):
             if self._bin is None:
                 self._bin = self._files.new(f"{stem(self._spec)}.bin")
@@ -52,10 +60,15 @@ class MegatronSink:
     def close(self) -> None:
         """Completes the files."""
         if self._bin is not None:
-            lengths = np.concatenate(self._lengths)
             index = self._files.new(f"{stem(self._spec)}.idx")
-            for data in index_of(lengths, self._spec.dtype, np.arange(len(lengths) + 1)):
+            for data in index_of(self._read_lengths, self._count, self._spec.dtype):
                 index.write(data)
+
+    def _read_lengths(self) -> Iterator[NDArray[np.int64]]:
+        """The lengths from the first on."""
+        self._lengths.seek(0)
+        while data := self._lengths.read(4 * AT_A_TIME):
+            yield np.frombuffer(data, "<i4").astype(np.int64)
 
 
 def stem(spec: SinkSpec) -> str:
@@ -63,18 +76,23 @@ def stem(spec: SinkSpec) -> str:
     return f"{spec.stem}_text_document"
 
 
-def index_of(lengths: NDArray[np.int64], dtype: str, documents: NDArray[np.int64]) -> Iterator[bytes]:
-    """The parts of an index.
+def index_of(lengths: Callable[[], Iterator[NDArray[np.int64]]], count: int, dtype: str) -> Iterator[bytes]:
+    """The parts of an index with a sequence for each document, in bounded memory.
 
     Args:
-        documents: The first sequence of each document, and the number of sequences.
+        lengths: Gives the lengths of all documents, some at a time; it is called twice.
+        count: How many they are.
     """
-    yield HEAD.pack(MAGIC, 1, CODES[dtype], len(lengths), len(documents))
-    yield lengths.astype("<i4").tobytes()
-    places = np.zeros(len(lengths), "<i8")
-    np.cumsum(lengths[:-1] * np.dtype(dtype).itemsize, out=places[1:])
-    yield places.tobytes()
-    yield documents.astype("<i8").tobytes()
+    yield HEAD.pack(MAGIC, 1, CODES[dtype], count, count + 1)
+    for some in lengths():
+        yield some.astype("<i4").tobytes()
+    place = 0
+    for some in lengths():
+        ends = place + np.cumsum(some * np.dtype(dtype).itemsize)
+        yield np.concatenate([[place], ends[:-1]]).astype("<i8").tobytes()
+        place = int(ends[-1])
+    for first in range(0, count + 1, AT_A_TIME):
+        yield np.arange(first, min(first + AT_A_TIME, count + 1), dtype="<i8").tobytes()
 
 
 def read_index(data: bytes) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
@@ -105,6 +123,30 @@ def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
     return ragged(np.fromfile(path.with_suffix(".bin"), np.dtype(dtype).newbyteorder("<")), np.cumsum(lengths))
 
 
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """How long the documents of a shard are."""
+    path = folder / f"{stem(spec)}.idx"
+    if not path.exists():
+        return
+    with open(path, "rb") as file:
+        head = file.read(HEAD.size)
+        if len(head) < HEAD.size or head[: len(MAGIC)] != MAGIC:
+            raise ValueError(f"{path.name} is not an index of Megatron")
+        left = HEAD.unpack(head)[3]
+        while left:
+            some = np.fromfile(file, "<i4", min(left, AT_A_TIME)).astype(np.int64)
+            if not len(some):
+                raise ValueError(f"{path.name} has fewer lengths than it says")
+            left -= len(some)
+            yield some
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    path = folder / f"{stem(spec)}.bin"
+    return streamed(path, spec.dtype, lengths(folder, spec)) if path.exists() else iter(())
+
+
 ROW = SinkRow(
     "megatron",
     "Megatron's .bin and .idx, a pair for each shard",
@@ -112,4 +154,6 @@ ROW = SinkRow(
     lambda size: "uint16" if size < LEAST_I32 else "int32",
     MegatronSink,
     read=read,
+    lengths=lengths,
+    stream=stream,
 )

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._durable import ShardFiles
-from .._npy import GrowingArray
-from ._rows import SinkRow, SinkRows, SinkSpec, ragged
+from .._npy import HEADER_BYTES, GrowingArray
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, ragged, streamed
 
 __all__ = ["ROW"]
 
@@ -43,6 +43,16 @@ def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
     return ragged(ids, ends)
 
 
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """How long the documents of a shard are."""
+    return lengths_in(folder / f"{spec.stem}.ends.npy", "<u8", offset=HEADER_BYTES)
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    return streamed(folder / f"{spec.stem}.npy", spec.dtype, lengths(folder, spec), offset=HEADER_BYTES)
+
+
 ROW = SinkRow(
     "npy",
     "numpy arrays: the ids, and the ends of documents",
@@ -50,4 +60,6 @@ ROW = SinkRow(
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     NpySink,
     read=read,
+    lengths=lengths,
+    stream=stream,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -13,7 +13,22 @@ if TYPE_CHECKING:
     from .._durable import ShardFiles
     from .._receipts import Receipt, WrittenFile
 
-__all__ = ["Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of", "ragged"]
+__all__ = [
+    "AT_A_TIME",
+    "IDS_AT_A_TIME",
+    "Sink",
+    "SinkRow",
+    "SinkRows",
+    "SinkSpec",
+    "lengths_in",
+    "lengths_of",
+    "ragged",
+    "read_rows",
+    "streamed",
+]
+
+AT_A_TIME = 1 << 16  # documents
+IDS_AT_A_TIME = 1 << 21
 
 
 class SinkRows(NamedTuple):
@@ -69,7 +84,8 @@ class SinkRow(NamedTuple):
     makes the sink of a shard; `finish` completes the folder and says which files are the result, None if those of the
     shards are; `read` gives the documents of a shard back, None if the files do not tell them apart; `parts` is the
     folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows;
-    `batched` whether bytes depend on how many documents are added at once.
+    `batched` whether bytes depend on how many documents are added at once; `lengths` gives those of a shard's documents, many
+    at a time, and `stream` the documents themselves, in bounded memory: None where `read` must do.
     """
 
     name: str
@@ -83,6 +99,8 @@ class SinkRow(NamedTuple):
     libraries: tuple[str, ...] = ()
     packs: bool = False
     batched: bool = False
+    lengths: Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]] | None = None
+    stream: Callable[[Path, SinkSpec], Iterator[SinkRows]] | None = None
 
 
 def lengths_of(ends: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -90,6 +108,46 @@ def lengths_of(ends: NDArray[np.uint64]) -> NDArray[np.int64]:
     places = ends.astype(np.int64)
     lengths: NDArray[np.int64] = places - np.concatenate([np.zeros(1, np.int64), places])[: len(places)]
     return lengths
+
+
+def lengths_in(path: Path, dtype: str, *, offset: int = 0) -> Iterator[NDArray[np.int64]]:
+    """The lengths of documents, by a file of their ends."""
+    last = 0
+    with open(path, "rb") as file:
+        file.seek(offset)
+        while len(ends := np.fromfile(file, dtype, AT_A_TIME).astype(np.int64)):
+            yield np.diff(ends, prepend=last)
+            last = int(ends[-1])
+
+
+def streamed(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, offset: int = 0) -> Iterator[SinkRows]:
+    """The documents of a file of ids, a few MiB at a time; a longer document comes alone.
+
+    Raises:
+        ValueError: The file has fewer ids.
+    """
+    with open(path, "rb") as file:
+        file.seek(offset)
+        for some in lengths:
+            ends = np.cumsum(some)
+            start = 0
+            while start < len(ends):
+                before = int(ends[start - 1]) if start else 0
+                stop = max(int(np.searchsorted(ends, before + IDS_AT_A_TIME, "right")), start + 1)
+                ids = np.fromfile(file, np.dtype(dtype).newbyteorder("<"), int(ends[stop - 1]) - before)
+                if len(ids) != ends[stop - 1] - before:
+                    raise ValueError(f"{path.name} has fewer ids than its documents")
+                yield SinkRows(ids, (ends[start:stop] - before).astype(np.uint64), [None] * (stop - start))
+                start = stop
+
+
+def read_rows(row: SinkRow, folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, by `stream` where the format has it."""
+    if row.stream is not None:
+        yield from row.stream(folder, spec)
+    elif row.read is not None:
+        for ids in row.read(folder, spec):
+            yield SinkRows(ids, np.array([len(ids)], np.uint64), [None])
 
 
 def ragged(ids: NDArray[Any], ends: NDArray[Any]) -> Iterator[NDArray[Any]]:

@@ -1,0 +1,40 @@
+"""`toksmith shards` and `merge-shards`: what a folder of shards contains, and many shards as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import toksmith
+
+from ._arguments import Json
+from ._flags import flagged
+from ._jobs import print_done
+from ._shown import print_shown
+
+__all__ = ["merge_shards", "shards"]
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of shards, the -o of 'tokenize'.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of finished jobs, in order.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="New folder for the one shard; its parent must exist.")]
+To = Annotated[str | None, typer.Option(help="Format, as of 'tokenize' (default: that of the first folder).")]
+First = Annotated[int | None, typer.Option(help="How many documents to show as text (default: 3).")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]
+FLAGS = {"to": "--to", "folders": "DIR", "folder": "--output", "first": "--first"}
+
+
+def shards(folder: Folder, *, first: First = None, as_json: Json = False) -> None:
+    """Print what is in a folder of shards: documents, ids, lengths, compression by source, and the first documents."""
+    with flagged(FLAGS):
+        print_shown(toksmith.shards(folder, **({} if first is None else {"first": first})), as_json=as_json)
+
+
+def merge_shards(
+    folders: Folders, *, output: Output, to: To = None, as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Write the shards of finished jobs as one shard, in bounded memory."""
+    with flagged(FLAGS):
+        done = toksmith.merge_shards(folders, output, to=to)
+    print_done(done, as_json=as_json, quiet=quiet)

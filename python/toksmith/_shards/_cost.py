@@ -1,0 +1,218 @@
+"""What a job will cost: core-hours, what is read and written, and room on the disk, from a short measurement.
+
+A few MB of the inputs are made into a shard like those of the job, in a temporary folder, on one thread, and the processor's
+time is taken: reading, unpacking, parsing, encoding, hashing and writing. A record of `bench/corpus.py` of this machine and
+tokenizer gives the processor's time instead, if the package lies in its repository.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import _render
+from .._corpus import File, kind_of
+from .._corpus._parquet import batches, pyarrow, row_group_sizes
+from .._encode_files import PACKED, opened, readable
+from .._errors import JobError, ToksmithError
+from .._tokenizer import Tokenizer
+from ._plan import Part, Plan, PlannedInput, planned
+from ._room import ShardRoom
+from ._run_shard import make_shard
+from .sinks import EVERY_ROW
+
+__all__ = ["CostRow", "JobCost", "cost_of"]
+
+FILES_IN_A_SAMPLE = 4
+BYTES_OF_A_SAMPLE = 16 << 20
+ENOUGH_BYTES = 10**6
+SIZES = {"1 TB": 10**12, "60 TB": 60 * 10**12}
+RECORDS = Path(__file__).resolve().parents[3] / "bench" / "records"
+
+
+@dataclass(frozen=True)
+class CostRow:
+    """What so much text costs.
+
+    Attributes: `what` it is; `text_bytes`; `core_hours` of one core like this; `read_bytes` of the inputs, as packed as these;
+    `written_bytes` of the result; `disk_bytes`, the most that the folder has while the job runs.
+    """
+
+    what: str
+    text_bytes: int
+    core_hours: float
+    read_bytes: int
+    written_bytes: int
+    disk_bytes: int
+
+
+@dataclass(frozen=True)
+class JobCost(_render.Shown):
+    """What a job will cost, and what that was computed from.
+
+    Attributes: `measured`, in words; `core_mb_per_s`, megabytes of text that one core handles in a second; `rows`, of this
+    input, 1 TB and 60 TB of such text.
+    """
+
+    measured: str
+    core_mb_per_s: float
+    rows: tuple[CostRow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON values."""
+        return {**asdict(self), "rows": [asdict(row) for row in self.rows]}
+
+    def view(self) -> _render.View:
+        """What is to be seen, as plain data."""
+        heads = ("text", "core-hours", "read GB", "written GB", "disk GB")
+        rows = [
+            (
+                row.what,
+                *map(figure, (row.core_hours, row.read_bytes / 1e9, row.written_bytes / 1e9, row.disk_bytes / 1e9)),
+            )
+            for row in self.rows
+        ]
+        said = f"{self.core_mb_per_s:,.1f} MB/s of text on one core, {self.measured}"
+        return _render.View("cost", [_render.Table(heads, rows), _render.Line(said)])
+
+
+def figure(value: float) -> str:
+    """A figure with two digits that count."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+class CostSample(NamedTuple):
+    """Parts of the inputs as files.
+
+    Attributes: `inputs`, the files; `file_bytes` that the same parts have in the inputs, about; `unpack_s` that unpacking took.
+    """
+
+    inputs: list[PlannedInput]
+    file_bytes: float
+    unpack_s: float
+
+
+def cost_of(plan: Plan, tok: Tokenizer, *, clock: Callable[[], float] = time.process_time) -> JobCost:
+    """What a planned job will cost.
+
+    Args:
+        clock: The processor's time in seconds.
+    Raises:
+        CorpusError: An input cannot be read.
+        JobError: The sample has no text.
+    """
+    options = replace(plan.options, errors="skip", max_errors=None, shuffle=None, sources=False)
+    row = EVERY_ROW[options.to]
+    tok.encode("low")  # what is made once for a process is no cost of texts
+    with tempfile.TemporaryDirectory(prefix="toksmith-") as name:
+        folder = Path(name)
+        sample = sample_of(plan, folder, clock)
+        shard = tuple(Part(number) for number in range(len(sample.inputs)))
+        (folder / "out").mkdir()
+        small = replace(plan, options=options, inputs=tuple(sample.inputs), shards=(shard,))
+        start = clock()
+        try:
+            receipt = make_shard(small, tok, 0, folder / "out", ShardRoom(1))
+        except ToksmithError as error:
+            raise JobError("the sample of the inputs", f"cannot be encoded: {error}") from error
+        core_s = clock() - start + sample.unpack_s
+    if not receipt.text_bytes:
+        raise JobError("the sample of the inputs", "has no text, so nothing can be measured")
+    text = receipt.text_bytes
+    measured = f"measured on {text / 1e6:,.1f} MB of this input"
+    measured += "" if text >= ENOUGH_BYTES else ", too little to say much"
+    per_byte = core_s / text
+    if (found := recorded(plan)) is not None:
+        per_byte, measured = found
+    written = sum(each.bytes for each in receipt.files) / text
+    again = written if row.parts is not None else 0.0
+    buckets = (4 * receipt.ids + 72 * receipt.documents) / text if plan.options.shuffle is not None else 0.0
+    packed = sample.file_bytes / text
+
+    def row_of(what: str, size: float) -> CostRow:
+        disk = size * (written + again + buckets)
+        sizes = (round(size * each) for each in (1, packed, written))
+        text_bytes, read, out = sizes
+        return CostRow(what, text_bytes, size * per_byte / 3600, read, out, round(disk))
+
+    rows = (row_of("this input", plan.size / packed), *(row_of(what, size) for what, size in SIZES.items()))
+    return JobCost(measured, 1e-6 / per_byte if per_byte else 0.0, rows)
+
+
+def sample_of(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSample:
+    """The beginnings of some inputs, evenly spread, as files of the same kinds; packed ones are unpacked."""
+    there = [each for each in plan.inputs if each.bytes] or list(plan.inputs)
+    most = min(FILES_IN_A_SAMPLE, len(there))
+    limit = BYTES_OF_A_SAMPLE // most
+    inputs, file_bytes, unpack_s = [], 0.0, 0.0
+    for number in range(most):
+        found = there[number * len(there) // most]
+        path, kind = Path(found.path), kind_of(Path(found.path))
+        target = folder / f"{number}{kind if kind in ('.jsonl', '.parquet') else '.txt'}"
+        if kind == ".parquet":
+            file_bytes += parquet_sample(found, plan.options.id_field, target, limit)
+        else:
+            start = clock()
+            with readable(path), opened(path) as stream:
+                data = stream.read(limit)
+                data += stream.readline() if kind == ".jsonl" else b""
+            is_packed = path.suffix in PACKED
+            unpack_s += clock() - start if is_packed else 0.0
+            target.write_bytes(data)
+            file_bytes += len(zlib.compress(data)) if is_packed else len(data)
+        inputs.append(planned(File(target, found.field)))
+    return CostSample(inputs, file_bytes, unpack_s)
+
+
+def parquet_sample(found: PlannedInput, id_field: str | None, target: Path, limit: int) -> float:
+    """Writes the first rows of a Parquet file as another, and says how many bytes of the file they are, about."""
+    path = Path(found.path)
+    arrow = pyarrow(found.path)
+    fields = (found.field,) if id_field is None else (found.field, id_field)
+    tables, size = [], 0
+    for _, columns in batches(path, fields):
+        fits = max(1, len(columns[0]) * (limit - size) // max(columns[0].nbytes, 1))
+        tables.append(arrow.table([column.slice(0, fits) for column in columns], names=list(fields)))
+        size += columns[0].slice(0, fits).nbytes
+        if size >= limit:
+            break
+    table = (
+        arrow.concat_tables(tables)
+        if tables
+        else arrow.table({name: arrow.array([], arrow.binary()) for name in fields})
+    )
+    arrow.parquet.write_table(table, target, compression="zstd")
+    whole = sum(row_group_sizes(path, found.field))
+    return min(1.0, size / whole) * found.bytes if whole else 0.0
+
+
+def recorded(plan: Plan) -> tuple[float, str] | None:
+    """The processor's seconds for a byte of text by the newest record of this machine and tokenizer, and which record it is."""
+    kinds = {"".join(Path(each.path).suffixes[-2:]).lstrip(".") for each in plan.inputs}
+    for path in sorted(RECORDS.glob("corpus-*.json"), reverse=True):
+        for each in (*kinds,):
+            try:
+                found = json.loads(path.read_bytes())
+                if (found["cpu"], found["fingerprint"]) == (processor(), plan.fingerprint):
+                    return found["core_s_per_mb"][
+                        each
+                    ] / 1e6, f"by the record bench/records/{path.name} of this machine"
+            except (OSError, ValueError, LookupError, TypeError):
+                continue
+    return None
+
+
+def processor() -> str:
+    """The name of this machine's processor, as `bench/records.py` writes it; "" if the system does not say."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
+    return f"{facts.get('model name')} (family {facts.get('cpu family')}, model {facts.get('model')})"

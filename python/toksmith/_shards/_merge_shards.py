@@ -1,0 +1,203 @@
+"""Many shards into one: the documents of jobs, one after another, as one shard of any format that tells documents apart.
+
+Documents are copied a few MiB at a time, so that memory does not grow with the shards. The new folder has a manifest and sums, as
+that of a job has, and `verify` and `shards` read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from .._arguments import checked
+from .._atomic_files import write_file
+from .._errors import InvalidOption, JobError, UnknownName, close_names
+from .._files import make_folder, read_file, shown
+from ._durable import ShardFiles, sync_folder
+from ._finish import MANIFEST, SUMS, Tokenized, is_finished, tokenized
+from ._job_files import refuse_taken
+from ._make_plan import dtype_of
+from ._plan import JOB, JobOptions, versions_of
+from ._receipts import Receipt, WrittenFile, facts_of_file
+from ._shard_folder import ShardFolder, shard_folder
+from .sinks import SINKS, SinkRow, SinkRows, SinkSpec
+from .sinks._rows import AT_A_TIME, IDS_AT_A_TIME
+
+__all__ = ["merge_shards"]
+
+
+@checked
+def merge_shards(
+    folders: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, to: str | None = None
+) -> Tokenized:
+    r"""Writes the documents of finished jobs into one shard of a new folder, in the order of the folders and their shards.
+
+    A job of one shard has the same files, so it does not matter into how many a corpus was cut.
+
+    Args:
+        folders: Of finished jobs of one tokenizer, in formats that tell documents apart.
+        folder: The new one; it is made if its parent exists.
+        to: The format, as of `plan`; None for that of the first folder.
+    Raises:
+        FormatError: A file cannot be written.
+        InvalidOption: There are no folders, or their jobs cannot be merged; the message says why.
+        JobError: A job is not finished, a file is damaged, or the new folder has such files already.
+        UnknownName: There is no such format.
+    Cost: time as reading and writing all ids; memory for some MiB of ids, or the longest document.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("a", "b"):
+    ...         _ = Path(folder, f"{name}.jsonl").write_text('{"text": "low"}\n{"text": "lower"}\n')
+    ...         job = toksmith.plan(tok, Path(folder, f"{name}.jsonl"), f"{folder}/{name}", shard_size=16)
+    ...         done = job.run(progress=False)
+    ...     merged = toksmith.merge_shards([f"{folder}/a", f"{folder}/b"], f"{folder}/all", to="megatron")
+    ...     merged.documents, merged.files
+    (4, ('00000_text_document.bin', '00000_text_document.idx'))
+    """
+    folder = Path(folder)
+    found = [opened(Path(each)) for each in folders]
+    if not found:
+        raise InvalidOption("folders", [], "at least one folder of a finished job")
+    to = found[0].options["to"] if to is None else to
+    if to not in SINKS:
+        raise UnknownName("format of files of ids", str(to), close_names(str(to), SINKS) or [*SINKS])
+    refuse_unlike(found)
+    row = SINKS[to]
+    options = merged_options(found, row)
+    make_folder(folder)
+    if os.path.lexists(folder / JOB):
+        raise JobError(shown(folder), "a job is planned here; name another folder")
+    refuse_taken(folder, options)
+    written(folder, found, row, options)
+    return tokenized(folder)
+
+
+def opened(folder: Path) -> ShardFolder:
+    """The shards of a finished job.
+
+    Raises:
+        JobError: It is not finished.
+    """
+    if not is_finished(folder):
+        shard_folder(folder)  # which says what is wrong with it
+        raise JobError(shown(folder), "the job is not finished; run it again, or complete its parts with finish")
+    return shard_folder(folder)
+
+
+def refuse_unlike(found: Sequence[ShardFolder]) -> None:
+    """Raises InvalidOption for jobs whose shards cannot be merged."""
+    for each in found:
+        name = shown(each.folder)
+        if each.row.read is None:
+            told = f"folders whose formats tell documents apart; {name} has to={each.row.name!r}"
+            raise InvalidOption("folders", name, told)
+        if each.options["pack"] is not None:
+            raise InvalidOption("folders", name, f"folders without packed rows; {name} has them")
+        if each.fingerprint != found[0].fingerprint:
+            told = f"folders of one tokenizer; {name} has another than {shown(found[0].folder)}"
+            raise InvalidOption("folders", name, told)
+
+
+def merged_options(found: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
+    """The options of the new folder: those that all jobs have, and None for the others."""
+    own = {each.name for each in fields(JobOptions)}
+    options = {name: found[0].options.get(name) for name in own}
+    for name in own:
+        if any(each.options.get(name) != options[name] for each in found):
+            options[name] = None
+    # Names of documents are kept if all have them, and the new format has room.
+    options["id_field"] = (
+        options["id_field"] if all(each.packs for each in (row, *(one.row for one in found))) else None
+    )
+    options |= {"to": row.name, "dtype": dtype_of(row.name, "auto", found[0].vocab_size)}
+    return JobOptions(**{**options, "sources": False, "shuffle": None, "errors": "stop"})  # type: ignore[arg-type]
+
+
+def written(folder: Path, found: Sequence[ShardFolder], row: SinkRow, options: JobOptions) -> None:
+    """Writes the shard, then the tokenizer, the manifest and the sums."""
+    first = found[0]
+    named = options.id_field is not None
+    spec = SinkSpec(0, 1, options.dtype, first.vocab_size, first.fingerprint[:12], named, packed=False, last=None)
+    documents = ids = 0
+    with ShardFiles(folder) as files:
+        sink = row.open(files, spec)
+        rows_of_all = (rows for each in found for shard in each.shards for rows in each.rows(shard))
+        for rows in together(rows_of_all, options.dtype):
+            documents, ids = documents + len(rows.ends), ids + len(rows.ids)
+            sink.add(rows)
+        sink.close()
+        files.place()
+    size = sum(shard.text_bytes for each in found for shard in each.shards)
+    data = [facts_of_file(folder, name) for name in files.names]
+    receipt = Receipt(0, documents, ids, size, 0, 0, {}, "", tuple(data))
+    if row.finish is not None:
+        data = row.finish(folder, [receipt], spec)
+        kept = {each.name for each in data}
+        for name in files.names:
+            if name not in kept:
+                (folder / name).unlink()
+        if row.parts is not None:
+            (folder / row.parts).rmdir()
+    if (source := first.folder / first.tokenizer).exists():
+        write_file(folder / first.tokenizer, read_file(source))
+    manifest = manifest_of(found, options, receipt, data)
+    write_file(folder / MANIFEST, manifest)
+    sums = [(each.sha256, each.name) for each in data]
+    sums.append((hashlib.sha256(manifest).hexdigest(), MANIFEST))
+    sync_folder(folder)
+    write_file(folder / SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
+    sync_folder(folder)
+
+
+def together(parts: Iterable[SinkRows], dtype: str) -> Iterator[SinkRows]:
+    """The documents in parts of some MiB, whatever the shards are, with their ids in the type of the new files."""
+    held: list[SinkRows] = []
+    documents = ids = 0
+    for part in parts:
+        held.append(part)
+        documents, ids = documents + len(part.ends), ids + len(part.ids)
+        if documents >= AT_A_TIME or ids >= IDS_AT_A_TIME:
+            yield joined_rows(held, dtype)
+            held, documents, ids = [], 0, 0
+    if held:
+        yield joined_rows(held, dtype)
+
+
+def joined_rows(parts: Sequence[SinkRows], dtype: str) -> SinkRows:
+    """Some documents as one part."""
+    before = np.cumsum([0, *(len(part.ids) for part in parts[:-1])], dtype=np.uint64)
+    ends = np.concatenate([part.ends + start for part, start in zip(parts, before, strict=True)])
+    ids = np.concatenate([part.ids.astype(np.dtype(dtype).newbyteorder("<"), copy=False) for part in parts])
+    return SinkRows(ids, ends, list(chain.from_iterable(part.names for part in parts)))
+
+
+def manifest_of(
+    found: Sequence[ShardFolder], options: JobOptions, receipt: Receipt, files: Sequence[WrittenFile]
+) -> bytes:
+    """The manifest: as of a job, with the folders as inputs."""
+    facts = {
+        "toksmith_manifest": 1,
+        "fingerprint": found[0].fingerprint,
+        "vocab_size": found[0].vocab_size,
+        "options": {each.name: getattr(options, each.name) for each in fields(JobOptions)},
+        "versions": versions_of(SINKS[options.to].libraries),
+        "documents": receipt.documents,
+        "ids": receipt.ids,
+        "text_bytes": receipt.text_bytes,
+        "empty": 0,
+        "bad_rows": sum(each.bad_rows for each in found),
+        "special_tokens": {},
+        "inputs": [(os.path.abspath(each.folder), sum(shard.ids for shard in each.shards)) for each in found],
+        "shards": [(receipt.documents, receipt.ids, receipt.text_bytes, receipt.text_sha256)],
+        "files": [tuple(each) for each in files],
+    }
+    return (json.dumps(facts, indent=1) + "\n").encode()

@@ -1,0 +1,167 @@
+"""What a folder of shards has, whoever reads it: by its manifest, or by the plan and the receipts of an unfinished job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import JobError
+from .._load import load
+from .._tokenizer import Tokenizer
+from ._finish import is_finished, missing_units, read_manifest
+from ._plan import read_plan
+from ._receipts import Receipt, read_receipt
+from .sinks import EVERY_ROW, SinkRow, SinkRows, SinkSpec, read_rows
+
+__all__ = ["ReadShard", "ShardFolder", "shard_folder"]
+
+
+class ReadShard(NamedTuple):
+    """A shard that is there; `inputs` as of its receipt, None if nobody knows."""
+
+    number: int
+    documents: int
+    ids: int
+    text_bytes: int
+    inputs: tuple[tuple[int, int, int, int], ...] | None
+
+
+class ShardFolder(NamedTuple):
+    """A folder of shards.
+
+    Attributes: `options` as of the plan; `fingerprint` and `vocab_size` of the tokenizer; `shards`, those that are there,
+    of `planned`; `bad_rows`; `inputs`, the paths of the files that were read; `finished`.
+    """
+
+    folder: Path
+    options: dict[str, Any]
+    fingerprint: str
+    vocab_size: int
+    shards: list[ReadShard]
+    planned: int
+    bad_rows: int
+    inputs: list[str]
+    finished: bool
+
+    @property
+    def row(self) -> SinkRow:
+        """The format of the files."""
+        return EVERY_ROW[self.options["to"]]
+
+    @property
+    def tokenizer(self) -> str:
+        """The name of the tokenizer's file."""
+        return f"tokenizer-{self.fingerprint[:12]}.toksmith"
+
+    def spec(self, number: int) -> SinkSpec:
+        """What the sink of a shard knew."""
+        options = self.options
+        return SinkSpec(
+            number=number,
+            shards=self.planned,
+            dtype=options["dtype"],
+            vocab_size=self.vocab_size,
+            tokenizer=self.fingerprint[:12],
+            named=options["id_field"] is not None,
+            packed=options["pack"] is not None,
+            last=None,
+        )
+
+    def load(self) -> Tokenizer | None:
+        """The tokenizer; None if the folder does not have it."""
+        path = self.folder / self.tokenizer
+        return load(path) if path.exists() else None
+
+    def rows(self, shard: ReadShard) -> Iterator[SinkRows]:
+        """The documents of a shard, a part at a time.
+
+        Raises:
+            JobError: They are not those that were written.
+        """
+        documents = ids = 0
+        try:
+            for rows in read_rows(self.row, self.folder, self.spec(shard.number)):
+                documents, ids = documents + len(rows.ends), ids + len(rows.ids)
+                yield rows
+        except (OSError, ValueError, KeyError) as problem:
+            raise self._damaged(shard, str(problem)[:200]) from problem
+        if not documents and not shard.ids and shard.documents:  # files that are left out because they would be empty
+            yield SinkRows(np.empty(0, self.spec(0).dtype), *empty_documents(shard.documents))
+        elif ids != shard.ids or (documents != shard.documents and not self.options["pack"]):
+            said = f"it has {documents:,} documents and {ids:,} ids, {shard.documents:,} and {shard.ids:,} were written"
+            raise self._damaged(shard, said)
+
+    def _damaged(self, shard: ReadShard, problem: str) -> JobError:
+        return JobError(str(self.folder), f"shard {shard.number} cannot be read: {problem}; run verify on the folder")
+
+
+def empty_documents(count: int) -> tuple[NDArray[np.uint64], list[None]]:
+    """The ends and the names of documents without ids."""
+    return np.zeros(count, np.uint64), [None] * count
+
+
+def shard_folder(folder: Path) -> ShardFolder:
+    """What a folder has.
+
+    Raises:
+        JobError: There are no shards of toksmith, or a file that describes them cannot be read.
+    """
+    return of_manifest(folder) if is_finished(folder) else of_plan(folder)
+
+
+def of_plan(folder: Path) -> ShardFolder:
+    """The shards of a job that have receipts."""
+    plan = read_plan(folder)
+    missing = {*missing_units(folder, plan)}
+    receipts = [read_receipt(folder, unit) for unit in plan.final if unit not in missing]
+    first = [read_receipt(folder, unit) for unit in range(len(plan.shards)) if unit not in missing]
+    return ShardFolder(
+        folder=folder,
+        options=asdict(plan.options),
+        fingerprint=plan.fingerprint,
+        vocab_size=plan.vocab_size,
+        shards=[shard_of(each, plan.final.start) for each in receipts if each is not None],
+        planned=len(plan.shards),
+        bad_rows=sum(each.bad_rows for each in first if each is not None),
+        inputs=[each.path for each in plan.inputs],
+        finished=False,
+    )
+
+
+def shard_of(receipt: Receipt, first: int) -> ReadShard:
+    """The shard of a receipt."""
+    return ReadShard(receipt.shard - first, receipt.documents, receipt.ids, receipt.text_bytes, receipt.inputs)
+
+
+def of_manifest(folder: Path) -> ShardFolder:
+    """The shards of a finished job, or of files that were merged."""
+    found = read_manifest(folder)
+    try:
+        options, count = found["options"], len(found["shards"])
+        first = count if options["shuffle"] is not None else 0
+        shards = []
+        for number, (documents, ids, size, _) in enumerate(found["shards"]):
+            receipt = read_receipt(folder, number + first)
+            inputs = None if receipt is None else receipt.inputs
+            shards.append(ReadShard(number, int(documents), int(ids), int(size), inputs))
+        if options["to"] not in EVERY_ROW or options["dtype"] not in EVERY_ROW[options["to"]].dtypes:
+            raise ValueError(f"there is no format {str(options['to'])[:50]!r} of {str(options['dtype'])[:50]}")
+        return ShardFolder(
+            folder=folder,
+            options={"id_field": None, "pack": None, **options},
+            fingerprint=str(found["fingerprint"]),
+            vocab_size=int(found["vocab_size"]),
+            shards=shards,
+            planned=count,
+            bad_rows=found["bad_rows"],
+            inputs=[str(path) for path, _ in found["inputs"]],
+            finished=True,
+        )
+    except (ValueError, KeyError, TypeError) as problem:
+        said = f"manifest.json is not a manifest: {str(problem)[:200]}; plan the job again with force=True"
+        raise JobError(str(folder), said) from None
