@@ -1,9 +1,13 @@
 """The formats of a job: each row read back, by its real reader where that is light, else by one written from its layout."""
 
+import gzip
+import hashlib
+import itertools
 import json
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +21,7 @@ import toksmith
 from toksmith import JobError
 from toksmith._shards import sinks
 from toksmith._shards._make_plan import dtype_of
-from toksmith._shards.sinks import SINKS, _datatrove, _joined, _megatron
+from toksmith._shards.sinks import SINKS, _datatrove, _dolma, _joined, _megatron, _offsets
 
 Documents = list[list[int]]
 
@@ -101,6 +105,73 @@ def by_arrow_streams(folder: Path) -> Documents:
     return found
 
 
+def by_mds(folder: Path) -> Documents:
+    """As `MDSReader` reads: the files of the index, the places of the samples, the sizes of the columns, then these."""
+    found: Documents = []
+    index = json.loads((folder / "index.json").read_text())
+    assert index["version"] == 2
+    for shard in index["shards"]:
+        data = (folder / shard["raw_data"]["basename"]).read_bytes()
+        assert len(data) == shard["raw_data"]["bytes"] and shard["zip_data"] is None
+        assert shard["raw_data"]["hashes"] == {"sha256": hashlib.sha256(data).hexdigest()}
+        (count,) = struct.unpack_from("<I", data)
+        places = struct.unpack_from(f"<{count + 1}I", data, 4)
+        config = json.loads(data[8 + 4 * count : places[0]])
+        assert count == shard["samples"] and config.items() <= shard.items() and places[-1] == len(data)
+        names, kinds = config["column_names"], config["column_encodings"]
+        assert names == sorted(names) and config["column_sizes"] == [None] * len(names)
+        for start, end in itertools.pairwise(places):
+            sizes = struct.unpack_from(f"<{len(names)}I", data, start)
+            at, own = start + 4 * len(names), {}
+            for name, kind, size in zip(names, kinds, sizes, strict=True):
+                own[name] = of_mds(data[at : at + size], kind)
+                at += size
+            assert at == end
+            found.append(own["tokens"])
+    return found
+
+
+def of_mds(data: bytes, kind: str) -> Any:
+    """A value of a column."""
+    if kind == "str":
+        return data.decode()
+    code = data[0] & 3
+    assert data[0] >> 2 == 1, "one dimension"
+    values = np.frombuffer(data[1 + (1 << code) :], np.dtype(kind.partition(":")[2]))
+    assert len(values) == int.from_bytes(data[1 : 1 + (1 << code)], "little") > 0
+    return values.tolist()
+
+
+def by_dolma(folder: Path) -> Documents:
+    """As OLMo-core reads: by the rows, which say the same as the ids that end documents."""
+    found: Documents = []
+    for path in sorted(folder.glob("part-*.npy")):
+        ids = np.fromfile(path, "<u2")
+        with gzip.open(path.with_suffix(".csv.gz"), "rt", encoding="utf-8") as file:
+            rows = [row.rstrip("\n").split(",") for row in file]
+        assert [row[3:] for row in rows] == [["", str(number)] for number in range(len(rows))]
+        assert [int(row[1]) for row in rows] == (np.flatnonzero(ids == TOK.special_tokens[END]) + 1).tolist()
+        found += [ids[int(row[0]) : int(row[1])].tolist() for row in rows]
+    return found
+
+
+def by_litdata(folder: Path) -> Documents:
+    """As LitData reads: the chunks of the index, the places of the items, then the ids that its loader takes as they come."""
+    found: Documents = []
+    index = json.loads((folder / "index.json").read_text())
+    config = index["config"]
+    assert (config["item_loader"], config["data_format"]) == ("TokensLoader", ["no_header_tensor:20"])
+    assert json.loads(config["data_spec"])[0] == 1 and config["compression"] is None
+    for chunk in index["chunks"]:
+        data = (folder / chunk["filename"]).read_bytes()
+        (count,) = struct.unpack_from("<I", data)
+        places = struct.unpack_from(f"<{count + 1}I", data, 4)
+        assert (len(data), count) == (chunk["chunk_bytes"], chunk["chunk_size"])
+        assert places[0] == 8 + 4 * count and places[-1] == len(data) == places[0] + 2 * chunk["dim"]
+        found += [np.frombuffer(data[a:b], "<u2").tolist() for a, b in itertools.pairwise(places)]
+    return found
+
+
 def at_each_end(ids: list[int]) -> Documents:
     """The documents, each with the token that ends it."""
     found: Documents = [[]]
@@ -120,7 +191,12 @@ READERS: dict[str, Callable[[Path], Documents]] = {
     "datatrove": by_datatrove,
     "parquet": by_pyarrow,
     "hf": by_arrow_streams,
+    "mds": by_mds,
+    "dolma": by_dolma,
+    "litdata": by_litdata,
 }
+# These have no room for a document without ids.
+FILLED = ("datatrove", "dolma", "mds")
 
 
 @pytest.mark.parametrize("name", SINKS)
@@ -134,11 +210,11 @@ def test_a_reader_finds_the_documents(name: str, tmp_path: Path) -> None:
     assert found.ok and found.encoded == done.shards
 
 
-@pytest.mark.parametrize("name", [name for name, row in SINKS.items() if row.read is not None and name != "datatrove"])
+@pytest.mark.parametrize("name", [name for name, row in SINKS.items() if row.read is not None and name not in FILLED])
 def test_documents_without_ids_are_kept(name: str, tmp_path: Path) -> None:
     job(tmp_path, to=name, append=None, empty="keep").run(progress=False)
     found = READERS[name](tmp_path / "out")
-    if name == "megatron":  # a shard without an id has no files
+    if name in ("megatron", "litdata"):  # a shard without an id has no files
         assert [ids for ids in found if ids] == [ids for ids in ids_of(None, None) if ids]
     else:
         assert found == ids_of(None, None)
@@ -223,6 +299,88 @@ def test_datatrove_counts_as_humanize_does() -> None:
     numbers = (0, 5, 12, 999, 1000, 1234, 99_999, 1_234_567, 10**9, 5 * 10**12)
     expected = "0.00 T,5.00 T,12.0 T,999 T,1.00 kT,1.23 kT,100.0 kT,1.23 MT,1.00 GT,5.00 TT"
     assert ",".join(map(_datatrove.counted, numbers)) == expected
+
+
+def test_mds_refuses_a_document_without_ids(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match=r"MDS has no empty arrays; pass empty='skip', or append="):
+        job(tmp_path, to="mds", append=None).run(progress=False)
+    assert not list((tmp_path / "out").glob("*.mds"))
+    job(tmp_path, "skipped", to="mds", append=None, empty="skip").run(progress=False)
+    assert by_mds(tmp_path / "skipped") == [ids for ids in ids_of(None, None) if ids]
+
+
+def test_mds_has_names_and_packed_rows(tmp_path: Path) -> None:
+    job(tmp_path, to="mds", id_field="id").run(progress=False)
+    assert by_mds(tmp_path / "out") == ids_of() and toksmith.verify(tmp_path / "out", decode=True, source=True).ok
+    assert b"row 0" in (tmp_path / "out" / "shard.00000.mds").read_bytes()
+    job(tmp_path, "packed", to="mds", pack="chunk", length=300, shard_size=1 << 20).run(progress=False)
+    found = by_mds(tmp_path / "packed")
+    assert joined(found) == joined(ids_of()) and max(map(len, found)) == 300, "lengths of one byte and of two"
+
+
+@pytest.mark.parametrize("name", ["mds", "litdata"])
+def test_places_of_32_bits_end_at_4_gib(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_offsets, "MOST", 100)
+    with pytest.raises(JobError, match="its format ends at 100; plan the job again with a smaller shard_size"):
+        job(tmp_path, to=name).run(progress=False)
+    assert not [path for path in (tmp_path / "out").iterdir() if path.suffix in (".mds", ".bin", ".tmp")]
+
+
+def test_dolma_refuses_what_olmo_core_would_cut(tmp_path: Path) -> None:
+    with pytest.raises(
+        JobError, match="finds the end of a document by its last id, and this job has none; pass append="
+    ):
+        job(tmp_path, to="dolma", append=None).run(progress=False)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "a.txt").write_text(f"low{END}lower")
+    for options, refused in (({"special": "allow"}, True), ({"special": "text"}, False), ({"prepend": END}, True)):
+        planned = toksmith.plan(
+            TOK,
+            tmp_path / "two" / "a.txt",
+            tmp_path / f"of {options}",
+            to="dolma",
+            append=END,
+            **{"special": "text", **options},
+        )
+        if refused:
+            with pytest.raises(JobError, match="does not have the token of append= at its end alone"):
+                planned.run(progress=False)
+        else:
+            assert planned.run(progress=False) is not None
+    assert [dtype_of("dolma", "auto", size) for size in (256, 257, 65_536, 65_537)] == [
+        "uint8",
+        "uint16",
+        "uint16",
+        "uint32",
+    ]
+    for dtype, size in (("uint8", 257), ("uint16", 256), ("uint16", 65_537)):
+        with pytest.raises(toksmith.InvalidOption, match="readers expect that of"):
+            dtype_of("dolma", dtype, size)
+
+
+def test_rows_of_dolma_have_one_line_and_five_cells(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "low", "id": 'a,"b"\nc☀'}) + "\n", encoding="utf-8")
+    toksmith.plan(TOK, tmp_path / "a.jsonl", tmp_path / "out", to="dolma", append=END, id_field="id", sources=True).run(
+        progress=False
+    )
+    data = (tmp_path / "out" / "part-00000.csv.gz").read_bytes()
+    count = len(ids_of([b"low"])[0])
+    assert gzip.decompress(data).decode() == f"0,{count},a  b  c☀,,0\n"
+    job(tmp_path, "many", to="dolma").run(progress=False)
+    parts = [_dolma_rows(70_000, step) for step in (7, 70_000)]
+    assert parts[0] == parts[1] and gzip.decompress(parts[0]) == b"0123456789" * 7_000
+
+
+def _dolma_rows(size: int, step: int) -> bytes:
+    """A gzip file of so many bytes, written in steps."""
+    written: list[bytes] = []
+    file: Any = SimpleNamespace(write=written.append)
+    packed = _dolma.StoredGzip(file)
+    data = b"0123456789" * (size // 10)
+    for at in range(0, size, step):
+        packed.write(data[at : at + step])
+    packed.close()
+    return b"".join(written)
 
 
 def test_megatron_refuses_a_document_of_2_31_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

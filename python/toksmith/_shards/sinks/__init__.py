@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from . import _arrow, _counts, _datatrove, _joined, _megatron, _npy
+from . import _arrow, _counts, _datatrove, _dolma, _joined, _litdata, _mds, _megatron, _npy
 from ._rows import Sink, SinkRow, SinkRows, SinkSpec, lengths_of, read_rows
 
 __all__ = ["EVERY_ROW", "SINKS", "Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of", "read_rows"]
@@ -21,6 +21,9 @@ ROWS = (
     _datatrove.ROW,
     _arrow.PARQUET,
     _arrow.HF,
+    _mds.ROW,
+    _dolma.ROW,
+    _litdata.ROW,
 )
 SINKS: Mapping[str, SinkRow] = MappingProxyType({row.name: row for row in ROWS})
 EVERY_ROW: Mapping[str, SinkRow] = MappingProxyType({**SINKS, _counts.COUNTS.name: _counts.COUNTS})

@@ -1,0 +1,130 @@
+"""MDS, the format of MosaicML Streaming: a sample for each document, or for each packed row.
+
+A file has the number of samples (u32), their places (u32), the configuration as JSON, and the samples: the size of each
+column (u32), then the columns, in the order of their names. Ids are an array of one dimension: a byte that says so and how
+wide its length is, the length, the values. `index.json` lists the files.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._errors import JobError
+from .._durable import ShardFiles
+from .._folders import Folder
+from .._receipts import Receipt, WrittenFile, written_small
+from ._offsets import OffsetsFirst
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
+
+__all__ = ["ROW"]
+
+WIDTHS = ("<B", "<H", "<I")  # of the length of an array
+
+
+class MdsSink:
+    """`shard.00017.mds`. A shard without documents has no file."""
+
+    def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
+        self._files, self._spec = files, spec
+        self._out: OffsetsFirst | None = None
+
+    def add(self, rows: SinkRows) -> None:
+        """Writes documents.
+
+        Raises:
+            JobError: One has no ids: the format has no arrays without values.
+        """
+        if not lengths_of(rows.ends).all():
+            problem = "a document has no ids, and MDS has no empty arrays; pass empty='skip', or append="
+            raise JobError(str(self._files.folder), problem)
+        if not len(rows.ends):
+            return
+        if self._out is None:
+            self._out = OffsetsFirst(self._files, mds_name(self._spec))
+        parts: list[bytes] = []
+        lengths = []
+        start = 0
+        for index, end in enumerate(rows.ends.tolist()):
+            columns = [(rows.names[index] or "").encode()] if self._spec.named else []
+            columns += [array_bytes(np.array(rows.pieces[index], "<i4"))] if rows.pieces is not None else []
+            columns.append(array_bytes(rows.ids[start:end]))
+            sample = struct.pack(f"<{len(columns)}I", *map(len, columns)) + b"".join(columns)
+            parts.append(sample)
+            lengths.append(len(sample))
+            start = end
+        self._out.add(b"".join(parts), np.array(lengths, np.int64))
+
+    def close(self) -> None:
+        """Completes the file."""
+        if self._out is not None:
+            self._out.close(json.dumps(config_of(self._spec), sort_keys=True).encode())
+
+
+def array_bytes(values: NDArray[Any]) -> bytes:
+    """An array of one dimension."""
+    code = 0 if len(values) < 1 << 8 else 1 if len(values) < 1 << 16 else 2
+    return bytes([1 << 2 | code]) + struct.pack(WIDTHS[code], len(values)) + values.tobytes()
+
+
+def config_of(spec: SinkSpec) -> dict[str, Any]:
+    """The columns, as each file and the index say them."""
+    columns = {"id": "str"} if spec.named else {}
+    columns |= {"seq_lengths": "ndarray:int32"} if spec.packed else {}
+    columns |= {"tokens": f"ndarray:{spec.dtype}"}
+    facts: dict[str, Any] = {"column_names": [*columns], "column_encodings": [*columns.values()]}
+    facts |= {"column_sizes": [None] * len(columns), "compression": None, "format": "mds", "hashes": ["sha256"]}
+    return facts | {"size_limit": None, "version": 2}
+
+
+def mds_name(spec: SinkSpec) -> str:
+    """The name of a shard's file."""
+    return f"shard.{spec.stem}.mds"
+
+
+def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """`index.json`."""
+    files = [each for receipt in receipts for each in receipt.files]
+    shards = []
+    for each in files:
+        data = {"basename": each.name, "bytes": each.bytes, "hashes": {"sha256": each.sha256}}
+        samples = int.from_bytes(folder.read(each.name, 0, 4), "little")
+        shards.append(config_of(spec) | {"raw_data": data, "samples": samples, "zip_data": None})
+    index = json.dumps({"shards": shards, "version": 2}, sort_keys=True)
+    return [*files, written_small(folder, "index.json", index.encode())]
+
+
+def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
+    """The documents of a shard."""
+    path = folder / mds_name(spec)
+    if not path.exists():
+        return
+    columns = len(config_of(spec)["column_names"])
+    with open(path, "rb") as file:
+        count = int.from_bytes(file.read(4), "little")
+        places = np.frombuffer(file.read(4 * count + 4), "<u4").tolist()
+        file.seek(places[0])
+        for start, end in itertools.pairwise(places):
+            data = file.read(end - start)
+            own = data[4 * columns + sum(struct.unpack_from(f"<{columns - 1}I", data)) :]
+            yield np.frombuffer(own, np.dtype(spec.dtype).newbyteorder("<"), offset=1 + (1 << (own[0] & 3)))
+
+
+ROW = SinkRow(
+    "mds",
+    "MosaicML Streaming's .mds files with index.json",
+    ("uint16", "uint32"),
+    lambda size: "uint16" if size <= 1 << 16 else "uint32",
+    MdsSink,
+    finish=finished,
+    read=read,
+    packs=True,
+    names=True,
+)
