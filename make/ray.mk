@@ -1,0 +1,10 @@
+# make test-ray: jobs as tasks of a real Ray, on two nodes of this machine, in an environment of its own.
+.PHONY: test-ray
+
+test-ray: .venv-ray/.made
+	RAY_AUTH_MODE=disabled PYTHONPATH=python:tests .venv-ray/bin/python -m pytest -rA -p no:cacheprovider tests/test_ray.py \
+		tests/test_ray_cluster.py
+
+.venv-ray/.made: tests/requirements-ray.txt .venv/.built
+	@PYTHON=$(PY) scripts/venv.sh .venv-ray -r $<
+	@touch $@

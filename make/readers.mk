@@ -1,0 +1,13 @@
+# make test-readers: the real readers of each format, torch included, read what a job writes; in an environment of their own, of
+# several GB. TOKSMITH_MEGATRON=/path/to/Megatron-LM also compares its scripts.
+.PHONY: test-readers
+
+READERS := tests/requirements-readers.txt tests/requirements-readers-alone.txt
+
+test-readers: .venv-readers/.made
+	TOKSMITH_READERS=1 PYTHONPATH=python .venv-readers/bin/python -m pytest -rA -p no:cacheprovider tests/test_readers.py
+
+.venv-readers/.made: $(READERS) .venv/.built
+	@PYTHON=$(PY) scripts/venv.sh .venv-readers -r $<
+	@PYTHON=$(PY) scripts/venv.sh .venv-readers --no-deps -r tests/requirements-readers-alone.txt
+	@touch $@

@@ -1,0 +1,305 @@
+"""The real readers of the formats: each reads a corpus of three languages, and finds our ids document by document.
+
+`make test-readers` runs them in an environment of their own and skips none. `make test` runs those that it has.
+"""
+
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from job_corpus import content
+from test_encode_corpus import wide
+
+import toksmith
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+END = "<|end|>"
+SENTENCES = {
+    "en": "The tokenizer reads each document once, and nobody waits for it. ",
+    "ru": "Токенизатор читает каждый документ один раз, и никто его не ждёт. ",
+    "ja": "分割器は各文書を一度だけ読み、誰も待たない。",
+}
+ROWS = {name: [f"{text * (n % 5 + 1)}{n}" for n in range(30)] for name, text in SENTENCES.items()}
+TEXTS = [text for rows in ROWS.values() for text in rows]
+TOK = toksmith.train(TEXTS, 600, special_tokens=[END], threads=1, progress=False)
+LAST = TOK.special_tokens[END]
+IDS = [[*TOK.encode(text), LAST] for text in TEXTS]
+
+
+def real(name: str) -> Any:
+    """The library of a reader."""
+    if os.environ.get("TOKSMITH_READERS"):
+        return importlib.import_module(name)
+    return pytest.importorskip(name, reason=f"lacks {name.partition('.')[0]}, which make test-readers has")
+
+
+def job(folder: Path, to: str, tok: toksmith.Tokenizer = TOK, **options: Any) -> Path:
+    """The folder of a finished job of several shards, a file for each language."""
+    (folder / "in").mkdir(exist_ok=True)
+    for name, rows in ROWS.items():
+        lines = [json.dumps({"text": row, "id": f"{name}-{n}"}) for n, row in enumerate(rows)]
+        (folder / "in" / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    corpus = toksmith.files(f"{folder}/in/*.jsonl")
+    out = folder / f"{to} of {tok.vocab_size}"
+    toksmith.plan(tok, corpus, out, to=to, **{"append": END, "shard_size": 3000, **options}).run(progress=False)
+    return out
+
+
+@pytest.fixture(autouse=True)
+def in_order() -> None:
+    """The files are read in the order of their names."""
+    assert [*ROWS] == ["en", "ru", "ja"]
+    ordered = [text for name in sorted(ROWS) for text in ROWS[name]]
+    IDS[:] = [[*TOK.encode(text), LAST] for text in ordered]
+
+
+def by_shard(folder: Path) -> Iterator[list[list[int]]]:
+    """The ids that each shard should have, document by document."""
+    start = 0
+    for documents, *_ in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["shards"]:
+        yield IDS[start : start + documents]
+        start += documents
+
+
+def joined(documents: list[list[int]]) -> list[int]:
+    """The ids of documents, one after another."""
+    return [id for ids in documents for id in ids]
+
+
+def test_numpy(tmp_path: Path) -> None:
+    folder = job(tmp_path, "npy")
+    found = []
+    for path in sorted(folder.glob("?????.npy")):
+        found += [ids.tolist() for ids in np.split(np.load(path), np.load(path.with_suffix(".ends.npy")).astype(int))][
+            :-1
+        ]
+    assert found == IDS and len(list(by_shard(folder))) > 3
+
+
+# Megatron
+
+
+@pytest.fixture
+def indexed_dataset(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Megatron's module of its files; without torch, with as much of it as the module uses."""
+    if importlib.util.find_spec("megatron") is None:
+        real("megatron.core")
+    if importlib.util.find_spec("torch") is not None:
+        return importlib.import_module("megatron.core.datasets.indexed_dataset")
+    places = importlib.util.find_spec("megatron")
+    assert places is not None and places.submodule_search_locations
+    (place, *_) = places.submodule_search_locations
+    stubs: dict[str, dict[str, Any]] = {
+        "torch": {"Tensor": object},
+        "megatron.core": {"__path__": [f"{place}/core"]},
+        "megatron.core.datasets": {"__path__": [f"{place}/core/datasets"]},
+        "megatron.core.utils": {"log_single_rank": lambda *_: None},
+    }
+    for name, values in stubs.items():
+        module = types.ModuleType(name)
+        vars(module).update(values)
+        monkeypatch.setitem(sys.modules, name, module)
+    for name in ("indexed_dataset", "object_storage_utils"):
+        monkeypatch.delitem(sys.modules, f"megatron.core.datasets.{name}", raising=False)
+    return importlib.import_module("megatron.core.datasets.indexed_dataset")
+
+
+class Numbers(list[int]):
+    """As much of a tensor as Megatron's builder uses."""
+
+    def numpy(self) -> Any:
+        return np.array(self)
+
+    def numel(self) -> int:
+        return len(self)
+
+
+def test_megatron_core(tmp_path: Path, indexed_dataset: Any) -> None:
+    folder = job(tmp_path, "megatron")
+    for mmap in (True, False):
+        found = []
+        for path in sorted(folder.glob("*.idx")):
+            dataset = indexed_dataset.IndexedDataset(str(path.with_suffix("")), mmap=mmap)
+            assert dataset.document_indices.tolist() == list(range(len(dataset) + 1))
+            found += [dataset[place].tolist() for place in range(len(dataset))]
+        assert found == IDS
+
+
+@pytest.mark.parametrize("size", [None, 65_499, 65_500, 65_537])
+def test_megatron_core_writes_equal_bytes(size: int | None, tmp_path: Path, indexed_dataset: Any) -> None:
+    tok = TOK if size is None else wide(size)
+    folder = job(tmp_path, "megatron", tok)
+    last = tok.special_tokens[END]
+    documents = [[*tok.encode(text), last] for name in sorted(ROWS) for text in ROWS[name]]
+    start = 0
+    for path in sorted(folder.glob("*.idx")):
+        count = len(indexed_dataset.IndexedDataset(str(path.with_suffix(""))))
+        dtype = indexed_dataset.DType.optimal_dtype(tok.vocab_size)
+        builder = indexed_dataset.IndexedDatasetBuilder(str(tmp_path / "own.bin"), dtype=dtype)
+        for ids in documents[start : start + count]:
+            builder.add_item(Numbers(ids))
+            builder.end_document()
+        builder.finalize(str(tmp_path / "own.idx"))
+        start += count
+        for suffix in (".idx", ".bin"):
+            assert path.with_suffix(suffix).read_bytes() == (tmp_path / f"own{suffix}").read_bytes()
+    assert start == len(documents)
+
+
+SCRIPT = """
+import sys, time, runpy
+sys.argv[0] = "tools/preprocess_data.py"
+sys.path.insert(0, ".")
+runpy.run_path("tools/preprocess_data.py", run_name="__main__")
+"""
+
+
+def test_megatrons_scripts_write_equal_bytes(tmp_path: Path) -> None:
+    """`tools/preprocess_data.py` of a checkout, with the same tokenizer in Hugging Face's format."""
+    checkout = os.environ.get("TOKSMITH_MEGATRON")
+    if not checkout:
+        pytest.skip("lacks TOKSMITH_MEGATRON=/path/to/Megatron-LM, a checkout of it")
+    transformers = real("transformers")
+    folder = job(tmp_path, "megatron", shard_size=1 << 30)
+    TOK.save(tmp_path / "tokenizer.json")
+    own = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"), eos_token=END)
+    own.save_pretrained(str(tmp_path / "hf"))
+    (tmp_path / "all.jsonl").write_text(
+        "".join(f"{json.dumps({'text': text})}\n" for name in sorted(ROWS) for text in ROWS[name])
+    )
+    given = ["--input", tmp_path / "all.jsonl", "--output-prefix", tmp_path / "own", "--workers", 1, "--append-eod"]
+    given += ["--tokenizer-type", "HuggingFaceTokenizer", "--tokenizer-model", tmp_path / "hf"]
+    command = [sys.executable, "-c", SCRIPT, *map(str, given)]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for suffix in ("bin", "idx"):
+        theirs = (tmp_path / f"own_text_document.{suffix}").read_bytes()
+        assert (folder / f"00000_text_document.{suffix}").read_bytes() == theirs
+
+
+# datatrove
+
+
+def test_datatrove_reads_ends_and_writes_equal_bytes(tmp_path: Path) -> None:
+    tokenizer = real("datatrove.pipeline.tokens.tokenizer")
+    merger = real("datatrove.pipeline.tokens.merger")
+    folder = job(tmp_path, "datatrove")
+    for path, documents in zip(sorted(folder.glob("*.ds")), by_shard(folder), strict=True):
+        with open(path.with_suffix(".ds.index"), "rb") as file:
+            assert merger.load_doc_ends(file).tolist() == np.cumsum([len(ids) for ids in documents]).tolist()
+        name = f"toksmith-{TOK.fingerprint[:12]}"
+        own = tokenizer.TokenizedFile(
+            str(tmp_path / "own"), path.name, tokenizer_name_or_path=name, save_final_metadata=True, token_size=2
+        )
+        for ids in documents:
+            own.write(ids, None)
+        own.close()
+        assert {each: sum for each, sum in content(folder).items() if each.startswith(path.name)} == content(
+            tmp_path / "own"
+        )
+        own.cleanup()
+
+
+def test_datatroves_dataset(tmp_path: Path) -> None:
+    real("torch")
+    dataset = real("datatrove.utils.dataset")
+    folder = job(tmp_path, "datatrove")
+    for path, documents in zip(sorted(folder.glob("*.ds")), by_shard(folder), strict=True):
+        ids = joined(documents)
+        places = [place for each in documents for place in range(len(each))]
+        own = dataset.DatatroveFileDataset(str(path), seq_len=6, token_size=2, return_positions=True)
+        assert len(own) == len(ids) // 7
+        for number in range(len(own)):
+            found = own[number]
+            assert found["input_ids"].tolist() == ids[7 * number : 7 * number + 7]
+            assert found["positions"].tolist() == places[7 * number : 7 * number + 7]
+
+
+# The others
+
+
+def test_datasets(tmp_path: Path) -> None:
+    datasets = real("datasets")
+    found = datasets.load_from_disk(str(job(tmp_path, "hf", id_field="id")))
+    assert list(found["input_ids"]) == IDS
+    assert list(found["id"]) == [f"{name}-{n}" for name in sorted(ROWS) for n in range(len(ROWS[name]))]
+    parquet = job(tmp_path, "parquet")
+    files = {"train": sorted(map(str, parquet.glob("*.parquet")))}
+    found = datasets.load_dataset("parquet", data_files=files, cache_dir=str(tmp_path / "cache"))["train"]
+    assert list(found["input_ids"]) == IDS
+
+
+def test_mosaicml_streaming(tmp_path: Path) -> None:
+    real("torch")
+    streaming = real("streaming")
+    folder = job(tmp_path, "mds", id_field="id")
+    found = streaming.LocalDataset(str(folder))
+    assert [sample["tokens"].tolist() for sample in found] == IDS
+    assert found[0]["id"] == "en-0" and found[0]["tokens"].dtype == np.uint16
+    streamed = streaming.StreamingDataset(local=str(folder), shuffle=False, batch_size=1, validate_hash="sha256")
+    assert [sample["tokens"].tolist() for sample in streamed] == IDS
+
+
+def test_mosaicml_streaming_reads_packed_rows(tmp_path: Path) -> None:
+    real("torch")
+    streaming = real("streaming")
+    folder = job(tmp_path, "mds", pack="chunk", length=16)
+    found = list(streaming.LocalDataset(str(folder)))
+    assert joined([row["tokens"].tolist() for row in found]) == joined(IDS)
+    assert all(sum(row["seq_lengths"]) == len(row["tokens"]) <= 16 for row in found)
+
+
+@pytest.mark.parametrize("size", [None, 65_537])
+def test_litdata(size: int | None, tmp_path: Path) -> None:
+    real("torch")
+    litdata = real("litdata")
+    tok = TOK if size is None else wide(size)
+    folder = job(tmp_path, "litdata", tok)
+    length = 8
+    expected: list[list[int]] = []
+    start = 0
+    texts = [text for name in sorted(ROWS) for text in ROWS[name]]
+    for documents in by_shard(folder):
+        own = texts[start : start + len(documents)]
+        ids = joined([[*tok.encode(text), tok.special_tokens[END]] for text in own])
+        expected += [ids[at : at + length] for at in range(0, len(ids) // length * length, length)]
+        start += len(documents)
+    loader = litdata.TokensLoader(block_size=length)
+    found = litdata.StreamingDataset(str(folder), item_loader=loader, shuffle=False)
+    assert len(found) == len(expected) and [row.tolist() for row in found] == expected
+
+
+def test_olmo_core(tmp_path: Path) -> None:
+    real("torch")
+    data = real("olmo_core.data")
+    utils = real("olmo_core.data.utils")
+    folder = job(tmp_path, "dolma", id_field="id")
+    paths = sorted(map(str, folder.glob("*.npy")))
+    facts: dict[str, Any] = {"eos_token_id": LAST, "dtype": np.uint16}
+    for scanned in (True, False):
+        found = []
+        for path in paths:
+            ids = np.memmap(path, np.uint16, "r")
+            found += [
+                ids[start:end].tolist()
+                for start, end in utils.iter_document_indices(path, use_array_if_local=scanned, **facts)
+            ]
+        assert found == IDS
+    length = max(map(len, IDS))
+    padded = data.NumpyPaddedFSLDataset(
+        *paths, sequence_length=length, pad_token_id=LAST, vocab_size=TOK.vocab_size, **facts
+    )
+    (tmp_path / "work").mkdir()
+    padded.work_dir = tmp_path / "work"
+    padded.prepare()
+    rows = [padded[number]["input_ids"].tolist() for number in range(len(padded))]
+    assert [row[: len(ids)] for row, ids in zip(rows, IDS, strict=True)] == IDS
