@@ -129,8 +129,9 @@ def manifest(out: Path) -> bytes:
 def test_a_worker_is_killed(cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
     job = planned(corpus, tmp_path / "out")
     thread, found = in_background(job)
-    until(at_work, "a worker works")
-    os.kill(at_work()[0], signal.SIGKILL)
+    seen: list[int] = []
+    until(lambda: seen.extend(at_work()) or seen, "a worker works")
+    os.kill(seen[0], signal.SIGKILL)
     thread.join(LIMIT_S)
     assert isinstance(found[0], toksmith.Tokenized), found
     assert (tmp_path / "out" / "manifest.json").read_bytes() == local
