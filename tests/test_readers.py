@@ -99,7 +99,11 @@ def indexed_dataset(monkeypatch: pytest.MonkeyPatch) -> Any:
     assert places is not None and places.submodule_search_locations
     (place, *_) = places.submodule_search_locations
     stubs: dict[str, dict[str, Any]] = {
-        "torch": {"Tensor": object},
+        "torch": {
+            "Tensor": object,
+            "utils": types.SimpleNamespace(data=types.SimpleNamespace(Dataset=object)),
+            "distributed": types.SimpleNamespace(is_initialized=lambda: False, is_available=lambda: False),
+        },
         "megatron.core": {"__path__": [f"{place}/core"]},
         "megatron.core.datasets": {"__path__": [f"{place}/core/datasets"]},
         "megatron.core.utils": {"log_single_rank": lambda *_: None},
