@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._durable import ShardFiles
 from .._folders import Folder
 from .._receipts import Receipt, WrittenFile, written_small
-from ._offsets import OffsetsFirst
+from ._offsets import OffsetsFirst, items_of
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
 
 __all__ = ["ROW"]
@@ -62,7 +62,7 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
     files = [each for receipt in receipts for each in receipt.files]
     chunks: list[dict[str, Any]] = []
     for each in files:
-        items = int.from_bytes(folder.read(each.name, 0, 4), "little")
+        items = items_of(folder, each.name)
         dim = (each.bytes - 4 * (items + 2)) // np.dtype(spec.dtype).itemsize
         chunks.append({"chunk_bytes": each.bytes, "chunk_size": items, "dim": dim, "filename": each.name})
     config: dict[str, Any] = {"chunk_bytes": max((each.bytes for each in files), default=0), "chunk_size": None}

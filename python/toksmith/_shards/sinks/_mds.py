@@ -21,7 +21,7 @@ from ..._errors import JobError
 from .._durable import ShardFiles
 from .._folders import Folder
 from .._receipts import Receipt, WrittenFile, written_small
-from ._offsets import OffsetsFirst
+from ._offsets import OffsetsFirst, items_of
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
 
 __all__ = ["ROW"]
@@ -95,7 +95,7 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
     shards = []
     for each in files:
         data = {"basename": each.name, "bytes": each.bytes, "hashes": {"sha256": each.sha256}}
-        samples = int.from_bytes(folder.read(each.name, 0, 4), "little")
+        samples = items_of(folder, each.name)
         shards.append(config_of(spec) | {"raw_data": data, "samples": samples, "zip_data": None})
     index = json.dumps({"shards": shards, "version": 2}, sort_keys=True)
     return [*files, written_small(folder, "index.json", index.encode())]

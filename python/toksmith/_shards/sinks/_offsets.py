@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ..._atomic_files import Temporary, readable, writable
 from ..._errors import JobError
 from .._durable import ShardFiles
+from .._folders import Folder
 
-__all__ = ["OffsetsFirst"]
+__all__ = ["OffsetsFirst", "items_of"]
 
 MOST = 1 << 32
 COPIED_AT_A_TIME = 1 << 22
@@ -58,3 +59,13 @@ class OffsetsFirst:
             while data := items.read(COPIED_AT_A_TIME):
                 out.write(data)
         self._waiting.drop()
+
+
+def items_of(folder: Folder, name: str) -> int:
+    """The number of items in such a file.
+
+    Raises:
+        FormatError: It cannot be read.
+    """
+    with readable(folder.at(name)):
+        return int.from_bytes(folder.read(name, 0, 4), "little")
