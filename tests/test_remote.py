@@ -26,7 +26,7 @@ fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
 from fsspec.implementations.memory import MemoryFileSystem
 
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
-SHARE = 9  # of so many requests, `make test` lets one fail
+SHARE = 4  # of so many requests, `make test` lets one fail
 REFUSALS = (FormatError, JobError, CorpusError)
 OPTIONS: dict[str, dict[str, Any]] = {
     "npy": {"to": "npy", "errors": "quarantine"},

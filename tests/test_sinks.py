@@ -235,6 +235,19 @@ def test_no_document_at_all(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "00000_text_document.bin").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mds", "dolma", "litdata"])
+def test_files_do_not_depend_on_who_makes_them(name: str, tmp_path: Path) -> None:
+    """One process; two; parts, the last first, with other numbers of threads."""
+    job(tmp_path, "one", to=name).run(progress=False)
+    job(tmp_path, "two", to=name).run(workers=2, threads=1, progress=False)
+    parts = job(tmp_path, "parts", to=name)
+    for part in ("2/3", "0/3", "1/3"):
+        parts.run(part=part, threads=3, progress=False)
+    parts.finish()
+    assert content(tmp_path / "one") == content(tmp_path / "two") == content(tmp_path / "parts")
+
+
 # Traps
 
 
