@@ -174,8 +174,9 @@ def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
             options.id_field,
             "None, because a shuffle does not keep it; sources=True says where documents are from",
         )
-    if options.id_field is not None and not (SINKS[options.to].packs and options.pack is None) and not options.sources:
-        yield "id_field", options.id_field, "None, or to='parquet' or to='hf' without pack, or sources=True"
+    if options.id_field is not None and not (SINKS[options.to].names and options.pack is None) and not options.sources:
+        able = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.names)
+        yield "id_field", options.id_field, f"None, or {able} without pack, or sources=True"
     yield from refused_packing(options)
 
 

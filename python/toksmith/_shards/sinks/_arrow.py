@@ -195,7 +195,7 @@ def rows_of(table: Any) -> Iterator[NDArray[Any]]:
 
 def of_rows(name: str, what: str, **own: Any) -> SinkRow:
     """A row of `SINKS` for a format of rows."""
-    own |= {"libraries": ("pyarrow",), "packs": True, "batched": True}
+    own |= {"libraries": ("pyarrow",), "packs": True, "names": True, "batched": True}
     return SinkRow(name, what, ("int32",), lambda size: "int32", **own)
 
 

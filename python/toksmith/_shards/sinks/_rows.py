@@ -83,7 +83,8 @@ class SinkRow(NamedTuple):
     Attributes: `name`; `what` it is, for help; `dtypes` that it has, and `dtype` the one for a size of vocabulary; `open`
     makes the sink of a shard; `finish` completes the folder and says which files are the result, None if those of the
     shards are; `read` gives the documents of a shard back, None if the files do not tell them apart; `parts` is the
-    folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows;
+    folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows, `names`
+    whether it holds names of documents;
     `batched` whether bytes depend on how many documents are added at once; `lengths` gives those of a shard's documents, many
     at a time, and `stream` the documents themselves, in bounded memory: None where `read` must do.
     """
@@ -98,6 +99,7 @@ class SinkRow(NamedTuple):
     parts: str | None = None
     libraries: tuple[str, ...] = ()
     packs: bool = False
+    names: bool = False
     batched: bool = False
     lengths: Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]] | None = None
     stream: Callable[[Path, SinkSpec], Iterator[SinkRows]] | None = None
