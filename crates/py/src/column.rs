@@ -13,6 +13,7 @@ use toksmith_guard::guarded;
 
 use crate::call::call;
 use crate::errors;
+use crate::guard::Arg;
 
 /// The bytes of the texts.
 enum Bytes {
@@ -56,7 +57,9 @@ impl TextBlock {
 impl TextBlock {
     /// The texts in the rows of a block of whole lines of `.jsonl`, and with `name` the names in that field.
     #[staticmethod]
-    fn of_rows(py: Python<'_>, block: &[u8], field: &str, name: Option<&str>, threads: usize) -> PyResult<Self> {
+    #[allow(clippy::needless_pass_by_value)]
+    fn of_rows(py: Python<'_>, block: &[u8], field: &str, name: Option<Arg<String>>, threads: usize) -> PyResult<Self> {
+        let name = name.as_ref().map(|name| name.0.as_str());
         let fields = Fields { text: field, name };
         let read = call(py, block.len(), |stop| Column::new(block, fields, threads, stop))?;
         let Column { texts, ends, lines, starts, names, problems, count } = read;
@@ -158,12 +161,13 @@ pub fn around<'py>(
     py: Python<'py>,
     ids: PyReadonlyArray1<'_, u32>,
     ends: PyReadonlyArray1<'_, u64>,
-    first: Option<u32>,
-    last: Option<u32>,
-    which: Option<PyReadonlyArray1<'_, bool>>,
+    first: Option<Arg<u32>>,
+    last: Option<Arg<u32>>,
+    which: Option<Arg<PyReadonlyArray1<'_, bool>>>,
 ) -> PyResult<Longer<'py>> {
     let (ids, ends) = (ids.as_slice()?, ends.as_slice()?);
-    let which = which.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+    let (first, last) = (first.map(|id| id.0), last.map(|id| id.0));
+    let which = which.as_ref().map(|which| which.0.as_slice()).transpose()?;
     let fits = ends.is_sorted() && ends.last().is_none_or(|&last| last <= ids.len() as u64);
     if !fits || which.is_some_and(|which| which.len() != ends.len()) {
         let problem = "the ends do not ascend within the ids, or are not as many as texts".to_owned();
