@@ -5,10 +5,10 @@ One file: `_encode.py` encodes, `_npy.py` writes the arrays, `_manifest.py` reco
 A job, in reading order: `_make_plan.py` plans it (`_plan.py` is the value), `_job.py` runs it, `_run_shard.py` makes a shard
 of `_documents.py`, `_encode_shard.py`, `_packing.py`, `_shuffle.py` and a sink of `sinks/`, `_receipts.py` says so,
 `_finish.py` completes the folder, `_verify.py` checks it. A job may also count pieces: `_plan_counts.py` plans it, and
-`_count_shard.py` makes a shard. What a folder has is read by `_shard_folder.py`: `_merge_shards.py` makes one shard of many, and
-`_contents.py` says what is there. `_cost.py` says what a job will cost. `_durable.py` gives files their names, and `_job_files.py` knows
-which names are a job's own. `_watch.py` tells what is seen while shards run. Left out: where they run
-(`_runners/`).
+`_count_shard.py` makes a shard. What a folder has is read by `_shard_folder.py`: `_merge_shards.py` makes one shard of many,
+and `_contents.py` says what is there. `_cost.py` says what a job will cost. `_room.py` says how many threads and how long
+documents a limit of memory allows, `_durable.py` gives files their names, and `_job_files.py` knows which names are a job's
+own. `_watch.py` tells what is seen while shards run. Left out: where they run (`_runners/`).
 """
 
 from __future__ import annotations
