@@ -148,7 +148,7 @@ def test_damaged_shards_are_found(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-2])
     with pytest.raises(JobError, match=r"shard 1 cannot be read: .* has fewer ids than its documents; run verify"):
         toksmith.merge_shards(folders, tmp_path / "all")
-    assert not [*(tmp_path / "all").iterdir()]
+    assert [each.name for each in (tmp_path / "all").iterdir()] == ["merge.json"]
     path.unlink()
     with pytest.raises(JobError, match="shard 1 cannot be read: it has 0 documents"):
         toksmith.merge_shards(folders, tmp_path / "all")
@@ -159,6 +159,8 @@ def test_from_the_shell(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
     assert done.exit_code == 0 and done.stdout.endswith(f"saved in {tmp_path / 'all'} (2 files for megatron)\n")
     again = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
-    assert again.exit_code == 1 and "is there already" in again.stderr
+    assert again.exit_code == 1 and "these shards are merged here already" in again.stderr
+    other = CliRunner().invoke(app, ["merge-shards", folders[0], "-o", str(tmp_path / "all")])
+    assert other.exit_code == 1 and "other shards are merged here" in other.stderr
     wrong = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "b"), "--to", "megatorn"])
     assert wrong.exit_code == 2 and "--to" in wrong.output

@@ -9,15 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -172,8 +173,8 @@ def into_file(files: Sequence[MovedFile], path: Path, least: int, folder: str | 
     """
     suffix(shown(path))
     facts, positions = summed(files)
-    with tempfile.TemporaryDirectory(prefix="toksmith-", dir=folder) as rounds:
-        few = in_rounds(files, Path(rounds), positions=positions)
+    with temporary_folder(folder) as rounds:
+        few = in_rounds(files, rounds, positions=positions)
         if least > 1:  # the facts come first in the file, and tell what is left out
             facts = without_rare(facts, merged(few), least)
         with AtomicFiles([path]) as together:
@@ -192,8 +193,8 @@ def in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Facts]:
     facts, positions = summed(files)
     blob, ends = bytearray(), array("Q")
     columns = [array("Q") for _ in range(3)]
-    with tempfile.TemporaryDirectory(prefix="toksmith-") as rounds:
-        for rows in merged(in_rounds(files, Path(rounds), positions=positions)):
+    with temporary_folder(None) as rounds:
+        for rows in merged(in_rounds(files, rounds, positions=positions)):
             for piece in rows.pieces:
                 blob += piece
                 ends.append(len(blob))
@@ -201,6 +202,40 @@ def in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Facts]:
                 column.extend(more)
     arrays = [np.frombuffer(column, np.uint64) if column else np.empty(0, np.uint64) for column in (ends, *columns)]
     return _core.CountedPieces.kept(facts.patterns, bytes(blob), arrays, facts.core()), facts
+
+
+@contextmanager
+def temporary_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """A folder in another, None for the system's, that is removed with what is in it.
+
+    Raises:
+        FormatError: It cannot be made.
+    """
+    with writable(folder or tempfile.gettempdir()):
+        made = tempfile.mkdtemp(prefix="toksmith-", dir=folder)
+    try:
+        yield Path(made)
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(made)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file for one round.
+
+    Raises:
+        FormatError: It cannot be written.
+    """
+    with writable(path):
+        file = open(path, "wb")  # noqa: SIM115 - closed below, where errors of closing are those of writing
+    try:
+        yield file
+        with writable(path):
+            file.close()
+    finally:
+        with suppress(OSError):
+            file.close()
 
 
 def in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool) -> list[MovedFile]:
@@ -214,15 +249,14 @@ def in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool) -> l
             path = folder / f"{number}{'.tsv' if lines else '.parquet'}"
             number += 1
             facts = replace(summed(some)[0], spans=[])
-            with writable(path):
-                file = open(path, "wb")  # noqa: SIM115 - the next line closes it
-            with file, CountWriter(file, str(path), facts, positions=positions) as writer:
+            with new_file(path) as file, CountWriter(file, str(path), facts, positions=positions) as writer:
                 for rows in merged(some):
                     writer.add(rows)
             next_round.append(MovedFile(CountFile(path, facts, positions, None), 0))
             for each in some:
                 if each.file.path.parent == folder:
-                    each.file.path.unlink()
+                    with suppress(OSError):  # the folder is removed anyway
+                        each.file.path.unlink()
         made = next_round
     return made
 

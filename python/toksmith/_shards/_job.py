@@ -28,7 +28,7 @@ from ._room import check_room
 from ._run_shard import opened_job
 from ._watch import JobEvent, JobWatch, sizes_of, unit_of
 
-__all__ = ["RUNNERS", "Job", "JobStatus"]
+__all__ = ["RUNNERS", "Job", "JobStatus", "sweep_folder"]
 
 # By name, the module of `_runners/`. It is above this layer, so it is imported by its name when a run asks for it.
 RUNNERS = {"local": "_local", "ray": "_ray"}

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -22,7 +23,8 @@ from .._errors import InvalidOption, JobError, UnknownName, close_names
 from .._files import make_folder, read_file, shown
 from ._durable import ShardFiles, sync_folder
 from ._finish import MANIFEST, SUMS, Tokenized, is_finished, tokenized
-from ._job_files import refuse_taken
+from ._job import sweep_folder
+from ._job_files import refuse_taken, remove_names
 from ._make_plan import dtype_of
 from ._plan import JOB, JobOptions, versions_of
 from ._receipts import Receipt, WrittenFile, facts_of_file
@@ -32,6 +34,8 @@ from .sinks._rows import AT_A_TIME, IDS_AT_A_TIME
 
 __all__ = ["merge_shards"]
 
+NOTE = "merge.json"
+
 
 @checked
 def merge_shards(
@@ -39,7 +43,8 @@ def merge_shards(
 ) -> Tokenized:
     r"""Writes the documents of finished jobs into one shard of a new folder, in the order of the folders and their shards.
 
-    A job of one shard has the same files, so it does not matter into how many a corpus was cut.
+    A job of one shard has the same files, so it does not matter into how many a corpus was cut; Parquet and Arrow files may
+    have other groups of rows. The same call goes on if it was stopped.
 
     Args:
         folders: Of finished jobs of one tokenizer, in formats that tell documents apart.
@@ -74,11 +79,30 @@ def merge_shards(
     row = SINKS[to]
     options = merged_options(found, row)
     make_folder(folder)
-    if os.path.lexists(folder / JOB):
-        raise JobError(shown(folder), "a job is planned here; name another folder")
-    refuse_taken(folder, options)
+    begin(folder, found, options)
     written(folder, found, row, options)
     return tokenized(folder)
+
+
+def begin(folder: Path, found: Sequence[ShardFolder], options: JobOptions) -> None:
+    """Notes what is merged in a folder, so that the same call goes on after one that was stopped.
+
+    Raises:
+        JobError: Something else is there, or all is done.
+    """
+    if os.path.lexists(folder / JOB):
+        raise JobError(shown(folder), "a job is planned here; name another folder")
+    sources = [(os.path.abspath(each.folder), facts_of_file(each.folder, MANIFEST).sha256) for each in found]
+    note = (json.dumps({"toksmith_merge": 1, "to": options.to, "folders": sources}, indent=1) + "\n").encode()
+    if not os.path.lexists(folder / NOTE):
+        refuse_taken(folder, options)
+        write_file(folder / NOTE, note)
+        sync_folder(folder)
+    elif read_file(folder / NOTE) != note:
+        raise JobError(shown(folder), "other shards are merged here; name another folder")
+    elif is_finished(folder):
+        raise JobError(shown(folder), "these shards are merged here already; verify compares the files")
+    sweep_folder(folder)
 
 
 def opened(folder: Path) -> ShardFolder:
@@ -142,11 +166,10 @@ def written(folder: Path, found: Sequence[ShardFolder], row: SinkRow, options: J
     if row.finish is not None:
         data = row.finish(folder, [receipt], spec)
         kept = {each.name for each in data}
-        for name in files.names:
-            if name not in kept:
-                (folder / name).unlink()
+        remove_names(folder, [name for name in files.names if name not in kept])
         if row.parts is not None:
-            (folder / row.parts).rmdir()
+            with suppress(OSError):
+                (folder / row.parts).rmdir()
     if (source := first.folder / first.tokenizer).exists():
         write_file(folder / first.tokenizer, read_file(source))
     manifest = manifest_of(found, options, receipt, data)
