@@ -31,56 +31,90 @@ def run(
     if workers == 1:
         yield from here(job, numbers, threads, max_memory, seen)
         return
-    context = multiprocessing.get_context("spawn")
-    waiting, died = list(reversed(numbers)), dict.fromkeys(numbers, 0)
-    busy: dict[Any, tuple[int, Any]] = {}  # by connection: the number of the shard, and the process
-    free = list(range(workers, 0, -1))
-    names: dict[Any, int] = {}
-
-    def given(own: Any) -> int:
-        """Gives a process the next shard. Of one that is dead, reading its answer says so."""
-        number = waiting.pop()
-        seen.started(number, names[own])
-        with suppress(ConnectionError):
-            own.send(number)
-        return number
-
+    processes = Processes(job, numbers, seen)
     try:
-        while waiting or busy:
-            while waiting and len(busy) < workers:
-                own, its = context.Pipe()
-                process = context.Process(target=work, args=(its, job, threads, max_memory), daemon=True)
-                process.start()
-                its.close()
-                names[own] = free.pop()
-                busy[own] = (given(own), process)
-            for own in cast("list[Connection]", wait(list(busy))):
-                number, process = busy[own]
-                try:
-                    found = own.recv()
-                except (EOFError, ConnectionError):
-                    ended(own, busy.pop(own)[1])
-                    free.append(names.pop(own))
-                    died[number] += 1
-                    seen.failed(number, "its process died")
-                    if died[number] >= TRIES:
-                        said = f"the process of shard {number} died {TRIES} times; it may need more memory"
-                        raise toksmith.JobError(str(job.parent), said) from None
-                    waiting.append(number)
-                    continue
-                if isinstance(found, BaseException):
-                    seen.failed(number, str(found))
-                    raise found
-                yield found
-                if waiting:
-                    busy[own] = (given(own), process)
-                else:
-                    ended(own, busy.pop(own)[1])
+        while processes.waiting or processes.busy:
+            processes.begin(workers, (job, threads, max_memory))
+            for own in cast("list[Connection]", wait(list(processes.busy))):
+                receipt = processes.answer(own)
+                if receipt is not None:
+                    yield receipt
+                    processes.go_on(own)
     finally:
-        for own, (_, process) in busy.items():
+        processes.end()
+
+
+class Processes:
+    """Processes that make shards, and the shards that wait for one.
+
+    Attributes: `waiting`, numbers of shards; `busy`, by connection the number of the shard that a process makes, and the
+    process.
+    """
+
+    def __init__(self, job: Path, numbers: Sequence[int], seen: Any) -> None:
+        self.waiting, self.busy = list(reversed(numbers)), dict[Any, tuple[int, Any]]()
+        self._job, self._seen = job, seen
+        self._died = dict.fromkeys(numbers, 0)
+        self._names: dict[Any, int] = {}
+
+    def begin(self, most: int, way: tuple[Any, ...]) -> None:
+        """Starts processes while shards wait; each makes shards until nothing more comes."""
+        context = multiprocessing.get_context("spawn")
+        while self.waiting and len(self.busy) < most:
+            own, its = context.Pipe()
+            process = context.Process(target=work, args=(its, *way), daemon=True)
+            process.start()
+            its.close()
+            self._names[own] = min({*range(1, most + 1)} - {*self._names.values()})
+            self._give(own, process)
+
+    def answer(self, own: Connection) -> toksmith.Receipt | None:
+        """What a process answers; None if it died, and its shard waits again."""
+        number, process = self.busy[own]
+        try:
+            found = own.recv()
+        except (EOFError, ConnectionError):
+            self._forget(own, process)
+            self._died[number] += 1
+            self._seen.failed(number, "its process died")
+            if self._died[number] >= TRIES:
+                said = f"the process of shard {number} died {TRIES} times; it may need more memory"
+                raise toksmith.JobError(str(self._job.parent), said) from None
+            self.waiting.append(number)
+            return None
+        if isinstance(found, BaseException):
+            self._seen.failed(number, str(found))
+            raise found
+        return cast("toksmith.Receipt", found)
+
+    def go_on(self, own: Connection) -> None:
+        """Gives a process that has answered the next shard, or ends it."""
+        process = self.busy[own][1]
+        if self.waiting:
+            self._give(own, process)
+        else:
+            self._forget(own, process)
+
+    def end(self) -> None:
+        """Ends all processes."""
+        for own, (_, process) in self.busy.items():
             own.close()
             process.terminate()
             process.join()
+
+    def _give(self, own: Any, process: Any) -> None:
+        """Gives a process the next shard. Of one that is dead, reading its answer says so."""
+        number = self.waiting.pop()
+        self._seen.started(number, self._names[own])
+        self.busy[own] = (number, process)
+        with suppress(ConnectionError):
+            own.send(number)
+
+    def _forget(self, own: Connection, process: Any) -> None:
+        """Waits for the end of a process that is dead, or that ends because nothing more comes."""
+        del self.busy[own], self._names[own]
+        own.close()
+        process.join()
 
 
 def here(
@@ -95,12 +129,6 @@ def here(
             seen.failed(number, str(problem))
             raise
         yield receipt
-
-
-def ended(own: Connection, process: Any) -> None:
-    """Waits for the end of a process that is dead, or that ends because nothing more comes."""
-    own.close()
-    process.join()
 
 
 def work(own: Connection, job: Path, threads: int, max_memory: int | None) -> None:
