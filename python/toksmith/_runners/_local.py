@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, cast
@@ -65,7 +66,7 @@ class Processes:
             process = context.Process(target=work, args=(its, *way), daemon=True)
             process.start()
             its.close()
-            self._names[own] = min({*range(1, most + 1)} - {*self._names.values()})
+            self._names[own] = next(name for name in count(1) if name not in self._names.values())
             self._give(own, process)
 
     def answer(self, own: Connection) -> toksmith.Receipt | None:
