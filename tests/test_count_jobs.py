@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, JobError, PieceCounts
 from toksmith._cli import app
+from toksmith._corpus import _blocks
 from toksmith._counts import _files, _merge, _sorted
-from toksmith._shards import _count_shard
 
 SHARD = 1200
 
@@ -93,7 +93,7 @@ def test_parts_in_any_order_are_one_job(parts: int, tmp_path: Path, monkeypatch:
     first = planned(tmp_path, "first")
     first.run(progress=False, threads=1)
     job = planned(tmp_path, "parts")
-    monkeypatch.setattr(_count_shard, "BYTES_IN_A_BLOCK", 10 * parts)
+    monkeypatch.setattr(_blocks, "BLOCK_BYTES", 10 * parts)
     order = list(range(parts))
     random.Random(parts).shuffle(order)
     for part in order:

@@ -59,7 +59,6 @@ ELSEWHERE = {
     "_shards/_durable": "test_job_faults",
     "_shards/_encode": "test_encode_corpus",
     "_shards/_encode_shard": "test_jobs",
-    "_shards/_folders": "test_remote test_job_files",
     "_shards/_finish": "test_jobs test_sinks",
     "_shards/_input_tally": "test_shard_contents",
     "_shards/_job": "test_jobs",

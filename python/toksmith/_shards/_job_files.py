@@ -44,6 +44,9 @@ OF_SINKS = {
     "llmc": r"train_\d{6,}\.bin|parts/(\d{5,})\.ids",
     "datatrove": r"(\d{5,})\.ds(?:\.index|\.metadata)?",
     "parquet": r"(\d{5,})\.parquet",
+    "mds": r"shard\.(\d{5,})\.mds|index\.json",
+    "dolma": r"part-(\d{5,})\.(?:npy|csv\.gz)",
+    "litdata": r"chunk-0-(\d{5,})\.bin|index\.json",
     "counts": r"(\d{5,})\.counts\.parquet",
     "hf": r"data-(\d{5,})-of-\d{5,}\.arrow|dataset_info\.json|state\.json",
 }

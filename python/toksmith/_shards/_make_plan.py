@@ -66,7 +66,8 @@ def plan(
         tok: The tokenizer, which is saved in the folder.
         corpus: Paths, folders, or `toksmith.files(…)`; documents as of `train`. Files that the job itself writes are left out.
         folder: Of the job; it is made if its parent exists.
-        to: The format of the files, one of `docs/sinks.md`: "npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf".
+        to: The format of the files, one of `docs/sinks.md`: "npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf",
+            "mds", "dolma", "litdata".
         id_field: The field or column with the name of each document, for formats that have room for it.
         append: A special token whose id ends every document.
         prepend: A special token whose id begins every document.
@@ -150,7 +151,7 @@ def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
         return fitting
     if dtype not in row.dtypes:
         raise InvalidOption("dtype", dtype, f"'auto' or {' or '.join(map(repr, row.dtypes))} with to={to!r}")
-    if dtype == "uint16" and fitting != dtype:
+    if (dtype == "uint16" and fitting != dtype) or (dtype == "uint8" and vocab_size > 1 << 8):
         raise InvalidOption("dtype", dtype, f"'auto' or {fitting!r}: readers expect that of {vocab_size:,} ids")
     return dtype
 

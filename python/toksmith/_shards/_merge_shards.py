@@ -140,7 +140,7 @@ def merged_options(found: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
             options[name] = None
     # Names of documents are kept if all have them, and the new format has room.
     options["id_field"] = (
-        options["id_field"] if all(each.packs for each in (row, *(one.row for one in found))) else None
+        options["id_field"] if all(each.names for each in (row, *(one.row for one in found))) else None
     )
     options |= {"to": row.name, "dtype": dtype_of(row.name, "auto", found[0].vocab_size)}
     return JobOptions(**{**options, "sources": False, "shuffle": None, "errors": "stop"})  # type: ignore[arg-type]
@@ -150,7 +150,8 @@ def written(folder: Path, found: Sequence[ShardFolder], row: SinkRow, options: J
     """Writes the shard, then the tokenizer, the manifest and the sums."""
     first = found[0]
     named = options.id_field is not None
-    spec = SinkSpec(0, 1, options.dtype, first.vocab_size, first.fingerprint[:12], named, packed=False, last=None)
+    last = None if options.append is None else first.last()
+    spec = SinkSpec(0, 1, options.dtype, first.vocab_size, first.fingerprint[:12], named, packed=False, last=last)
     documents = ids = 0
     with ShardFiles(folder) as files:
         sink = row.open(files, spec)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._errors import JobError
 from .._load import load
 from .._tokenizer import Tokenizer
+from ._encode import special_id
 from ._finish import is_finished, missing_units, read_manifest
 from ._plan import read_plan
 from ._receipts import Receipt, read_receipt
@@ -71,6 +72,11 @@ class ShardFolder(NamedTuple):
             packed=options["pack"] is not None,
             last=None,
         )
+
+    def last(self) -> int | None:
+        """The id that ends each document; None if the folder does not say it."""
+        append, tok = self.options["append"], self.load()
+        return None if append is None or tok is None else special_id(tok, append)
 
     def load(self) -> Tokenizer | None:
         """The tokenizer; None if the folder does not have it."""
