@@ -92,20 +92,6 @@ def test_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert small.core_hours > 5 * whole.core_hours  # as much time for less text
 
 
-def test_a_record_of_this_machine_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = read_plan(toksmith.plan(TOK, make(tmp_path / "in")[0], tmp_path / "out").folder)
-    monkeypatch.setattr(_cost, "RECORDS", tmp_path)
-    record = {"cpu": _cost.processor(), "fingerprint": TOK.fingerprint, "core_s_per_mb": {"jsonl": 0.01}}
-    others = ({**record, "cpu": "another"}, {**record, "fingerprint": "another"}, {**record, "core_s_per_mb": {}}, [])
-    for number, other in enumerate(others):
-        (tmp_path / f"corpus-{number}.json").write_text(json.dumps(other))
-    assert "measured on" in _cost.cost_of(plan, TOK, clock=ticking(1.0)).measured
-    (tmp_path / "corpus-0000.json").write_text(json.dumps(record))
-    found = _cost.cost_of(plan, TOK, clock=ticking(1.0))
-    assert found.measured == "by the record bench/records/corpus-0000.json of this machine"
-    assert found.core_mb_per_s == pytest.approx(100) and found.rows[1].core_hours == pytest.approx(1e6 * 0.01 / 3600)
-
-
 def test_bad_rows_and_no_rows(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(b'not JSON\n{"text": "low"}\n')

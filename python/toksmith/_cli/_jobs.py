@@ -48,7 +48,9 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a job, th
 Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Files and folders of texts.")]
 Name = Annotated[str | None, typer.Option("--tokenizer", "-t", help="A published name or a tokenizer file.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the shards; its parent must exist.")]
-To = Annotated[str, typer.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet or hf.")]
+To = Annotated[
+    str, typer.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet, hf, mds, dolma or litdata.")
+]
 Field = Annotated[str | None, typer.Option(help="Field or column that contains the text (default: text).")]
 IdField = Annotated[str | None, typer.Option(help="Field or column with the name of each document.")]
 Append = Annotated[str | None, typer.Option(help="Special token that ends each document.")]

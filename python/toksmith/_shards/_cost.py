@@ -1,13 +1,11 @@
 """What a job will cost: core-hours, what is read and written, and room on the disk, from a short measurement.
 
 A few MB of the inputs are made into a shard like those of the job, in a temporary folder, on one thread, and the processor's
-time is taken: reading, unpacking, parsing, encoding, hashing and writing. A record of `bench/corpus.py` of this machine and
-tokenizer gives the processor's time instead, if the package lies in its repository.
+time is taken: reading, unpacking, parsing, encoding, hashing and writing.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 import zlib
@@ -33,7 +31,6 @@ FILES_IN_A_SAMPLE = 4
 BYTES_OF_A_SAMPLE = 16 << 20
 ENOUGH_BYTES = 10**6
 SIZES = {"1 TB": 10**12, "60 TB": 60 * 10**12}
-RECORDS = Path(__file__).resolve().parents[3] / "bench" / "records"
 
 
 @dataclass(frozen=True)
@@ -128,8 +125,6 @@ def cost_of(plan: Plan, tok: Tokenizer, *, clock: Callable[[], float] = time.pro
     measured = f"measured on {text / 1e6:,.1f} MB of this input"
     measured += "" if text >= ENOUGH_BYTES else ", too little to say much"
     per_byte = core_s / text
-    if (found := recorded(plan)) is not None:
-        per_byte, measured = found
     written = sum(each.bytes for each in receipt.files) / text
     again = written if row.parts is not None else 0.0
     buckets = (4 * receipt.ids + 72 * receipt.documents) / text if plan.options.shuffle is not None else 0.0
@@ -190,29 +185,3 @@ def parquet_sample(found: PlannedInput, id_field: str | None, target: Path, limi
     arrow.parquet.write_table(table, target, compression="zstd")
     whole = sum(row_group_sizes(path, found.field))
     return min(1.0, size / whole) * found.bytes if whole else 0.0
-
-
-def recorded(plan: Plan) -> tuple[float, str] | None:
-    """The processor's seconds for a byte of text by the newest record of this machine and tokenizer, and which record it is."""
-    kinds = {"".join(Path(each.path).suffixes[-2:]).lstrip(".") for each in plan.inputs}
-    for path in sorted(RECORDS.glob("corpus-*.json"), reverse=True):
-        for each in (*kinds,):
-            try:
-                found = json.loads(path.read_bytes())
-                if (found["cpu"], found["fingerprint"]) == (processor(), plan.fingerprint):
-                    return found["core_s_per_mb"][
-                        each
-                    ] / 1e6, f"by the record bench/records/{path.name} of this machine"
-            except (OSError, ValueError, LookupError, TypeError):
-                continue
-    return None
-
-
-def processor() -> str:
-    """The name of this machine's processor, as `bench/records.py` writes it; "" if the system does not say."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
-    return f"{facts.get('model name')} (family {facts.get('cpu family')}, model {facts.get('model')})"
