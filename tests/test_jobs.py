@@ -634,3 +634,16 @@ def test_names_of_documents(tmp_path: Path) -> None:
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     assert [row["id"] for row in rows[: len(ROWS)]] == [f"row {number}" for number in range(len(ROWS))]
     assert [row["id"] for row in rows[len(ROWS) :]] == [None, "5", None, "1", "2", "3", None]
+
+
+def test_shards_of_a_process_share_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = job(tmp_path)
+    read, of = [], _plan.Plan.of
+
+    def counted(data: bytes) -> _plan.Plan:
+        read.append(data)
+        return of(data)
+
+    monkeypatch.setattr(_plan.Plan, "of", staticmethod(counted))
+    made.run(progress=False)
+    assert len(read) < made.shards

@@ -85,7 +85,7 @@ def opened_job(folder: Path) -> tuple[Plan, Tokenizer | None]:
     Raises:
         JobError: There is no job, or its tokenizer or a library is another than in the plan.
     """
-    plan = read_plan(folder)
+    plan = plan_of(folder)
     tok = None if plan.options.to == COUNTS else tokenizer_of(folder, plan)
     now = versions_of(EVERY_ROW[plan.options.to].libraries)
     for name, version in plan.versions.items():
@@ -93,6 +93,21 @@ def opened_job(folder: Path) -> tuple[Plan, Tokenizer | None]:
             said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
             raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
     return plan, tok
+
+
+def plan_of(folder: Path) -> Plan:
+    """The plan of a job, which may be long, read once for all shards of a process; errors are those of `read_plan`."""
+    try:
+        facts = (folder / JOB).stat()
+    except OSError:
+        return read_plan(folder)
+    return kept_plan(folder, facts.st_mtime_ns, facts.st_size, facts.st_ino)
+
+
+@lru_cache(maxsize=1)
+def kept_plan(folder: Path, *facts: int) -> Plan:
+    """The plan of a job, kept for the next shard while the file's facts are the same."""
+    return read_plan(folder)
 
 
 def tokenizer_of(folder: Path, plan: Plan) -> Tokenizer:
