@@ -87,7 +87,7 @@ def test_an_earlier_build_is_no_peer_and_is_compared_round_by_round() -> None:
 def test_a_cell_that_is_slower_in_every_round_is_named() -> None:
     slower = records.row(QUESTION, CELL, {OURS: outcome(0.5, 0.6), BEFORE: outcome(0.4, 0.5)})
     wrong = records.row(QUESTION, CELL, {OURS: outcome(0.5), BEFORE: outcome(0.4, ids="others")})
-    assert "Whole spread below 0.97: cold cl100k english of 1 cells." in before.compared([slower, wrong])
+    assert "Whole spread below 0.97: cold, cl100k english of 1 cells." in before.compared([slower, wrong])
 
 
 def test_an_earlier_build_takes_its_turn_after_this_one() -> None:

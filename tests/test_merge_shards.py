@@ -142,18 +142,6 @@ def test_what_cannot_be_merged(tmp_path: Path) -> None:
         assert content(there) == before
 
 
-def test_damaged_shards_are_found(tmp_path: Path) -> None:
-    folders = two_jobs(tmp_path, to="megatron")
-    path = folders[0] / "00001_text_document.bin"
-    path.write_bytes(path.read_bytes()[:-2])
-    with pytest.raises(JobError, match=r"shard 1 cannot be read: .* has fewer ids than its documents; run verify"):
-        toksmith.merge_shards(folders, tmp_path / "all")
-    assert [each.name for each in (tmp_path / "all").iterdir()] == ["merge.json"]
-    path.unlink()
-    with pytest.raises(JobError, match="shard 1 cannot be read: it has 0 documents"):
-        toksmith.merge_shards(folders, tmp_path / "all")
-
-
 def test_from_the_shell(tmp_path: Path) -> None:
     folders = [str(folder) for folder in two_jobs(tmp_path)]
     done = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
@@ -164,3 +152,36 @@ def test_from_the_shell(tmp_path: Path) -> None:
     assert other.exit_code == 1 and "other shards are merged here" in other.stderr
     wrong = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "b"), "--to", "megatorn"])
     assert wrong.exit_code == 2 and "--to" in wrong.output
+
+
+@pytest.mark.parametrize("to", APART)
+def test_damaged_shards_are_not_merged(to: str, tmp_path: Path) -> None:
+    folders = two_jobs(tmp_path, to=to)
+    path = folders[1] / next(name for name in files_of(folders[1]) if (folders[1] / name).stat().st_size)
+    whole = path.read_bytes()
+    for damaged in (whole[:-1] + bytes([whole[-1] ^ 1]), whole[: len(whole) // 2]):
+        path.write_bytes(damaged)
+        with pytest.raises(JobError, match=path.name):
+            toksmith.merge_shards(folders, tmp_path / "all")
+        assert not (tmp_path / "all").exists()
+    path.unlink()
+    with pytest.raises(JobError, match=path.name):
+        toksmith.merge_shards(folders, tmp_path / "all")
+
+
+def test_another_format_may_be_tried(tmp_path: Path) -> None:
+    folders = two_jobs(tmp_path, to="npy", empty="keep", append=None)
+    with pytest.raises(JobError, match="choose another format"):
+        toksmith.merge_shards(folders, tmp_path / "all", to="datatrove")
+    assert toksmith.merge_shards(folders, tmp_path / "all", to="npy").to == "npy"
+    with pytest.raises(InvalidOption, match=r"decode=True .* these shards were merged"):
+        toksmith.verify(tmp_path / "all", decode=True)
+
+
+def test_names_that_cannot_be_read_back_are_left_out(tmp_path: Path) -> None:
+    for to in ("mds", "dolma"):
+        (tmp_path / to).mkdir()
+        folders = two_jobs(tmp_path / to, to=to, id_field="id")
+        toksmith.merge_shards(folders, tmp_path / to / "all", to="parquet")
+        manifest = json.loads((tmp_path / to / "all" / "manifest.json").read_bytes())
+        assert manifest["options"]["id_field"] is None

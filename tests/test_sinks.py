@@ -340,10 +340,8 @@ def test_places_of_32_bits_end_at_4_gib(name: str, tmp_path: Path, monkeypatch: 
 
 
 def test_dolma_refuses_what_olmo_core_would_cut(tmp_path: Path) -> None:
-    with pytest.raises(
-        JobError, match="finds the end of a document by its last id, and this job has none; pass append="
-    ):
-        job(tmp_path, to="dolma", append=None).run(progress=False)
+    with pytest.raises(toksmith.InvalidOption, match=r"append=None .* find the end of a document by its last id"):
+        job(tmp_path, to="dolma", append=None)
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "a.txt").write_text(f"low{END}lower")
     for options, refused in (({"special": "allow"}, True), ({"special": "text"}, False), ({"prepend": END}, True)):

@@ -62,7 +62,7 @@ def count_pieces(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Count the distinct pieces of text files (.txt, .jsonl, .parquet; .gz, .zst), for train --from-counts."""
+    """Count the distinct pieces of text files (.txt, .jsonl, .parquet, .arrow; .gz, .zst), for train --from-counts."""
     asked = given(max_piece_bytes=max_piece_bytes, errors=errors) | given_pattern(pattern)
     of_file = {"--start": start, "--min-count": min_count, "--max-memory": max_memory, "--spill-to": spill_to}
     of_job = {"--max-errors": max_errors, "--shard-size": shard_size, "--part": part, "--force": force or None}
@@ -79,7 +79,9 @@ def count_pieces(
         if quiet or not sys.stderr.isatty():
             asked["progress"] = False if quiet else progress_lines()
         corpus = [stdin_stream() if name == STDIN else item(name, field) for name in files or [STDIN]]
-        saved(toksmith.count_pieces(corpus, **asked), Path(output), as_json=as_json, quiet=quiet)
+        with flagged(OF_FILE):
+            counts = toksmith.count_pieces(corpus, **asked)
+        saved(counts, Path(output), as_json=as_json, quiet=quiet)
         return
     refuse(of_file, "is for one file of counts; for the shards of a job use merge-counts --min-count, and --shard-size")
     asked |= given(max_errors=max_errors)
@@ -95,6 +97,13 @@ def count_pieces(
         way = {"part": part, "run": run, "workers": workers, "threads": threads}
         steps = {"dry_run": dry_run, "plan": plan, "finish": finish, "force": force, "cost": False}
         run_job(planned, Path(output), way, steps, as_json=as_json, quiet=quiet)
+
+
+OF_FILE = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ["min_count", "spill_to", "threads", "max_memory", "errors", "max_piece_bytes"]
+}
+OF_FILE |= {"start": "--start", "pattern": "--pattern", "in_order": "--in-order"}
 
 
 def refuse(given_options: dict[str, Any], why: str) -> None:
@@ -116,7 +125,9 @@ def merge_counts(
 ) -> None:
     """Add up the counts of shards, in bounded memory."""
     asked = given(min_count=min_count, spill_to=spill_to)
-    saved(toksmith.merge_counts(files, output, in_order=in_order, **asked), output, as_json=as_json, quiet=quiet)
+    with flagged(OF_FILE):
+        merged = toksmith.merge_counts(files, output, in_order=in_order, **asked)
+    saved(merged, output, as_json=as_json, quiet=quiet)
 
 
 def loaded_counts(files: Sequence[Path]) -> toksmith.PieceCounts:

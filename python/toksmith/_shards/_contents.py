@@ -16,6 +16,7 @@ from .._arguments import checked
 from .._errors import InvalidOption, JobError, number_of
 from ._plan import COUNTS
 from ._shard_folder import ShardFolder, shard_folder
+from .sinks import UNREADABLE
 
 __all__ = ["FirstDocument", "LengthBin", "ShardContents", "SourceSums", "shards"]
 
@@ -215,7 +216,7 @@ def shard_lengths(found: ShardFolder, number: int) -> Iterator[np.ndarray[Any, n
         elif row.read is not None:
             for ids in row.read(found.folder, spec):
                 yield np.array([len(ids)], np.int64)
-    except (OSError, ValueError, KeyError) as problem:
+    except UNREADABLE as problem:
         said = f"shard {number} cannot be read: {str(problem)[:200]}; run verify on the folder"
         raise JobError(str(found.folder), said) from problem
 

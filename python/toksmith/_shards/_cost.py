@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _render
-from .._corpus import File, kind_of
+from .._corpus import TABLES, File, kind_of
 from .._corpus._parquet import batches, pyarrow, row_group_sizes
 from .._encode_files import PACKED, opened, readable
 from .._errors import JobError, ToksmithError
@@ -149,9 +149,10 @@ def sample_of(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSampl
     for number in range(most):
         found = there[number * len(there) // most]
         path, kind = Path(found.path), kind_of(Path(found.path))
-        target = folder / f"{number}{kind if kind in ('.jsonl', '.parquet') else '.txt'}"
-        if kind == ".parquet":
-            file_bytes += parquet_sample(found, plan.options.id_field, target, limit)
+        is_table = kind in TABLES
+        target = folder / f"{number}{'.parquet' if is_table else kind if kind == '.jsonl' else '.txt'}"
+        if is_table:
+            file_bytes += table_sample(found, plan.options.id_field, target, limit)
         else:
             start = clock()
             with readable(path), opened(path) as stream:
@@ -165,8 +166,8 @@ def sample_of(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSampl
     return CostSample(inputs, file_bytes, unpack_s)
 
 
-def parquet_sample(found: PlannedInput, id_field: str | None, target: Path, limit: int) -> float:
-    """Writes the first rows of a Parquet file as another, and says how many bytes of the file they are, about."""
+def table_sample(found: PlannedInput, id_field: str | None, target: Path, limit: int) -> float:
+    """Writes the first rows of a table as a Parquet file, and says how many bytes of the file they are, about."""
     path = Path(found.path)
     arrow = pyarrow(found.path)
     fields = (found.field,) if id_field is None else (found.field, id_field)
@@ -183,5 +184,7 @@ def parquet_sample(found: PlannedInput, id_field: str | None, target: Path, limi
         else arrow.table({name: arrow.array([], arrow.binary()) for name in fields})
     )
     arrow.parquet.write_table(table, target, compression="zstd")
+    if path.suffix != ".parquet":
+        return float(min(size, found.bytes))  # which has no packed columns
     whole = sum(row_group_sizes(path, found.field))
     return min(1.0, size / whole) * found.bytes if whole else 0.0

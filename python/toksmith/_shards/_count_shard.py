@@ -23,7 +23,7 @@ from .._files import shown
 from ._durable import ShardFiles
 from ._plan import JobOptions, Part, Plan, unchanged
 from ._receipts import Receipt, facts_of_file
-from ._room import ShardRoom
+from ._room import PER_BYTE, ShardRoom
 from .sinks._counts import counts_name
 
 __all__ = ["counted_shard"]
@@ -57,7 +57,8 @@ def counted_shard(plan: Plan, number: int, folder: Path, room: ShardRoom) -> Rec
     """The file of a shard, in a folder; errors are those of `run_shard`."""
     options, name, stop, threads = plan.options, counts_name(number), Event(), room.threads
     patterns = tuple(options.patterns or ())
-    counter = _core.Counter(patterns, (0, 0), MOST_MEMORY, tempfile.gettempdir(), options.max_piece_bytes)
+    most = MOST_MEMORY if room.longest is None else min(MOST_MEMORY, PER_BYTE * room.longest // 2)
+    counter = _core.Counter(patterns, (0, 0), most, tempfile.gettempdir(), options.max_piece_bytes)
     bad = BadRows(options)
     with ShardFiles(folder) as files:
         out = files.new(name)  # first, so that the folder shows which shards are being made

@@ -23,6 +23,7 @@ __all__ = [
     "ANY_NAME",
     "BESIDE",
     "MANIFEST",
+    "NOTE",
     "OF_SINKS",
     "SUMS",
     "names_of",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+NOTE = "merge.json"  # of a folder of merged shards
 TEMPORARY = 21  # characters behind the name of a file that is being written
 BESIDE = ("quarantine", "sources")
 # By sink. The group is the number of a shard; llm.c's files are not one for each shard.

@@ -21,9 +21,9 @@ from ._finish import is_finished, remove_parts
 from ._job import Job
 from ._job_files import refuse_taken, removable, remove_names
 from ._packing import PACKINGS
-from ._plan import JOB, JobOptions, Plan, cut, read_plan, versions_of
+from ._plan import COUNTS, JOB, JobOptions, Plan, cut, read_plan, versions_of
 from ._room import check_room
-from .sinks import SINKS
+from .sinks import EVERY_ROW, SINKS
 
 __all__ = ["plan", "refused", "write_plan"]
 
@@ -165,8 +165,11 @@ def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
         yield "shard_size", options.shard_size, "at least 1"
     if options.max_errors is not None and options.max_errors < 0:
         yield "max_errors", options.max_errors, "at least 0"
+    if EVERY_ROW[options.to].needs_last and options.append is None:
+        yield "append", None, f"a special token: readers of {options.to!r} find the end of a document by its last id"
+    skipping = "errors='skip'" if options.to == COUNTS else "errors='skip' or errors='quarantine'"
     if options.max_errors is not None and options.errors == "stop":
-        yield "max_errors", options.max_errors, "None, or errors='skip' or errors='quarantine'"
+        yield "max_errors", options.max_errors, f"None, or {skipping}"
     if options.shuffle is not None and not 0 <= options.shuffle < SEEDS:
         yield "shuffle", options.shuffle, "from 0 to 2**64 - 1"
     if options.shuffle is not None and options.id_field is not None:

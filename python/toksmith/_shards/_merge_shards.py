@@ -22,19 +22,21 @@ from .._atomic_files import write_file
 from .._errors import InvalidOption, JobError, UnknownName, close_names
 from .._files import make_folder, read_file, shown
 from ._durable import ShardFiles, sync_folder
-from ._finish import MANIFEST, SUMS, Tokenized, is_finished, tokenized
+from ._finish import MANIFEST, SUMS, Tokenized, is_finished, read_manifest, tokenized
 from ._job import sweep_folder
-from ._job_files import refuse_taken, remove_names
+from ._job_files import NOTE, refuse_taken, remove_names
 from ._make_plan import dtype_of
 from ._plan import JOB, JobOptions, versions_of
 from ._receipts import Receipt, WrittenFile, facts_of_file
 from ._shard_folder import ShardFolder, shard_folder
+from ._verify import changed_files
 from .sinks import SINKS, SinkRow, SinkRows, SinkSpec
 from .sinks._rows import AT_A_TIME, IDS_AT_A_TIME
 
 __all__ = ["merge_shards"]
 
-NOTE = "merge.json"
+# Formats whose names of documents are read back.
+NAMED = ("parquet", "hf")
 
 
 @checked
@@ -79,13 +81,18 @@ def merge_shards(
     row = SINKS[to]
     options = merged_options(found, row)
     make_folder(folder)
-    begin(folder, found, options)
-    written(folder, found, row, options)
+    is_new = begin(folder, found, options)
+    try:
+        written(folder, found, row, options)
+    except JobError as error:  # the documents do not fit to the format, and another one may be tried
+        if is_new:
+            remove_names(folder, [NOTE])
+        raise JobError(shown(folder), f"{error.problem.partition(';')[0]}; choose another format") from error
     return tokenized(folder)
 
 
-def begin(folder: Path, found: Sequence[ShardFolder], options: JobOptions) -> None:
-    """Notes what is merged in a folder, so that the same call goes on after one that was stopped.
+def begin(folder: Path, found: Sequence[ShardFolder], options: JobOptions) -> bool:
+    """Notes what is merged in a folder, so that the same call goes on after one that was stopped; False if it goes on.
 
     Raises:
         JobError: Something else is there, or all is done.
@@ -94,7 +101,8 @@ def begin(folder: Path, found: Sequence[ShardFolder], options: JobOptions) -> No
         raise JobError(shown(folder), "a job is planned here; name another folder")
     sources = [(os.path.abspath(each.folder), facts_of_file(each.folder, MANIFEST).sha256) for each in found]
     note = (json.dumps({"toksmith_merge": 1, "to": options.to, "folders": sources}, indent=1) + "\n").encode()
-    if not os.path.lexists(folder / NOTE):
+    is_new = not os.path.lexists(folder / NOTE)
+    if is_new:
         refuse_taken(folder, options)
         write_file(folder / NOTE, note)
         sync_folder(folder)
@@ -103,6 +111,7 @@ def begin(folder: Path, found: Sequence[ShardFolder], options: JobOptions) -> No
     elif is_finished(folder):
         raise JobError(shown(folder), "these shards are merged here already; verify compares the files")
     sweep_folder(folder)
+    return is_new
 
 
 def opened(folder: Path) -> ShardFolder:
@@ -114,6 +123,9 @@ def opened(folder: Path) -> ShardFolder:
     if not is_finished(folder):
         shard_folder(folder)  # which says what is wrong with it
         raise JobError(shown(folder), "the job is not finished; run it again, or complete its parts with finish")
+    for problem in changed_files(folder, read_manifest(folder)):
+        said = f"{problem.file} {problem.problem}; verify says what is damaged, and the job has to be made again"
+        raise JobError(shown(folder), said)
     return shard_folder(folder)
 
 
@@ -138,10 +150,8 @@ def merged_options(found: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
     for name in own:
         if any(each.options.get(name) != options[name] for each in found):
             options[name] = None
-    # Names of documents are kept if all have them, and the new format has room.
-    options["id_field"] = (
-        options["id_field"] if all(each.names for each in (row, *(one.row for one in found))) else None
-    )
+    # Names of documents are kept if all have them, they can be read back, and the new format has room.
+    options["id_field"] = options["id_field"] if row.names and all(each.row.name in NAMED for each in found) else None
     options |= {"to": row.name, "dtype": dtype_of(row.name, "auto", found[0].vocab_size)}
     return JobOptions(**{**options, "sources": False, "shuffle": None, "errors": "stop"})  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from .._corpus._parquet import row_group_sizes
 from .._encode_files import PACKED
 from .._errors import InvalidOption
 from .._threads import thread_count
-from ._plan import Plan
+from ._plan import COUNTS, Plan
 
 __all__ = ["BASE", "PER_BYTE", "PER_THREAD", "ShardRoom", "check_room", "room_of"]
 
@@ -63,7 +63,7 @@ def check_room(plan: Plan, max_memory: int | None) -> None:
         path = Path(found.path)
         if path.suffix == ".parquet":
             largest, what = max(row_group_sizes(path, found.field), default=0), "a row group with texts"
-        elif kind_of(path) in (".jsonl", *TABLES) or path.suffix in PACKED:
+        elif kind_of(path) in (".jsonl", *TABLES) or path.suffix in PACKED or plan.options.to == COUNTS:
             continue
         else:
             largest, what = found.bytes, "a text"

@@ -17,7 +17,7 @@ from ._encode import special_id
 from ._finish import is_finished, missing_units, read_manifest
 from ._plan import read_plan
 from ._receipts import Receipt, read_receipt
-from .sinks import EVERY_ROW, SinkRow, SinkRows, SinkSpec, read_rows
+from .sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec, read_rows
 
 __all__ = ["ReadShard", "ShardFolder", "shard_folder"]
 
@@ -94,7 +94,7 @@ class ShardFolder(NamedTuple):
             for rows in read_rows(self.row, self.folder, self.spec(shard.number)):
                 documents, ids = documents + len(rows.ends), ids + len(rows.ids)
                 yield rows
-        except (OSError, ValueError, KeyError) as problem:
+        except UNREADABLE as problem:
             raise self._damaged(shard, str(problem)[:200]) from problem
         if not documents and not shard.ids and shard.documents:  # files that are left out because they would be empty
             yield SinkRows(np.empty(0, self.spec(0).dtype), *empty_documents(shard.documents))

@@ -21,11 +21,12 @@ from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._encode import special_id
 from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
-from ._plan import Plan
+from ._job_files import NOTE
+from ._plan import JOB, Plan
 from ._receipts import WrittenFile, facts_of_file
 from ._room import ShardRoom
 from ._run_shard import make_shard, opened_job, spec_of
-from .sinks import EVERY_ROW
+from .sinks import EVERY_ROW, UNREADABLE
 
 __all__ = ["FileDifference", "Verified", "verify"]
 
@@ -110,6 +111,9 @@ def verify(
         return Verified(0, 0, 0, (FileDifference(MANIFEST, None, None, problem),))
     if not (decode or source):
         return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(folder, manifest)))
+    if not (folder / JOB).exists() and (folder / NOTE).exists():
+        said = "False: these shards were merged, and only the sums of their files can be compared; verify the folders before"
+        raise InvalidOption("source" if source else "decode", True, said)
     plan, tok = opened_job(folder)
     if decode:
         refuse_decoding(plan, tok)
@@ -260,6 +264,6 @@ def differing_document(folder: Path, other: Path, plan: Plan, tok: Tokenizer | N
         for place, (one, two) in enumerate(zip(read(folder, spec), read(other, spec), strict=False)):
             if not np.array_equal(one, two):
                 return place
-    except (OSError, ValueError):
+    except UNREADABLE:
         return None
     return None

@@ -7,6 +7,7 @@ the same machine by their last id, not by the rows, so that id must be nowhere e
 from __future__ import annotations
 
 import gzip
+import itertools
 import struct
 import zlib
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..._errors import JobError
 from .._durable import ShardFile, ShardFiles
-from ._rows import SinkRow, SinkRows, SinkSpec, ragged
+from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
 
 __all__ = ["ROW"]
 
@@ -102,9 +103,22 @@ class StoredGzip:
 
 def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
     """The documents of a shard."""
+    return (ids for rows in stream(folder, spec) for ids in ragged(rows.ids, rows.ends))
+
+
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """The lengths of a shard's documents, many at a time."""
+    last = 0
     with gzip.open(folder / f"{stem(spec)}.csv.gz", "rt", encoding="utf-8") as rows:
-        ends = np.array([int(row.split(",")[1]) for row in rows], np.int64)
-    return ragged(np.fromfile(folder / f"{stem(spec)}.npy", np.dtype(spec.dtype).newbyteorder("<")), ends)
+        while some := list(itertools.islice(rows, AT_A_TIME)):
+            ends = np.array([int(row.split(",")[1]) for row in some], np.uint64)
+            yield lengths_of(ends - np.uint64(last))
+            last = int(ends[-1])
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    return streamed(folder / f"{stem(spec)}.npy", spec.dtype, lengths(folder, spec))
 
 
 def dtype(size: int) -> str:
@@ -120,4 +134,7 @@ ROW = SinkRow(
     DolmaSink,
     read=read,
     names=True,
+    needs_last=True,
+    lengths=lengths,
+    stream=stream,
 )

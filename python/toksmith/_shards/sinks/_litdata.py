@@ -18,7 +18,7 @@ from ..._atomic_files import write_file
 from .._durable import ShardFiles
 from .._receipts import Receipt, WrittenFile, facts_of_file
 from ._offsets import OffsetsFirst, items_of
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
 
 __all__ = ["ROW"]
 
@@ -74,13 +74,25 @@ def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[
 
 def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
     """The documents of a shard."""
+    return (ids for rows in stream(folder, spec) for ids in ragged(rows.ids, rows.ends))
+
+
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """The lengths of a shard's documents."""
     path = folder / chunk_name(spec)
-    if not path.exists():
-        return iter(())
-    dtype = np.dtype(spec.dtype).newbyteorder("<")
-    count = int(np.fromfile(path, "<u4", 1)[0])
-    places = np.fromfile(path, "<u4", count + 1, offset=4).astype(np.int64)
-    return ragged(np.fromfile(path, dtype, offset=int(places[0])), (places[1:] - places[0]) // dtype.itemsize)
+    if path.exists():
+        count = int(np.fromfile(path, "<u4", 1)[0])
+        places = np.fromfile(path, "<u4", count + 1, offset=4).astype(np.int64)
+        if len(places) != count + 1:
+            raise ValueError(f"{path.name} has fewer places than its {count} items")
+        yield np.diff(places) // np.dtype(spec.dtype).itemsize
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    path = folder / chunk_name(spec)
+    for some in lengths(folder, spec):
+        yield from streamed(path, spec.dtype, [some], offset=4 * (len(some) + 2))
 
 
 ROW = SinkRow(
@@ -91,4 +103,6 @@ ROW = SinkRow(
     LitdataSink,
     finish=finished,
     read=read,
+    lengths=lengths,
+    stream=stream,
 )

@@ -66,7 +66,8 @@ class MegatronSink:
 
     def _read_lengths(self) -> Iterator[NDArray[np.int64]]:
         """The lengths from the first on."""
-        self._lengths.seek(0)
+        with writable(self._files.folder):  # what is in memory may go to the file now
+            self._lengths.seek(0)
         while data := self._lengths.read(4 * AT_A_TIME):
             yield np.frombuffer(data, "<i4").astype(np.int64)
 

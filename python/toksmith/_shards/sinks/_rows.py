@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AT_A_TIME",
     "IDS_AT_A_TIME",
+    "UNREADABLE",
     "Sink",
     "SinkRow",
     "SinkRows",
@@ -28,6 +31,8 @@ __all__ = [
 ]
 
 AT_A_TIME = 1 << 16  # documents
+# What reading a damaged file of some format may raise.
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, IndexError, struct.error, zlib.error)
 IDS_AT_A_TIME = 1 << 21
 
 
@@ -84,7 +89,7 @@ class SinkRow(NamedTuple):
     makes the sink of a shard; `finish` completes the folder and says which files are the result, None if those of the
     shards are; `read` gives the documents of a shard back, None if the files do not tell them apart; `parts` is the
     folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows, `names`
-    whether it holds names of documents;
+    whether it holds names of documents, `needs_last` whether each document must end in the token of `append`;
     `batched` whether bytes depend on how many documents are added at once; `lengths` gives those of a shard's documents, many
     at a time, and `stream` the documents themselves, in bounded memory: None where `read` must do.
     """
@@ -100,6 +105,7 @@ class SinkRow(NamedTuple):
     libraries: tuple[str, ...] = ()
     packs: bool = False
     names: bool = False
+    needs_last: bool = False
     batched: bool = False
     lengths: Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]] | None = None
     stream: Callable[[Path, SinkSpec], Iterator[SinkRows]] | None = None
