@@ -20,7 +20,7 @@ from processors import LIMIT_S, new_words, until
 import toksmith
 
 ray: Any = pytest.importorskip("ray", reason="lacks ray, which make test-ray has")
-from ray.cluster_utils import Cluster
+Cluster: Any = pytest.importorskip("ray.cluster_utils").Cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 SHARDS = 16

@@ -146,7 +146,7 @@ impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
         self.waiting.count - before
     }
 
-    /// Takes a part; `stretch` is [`STRETCH`] for one between two cuts.
+    /// Takes a part; `stretch` is [`crate::vocab::key::STRETCH`] for one between two cuts.
     ///
     /// # Errors
     /// As [`Self::take`].

@@ -1,6 +1,6 @@
 //! Rows of `.jsonl` to texts: what a row must be, and the value of one field of it. `docs/spec.md` has the rule.
 //!
-//! Reading order: [`Rows`], which all who read rows walk over: counting row by row, [`column`] many at a time. [`read`] is
+//! Reading order: [`Rows`], which all who read rows walk over: counting row by row, [`mod@column`] many at a time. [`read`] is
 //! the rule for one row, and `walk` reads JSON for it. [`text`] asks serde first, which is faster and understands nearly
 //! every row. It leaves to `read` what serde refuses: `NaN`, escapes of lone surrogates, a field that occurs twice, and
 //! lines that are not rows.
