@@ -71,6 +71,7 @@ def test_a_few_ids_at_a_time(to: str, tmp_path: Path, monkeypatch: pytest.Monkey
         assert files_of(tmp_path / f"all {size}") == files_of(tmp_path / "all")
 
 
+@pytest.mark.slow
 def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many shards: few files are open at once, and few ids are in memory."""
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": f"low {n} lower"}) + "\n" for n in range(400)))
