@@ -452,7 +452,7 @@ def replaceable_mode(target: str) -> int | None:
 
 
 @contextlib.contextmanager
-def readable(path: Path) -> Iterator[None]:
+def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     """Converts errors in reading a file to FormatError."""
     try:
         yield
@@ -461,7 +461,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def writable(path: Path) -> Iterator[None]:
+def writable(path: str | os.PathLike[str]) -> Iterator[None]:
     """Converts errors in writing a file to FormatError."""
     try:
         yield
