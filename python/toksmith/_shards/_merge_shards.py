@@ -96,18 +96,28 @@ def begin(folder: Folder, found: Sequence[ShardFolder], options: JobOptions) -> 
     """
     if folder.has(JOB):
         raise JobError(str(folder), "a job is planned here; name another folder")
-    sources = [(each.folder.place, hashlib.sha256(each.folder.read(MANIFEST)).hexdigest()) for each in found]
+    sources = [(each.folder.place, hashlib.sha256(content(each.folder, MANIFEST)).hexdigest()) for each in found]
     note = (json.dumps({"toksmith_merge": 1, "to": options.to, "folders": sources}, indent=1) + "\n").encode()
     is_new = not folder.has(NOTE)
     if is_new:
         refuse_taken(folder, options)
         folder.write(NOTE, note)
-    elif folder.read(NOTE) != note:
+    elif content(folder, NOTE) != note:
         raise JobError(str(folder), "other shards are merged here; name another folder")
     elif is_finished(folder):
         raise JobError(str(folder), "these shards are merged here already; verify compares the files")
     folder.sweep(FOLDERS, ANY_NAME.fullmatch)
     return is_new
+
+
+def content(folder: Folder, name: str) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        FormatError: They cannot be read.
+    """
+    with readable(folder.at(name)):
+        return folder.read(name)
 
 
 def opened(folder: Folder) -> ShardFolder:
@@ -179,9 +189,7 @@ def written(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, options:
         if row.parts is not None:
             folder.remove_folder(row.parts)
     if first.folder.has(first.tokenizer):
-        with readable(first.folder.at(first.tokenizer)):
-            data_of_tokenizer = first.folder.read(first.tokenizer)
-        folder.write(first.tokenizer, data_of_tokenizer)
+        folder.write(first.tokenizer, content(first.folder, first.tokenizer))
     manifest = manifest_of(found, options, receipt, data)
     folder.write(MANIFEST, manifest)
     sums = [(each.sha256, each.name) for each in data]
