@@ -218,8 +218,40 @@ def test_errors_in_rows_name_the_url(store: Any) -> None:
 
 
 def test_errors_of_a_format_name_the_folder(store: Any) -> None:
-    with pytest.raises(JobError, match=r"^memory://out: OLMo-core finds the end of a document"):
-        ran(IN, "memory://out", to="dolma", append=None)
+    with pytest.raises(JobError, match=r"^memory://out: a document does not have the token of append="):
+        ran(IN, "memory://out", to="dolma", empty="keep")
+
+
+def test_files_of_one_machine_are_no_urls(tmp_path: Path) -> None:
+    for call in (
+        lambda: toksmith.count_pieces("low").save("memory://out/counts.parquet"),
+        lambda: toksmith.encode_corpus(TOK, ["low"], "memory://out/ids.npy", progress=False),
+        lambda: TOK.save("memory://out/tok.toksmith"),
+    ):
+        with pytest.raises(FormatError, match=r"^memory://out/.*only the folder of a job may be a URL"):
+            call()
+
+
+def test_many_receipts_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = toksmith.plan(TOK, IN, "memory://out", append=END, shard_size=job_corpus.SHARD)
+    job.run(part="0/2", progress=False)
+    asked: list[int] = []
+    real = MemoryFileSystem.cat_ranges
+
+    def counted(self: Any, paths: list[str], *rest: Any, **more: Any) -> Any:
+        asked.append(len(paths))
+        return real(self, paths, *rest, **more)
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_ranges", counted)
+    done = len(range(0, job.shards, 2))
+    assert job.status().done == done and asked == [done, done]
+    monkeypatch.setattr(_store, "READ_AT_ONCE", 2)
+    asked.clear()
+    found = [*_store.read_each([f"memory://out/receipts/{number:05d}.json" for number in range(5)])]
+    assert [data is None for data in found] == [False, True, False, True, False] and asked == [2, 2, 1]
+    store.pipe_file("/out/receipts/00002.json", b"{}")
+    with pytest.raises(JobError, match=r"^memory://out: receipts/00002\.json is not a receipt"):
+        job.status()
 
 
 def test_commands_take_urls(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import errno
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +120,18 @@ class LocalFolder:
         with open(self.path / name, "rb") as file:
             file.seek(start)
             return file.read(-1 if stop is None else stop - start)
+
+    def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
+        """The bytes of small files; None for one that is not there.
+
+        Raises:
+            OSError: One cannot be read.
+        """
+        for name in names:
+            data = None
+            with suppress(FileNotFoundError):
+                data = self.read(name)
+            yield data
 
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file, completely or not at all.
@@ -315,6 +327,14 @@ class RemoteFolder:
             OSError: They cannot be read.
         """
         return _remote.read(self.at(name), start, stop) if stop is None or start < stop else b""
+
+    def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
+        """As of `LocalFolder`, many at the same time.
+
+        Raises:
+            OSError: One cannot be read.
+        """
+        return _remote.read_each([self.at(name) for name in names])
 
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file in one request.

@@ -2,8 +2,8 @@
 
 A `.txt` file is one document; `.jsonl`, `.parquet` and `.arrow` files have one in each row; `.gz` and `.zst` files are
 unpacked. Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `_blocks.py`
-reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`_columns.py`).
-`_one_by_one.py` is the slow twin of the core's reader of rows; `_parquet.py` reads tables.
+reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`_columns.py`). `_here.py` copies
+what is read of a URL. `_one_by_one.py` is the slow twin of the core's reader of rows; `_parquet.py` reads tables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files behind URLs, by fsspec: `s3://`, `gs://`, `hf://`, and to read `http://` and `https://`.
 
 `_store.py` asks the stores; `_inputs.py` is what jobs read, here or behind a URL, with one interface. Left out: the folder of
-a job (`_shards/_folders.py`), and formats of files.
+a job (`_folders.py`), and formats of files.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ._store import (
     opened,
     put,
     read,
+    read_each,
     remove,
     write,
     writes,
@@ -38,6 +39,7 @@ __all__ = [
     "opened",
     "put",
     "read",
+    "read_each",
     "remove",
     "write",
     "writes",

@@ -29,6 +29,7 @@ __all__ = [
     "opened",
     "put",
     "read",
+    "read_each",
     "remove",
     "write",
     "writes",
@@ -36,6 +37,7 @@ __all__ = [
 
 READ_ONLY = ("http", "https")
 COPIED_AT_A_TIME = 1 << 24
+READ_AT_ONCE = 1 << 8
 # What stores call the mark of a file's content, the best first; the others say when it was written.
 VERSIONS = (
     "ETag",
@@ -118,6 +120,28 @@ def read(url: str, start: int = 0, stop: int | None = None) -> bytes:
         said = f"the server gave {len(data):,} bytes for a range of {stop - start:,}"
         raise OSError(f"{said}; if it gives only whole files, download the file first")
     return data
+
+
+def read_each(urls: Sequence[str]) -> Iterator[bytes | None]:
+    """The bytes of small files, which the store may give at the same time; None for one that is not there.
+
+    Raises:
+        OSError: One cannot be read.
+    """
+    for first in range(0, len(urls), READ_AT_ONCE):
+        some = urls[first : first + READ_AT_ONCE]
+        with asked():
+            fs, _ = system(some[0])
+            paths = [*map(fs._strip_protocol, some)]
+            found = fs.cat_ranges(paths, [0] * len(paths), [None] * len(paths), on_error="return")
+        for data in found:
+            if isinstance(data, FileNotFoundError):
+                yield None
+                continue
+            if isinstance(data, BaseException):
+                with asked():
+                    raise data
+            yield data
 
 
 def write(url: str, data: bytes) -> None:

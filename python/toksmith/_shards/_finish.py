@@ -20,7 +20,7 @@ from .._folders import Folder
 from .._tokenizer import Tokenizer
 from ._job_files import BESIDE, MANIFEST, SUMS, names_of, remove_names
 from ._plan import Plan
-from ._receipts import Receipt, WrittenFile, read_receipt, receipt_name, written_file
+from ._receipts import Receipt, WrittenFile, read_receipt, read_receipts, receipt_name, written_file
 from ._run_shard import spec_of
 from ._shuffle import BUCKETS
 from .sinks import EVERY_ROW
@@ -76,12 +76,13 @@ def missing_units(folder: Folder, plan: Plan) -> list[int]:
     if is_finished(folder):
         return []
     size = folder.sizes()
+    there = [number for number in range(plan.units) if size(receipt_name(number)) is not None]
+    receipts = dict(zip(there, read_receipts(folder, there), strict=True))
 
-    def is_done(number: int) -> bool:
-        receipt = None if size(receipt_name(number)) is None else read_receipt(folder, number)
+    def is_done(receipt: Receipt | None) -> bool:
         return receipt is not None and all(size(each.name) == each.bytes for each in receipt.files)
 
-    return [number for number in range(plan.units) if not is_done(number)]
+    return [number for number in range(plan.units) if not is_done(receipts.get(number))]
 
 
 def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
@@ -133,7 +134,7 @@ def all_receipts(folder: Folder, plan: Plan) -> list[Receipt]:
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         said = f"{number_of(len(missing), 'shard')} of {plan.units:,} missing ({shown}); run the job again to make them"
         raise JobError(str(folder), said)
-    receipts = [receipt for n in range(plan.units) if (receipt := read_receipt(folder, n)) is not None]
+    receipts = [receipt for receipt in read_receipts(folder, range(plan.units)) if receipt is not None]
     bad, most = sum(receipt.bad_rows for receipt in receipts), plan.options.max_errors
     if most is not None and bad > most:
         said = f"{bad:,} rows could not be encoded, and max_errors={most:,}; look at them with errors='quarantine'"

@@ -23,7 +23,7 @@ from ._cost import JobCost, cost_of
 from ._finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from ._job_files import ANY_NAME, FOLDERS, running_units
 from ._plan import JOB, Plan, read_plan
-from ._receipts import Receipt, read_receipt
+from ._receipts import Receipt, read_receipts
 from ._room import check_room
 from ._run_shard import opened_job
 from ._watch import JobEvent, JobWatch, sizes_of, unit_of
@@ -41,7 +41,7 @@ class JobStatus:
     Attributes: `shards`, how many there are to make (with a shuffle, in both rounds), and how many are `done`; `documents`,
     `ids`, `text_bytes` and `bad_rows` of those; `finished`, whether the manifest is written; `bytes` of the inputs of all
     shards, and `done_bytes` of those that are done; `running`, the shards that processes are making now, on any machine
-    that sees the folder and its locks; `unit`, what `ids` are: "id", or "piece" if the job counts.
+    that sees the folder and its locks (of a URL nobody knows); `unit`, what `ids` are: "id", or "piece" if the job counts.
     """
 
     shards: int
@@ -128,7 +128,8 @@ class Job:
             sums = (found.documents, found.ids, found.text_bytes, found.bad_rows)
             return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
         missing, sizes = {*self.missing()}, sizes_of(self._plan)
-        there = [read_receipt(self._folder, number) for number in range(units) if number not in missing]
+        done = [number for number in range(units) if number not in missing]
+        there = [*read_receipts(self._folder, done)]
         last = [receipt for receipt in there if receipt is not None and receipt.shard in final]
         documents, ids, size = (
             sum(getattr(each, name) for each in last) for name in ("documents", "ids", "text_bytes")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ __all__ = [
     "facts_of_file",
     "is_of",
     "read_receipt",
+    "read_receipts",
     "receipt_name",
     "write_receipt",
     "written_file",
@@ -95,21 +97,40 @@ def read_receipt(folder: Folder, number: int) -> Receipt | None:
     Raises:
         JobError: The file is not a receipt.
     """
-    name = receipt_name(number)
-    try:
-        value = json.loads(folder.read(name))
-        if value["toksmith_receipt"] != 1 or value["shard"] != number:
-            raise ValueError(f"it is not that of shard {number}")
-        value["files"] = tuple(written_file(*each) for each in value["files"])
-        value["inputs"] = tuple(map(numbers, value["inputs"]))
-        if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
-            raise ValueError(f"{wrong[0]} has a wrong type")
-        return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
-        said = f"{name} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
-        raise JobError(str(folder), said) from None
+    return next(read_receipts(folder, [number]))
+
+
+def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | None]:
+    """The receipts of some shards; None for one that is not done.
+
+    Raises:
+        JobError: A file is not a receipt.
+    """
+    found = folder.read_each([receipt_name(number) for number in shards])
+    for number in shards:
+        try:
+            data = next(found)
+            receipt = None if data is None else receipt_of(number, data)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
+            said = f"{receipt_name(number)} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
+            raise JobError(str(folder), said) from None
+        yield receipt
+
+
+def receipt_of(number: int, data: bytes) -> Receipt:
+    """The receipt of a shard from its JSON.
+
+    Raises:
+        ValueError, KeyError, TypeError: It is not one.
+    """
+    value = json.loads(data)
+    if value["toksmith_receipt"] != 1 or value["shard"] != number:
+        raise ValueError(f"it is not that of shard {number}")
+    value["files"] = tuple(written_file(*each) for each in value["files"])
+    value["inputs"] = tuple(map(numbers, value["inputs"]))
+    if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
+        raise ValueError(f"{wrong[0]} has a wrong type")
+    return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
 
 
 def numbers(row: list[object]) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ from ._encode import special_id, written_behind
 from ._encode_shard import EncodedShard, ShardTally
 from ._input_tally import InputTally
 from ._plan import COUNTS, JOB, Plan, read_plan, versions_of
-from ._receipts import Receipt, facts_of_file, read_receipt, write_receipt
+from ._receipts import Receipt, facts_of_file, read_receipts, write_receipt
 from ._room import ShardRoom, room_of
 from ._shuffle import Bucket, write_buckets
 from .sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
@@ -71,13 +71,13 @@ def run_shard(
     if not 0 <= number < plan.units:
         raise InvalidOption("number", number, f"from 0 to {plan.units - 1}")
     if plan.options.shuffle is not None and number in plan.final:
-        for before in range(plan.final.start):
-            if read_receipt(folder, before) is None:
+        for before, receipt in enumerate(read_receipts(folder, range(plan.final.start))):
+            if receipt is None:
                 said = f"shard {number} reads all of the first round, and shard {before} is missing"
                 raise JobError(str(folder), said)
-    receipt = make_shard(plan, tok, number, folder, room)
-    write_receipt(folder, receipt)
-    return receipt
+    made = make_shard(plan, tok, number, folder, room)
+    write_receipt(folder, made)
+    return made
 
 
 def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:

@@ -17,7 +17,7 @@ from ._encode import special_id
 from ._finish import is_finished, missing_units, read_manifest
 from ._job_files import names_of_shard
 from ._plan import read_plan
-from ._receipts import Receipt, read_receipt
+from ._receipts import Receipt, read_receipts
 from .sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec, read_rows
 
 __all__ = ["ReadShard", "ShardFolder", "shard_folder"]
@@ -129,8 +129,8 @@ def of_plan(folder: Folder) -> ShardFolder:
     """The shards of a job that have receipts."""
     plan = read_plan(folder)
     missing = {*missing_units(folder, plan)}
-    receipts = [read_receipt(folder, unit) for unit in plan.final if unit not in missing]
-    first = [read_receipt(folder, unit) for unit in range(len(plan.shards)) if unit not in missing]
+    receipts = read_receipts(folder, [unit for unit in plan.final if unit not in missing])
+    first = read_receipts(folder, [unit for unit in range(len(plan.shards)) if unit not in missing])
     return ShardFolder(
         folder=folder,
         options=asdict(plan.options),
@@ -160,8 +160,8 @@ def of_manifest(folder: Folder) -> ShardFolder:
             raise ValueError(f"there is no format {str(options['to'])[:50]!r} of {str(options['dtype'])[:50]}")
         names = [each.name for each in found["files"]]
         shards = []
-        for number, (documents, ids, size, _) in enumerate(found["shards"]):
-            receipt = read_receipt(folder, number + first)
+        receipts = read_receipts(folder, range(first, first + count))
+        for number, ((documents, ids, size, _), receipt) in enumerate(zip(found["shards"], receipts, strict=True)):
             inputs = None if receipt is None else receipt.inputs
             files = names_of_shard(options["to"], names, number)
             shards.append(ReadShard(number, int(documents), int(ids), int(size), inputs, files))
