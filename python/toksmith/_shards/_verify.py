@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import checked
+from .._atomic_files import readable
 from .._errors import FormatError, InvalidOption, JobError, ToksmithError, number_of
 from .._folders import Folder, LocalFolder, folder_at
 from .._model import Model, is_regex_split
@@ -96,6 +97,7 @@ def verify(
         threads: At least 1; None for all processors.
     Raises:
         CorpusError: With `source`, an input cannot be read or was changed.
+        FormatError: A store does not answer.
         InvalidOption: The job cannot be decoded, or encoded again; the message says why.
         JobError: The job is not finished; with `decode` or `source`, a library or the tokenizer is another than in the plan.
     Cost: reads all files once; with `source`, time as of the job.
@@ -151,7 +153,9 @@ def changed_files(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDiff
     with folder.fetched([MANIFEST]) as here:
         own = facts_of_file(here, MANIFEST)
     listed = "".join(f"{each.sha256}  {each.name}\n" for each in (*manifest["files"], own))
-    if folder.read(SUMS) != listed.encode():
+    with readable(folder.at(SUMS)):
+        sums = folder.read(SUMS)
+    if sums != listed.encode():
         yield FileDifference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
 
 
