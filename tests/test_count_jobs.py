@@ -122,7 +122,8 @@ def test_tasks_of_ray_make_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 KILLED = """
 import os, sys
 import toksmith
-from toksmith._shards import _durable, _receipts
+from toksmith import _folders
+from toksmith._shards import _durable
 
 most, calls = int(sys.argv[2]), []
 real = _durable.sync_folder
@@ -133,7 +134,7 @@ def dying(folder):
         os._exit(9)
     real(folder)
 
-_durable.sync_folder = _receipts.sync_folder = dying
+_durable.sync_folder = _folders.sync_folder = dying
 toksmith.Job.at(sys.argv[1]).run(progress=False, threads=1)
 """
 

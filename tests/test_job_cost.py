@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import toksmith
 from toksmith import InvalidOption, JobError
 from toksmith._cli import app
+from toksmith._folders import folder_at
 from toksmith._shards import _cost
 from toksmith._shards._plan import Plan, read_plan
 
@@ -29,7 +30,7 @@ def ticking(step_s: float) -> Callable[[], float]:
 
 
 def plan_of(folder: Path, **options: Any) -> Plan:
-    return read_plan(job(folder, **options).folder)
+    return read_plan(folder_at(job(folder, **options).folder))
 
 
 def test_figures_of_a_sample(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_packed_inputs_are_read_as_packed(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(rows))
     found = {}
     for name in ("a.jsonl", "a.jsonl.gz"):
-        plan = read_plan(toksmith.plan(TOK, tmp_path / name, tmp_path / f"out {name}").folder)
+        plan = read_plan(folder_at(toksmith.plan(TOK, tmp_path / name, tmp_path / f"out {name}").folder))
         found[name] = _cost.cost_of(plan, TOK, clock=ticking(1.0))
     plain, packed = (found[name].rows[1] for name in found)
     assert plain.read_bytes > 10**12 > packed.read_bytes and packed.core_hours == pytest.approx(2 * plain.core_hours)
@@ -84,7 +85,7 @@ def test_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "in" / "a.jsonl").write_text("".join(rows))
     table = arrow.table({"text": [f"low lower {number}" for number in range(20_000)]})
     arrow.parquet.write_table(table, tmp_path / "in" / "d.parquet", row_group_size=1000)
-    plan = read_plan(toksmith.plan(TOK, sorted((tmp_path / "in").iterdir()), tmp_path / "out").folder)
+    plan = read_plan(folder_at(toksmith.plan(TOK, sorted((tmp_path / "in").iterdir()), tmp_path / "out").folder))
     whole = _cost.cost_of(plan, TOK, clock=ticking(1.0)).rows[1]
     monkeypatch.setattr(_cost, "BYTES_OF_A_SAMPLE", 20_000)
     small = _cost.cost_of(plan, TOK, clock=ticking(1.0)).rows[1]

@@ -11,6 +11,7 @@ from job_corpus import TOK, content, job
 
 import toksmith
 from toksmith import JobError
+from toksmith._folders import Folder, folder_at
 from toksmith._shards import _finish, _job, _job_files, _make_plan, _run_shard
 from toksmith._shards.sinks import EVERY_ROW, SINKS
 
@@ -64,7 +65,7 @@ def test_a_linked_folder_is_never_entered(name: str, tmp_path: Path) -> None:
     planned.run(progress=False)
     if name == "parts":
         (tmp_path / "out" / name).symlink_to(tmp_path / "mine")
-        _finish.remove_parts(planned.folder, planned._plan)
+        _finish.remove_parts(folder_at(planned.folder), planned._plan)
         with pytest.raises(JobError, match="parts is a link"):
             job(tmp_path, to="nanogpt", force=True, **BIG)
     assert content(tmp_path / "mine") == content(mine.parent) and mine.read_bytes() == b"mine"
@@ -117,11 +118,11 @@ def test_files_of_the_user_are_never_overwritten(to: str, name: str, tmp_path: P
     assert content(tmp_path / "out") == before
 
 
-def killed_after(most: int) -> Callable[[Path, Iterable[str]], None]:
+def killed_after(most: int) -> Callable[[Folder, Iterable[str]], None]:
     """`remove_names` that so many calls survive."""
     calls: list[Iterable[str]] = []
 
-    def killed(folder: Path, names: Iterable[str]) -> None:
+    def killed(folder: Folder, names: Iterable[str]) -> None:
         if len(calls) == most:
             raise KeyboardInterrupt
         calls.append(names)

@@ -20,6 +20,7 @@ from toksmith import CorpusError, InvalidOption
 from toksmith._cli import app
 from toksmith._corpus import _blocks
 from toksmith._corpus._ahead import VALUES_AHEAD, in_turn
+from toksmith._folders import folder_at
 from toksmith._shards import _documents, _run_shard
 from toksmith._shards._room import BASE, LEAST_LONGEST, PER_BYTE, PER_THREAD, ShardRoom, room_of
 from toksmith._shards._shuffle import TABLE, Bucket
@@ -189,7 +190,7 @@ def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, m
     monkeypatch.setattr(np, "fromfile", counted)
     documents = 0
     for number in range(8):
-        bucket = Bucket(job._plan, tmp_path / "out", number)
+        bucket = Bucket(job._plan, folder_at(tmp_path / "out"), number)
         for part in range(8):
             table, ids = bucket._part(part)
             assert table.base is None or len(table.base) == len(table)

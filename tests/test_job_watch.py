@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import toksmith
 from toksmith import CorpusError, JobEvent
 from toksmith._cli import app
+from toksmith._folders import folder_at
 from toksmith._shards import _watch
 from toksmith._shards._plan import Part, read_plan
 
@@ -82,7 +83,7 @@ def test_a_shuffle_counts_both_rounds(tmp_path: Path) -> None:
 
 def test_bytes_of_shards(tmp_path: Path) -> None:
     for size in (1, 50, 200, 1 << 20):
-        plan = read_plan(job(tmp_path, f"out {size}", shard_size=size).folder)
+        plan = read_plan(folder_at(job(tmp_path, f"out {size}", shard_size=size).folder))
         assert sum(_watch.sizes_of(plan)) == plan.size
     inputs = (plan.inputs[0]._replace(path="a.parquet", bytes=100),)
     for groups in (1, 3, 7):
@@ -117,7 +118,7 @@ def test_a_shard_that_fails_is_told(tmp_path: Path) -> None:
 
 
 def watch(tmp_path: Path, clock: Clock, **given: Any) -> _watch.JobWatch:
-    plan = read_plan(job(tmp_path).folder)
+    plan = read_plan(folder_at(job(tmp_path).folder))
     return _watch.JobWatch(plan, range(plan.units), **{"progress": None, "events": None, **given}, clock=clock)
 
 

@@ -17,6 +17,7 @@ from processors import LIMIT_S
 import toksmith
 from toksmith import CorpusError, InvalidOption, JobError, UnknownName
 from toksmith._corpus import _blocks
+from toksmith._remote import input_at
 from toksmith._shards import _encode_shard, _packing, _plan, _shuffle
 from toksmith._shards._around import around
 
@@ -63,7 +64,7 @@ def test_files_are_cut_where_rows_start(step: int, tmp_path: Path) -> None:
     data = b"\n".join(b"x" * draw.choice((0, 1, 5, 90)) for _ in range(200)) + draw.choice((b"", b"\n"))
     path = tmp_path / "rows.jsonl"
     path.write_bytes(data)
-    ends = list(_plan.row_starts(path, len(data), step))
+    ends = list(_plan.row_starts(input_at(str(path)), len(data), step))
     assert ends == sorted(ends) and ends[-1] == len(data)
     assert all(end == len(data) or data[end - 1 : end] == b"\n" for end in ends)
     start = 0

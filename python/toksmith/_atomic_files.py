@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from ._errors import FormatError
 from ._files import reason, shown
+from ._paths import url_of
 
 if sys.platform != "win32":
     import fcntl
@@ -140,6 +141,8 @@ class NewFile:
     def __init__(self, path: Path, paths: Sequence[Path]) -> None:
         self.path = path
         self._target = real(path)
+        if url_of(path) is not None:
+            raise OSError("only the folder of a job may be a URL; name a file of this machine")
         if not os.path.isdir(folder := os.path.dirname(self._target)):
             raise OSError(f"there is no folder {folder!r}; make it first")
         self._mode = replaceable_mode(self._target)
@@ -452,7 +455,7 @@ def replaceable_mode(target: str) -> int | None:
 
 
 @contextlib.contextmanager
-def readable(path: Path) -> Iterator[None]:
+def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     """Converts errors in reading a file to FormatError."""
     try:
         yield
@@ -461,7 +464,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def writable(path: Path) -> Iterator[None]:
+def writable(path: str | os.PathLike[str]) -> Iterator[None]:
     """Converts errors in writing a file to FormatError."""
     try:
         yield

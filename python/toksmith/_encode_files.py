@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._errors import CorpusError, InvalidOption, ToksmithError
-from ._paths import regular
+from ._paths import regular, spelled, url_of
+from ._remote import copied
 
 __all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "readable", "refuse_long", "refuse_long_row"]
 
@@ -100,18 +101,26 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     except ToksmithError:
         raise
     except (OSError, EOFError, ValueError) as problem:
-        raise CorpusError(os.fsdecode(path), None, f"cannot be read: {problem}") from problem
+        raise CorpusError(spelled(path), None, f"cannot be read: {problem}") from problem
     except MemoryError as problem:
         raise CorpusError(os.fsdecode(path), None, "cannot be read: there is not enough memory for it") from problem
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """The bytes of a file, unpacked.
+    """The bytes of a file, unpacked. Of a URL, those of a copy, which has no name when this returns.
 
     Raises:
         OSError: It is a pipe or a device, or cannot be opened; in reading, also where it unpacks to far more than it is.
     """
     name = os.fspath(path)
+    with ExitStack() as held:
+        if (url := url_of(path)) is not None:
+            name = os.fspath(held.enter_context(copied(url)))
+        return opened_here(name)
+
+
+def opened_here(name: str) -> BinaryIO:
+    """As `opened`, of a file of this machine."""
     regular(name)
     if not name.endswith(PACKED):
         return open(name, "rb")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
 
 from ._errors import FormatError
-from ._paths import regular
+from ._paths import regular, url_of
 
 __all__ = ["FILE_LIMIT", "Room", "make_folder", "read_file", "reason", "shown", "text_of"]
 
@@ -108,7 +108,9 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """The path as errors show it; a file name may contain bytes that are not UTF-8."""
+    """The path or the URL as errors show it; a file name may contain bytes that are not UTF-8."""
+    if (url := url_of(path)) is not None:
+        return url
     return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
 
 

@@ -49,5 +49,5 @@ def item(name: str, field: str | None) -> toksmith.Files | BinaryIO:
     """A file argument as an item of a corpus."""
     if name == STDIN:
         return stdin_stream()
-    # The shell has already expanded globs, so the name is literal.
-    return toksmith.files(glob.escape(name), **given(field=field))
+    # The shell has already expanded globs, so a name is literal. It does not expand those of URLs.
+    return toksmith.files(name if "://" in name else glob.escape(name), **given(field=field))

@@ -44,10 +44,10 @@ FLAGS = {name: f"--{name.replace('_', '-')}" for name in f"{NAMES} dry_run to ru
 FLAGS |= {"folder": "--output", "corpus": "FILE"}
 OF_VERIFY = {name: f"--{name}" for name in ("decode", "source", "sample", "threads", "force")}
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a job, the -o of 'tokenize'.")]
-Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Files and folders of texts.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")]
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Files, folders and URLs of texts.")]
 Name = Annotated[str | None, typer.Option("--tokenizer", "-t", help="A published name or a tokenizer file.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the shards; its parent must exist.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the shards; its parent must exist. Or a URL.")]
 To = Annotated[
     str, typer.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet, hf, mds, dolma or litdata.")
 ]
@@ -57,7 +57,7 @@ Append = Annotated[str | None, typer.Option(help="Special token that ends each d
 Prepend = Annotated[str | None, typer.Option(help="Special token that begins each document.")]
 Empty = Annotated[str | None, typer.Option(help="A text without ids: token (only --append), keep (no ids) or skip.")]
 Special = Annotated[str | None, typer.Option(help="Special tokens in the text: raise, allow or text.")]
-Dtype = Annotated[str | None, typer.Option(help="Type of the ids: auto, uint16, uint32 or int32.")]
+Dtype = Annotated[str | None, typer.Option(help="Type of the ids: auto, uint8, uint16, uint32 or int32.")]
 Errors = Annotated[str | None, typer.Option(help="Rows that have no text: stop, skip or quarantine.")]
 MaxErrors = Annotated[int | None, typer.Option(help="How many such rows the job may have.")]
 ShardSize = Annotated[str | None, typer.Option(help="Bytes of the files in a shard, such as 512M (default: 256M).")]
@@ -214,11 +214,11 @@ def verify(
 def print_planned(job: toksmith.Job, cost: toksmith.JobCost | None, *, as_json: bool, quiet: bool) -> None:
     """Say what a job will read, and what it will cost."""
     if as_json:
-        facts = {"folder": str(job.folder), "shards": job.shards, "files": job.files, "bytes": job.bytes}
+        facts = {"folder": job.place, "shards": job.shards, "files": job.files, "bytes": job.bytes}
         print_json({"event": "planned", **facts} | ({} if cost is None else {"cost": cost.to_dict()}))
     elif not quiet:
         shards = number_of(job.shards, "shard")
-        print_lines(f"{shards} of {number_of(job.files, 'file')}, {job.bytes:,} bytes, for {job.folder}")
+        print_lines(f"{shards} of {number_of(job.files, 'file')}, {job.bytes:,} bytes, for {job.place}")
         if cost is not None:
             print_drawn(cost)
 
@@ -244,9 +244,9 @@ def print_done(
 ) -> None:
     """Say what a finished job contains; `event` is what else the JSON has."""
     if as_json:
-        print_json({**event, **vars(done), "folder": str(done.folder), "files": list(done.files)})
+        print_json({**event, **vars(done), "folder": done.place, "files": list(done.files)})
     elif not quiet:
         unit = "piece" if done.to == "counts" else "id"
         said = f"{number_of(done.ids, unit)} of {number_of(done.documents, 'document')} in {number_of(done.shards, 'shard')}"
         said += f"; {number_of(done.bad_rows, 'row')} left out" if done.bad_rows else ""
-        print_lines(f"{said}; saved in {done.folder} ({number_of(len(done.files), 'file')} for {done.to})")
+        print_lines(f"{said}; saved in {done.place} ({number_of(len(done.files), 'file')} for {done.to})")

@@ -16,9 +16,11 @@ from ._shown import print_shown
 
 __all__ = ["merge_shards", "shards"]
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of shards, the -o of 'tokenize'.")]
-Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of finished jobs, in order.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="New folder for the one shard; its parent must exist.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder or URL of shards, the -o of 'tokenize'.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders or URLs of finished jobs, in order.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="New folder for the one shard; its parent must exist. Or a URL.")
+]
 To = Annotated[str | None, typer.Option(help="Format, as of 'tokenize' (default: that of the first folder).")]
 First = Annotated[int | None, typer.Option(help="How many documents to show as text (default: 3).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]

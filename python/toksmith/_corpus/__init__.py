@@ -2,8 +2,8 @@
 
 A `.txt` file is one document; `.jsonl`, `.parquet` and `.arrow` files have one in each row; `.gz` and `.zst` files are
 unpacked. Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `_blocks.py`
-reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`_columns.py`).
-`_one_by_one.py` is the slow twin of the core's reader of rows; `_parquet.py` reads tables.
+reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`_columns.py`). `_here.py` copies
+what is read of a URL. `_one_by_one.py` is the slow twin of the core's reader of rows; `_parquet.py` reads tables.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import BinaryIO, cast
 from .._arguments import WrongDocument, path_text, text
 from .._encode_files import PACKED, opened, readable
 from .._errors import CorpusError, InvalidOption
+from .._paths import spelled, url_of
+from .._remote import files_below, globbed
 from ._refused import refuse_frame, refuse_name
 
 __all__ = [
@@ -100,7 +102,7 @@ class Files:
         """The files, sorted by name for each glob; a file that two globs match comes once, with a warning in the log."""
         seen: dict[str, str] = {}
         for pattern in self.globs:
-            found = sorted(glob.glob(pattern, recursive=True))
+            found = named(pattern)
             if not found:
                 raise CorpusError(pattern, None, "no file matches this name")
             for name in found:
@@ -109,6 +111,14 @@ class Files:
                     yield Path(name)
                 else:
                     LOG.warning("%s is matched by %r and by %r; it is read once", name, before, pattern)
+
+
+def named(pattern: str) -> list[str]:
+    """The files that a glob names, sorted."""
+    if (url := url_of(pattern)) is None:
+        return sorted(glob.glob(pattern, recursive=True))
+    with readable(url):
+        return globbed(url)
 
 
 Item = str | bytes | os.PathLike[str] | Files | BinaryIO
@@ -183,7 +193,7 @@ def say_if_again(path: Path, seen: set[str]) -> None:
     # No file has a zero byte in its name; opening such a file raises the error.
     name = str(path) if "\0" in str(path) else os.path.realpath(path)
     if name in seen:
-        LOG.warning("%s is listed again; its documents are counted again", path)
+        LOG.warning("%s is listed again; its documents are counted again", spelled(path))
     seen.add(name)
 
 
@@ -204,6 +214,9 @@ def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
     """A file, or the text files below a folder, sorted by name."""
     if is_inside(path, without):
         return
+    if (url := url_of(path)) is not None:
+        yield from (File(Path(name), field) for name in in_url(url) if not is_inside(Path(name), without))
+        return
     if not os.path.isdir(path):
         yield File(path, field)
         return
@@ -215,11 +228,20 @@ def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
             yield File(item, field)
 
 
+def in_url(url: str) -> list[str]:
+    """A file behind a URL, or the text files below a folder there, sorted by name."""
+    with readable(url):
+        found = files_below(url, SUFFIXES_IN_FOLDERS)
+    if found == []:
+        raise CorpusError(url, None, f"the folder contains no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
+    return [url] if found is None else found
+
+
 def is_inside(path: Path, folder: Path | None) -> bool:
     """Whether a path is that of a folder, or of something in it."""
     if folder is None or "\0" in str(path):
         return False
-    place, own = os.path.realpath(path), os.path.realpath(folder)
+    place, own = (url_of(each) or os.path.realpath(each) for each in (path, folder))
     return place == own or place.startswith(os.path.join(own, ""))
 
 

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from .. import _core
 from .._encode_files import PACKED, opened, readable, refuse_long_row
 from .._errors import CorpusError, number_of
+from .._paths import spelled, url_of
 from . import Corpus, File, WholeFile, kind_of, sources
 from ._ahead import ahead
+from ._here import file_here
 from ._names import RowNames, names_of_column
 from ._parquet import batches, cut, flat, no_text, pyarrow
 
@@ -96,14 +98,14 @@ class JsonRows:
 
         def refuse(line: int, problem: str) -> None:
             if file.part is None or not file.part[0]:
-                skipped.says(CorpusError(str(file.path), self.of.next + line, problem))
+                skipped.says(CorpusError(spelled(file.path), self.of.next + line, problem))
                 return
             # Nobody has counted the rows before a part.
             if not starts:
                 feeds = np.flatnonzero(np.frombuffer(self.lines, np.uint8) == ord("\n"))
                 starts.append(np.concatenate([[0], feeds + 1]))
             byte = self.start + int(starts[0][line])
-            skipped.says(CorpusError(str(file.path), None, f"the row at byte {byte:,} {problem}"))
+            skipped.says(CorpusError(spelled(file.path), None, f"the row at byte {byte:,} {problem}"))
 
         self.of.next += counter.add_rows(self.lines, file.field, refuse, threads)
 
@@ -129,7 +131,7 @@ class TableRows:
         if self.there is not None:
             missing = int(len(self.there) - self.there.sum())
             said = f"a text is missing in {number_of(missing, 'row')}"
-            skipped.says(CorpusError(str(self.file.path), None, said), missing)
+            skipped.says(CorpusError(spelled(self.file.path), None, said), missing)
 
 
 @dataclass(frozen=True)
@@ -218,12 +220,14 @@ def grouped(corpus: Corpus) -> Iterator[Texts | Problem | WholeFile | File]:
 
 def place_of(source: str | bytes | WholeFile | File, number: int | None) -> tuple[str | None, int | None]:
     """The file and the record of a text."""
-    return (str(source.path), None) if isinstance(source, File) else (None, number)
+    return (spelled(source.path), None) if isinstance(source, File) else (None, number)
 
 
 def small_text(source: WholeFile | File) -> bytes | Problem | WholeFile | File:
     """The text of a small file that is one text, or its error; any other source unchanged."""
     if isinstance(source, WholeFile) or kind_of(source.path) in KINDS or source.path.suffix in PACKED:
+        return source
+    if url_of(source.path) is not None:  # a question for its size takes as long as a small file
         return source
     try:
         with readable(source.path), opened(source.path) as file:
@@ -265,7 +269,7 @@ def in_lines(file: File, skip: bool) -> Iterator[Block]:
     """The rows of a `.jsonl` file, or of a part of it."""
     lines = Lines(file)
     start, stop = file.part or (0, None)
-    with readable(file.path), opened(file.path) as stream:
+    with file_here(file) as path, readable(file.path), opened(path) as stream:
         for place, data in whole_lines(stream, start, stop, longest=file.longest):
             yield JsonRows(lines, data, place)
 
@@ -303,19 +307,20 @@ def in_columns(file: File, skip: bool) -> Iterator[Block]:
         CorpusError: As of `batches`; without `skip`, also of a row that has no text.
     """
     fields = (file.field,) if file.name is None else (file.field, file.name)
-    arrow = pyarrow(str(file.path))
-    for first, (texts, *others) in batches(file.path, fields, file.part, file.longest):
-        for start, stop in cut(texts, BLOCK_BYTES):
-            own = texts.slice(start, stop - start)
-            there = None
-            if own.null_count:
-                there = np.asarray(own.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-                if not skip:
-                    row, said = first + start + int(np.argmin(there)), no_text(file.field)
-                    raise CorpusError(str(file.path), row, f"{said}; name the column with field=")
-            names = names_of_column(others[0].slice(start, stop - start), arrow) if others else None
-            names = names if names is None or there is None else names.kept(there)
-            yield TableRows(file, first + start, *flat(own.drop_null()), there, names)
+    arrow = pyarrow(spelled(file.path))
+    with file_here(file) as path:
+        for first, (texts, *others) in batches(path, fields, file.part, file.longest):
+            for start, stop in cut(texts, BLOCK_BYTES):
+                own = texts.slice(start, stop - start)
+                there = None
+                if own.null_count:
+                    there = np.asarray(own.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+                    if not skip:
+                        row, said = first + start + int(np.argmin(there)), no_text(file.field)
+                        raise CorpusError(spelled(file.path), row, f"{said}; name the column with field=")
+                names = names_of_column(others[0].slice(start, stop - start), arrow) if others else None
+                names = names if names is None or there is None else names.kept(there)
+                yield TableRows(file, first + start, *flat(own.drop_null()), there, names)
 
 
 KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {

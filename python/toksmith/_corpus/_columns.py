@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._errors import CorpusError
+from .._paths import spelled
 from . import Corpus, Document, File, WholeFile, kind_of
 from ._blocks import KINDS, JsonRows, Problem, TableRows, Texts, blocks_and_files
 from ._names import RowNames, names_of_rows
@@ -134,7 +135,7 @@ def columns_of(corpus: Corpus, threads: int) -> Iterator[Texts | TextColumn | Wh
 
 def of_rows(block: JsonRows, threads: int) -> TextColumn:
     """The column of some rows of `.jsonl`."""
-    path, first, file = str(block.of.file.path), block.of.next, block.of.file
+    path, first, file = spelled(block.of.file.path), block.of.next, block.of.file
     try:
         texts = _core.TextBlock.of_rows(block.lines, file.field, file.name, threads)
     except CorpusError as error:
@@ -160,7 +161,7 @@ def of_table(block: TableRows) -> TextColumn:
         before, reason = np.cumsum(block.there), no_text(block.file.field)
         missing = np.flatnonzero(~block.there).tolist()
         bad = tuple(BadRow(int(before[row]), block.first + row, None, reason, b"") for row in missing)
-    return TextColumn(texts, str(block.file.path), False, records, None, block.names, bad)
+    return TextColumn(texts, spelled(block.file.path), False, records, None, block.names, bad)
 
 
 def slowly(block: JsonRows) -> TextColumn:
@@ -179,4 +180,4 @@ def slowly(block: JsonRows) -> TextColumn:
     records = np.array([first + each.line for each in good], np.uint64)
     places = np.array([start + each.start for each in good], np.uint64)
     names = None if file.name is None else RowNames.of(each.name for each in good)
-    return TextColumn(texts, str(file.path), True, records, places, names, tuple(bad), block.lines, start)
+    return TextColumn(texts, spelled(file.path), True, records, places, names, tuple(bad), block.lines, start)

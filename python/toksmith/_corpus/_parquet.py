@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from .._encode_files import refuse_long
 from .._errors import CorpusError
-from .._paths import regular
+from .._paths import regular, spelled, url_of
+from .._remote import opened
 
-__all__ = ["batches", "cut", "flat", "no_text", "pyarrow", "row_group_sizes"]
+__all__ = ["batches", "cut", "flat", "no_text", "parquet_file", "pyarrow", "row_group_ranges", "row_group_sizes"]
 
 ROWS_IN_A_BATCH = 1 << 13
 BYTES_IN_A_BATCH = 1 << 23
@@ -53,7 +54,7 @@ def batches(
     Raises:
         CorpusError: The file is not Parquet or Arrow, or has no such column of texts.
     """
-    arrow = pyarrow(str(path))
+    arrow = pyarrow(spelled(path))
     with readable_table(path, arrow):
         if path.suffix == ARROW:
             of_file = arrow_batches(path, fields, arrow)
@@ -72,7 +73,7 @@ def parquet_batches(
     path: Path, fields: Sequence[str], groups: tuple[int, int] | None, arrow: Any
 ) -> Iterator[tuple[int, Any]]:
     """The batches of a Parquet file, each with the number of its first row."""
-    with arrow.parquet.ParquetFile(path) as file:
+    with parquet_file(path, arrow) as file:
         check_columns(file.schema_arrow, path, fields, arrow)
         about, column = file.metadata, number_of_column(file, fields[0])
         size = sum(text_bytes(about.row_group(group), column) for group in range(file.num_row_groups))
@@ -154,11 +155,46 @@ def row_group_sizes(path: Path, field: str) -> list[int]:
     Raises:
         CorpusError: As of `batches`.
     """
-    arrow = pyarrow(str(path))
-    with readable_table(path, arrow), arrow.parquet.ParquetFile(path) as file:
+    arrow = pyarrow(spelled(path))
+    with readable_table(path, arrow), parquet_file(path, arrow) as file:
         check_columns(file.schema_arrow, path, (field,), arrow)
         column = number_of_column(file, field)
         return [text_bytes(file.metadata.row_group(number), column) for number in range(file.num_row_groups)]
+
+
+def row_group_ranges(
+    path: Path, fields: Sequence[str], groups: tuple[int, int] | None, size: int
+) -> list[tuple[int, int]]:
+    """The bytes of a file that `batches` reads for these row groups.
+
+    Args:
+        groups: As of `batches`.
+        size: Of the file.
+    Raises:
+        CorpusError: As of `batches`.
+    """
+    arrow = pyarrow(spelled(path))
+    with readable_table(path, arrow), parquet_file(path, arrow) as file:
+        found = [(size - file.metadata.serialized_size - 8, size), (0, 4)]
+        for group in map(file.metadata.row_group, range(*(groups or (file.num_row_groups,)))):
+            for column in map(group.column, range(group.num_columns)):
+                if column.path_in_schema.partition(".")[0] in fields:
+                    starts = (column.dictionary_page_offset, column.data_page_offset)
+                    start = min(place for place in starts if place)
+                    found.append((start, start + column.total_compressed_size))
+    return found
+
+
+@contextmanager
+def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
+    """An open Parquet file, here or behind a URL."""
+    url = url_of(path)
+    if url is None:
+        with arrow.parquet.ParquetFile(path) as file:
+            yield file
+        return
+    with opened(url) as source, arrow.parquet.ParquetFile(source) as file:
+        yield file
 
 
 def number_of_column(file: Any, field: str) -> int:
@@ -180,16 +216,16 @@ def readable_table(path: Path, arrow: Any) -> Iterator[None]:
     except CorpusError:
         raise
     except (arrow.ArrowException, OSError, ValueError) as problem:
-        raise CorpusError(str(path), None, f"cannot be read: {problem}") from problem
+        raise CorpusError(spelled(path), None, f"cannot be read: {problem}") from problem
     except MemoryError as problem:
-        raise CorpusError(str(path), None, "cannot be read: there is not enough memory for it") from problem
+        raise CorpusError(spelled(path), None, "cannot be read: there is not enough memory for it") from problem
 
 
 def check_columns(schema: Any, path: Path, fields: Sequence[str], arrow: Any) -> None:
     """Raises CorpusError unless the file has the columns and the first holds texts."""
     check_column(schema, path, fields[0], arrow)
     if missing := [name for name in fields if name not in schema.names]:
-        raise CorpusError(str(path), None, f"has no column {missing[0]!r}; it has {schema.names}")
+        raise CorpusError(spelled(path), None, f"has no column {missing[0]!r}; it has {schema.names}")
 
 
 def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
@@ -197,16 +233,16 @@ def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
     types = arrow.types
     if field not in schema.names:
         raise CorpusError(
-            str(path), None, f"has no column {field!r}; it has {schema.names}. Name the column with field="
+            spelled(path), None, f"has no column {field!r}; it has {schema.names}. Name the column with field="
         )
     if schema.names.count(field) > 1:
-        raise CorpusError(str(path), None, f"has several columns {field!r}; name another column with field=")
+        raise CorpusError(spelled(path), None, f"has several columns {field!r}; name another column with field=")
     kind = schema.field(field).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
     is_text = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
     if not any(holds(kind) for holds in is_text):
         raise CorpusError(
-            str(path), None, f"the column {field!r} holds {kind} instead of texts; name the column with field="
+            spelled(path), None, f"the column {field!r} holds {kind} instead of texts; name the column with field="
         )
 
 

@@ -22,6 +22,7 @@ from .._arguments import checked, items, whole_number
 from .._corpus import Corpus
 from .._corpus._blocks import Skipped, blocks
 from .._errors import InvalidOption, number_of
+from .._folders import folder_at
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
@@ -290,7 +291,7 @@ class PieceCounts:
         """The counts of a file that `save` wrote, or of lines from elsewhere.
 
         Args:
-            path: The file; or a folder, as of `load_all`.
+            path: The file, or its URL; or a folder, as of `load_all`.
             pattern: For `.tsv` files without a line of facts: the pattern that split the pieces.
         Raises:
             FormatError: The file cannot be read, or is not a file of counts.
@@ -303,7 +304,7 @@ class PieceCounts:
         [(b' low', 1), (b'low', 1)]
         """
         given = None if pattern is UNSET else tuple(step["pattern"] for step in splitters(pattern))
-        if given is None and os.path.isdir(path):
+        if given is None and folder_at(path).exists():
             return PieceCounts.load_all([path])
         core, facts = read_counts(path, given)
         return PieceCounts(core, facts.patterns, spans_of(facts), facts.skipped)
@@ -462,7 +463,7 @@ def merge_counts(
     positions in one corpus: those of one job's folder, those that were counted with `start`, or all with `in_order`.
 
     Args:
-        paths: Files that `save` wrote; folders of finished jobs of `plan_counts`; other folders with such files.
+        paths: Files that `save` wrote; folders of finished jobs of `plan_counts`; other folders with such files. Or URLs.
         path: The new file, `.parquet` or `.tsv`.
         in_order: Whether each file has the documents that follow those of the file before. Their first positions are
             moved, so that each may have been counted from 0.

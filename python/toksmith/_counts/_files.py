@@ -17,7 +17,8 @@ from .._atomic_files import write_file
 from .._corpus._parquet import flat, pyarrow
 from .._errors import CorpusError, FormatError, InvalidOption
 from .._files import Room, read_file, shown
-from .._paths import regular
+from .._paths import regular, spelled
+from .._remote import input_at
 
 __all__ = [
     "HEAD",
@@ -128,8 +129,8 @@ def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) 
     """The counts of a file; see `PieceCounts.load`."""
     name = shown(path)
     read = parquet if suffix(name) == ".parquet" else lines
-    with reading(name):
-        return read(path, name, patterns)
+    with reading(name), input_at(spelled(path)).here(lambda size: None) as here:
+        return read(here, name, patterns)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from .. import _core
 from .._atomic_files import AtomicFiles, writable
 from .._errors import FormatError, InvalidOption
 from .._files import shown
+from .._folders import folder_at
 from ._files import SUFFIXES, Facts, suffix
 from ._sorted import CountFile, CountRows, CountWriter, count_file, rows_of
 
@@ -81,28 +82,30 @@ def files_in(path: Path) -> tuple[list[Path], bool]:
     Raises:
         FormatError: It is a folder of an unfinished job, or one without files of counts.
     """
-    if not os.path.isdir(path):
+    folder = folder_at(path)
+    if not folder.exists():
         return [path], False
-    if not os.path.lexists(path / JOB):
-        found = sorted(each for each in path.iterdir() if each.name.endswith(SUFFIXES))
+    if not folder.has(JOB):
+        found = [folder.path / name for name in folder.names(()) if name.endswith(SUFFIXES)]
         if not found:
-            raise FormatError(shown(path), None, f"the folder has no file of counts ({' or '.join(SUFFIXES)})")
+            raise FormatError(str(folder), None, f"the folder has no file of counts ({' or '.join(SUFFIXES)})")
         return found, False
-    if not (path / SUMS).exists():
+    if not folder.has(SUMS):
         said = "the job is not finished; run it again, or complete its parts with count-pieces --finish"
-        raise FormatError(shown(path), None, said)
+        raise FormatError(str(folder), None, said)
     try:
-        names = [(row[0], row[1]) for row in json.loads((path / MANIFEST).read_bytes())["files"]]
+        names = [(row[0], row[1]) for row in json.loads(folder.read(MANIFEST))["files"]]
         names = [(os.path.basename(name), size) for name, size in names if name.endswith(OF_JOBS)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
-        raise FormatError(shown(path / MANIFEST), None, f"is not a manifest: {str(problem)[:200]}") from None
+        raise FormatError(shown(folder.path / MANIFEST), None, f"is not a manifest: {str(problem)[:200]}") from None
     if not names:
-        raise FormatError(shown(path), None, "is the folder of a job that encodes; expected one of a job that counts")
+        raise FormatError(str(folder), None, "is the folder of a job that encodes; expected one of a job that counts")
+    size_of = folder.sizes()
     for name, size in names:
-        if not (path / name).is_file() or (path / name).stat().st_size != size:
+        if size_of(name) != size:
             said = f"is missing, or does not have the {size:,} bytes that the job wrote; run verify on the folder"
-            raise FormatError(shown(path / name), None, said)
-    return [path / name for name, _ in names], True
+            raise FormatError(shown(folder.path / name), None, said)
+    return [folder.path / name for name, _ in names], True
 
 
 def moved_files(paths: Sequence[Path], *, in_order: bool) -> list[MovedFile]:

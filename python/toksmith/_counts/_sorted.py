@@ -15,6 +15,8 @@ import numpy as np
 
 from .. import _core
 from .._atomic_files import writable
+from .._corpus._parquet import parquet_file
+from .._encode_files import opened
 from .._errors import FormatError, InvalidOption
 from .._files import shown
 from .._paths import regular
@@ -76,12 +78,11 @@ def count_file(path: Path) -> CountFile:
         if suffix(name) == ".parquet":
             arrow = library(name)
             regular(path)
-            with arrow.parquet.ParquetFile(path) as file:
+            with parquet_file(path, arrow) as file:
                 facts = facts_of_parquet(file.schema_arrow, name)
                 rows = file.metadata.num_rows
                 return CountFile(path, facts, POSITIONS[0] in file.schema_arrow.names or not rows, rows)
-        regular(path)
-        with open(path, "rb") as lines:
+        with opened(path) as lines:
             head = lines.readline()
     if not head.startswith(HEAD):
         allowed = f"the pattern that split the pieces of {name}; load it with PieceCounts.load(pattern=…), and save it"
@@ -114,8 +115,8 @@ def rows_of(file: CountFile, moved: int = 0) -> Generator[CountRows, None, None]
 def of_parquet(file: CountFile, name: str) -> Iterator[CountRows]:
     """The rows of a Parquet file."""
     arrow = library(name)
-    with arrow.parquet.ParquetFile(file.path) as opened:
-        for batch in opened.iter_batches(ROWS_IN_A_BATCH):
+    with parquet_file(file.path, arrow) as table:
+        for batch in table.iter_batches(ROWS_IN_A_BATCH):
             if len(batch):
                 pieces = batch.column(0).cast(arrow.large_binary()).to_pylist()
                 numbers = [column.cast(arrow.uint64()).to_pylist() for column in batch.columns[1:]]
@@ -126,10 +127,10 @@ def of_parquet(file: CountFile, name: str) -> Iterator[CountRows]:
 
 def of_lines(file: CountFile, name: str) -> Iterator[CountRows]:
     """The rows of a file of lines."""
-    with open(file.path, "rb") as opened:
-        opened.readline()
+    with opened(file.path) as source:
+        source.readline()
         number = 2
-        while data := opened.read(BYTES_OF_LINES) + opened.readline():
+        while data := source.read(BYTES_OF_LINES) + source.readline():
             blob, (ends, counts, *_) = _core.CountedPieces.of_lines([], data, number, Facts(()).core()).columns()
             places = [0, *ends.tolist()]
             pieces = [blob[start:end] for start, end in pairwise(places)]

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any, cast
 
 import toksmith
@@ -19,7 +18,7 @@ TRIES = 4  # the first and three more
 
 
 def run(
-    job: Path,
+    job: str,
     numbers: Sequence[int],
     *,
     workers: int,
@@ -52,7 +51,7 @@ class Processes:
     process.
     """
 
-    def __init__(self, job: Path, numbers: Sequence[int], seen: Any) -> None:
+    def __init__(self, job: str, numbers: Sequence[int], seen: Any) -> None:
         self.waiting, self.busy = list(reversed(numbers)), dict[Any, tuple[int, Any]]()
         self._job, self._seen = job, seen
         self._died = dict.fromkeys(numbers, 0)
@@ -80,7 +79,7 @@ class Processes:
             self._seen.failed(number, "its process died")
             if self._died[number] >= TRIES:
                 said = f"the process of shard {number} died {TRIES} times; it may need more memory"
-                raise toksmith.JobError(str(self._job.parent), said) from None
+                raise toksmith.JobError(self._job[: -len("/job.json")], said) from None
             self.waiting.append(number)
             return None
         if isinstance(found, BaseException):
@@ -119,7 +118,7 @@ class Processes:
 
 
 def here(
-    job: Path, numbers: Sequence[int], threads: int, max_memory: int | None, seen: Any
+    job: str, numbers: Sequence[int], threads: int, max_memory: int | None, seen: Any
 ) -> Iterator[toksmith.Receipt]:
     """Makes shards in this process."""
     for number in numbers:
@@ -132,7 +131,7 @@ def here(
         yield receipt
 
 
-def work(own: Connection, job: Path, threads: int, max_memory: int | None) -> None:
+def work(own: Connection, job: str, threads: int, max_memory: int | None) -> None:
     """Makes the shards whose numbers come, until the other end is closed. Ctrl-C is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import toksmith
@@ -15,7 +14,7 @@ IN_FLIGHT_PER_CPU = 4
 
 
 def run(
-    job: Path,
+    job: str,
     numbers: Sequence[int],
     *,
     workers: int,
@@ -41,7 +40,7 @@ def run(
         while waiting or flying:
             while waiting and len(flying) < most:
                 seen.started(waiting[-1], "task")
-                flying.append(task.remote(str(job.absolute()), waiting[-1], own, max_memory))
+                flying.append(task.remote(job, waiting[-1], own, max_memory))
                 shards[flying[-1]] = waiting.pop()
             ready, flying = ray.wait(flying)
             try:

@@ -8,7 +8,8 @@ of `_documents.py`, `_encode_shard.py`, `_packing.py`, `_shuffle.py` and a sink 
 `_count_shard.py` makes a shard. What a folder has is read by `_shard_folder.py`: `_merge_shards.py` makes one shard of many,
 and `_contents.py` says what is there. `_cost.py` says what a job will cost. `_room.py` says how many threads and how long
 documents a limit of memory allows, `_durable.py` gives files their names, and `_job_files.py` knows which names are a job's
-own. `_watch.py` tells what is seen while shards run. Left out: where they run (`_runners/`).
+own. `_watch.py` tells what is seen while shards run. Left out: where they run (`_runners/`), and where folders are
+(`../_folders.py`).
 """
 
 from __future__ import annotations

@@ -14,8 +14,10 @@ import numpy as np
 from .. import _render
 from .._arguments import checked
 from .._errors import InvalidOption, JobError, number_of
+from .._files import shown
+from .._folders import folder_at
 from ._plan import COUNTS
-from ._shard_folder import ShardFolder, shard_folder
+from ._shard_folder import ReadShard, ShardFolder, shard_folder
 from .sinks import UNREADABLE
 
 __all__ = ["FirstDocument", "LengthBin", "ShardContents", "SourceSums", "shards"]
@@ -69,7 +71,7 @@ class ShardContents(_render.Shown):
     """What is in a folder of shards.
 
     Attributes:
-        folder: Of the shards.
+        folder: Of the shards; a URL as a path.
         to: The format of its files, and `dtype` the type of the ids.
         finished: Whether the job is finished; if not, all sums are of the shards that are done.
         shards: How many there are to be, and `done` how many are done.
@@ -95,7 +97,7 @@ class ShardContents(_render.Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON values."""
-        found = {**asdict(self), "folder": str(self.folder)}
+        found = {**asdict(self), "folder": shown(self.folder)}
         found |= {name: [asdict(each) for each in getattr(self, name)] for name in ("lengths", "first")}
         found["sources"] = [{**asdict(each), "bytes_per_id": each.bytes_per_id} for each in self.sources]
         return found
@@ -130,7 +132,7 @@ class ShardContents(_render.Shown):
         for each in self.first:
             text = "" if each.text is None else _render.token_text(each.text.encode())
             blocks.append(_render.Line(f"shard {each.shard}, {number_of(each.ids, 'id')}: {text}"))
-        return _render.View(_render.plain(str(self.folder)), blocks)
+        return _render.View(_render.plain(shown(self.folder)), blocks)
 
 
 def span_of(bin: LengthBin) -> str:
@@ -143,7 +145,7 @@ def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
     r"""What is in the folder of a job, finished or not, or in a folder that `merge_shards` wrote.
 
     Args:
-        folder: Of the shards.
+        folder: Of the shards, or its URL.
         first: How many documents to show as text.
     Raises:
         InvalidOption: `first` is negative.
@@ -161,14 +163,14 @@ def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
     """
     if first < 0:
         raise InvalidOption("first", first, "at least 0")
-    found = shard_folder(Path(folder))
+    found = shard_folder(folder_at(folder))
     if found.options["to"] == COUNTS:
         said = (
             "this job counts pieces and has no shards of ids; look at it with status, or load it with PieceCounts.load"
         )
-        raise JobError(str(folder), said)
+        raise JobError(str(found.folder), said)
     return ShardContents(
-        folder=found.folder,
+        folder=found.folder.path,
         to=found.options["to"],
         dtype=found.options["dtype"],
         finished=found.finished,
@@ -191,7 +193,7 @@ def lengths_in(found: ShardFolder) -> Iterator[LengthBin]:
     documents, ids = (np.zeros(64, np.int64) for _ in range(2))
     for shard in found.shards:
         seen = 0
-        for some in shard_lengths(found, shard.number):
+        for some in shard_lengths(found, shard):
             bins = np.frexp(some.astype(np.float64))[1]  # 0 for 0, else one more than the power of 2 in it
             np.add.at(documents, bins, 1)
             np.add.at(ids, bins, some)
@@ -203,22 +205,23 @@ def lengths_in(found: ShardFolder) -> Iterator[LengthBin]:
             yield LengthBin(least, most, int(documents[power]), int(ids[power]))
 
 
-def shard_lengths(found: ShardFolder, number: int) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
+def shard_lengths(found: ShardFolder, shard: ReadShard) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
     """The lengths of a shard's documents, some at a time.
 
     Raises:
         JobError: They cannot be read.
     """
-    row, spec = found.row, found.spec(number)
-    try:
-        if row.lengths is not None:
-            yield from row.lengths(found.folder, spec)
-        elif row.read is not None:
-            for ids in row.read(found.folder, spec):
-                yield np.array([len(ids)], np.int64)
-    except UNREADABLE as problem:
-        said = f"shard {number} cannot be read: {str(problem)[:200]}; run verify on the folder"
-        raise JobError(str(found.folder), said) from problem
+    row, spec = found.row, found.spec(shard.number)
+    with found.folder.fetched(shard.files) as here:
+        try:
+            if row.lengths is not None:
+                yield from row.lengths(here, spec)
+            elif row.read is not None:
+                for ids in row.read(here, spec):
+                    yield np.array([len(ids)], np.int64)
+        except UNREADABLE as problem:
+            said = f"shard {shard.number} cannot be read: {str(problem)[:200]}; run verify on the folder"
+            raise JobError(str(found.folder), said) from problem
 
 
 def sources_of(found: ShardFolder) -> Iterator[SourceSums]:

@@ -11,16 +11,20 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _render
 from .._corpus import TABLES, File, kind_of
+from .._corpus._here import file_here
 from .._corpus._parquet import batches, pyarrow, row_group_sizes
 from .._encode_files import PACKED, opened, readable
 from .._errors import JobError, ToksmithError
+from .._folders import LocalFolder
+from .._remote import input_at
 from .._tokenizer import Tokenizer
-from ._plan import Part, Plan, PlannedInput, planned
+from ._plan import Part, Plan, PlannedInput, planned, row_starts
 from ._room import ShardRoom
 from ._run_shard import make_shard
 from .sinks import EVERY_ROW
@@ -115,7 +119,7 @@ def cost_of(plan: Plan, tok: Tokenizer, *, clock: Callable[[], float] = time.pro
         small = replace(plan, options=options, inputs=tuple(sample.inputs), shards=(shard,))
         start = clock()
         try:
-            receipt = make_shard(small, tok, 0, folder / "out", ShardRoom(1))
+            receipt = make_shard(small, tok, 0, LocalFolder(folder / "out"), ShardRoom(1))
         except ToksmithError as error:
             raise JobError("the sample of the inputs", f"cannot be encoded: {error}") from error
         core_s = clock() - start + sample.unpack_s
@@ -155,9 +159,7 @@ def sample_of(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSampl
             file_bytes += table_sample(found, plan.options.id_field, target, limit)
         else:
             start = clock()
-            with readable(path), opened(path) as stream:
-                data = stream.read(limit)
-                data += stream.readline() if kind == ".jsonl" else b""
+            data = beginning(found, limit)
             is_packed = path.suffix in PACKED
             unpack_s += clock() - start if is_packed else 0.0
             target.write_bytes(data)
@@ -166,18 +168,35 @@ def sample_of(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSampl
     return CostSample(inputs, file_bytes, unpack_s)
 
 
+def beginning(found: PlannedInput, limit: int) -> bytes:
+    """About so many of the first bytes of an input, unpacked, and whole rows if it has rows."""
+    path = Path(found.path)
+    with readable(path):
+        if path.suffix in PACKED:
+            with opened(path) as stream:
+                return stream.read(limit) + (stream.readline() if kind_of(path) == ".jsonl" else b"")
+        source, stop = input_at(found.path), min(limit, found.bytes)
+        if path.suffix == ".jsonl":
+            stop = next(row_starts(source, found.bytes, limit), 0)
+        return source.read(0, stop)
+
+
 def table_sample(found: PlannedInput, id_field: str | None, target: Path, limit: int) -> float:
     """Writes the first rows of a table as a Parquet file, and says how many bytes of the file they are, about."""
     path = Path(found.path)
     arrow = pyarrow(found.path)
     fields = (found.field,) if id_field is None else (found.field, id_field)
+    groups = row_group_sizes(path, found.field) if path.suffix == ".parquet" else []
+    enough = next((number for number, total in enumerate(accumulate(groups), 1) if total >= limit), len(groups))
+    part = (0, enough) if groups else None
     tables, size = [], 0
-    for _, columns in batches(path, fields):
-        fits = max(1, len(columns[0]) * (limit - size) // max(columns[0].nbytes, 1))
-        tables.append(arrow.table([column.slice(0, fits) for column in columns], names=list(fields)))
-        size += columns[0].slice(0, fits).nbytes
-        if size >= limit:
-            break
+    with file_here(File(path, found.field, id_field, part)) as here:
+        for _, columns in batches(here, fields, part):
+            fits = max(1, len(columns[0]) * (limit - size) // max(columns[0].nbytes, 1))
+            tables.append(arrow.table([column.slice(0, fits) for column in columns], names=list(fields)))
+            size += columns[0].slice(0, fits).nbytes
+            if size >= limit:
+                break
     table = (
         arrow.concat_tables(tables)
         if tables
@@ -186,5 +205,5 @@ def table_sample(found: PlannedInput, id_field: str | None, target: Path, limit:
     arrow.parquet.write_table(table, target, compression="zstd")
     if path.suffix != ".parquet":
         return float(min(size, found.bytes))  # which has no packed columns
-    whole = sum(row_group_sizes(path, found.field))
+    whole = sum(groups)
     return min(1.0, size / whole) * found.bytes if whole else 0.0

@@ -7,17 +7,13 @@ behind them, and a shard without a receipt is done again, with equal bytes.
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from .._atomic_files import AtomicFiles, NewFile, writable
-from .._errors import JobError
-from .._files import make_folder, shown
+from .._folders import own_folder, sync_folder
 
-__all__ = ["ShardFile", "ShardFiles", "own_folder", "sync_folder"]
+__all__ = ["ShardFile", "ShardFiles"]
 
 
 class ShardFiles:
@@ -102,35 +98,3 @@ class ShardFile:
         with writable(self.path):
             self.file.seek(0)
             self.file.write(data)
-
-
-def own_folder(folder: Path) -> None:
-    """Makes a folder in that of a job.
-
-    Raises:
-        FormatError: It cannot be made.
-        JobError: It is a link: what is written there would be in a folder that is not the job's.
-    """
-    if folder.is_symlink():
-        said = f"{folder.name} is a link, and the job needs a folder of its own there; move {folder.name} away"
-        raise JobError(shown(folder.parent), said)
-    make_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Flushes the names of a folder to the disk, if the system can do this for folders.
-
-    Raises:
-        FormatError: It fails.
-    """
-    if sys.platform == "win32":
-        return
-    with writable(folder):
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-                raise
-        finally:
-            os.close(opened)

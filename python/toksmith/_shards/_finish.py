@@ -9,19 +9,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._atomic_files import write_file
 from .._errors import FormatError, JobError, number_of
+from .._files import shown
+from .._folders import Folder
 from .._tokenizer import Tokenizer
-from ._durable import sync_folder
 from ._job_files import BESIDE, MANIFEST, SUMS, names_of, remove_names
 from ._plan import Plan
-from ._receipts import Receipt, WrittenFile, read_receipt, written_file
+from ._receipts import Receipt, WrittenFile, read_receipt, read_receipts, receipt_name, written_file
 from ._run_shard import spec_of
 from ._shuffle import BUCKETS
 from .sinks import EVERY_ROW
@@ -48,7 +47,7 @@ VERSION = 1
 class Tokenized:
     """What a finished job contains.
 
-    Attributes: `folder`; `to`, the sink; `documents`, `ids` and `text_bytes`; `bad_rows` that were left out; `shards`, their
+    Attributes: `folder`, and `place`, its name or URL; `to`, the sink; `documents`, `ids` and `text_bytes`; `bad_rows` that were left out; `shards`, their
     number; `files`, the names of the files of ids and of what belongs to them.
     """
 
@@ -61,26 +60,32 @@ class Tokenized:
     shards: int
     files: tuple[str, ...]
 
+    @property
+    def place(self) -> str:
+        """The name of the folder, or its URL."""
+        return shown(self.folder)
 
-def is_finished(folder: Path) -> bool:
+
+def is_finished(folder: Folder) -> bool:
     """Whether a job is finished."""
-    return os.path.lexists(folder / SUMS) and os.path.lexists(folder / MANIFEST)
+    return folder.has(SUMS) and folder.has(MANIFEST)
 
 
-def missing_units(folder: Path, plan: Plan) -> list[int]:
+def missing_units(folder: Folder, plan: Plan) -> list[int]:
     """The units of a job that have no receipt, or whose files are not those of their receipt."""
-    return [] if is_finished(folder) else [n for n in range(plan.units) if not done(folder, read_receipt(folder, n))]
+    if is_finished(folder):
+        return []
+    size = folder.sizes()
+    there = [number for number in range(plan.units) if size(receipt_name(number)) is not None]
+    receipts = dict(zip(there, read_receipts(folder, there), strict=True))
+
+    def is_done(receipt: Receipt | None) -> bool:
+        return receipt is not None and all(size(each.name) == each.bytes for each in receipt.files)
+
+    return [number for number in range(plan.units) if not is_done(receipts.get(number))]
 
 
-def done(folder: Path, receipt: Receipt | None) -> bool:
-    """Whether the files of a receipt have their sizes."""
-    try:
-        return receipt is not None and all(os.stat(folder / each.name).st_size == each.bytes for each in receipt.files)
-    except OSError:
-        return False
-
-
-def finish_job(folder: Path, plan: Plan, tok: Tokenizer | None) -> Tokenized:
+def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
     """Writes what a job has once, if all of its shards are done.
 
     Raises:
@@ -97,20 +102,18 @@ def finish_job(folder: Path, plan: Plan, tok: Tokenizer | None) -> Tokenized:
             data = row.finish(folder, final, spec_of(plan, tok, plan.final.start))
         beside = [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]
         manifest = manifest_of(plan, receipts, final, [*data, *beside])
-        write_file(folder / MANIFEST, manifest)
+        folder.write(MANIFEST, manifest)
         sums = [(each.sha256, each.name) for each in (*data, *beside)]
         sums.append((hashlib.sha256(manifest).hexdigest(), MANIFEST))
-        sync_folder(folder)
-        write_file(folder / SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
-        sync_folder(folder)
+        folder.write(SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
     remove_parts(folder, plan)
     return tokenized(folder)
 
 
-def remove_parts(folder: Path, plan: Plan) -> None:
+def remove_parts(folder: Folder, plan: Plan) -> None:
     """Removes the files that a finished job does not need; what cannot be removed does no harm."""
     places = {EVERY_ROW[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
-    if not any(os.path.lexists(folder / str(name)) for name in places):
+    if not any(folder.has_folder(str(name)) for name in places):
         return
     own = names_of(plan.options)
     names: list[str] = []
@@ -122,17 +125,16 @@ def remove_parts(folder: Path, plan: Plan) -> None:
     with contextlib.suppress(FormatError):
         remove_names(folder, names)
     for name in places:
-        with contextlib.suppress(OSError):
-            (folder / str(name)).rmdir()
+        folder.remove_folder(str(name))
 
 
-def all_receipts(folder: Path, plan: Plan) -> list[Receipt]:
+def all_receipts(folder: Folder, plan: Plan) -> list[Receipt]:
     """The receipts of a job that has them all."""
     if missing := missing_units(folder, plan):
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         said = f"{number_of(len(missing), 'shard')} of {plan.units:,} missing ({shown}); run the job again to make them"
         raise JobError(str(folder), said)
-    receipts = [receipt for n in range(plan.units) if (receipt := read_receipt(folder, n)) is not None]
+    receipts = [receipt for receipt in read_receipts(folder, range(plan.units)) if receipt is not None]
     bad, most = sum(receipt.bad_rows for receipt in receipts), plan.options.max_errors
     if most is not None and bad > most:
         said = f"{bad:,} rows could not be encoded, and max_errors={most:,}; look at them with errors='quarantine'"
@@ -176,7 +178,7 @@ def manifest_of(
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Folder) -> dict[str, Any]:
     """The manifest of a finished job.
 
     Raises:
@@ -185,7 +187,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not is_finished(folder):
         raise JobError(str(folder), "there is no finished job; run it, or look at it with `toksmith status`")
     try:
-        value: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+        value: dict[str, Any] = json.loads(folder.read(MANIFEST))
         if value["toksmith_manifest"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         value["files"] = [written_file(*each) for each in value["files"]]
@@ -199,11 +201,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return value
 
 
-def tokenized(folder: Path) -> Tokenized:
+def tokenized(folder: Folder) -> Tokenized:
     """What a finished job contains."""
     found = read_manifest(folder)
     return Tokenized(
-        folder=folder,
+        folder=folder.path,
         to=found["options"]["to"],
         documents=found["documents"],
         ids=found["ids"],

@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from .._arguments import checked
-from .._atomic_files import UNFINISHED, readable, remove_unless_locked
 from .._errors import InvalidOption, JobError, ToksmithError, UnknownName, close_names
 from .._files import shown
+from .._folders import folder_at
 from .._progress import Progress
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._cost import JobCost, cost_of
 from ._finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
-from ._job_files import ANY_NAME, present, running_units
+from ._job_files import ANY_NAME, FOLDERS, running_units
 from ._plan import JOB, Plan, read_plan
-from ._receipts import Receipt, read_receipt
+from ._receipts import Receipt, read_receipts
 from ._room import check_room
 from ._run_shard import opened_job
 from ._watch import JobEvent, JobWatch, sizes_of, unit_of
 
-__all__ = ["RUNNERS", "Job", "JobStatus", "sweep_folder"]
+__all__ = ["RUNNERS", "Job", "JobStatus"]
 
 # By name, the module of `_runners/`. It is above this layer, so it is imported by its name when a run asks for it.
 RUNNERS = {"local": "_local", "ray": "_ray"}
@@ -41,7 +41,7 @@ class JobStatus:
     Attributes: `shards`, how many there are to make (with a shuffle, in both rounds), and how many are `done`; `documents`,
     `ids`, `text_bytes` and `bad_rows` of those; `finished`, whether the manifest is written; `bytes` of the inputs of all
     shards, and `done_bytes` of those that are done; `running`, the shards that processes are making now, on any machine
-    that sees the folder and its locks; `unit`, what `ids` are: "id", or "piece" if the job counts.
+    that sees the folder and its locks (of a URL nobody knows); `unit`, what `ids` are: "id", or "piece" if the job counts.
     """
 
     shards: int
@@ -60,7 +60,7 @@ class JobStatus:
 class Job:
     """A planned job that encodes a corpus into shards; made by `plan`, or by `Job.at` for a folder with a plan.
 
-    Attributes: `folder` of the job.
+    Attributes: `folder` of the job, a URL as a path too; `place`, its name or URL.
     """
 
     def __init__(
@@ -72,7 +72,8 @@ class Job:
         tok: Tokenizer | None = None,
         max_memory: int | None = None,
     ) -> None:
-        self.folder = folder
+        self.folder, self.place = folder, shown(folder)
+        self._folder = folder_at(folder)
         self._plan, self._written, self._tok, self._max_memory = plan, written, tok, max_memory
 
     @staticmethod
@@ -83,7 +84,7 @@ class Job:
         Raises:
             JobError: There is none.
         """
-        return Job(Path(folder), read_plan(Path(folder)))
+        return Job(Path(folder), read_plan(folder_at(folder)))
 
     @property
     def shards(self) -> int:
@@ -103,7 +104,7 @@ class Job:
     @property
     def finished(self) -> bool:
         """Whether the job is finished."""
-        return is_finished(self.folder)
+        return is_finished(self._folder)
 
     def missing(self) -> list[int]:
         """The numbers for `run_shard` of what is not done: shards without a receipt, or without their files.
@@ -113,7 +114,7 @@ class Job:
         Raises:
             JobError: A receipt cannot be read.
         """
-        return missing_units(self.folder, self._plan)
+        return missing_units(self._folder, self._plan)
 
     def status(self) -> JobStatus:
         """How far the job is.
@@ -123,11 +124,12 @@ class Job:
         """
         units, final, unit = self._plan.units, self._plan.final, unit_of(self._plan)
         if self.finished:
-            found = tokenized(self.folder)
+            found = tokenized(self._folder)
             sums = (found.documents, found.ids, found.text_bytes, found.bad_rows)
             return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
         missing, sizes = {*self.missing()}, sizes_of(self._plan)
-        there = [read_receipt(self.folder, number) for number in range(units) if number not in missing]
+        done = [number for number in range(units) if number not in missing]
+        there = [*read_receipts(self._folder, done)]
         last = [receipt for receipt in there if receipt is not None and receipt.shard in final]
         documents, ids, size = (
             sum(getattr(each, name) for each in last) for name in ("documents", "ids", "text_bytes")
@@ -143,7 +145,7 @@ class Job:
             finished=False,
             bytes=sum(sizes),
             done_bytes=sum(sizes[number] for number in range(units) if number not in missing),
-            running=tuple(running_units(self.folder, self._plan)),
+            running=tuple(running_units(self._folder, self._plan)),
             unit=unit,
         )
 
@@ -164,7 +166,7 @@ class Job:
         >>> [row.what for row in cost.rows], cost.rows[0].text_bytes
         (['this input', '1 TB', '60 TB'], 297)
         """
-        tok = opened_job(self.folder)[1] if self._written else self._tok
+        tok = opened_job(self._folder)[1] if self._written else self._tok
         if tok is None:
             raise InvalidOption("job", self, "a job of ids; nobody has measured what counting costs")
         return cost_of(self._plan, tok)
@@ -237,21 +239,21 @@ class Job:
         (99, 99, ('00000_text_document.bin', '00000_text_document.idx'))
         """
         if not self._written:
-            raise JobError(shown(self.folder), "the plan was a dry run and is not written; plan it without dry_run")
+            raise JobError(self.place, "the plan was a dry run and is not written; plan it without dry_run")
         runner = checked_run(run, part, workers=workers, threads=threads)
         index, count = (0, 1) if part is None else part_of(part)
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
         check_room(self._plan, most)
-        opened_job(self.folder)  # what is wrong with it is said before any process starts
-        sweep_folder(self.folder)
+        opened_job(self._folder)  # what is wrong with it is said before any process starts
+        self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None
         watch = JobWatch(self._plan, self.missing(), progress, events)
         try:
             way = {"workers": workers, "threads": threads, "max_memory": most, "address": address, "seen": watch}
             with watch:
                 for numbers in self._rounds(index, count):
-                    made: Iterator[Receipt] = runner.run(self.folder / JOB, numbers, **way)
+                    made: Iterator[Receipt] = runner.run(self._folder.at(JOB), numbers, **way)
                     for receipt in made:
                         watch.finished(receipt)
                 done = self.finish() if part is None else None
@@ -263,10 +265,10 @@ class Job:
 
     def _done_by_another(self) -> Tokenized | None:
         """What this job contains, if another run has finished it meanwhile and removed files that this run was reading."""
-        if not is_finished(self.folder) or read_plan(self.folder) != self._plan:
+        if not is_finished(self._folder) or read_plan(self._folder) != self._plan:
             return None
-        remove_parts(self.folder, self._plan)  # which this run may have made again
-        return tokenized(self.folder)
+        remove_parts(self._folder, self._plan)  # which this run may have made again
+        return tokenized(self._folder)
 
     def _rounds(self, index: int, count: int) -> Iterator[list[int]]:
         """What is missing of a part, round by round; the second round needs all of the first."""
@@ -283,16 +285,16 @@ class Job:
             FormatError: A file cannot be written.
             JobError: Shards are missing, or there are more bad rows than `max_errors`.
         """
-        plan, tok = opened_job(self.folder)
+        plan, tok = opened_job(self._folder)
         try:
-            return finish_job(self.folder, plan, tok)
+            return finish_job(self._folder, plan, tok)
         except ToksmithError:
             if (done := self._done_by_another()) is None:
                 raise
             return done
 
     def __repr__(self) -> str:
-        return f"<Job {shown(self.folder)!r}: {self.shards} shards of {self.files} files, {self.bytes:,} bytes>"
+        return f"<Job {self.place!r}: {self.shards} shards of {self.files} files, {self.bytes:,} bytes>"
 
 
 def checked_run(run: str, part: str | None, *, workers: int, threads: int | None) -> Any:
@@ -319,11 +321,3 @@ def part_of(text: str) -> tuple[int, int]:
     if int(index) >= int(count):
         raise InvalidOption("part", text, f"I from 0 to {int(count) - 1}" if int(count) else "N of at least 1")
     return int(index), int(count)
-
-
-def sweep_folder(folder: Path) -> None:
-    """Removes what killed runs left: temporary files that no process has open."""
-    with readable(folder):
-        for name in list(present(folder)):
-            if UNFINISHED.fullmatch(name[-21:]) and ANY_NAME.fullmatch(name[:-21]):
-                remove_unless_locked(str(folder / name))

@@ -9,12 +9,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
-from .._atomic_files import UNFINISHED, is_being_written, readable, writable
 from .._errors import JobError
-from .._files import shown
-from ._durable import sync_folder
+from .._folders import Folder
 from ._plan import JOB, JobOptions, Plan, read_plan
 from ._receipts import RECEIPTS
 from ._shuffle import BUCKETS
@@ -22,12 +19,13 @@ from ._shuffle import BUCKETS
 __all__ = [
     "ANY_NAME",
     "BESIDE",
+    "FOLDERS",
     "MANIFEST",
     "NOTE",
     "OF_SINKS",
     "SUMS",
     "names_of",
-    "present",
+    "names_of_shard",
     "refuse_taken",
     "removable",
     "remove_names",
@@ -36,7 +34,6 @@ __all__ = [
 
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 NOTE = "merge.json"  # of a folder of merged shards
-TEMPORARY = 21  # characters behind the name of a file that is being written
 BESIDE = ("quarantine", "sources")
 # By sink. The group is the number of a shard; llm.c's files are not one for each shard.
 OF_SINKS = {
@@ -69,58 +66,57 @@ def names_of(options: JobOptions) -> re.Pattern[str]:
     return re.compile("|".join(found))
 
 
-def present(folder: Path) -> Iterator[str]:
-    """The names in a folder, and in the folders that a job has there."""
-    with readable(folder):
-        for path in sorted(folder.iterdir()):
-            if path.name in FOLDERS and path.is_dir() and not path.is_symlink():
-                yield from (f"{path.name}/{each.name}" for each in sorted(path.iterdir()))
-            else:
-                yield path.name
+def names_of_shard(to: str, names: Iterable[str], number: int) -> tuple[str, ...]:
+    """The names of the files of a shard in some format, and of those beside them."""
+    own = re.compile("|".join((OF_SINKS[to], *OF_BESIDE.values())))
+
+    def is_own(name: str) -> bool:
+        match = own.fullmatch(name)
+        return match is not None and any(group is not None and int(group[:18]) == number for group in match.groups())
+
+    return tuple(filter(is_own, names))
 
 
-def running_units(folder: Path, plan: Plan) -> list[int]:
+def running_units(folder: Folder, plan: Plan) -> list[int]:
     """The units that processes are making, of this machine or of others: their files have temporary names and are locked."""
     buckets, found = re.compile(OF_BUCKETS), set()
-    for name in present(folder):
-        target = name[:-TEMPORARY]
-        if not (UNFINISHED.fullmatch(name[-TEMPORARY:]) and (match := ANY_NAME.fullmatch(target))):
-            continue
-        number = next((int(group[:18]) for group in match.groups() if group), None)
-        of_first = buckets.fullmatch(target) or target.startswith((f"{RECEIPTS}/", "quarantine/"))
-        if number is not None and is_being_written(str(folder / name)):
+    for name in folder.being_written(FOLDERS, ANY_NAME.fullmatch):
+        match = ANY_NAME.fullmatch(name)
+        number = next((int(group[:18]) for group in match.groups() if group), None) if match else None
+        of_first = buckets.fullmatch(name) or name.startswith((f"{RECEIPTS}/", "quarantine/"))
+        if number is not None:
             found.add(number if of_first else number + plan.final.start)
     return sorted(number for number in found if number < plan.units)
 
 
-def refuse_taken(folder: Path, options: JobOptions, own: Iterable[str] = ()) -> None:
+def refuse_taken(folder: Folder, options: JobOptions, own: Iterable[str] = ()) -> None:
     """Raises JobError if a folder has files of names that a new job writes, apart from its `own`."""
     names, own = names_of(options), {*own}
-    for name in present(folder):
+    for name in folder.names(FOLDERS):
         if name in FOLDERS and f"{name}/" in names.pattern:
             said = f"{name} is a link or a file, and the job needs a folder of its own there"
         elif names.fullmatch(name) and name not in own:
             said = f"{name} is there already, and no job that is planned here wrote it, but this job writes such files"
         else:
             continue
-        raise JobError(shown(folder), f"{said}; name another folder, or move {name} away")
+        raise JobError(str(folder), f"{said}; name another folder, or move {name} away")
 
 
-def removable(folder: Path) -> list[list[str]]:
+def removable(folder: Folder) -> list[list[str]]:
     """The names of a job's files in groups, in the order in which they can be removed: a job that is stopped between two
     of them is unfinished, and its plan still says what is left.
 
     Raises:
         JobError: The plan cannot be read, and no file beside it shows that it is one of toksmith.
     """
-    there = list(present(folder))
+    there = list(folder.names(FOLDERS))
     try:
         plan = read_plan(folder)
         tokenizer, own = f"tokenizer-{plan.fingerprint[:12]}.toksmith", own_names(plan)
     except JobError as error:
         if not any(re.fullmatch(PLANNED, name) for name in there if name != JOB):
             said = f"{error.problem}, and no tokenizer of a job is beside it; name another folder, or move {JOB} away"
-            raise JobError(shown(folder), said) from None
+            raise JobError(str(folder), said) from None
         tokenizer, own = "", {*listed(folder, there)}.__contains__
     found = [name for name in there if own(name)]
     receipts = [name for name in found if re.fullmatch(OF_ALL, name) and name != SUMS]
@@ -140,22 +136,18 @@ def own_names(plan: Plan) -> Callable[[str], bool]:
     return own
 
 
-def listed(folder: Path, there: Iterable[str]) -> Iterator[str]:
+def listed(folder: Folder, there: Iterable[str]) -> Iterator[str]:
     """The names of a job without a plan: its receipts, the manifest, and the files that they list."""
     for name in there:
         if not re.fullmatch(OF_ALL, name):
             continue
         yield name
         with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-            for each in json.loads((folder / name).read_bytes())["files"]:
+            for each in json.loads(folder.read(name))["files"]:
                 if ANY_NAME.fullmatch(each[0]) and not re.fullmatch(PLANNED, each[0]):
                     yield each[0]
 
 
-def remove_names(folder: Path, names: Iterable[str]) -> None:
-    """Removes files, and flushes that to the disk; a file in a linked folder stays."""
-    for path in (folder / name for name in names):
-        if path.parent == folder or not path.parent.is_symlink():
-            with writable(path):
-                path.unlink(missing_ok=True)
-    sync_folder(folder)
+def remove_names(folder: Folder, names: Iterable[str]) -> None:
+    """Removes files of a job."""
+    folder.remove(names)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Literal
 
 from .._arguments import checked
-from .._atomic_files import Temporary, sweep, writable
+from .._atomic_files import writable
 from .._corpus import Corpus
 from .._errors import InvalidOption, JobError, UnknownName, close_names
-from .._files import make_folder, shown
+from .._folders import Folder, folder_at
 from .._tokenizer import Special, Tokenizer
-from ._durable import sync_folder
 from ._encode import special_id
 from ._finish import is_finished, remove_parts
 from ._job import Job
@@ -64,8 +62,9 @@ def plan(
 
     Args:
         tok: The tokenizer, which is saved in the folder.
-        corpus: Paths, folders, or `toksmith.files(…)`; documents as of `train`. Files that the job itself writes are left out.
-        folder: Of the job; it is made if its parent exists.
+        corpus: Paths, folders, URLs as paths, or `toksmith.files(…)`; documents as of `train`. Files that the job itself
+            writes are left out.
+        folder: Of the job; it is made if its parent exists. Or a URL (the extra `remote`): "s3://bucket/name".
         to: The format of the files, one of `docs/sinks.md`: "npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf",
             "mds", "dolma", "litdata".
         id_field: The field or column with the name of each document, for formats that have room for it.
@@ -132,15 +131,15 @@ def plan(
     versions = versions_of(SINKS[to].libraries)
     with writable(folder):  # a name that no folder can have
         os.path.realpath(folder)
+    place = folder_at(folder, writing=True)
     name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
-    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, *cut(corpus, shard_size, Path(folder)))
-    folder = Path(folder)
-    if not folder.name:
+    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, *cut(corpus, shard_size, place))
+    if not Path(folder).name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
     check_room(made, max_memory)
     if not dry_run:
-        write_plan(folder, made, tok, force=force)
-    return Job(folder, made, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
+        write_plan(place, made, tok, force=force)
+    return Job(place.path, made, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
 
 
 def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
@@ -205,55 +204,39 @@ def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
         yield "length", options.length, f"from 1 to {MOST_LENGTH}, the ids of a row"
 
 
-def write_plan(folder: Path, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:
+def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:
     """Writes the plan, if no other is there; of two processes that do so at once, one does."""
-    make_folder(folder)
-    path = folder / JOB
-    with writable(path):
-        sweep(os.path.realpath(path), [path])
-    if force and os.path.lexists(path):
+    folder.make()
+    folder.sweep_one(JOB)
+    if force and folder.has(JOB):
         old = removable(folder)
         refuse_taken(folder, made.options, [name for names in old for name in names])
         for names in old:
             remove_names(folder, names)
-    if not os.path.lexists(path):
+    if not folder.has(JOB):
         try:
             refuse_taken(folder, made.options)
         except JobError:
-            if not os.path.lexists(path):  # else another process planned meanwhile, and the files are from its runs
+            if not folder.has(JOB):  # else another process planned meanwhile, and the files are from its runs
                 raise
-    if not os.path.lexists(path):
-        if tok is not None and not (folder / made.tokenizer).exists():
-            tok.save(folder / made.tokenizer)
-        with writable(path):
-            link_once(path, made.to_bytes())
-        sync_folder(folder)
+    if not folder.has(JOB):
+        if tok is not None:
+            with folder.staged() as here:
+                tok.save(here / made.tokenizer)
+                folder.publish(here, [made.tokenizer])
+        folder.create(JOB, made.to_bytes())
     try:
         there = read_plan(folder)
     except JobError as error:
         said = f"{error.problem}; name another folder, or pass force=True to replace the job"
-        raise JobError(shown(folder), said) from None
+        raise JobError(str(folder), said) from None
     if there != made:
         said = f"another job is planned here (other {' and '.join(differing(there, made))})"
-        raise JobError(shown(folder), f"{said}; name another folder, or pass force=True to replace it")
+        raise JobError(str(folder), f"{said}; name another folder, or pass force=True to replace it")
     if is_finished(folder):
         remove_parts(folder, made)  # which a run leaves that was killed at its very end
         said = "this job is finished, and verify compares its files; name another folder"
-        raise JobError(shown(folder), f"{said}, or pass force=True to do it again")
-
-
-def link_once(path: Path, data: bytes) -> None:
-    """Writes a file that keeps its content if it is there: linking, unlike renaming, replaces nothing."""
-    temporary = Temporary(os.path.realpath(path))
-    try:
-        temporary.create()
-        temporary.file.write(data)
-        temporary.file.flush()
-        os.fsync(temporary.file.fileno())
-        with suppress(FileExistsError):
-            os.link(temporary.name, path)
-    finally:
-        temporary.drop()
+        raise JobError(str(folder), f"{said}, or pass force=True to do it again")
 
 
 def differing(one: Plan, other: Plan) -> list[str]:

@@ -10,21 +10,18 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import fields
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 
 from .._arguments import checked
-from .._atomic_files import write_file
+from .._atomic_files import readable
 from .._errors import InvalidOption, JobError, UnknownName, close_names
-from .._files import make_folder, read_file, shown
-from ._durable import ShardFiles, sync_folder
+from .._folders import Folder, folder_at
+from ._durable import ShardFiles
 from ._finish import MANIFEST, SUMS, Tokenized, is_finished, read_manifest, tokenized
-from ._job import sweep_folder
-from ._job_files import NOTE, refuse_taken, remove_names
+from ._job_files import ANY_NAME, FOLDERS, NOTE, refuse_taken, remove_names
 from ._make_plan import dtype_of
 from ._plan import JOB, JobOptions, versions_of
 from ._receipts import Receipt, WrittenFile, facts_of_file
@@ -49,8 +46,8 @@ def merge_shards(
     have other groups of rows. The same call goes on if it was stopped.
 
     Args:
-        folders: Of finished jobs of one tokenizer, in formats that tell documents apart.
-        folder: The new one; it is made if its parent exists.
+        folders: Of finished jobs of one tokenizer, in formats that tell documents apart; or their URLs.
+        folder: The new one; it is made if its parent exists. Or a URL.
         to: The format, as of `plan`; None for that of the first folder.
     Raises:
         FormatError: A file cannot be written.
@@ -70,8 +67,8 @@ def merge_shards(
     ...     merged.documents, merged.files
     (4, ('00000_text_document.bin', '00000_text_document.idx'))
     """
-    folder = Path(folder)
-    found = [opened(Path(each)) for each in folders]
+    place = folder_at(folder, writing=True)
+    found = [opened(folder_at(each)) for each in folders]
     if not found:
         raise InvalidOption("folders", [], "at least one folder of a finished job")
     to = found[0].options["to"] if to is None else to
@@ -80,41 +77,50 @@ def merge_shards(
     refuse_unlike(found)
     row = SINKS[to]
     options = merged_options(found, row)
-    make_folder(folder)
-    is_new = begin(folder, found, options)
+    place.make()
+    is_new = begin(place, found, options)
     try:
-        written(folder, found, row, options)
+        written(place, found, row, options)
     except JobError as error:  # the documents do not fit to the format, and another one may be tried
         if is_new:
-            remove_names(folder, [NOTE])
-        raise JobError(shown(folder), f"{error.problem.partition(';')[0]}; choose another format") from error
-    return tokenized(folder)
+            remove_names(place, [NOTE])
+        raise JobError(str(place), f"{error.problem.partition(';')[0]}; choose another format") from error
+    return tokenized(place)
 
 
-def begin(folder: Path, found: Sequence[ShardFolder], options: JobOptions) -> bool:
+def begin(folder: Folder, found: Sequence[ShardFolder], options: JobOptions) -> bool:
     """Notes what is merged in a folder, so that the same call goes on after one that was stopped; False if it goes on.
 
     Raises:
         JobError: Something else is there, or all is done.
     """
-    if os.path.lexists(folder / JOB):
-        raise JobError(shown(folder), "a job is planned here; name another folder")
-    sources = [(os.path.abspath(each.folder), facts_of_file(each.folder, MANIFEST).sha256) for each in found]
+    if folder.has(JOB):
+        raise JobError(str(folder), "a job is planned here; name another folder")
+    sources = [(each.folder.place, hashlib.sha256(content(each.folder, MANIFEST)).hexdigest()) for each in found]
     note = (json.dumps({"toksmith_merge": 1, "to": options.to, "folders": sources}, indent=1) + "\n").encode()
-    is_new = not os.path.lexists(folder / NOTE)
+    is_new = not folder.has(NOTE)
     if is_new:
         refuse_taken(folder, options)
-        write_file(folder / NOTE, note)
-        sync_folder(folder)
-    elif read_file(folder / NOTE) != note:
-        raise JobError(shown(folder), "other shards are merged here; name another folder")
+        folder.write(NOTE, note)
+    elif content(folder, NOTE) != note:
+        raise JobError(str(folder), "other shards are merged here; name another folder")
     elif is_finished(folder):
-        raise JobError(shown(folder), "these shards are merged here already; verify compares the files")
-    sweep_folder(folder)
+        raise JobError(str(folder), "these shards are merged here already; verify compares the files")
+    folder.sweep(FOLDERS, ANY_NAME.fullmatch)
     return is_new
 
 
-def opened(folder: Path) -> ShardFolder:
+def content(folder: Folder, name: str) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        FormatError: They cannot be read.
+    """
+    with readable(folder.at(name)):
+        return folder.read(name)
+
+
+def opened(folder: Folder) -> ShardFolder:
     """The shards of a finished job.
 
     Raises:
@@ -122,24 +128,24 @@ def opened(folder: Path) -> ShardFolder:
     """
     if not is_finished(folder):
         shard_folder(folder)  # which says what is wrong with it
-        raise JobError(shown(folder), "the job is not finished; run it again, or complete its parts with finish")
+        raise JobError(str(folder), "the job is not finished; run it again, or complete its parts with finish")
     for problem in changed_files(folder, read_manifest(folder)):
         said = f"{problem.file} {problem.problem}; verify says what is damaged, and the job has to be made again"
-        raise JobError(shown(folder), said)
+        raise JobError(str(folder), said)
     return shard_folder(folder)
 
 
 def refuse_unlike(found: Sequence[ShardFolder]) -> None:
     """Raises InvalidOption for jobs whose shards cannot be merged."""
     for each in found:
-        name = shown(each.folder)
+        name = str(each.folder)
         if each.row.read is None:
             told = f"folders whose formats tell documents apart; {name} has to={each.row.name!r}"
             raise InvalidOption("folders", name, told)
         if each.options["pack"] is not None:
             raise InvalidOption("folders", name, f"folders without packed rows; {name} has them")
         if each.fingerprint != found[0].fingerprint:
-            told = f"folders of one tokenizer; {name} has another than {shown(found[0].folder)}"
+            told = f"folders of one tokenizer; {name} has another than {found[0].folder}"
             raise InvalidOption("folders", name, told)
 
 
@@ -156,40 +162,39 @@ def merged_options(found: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
     return JobOptions(**{**options, "sources": False, "shuffle": None, "errors": "stop"})  # type: ignore[arg-type]
 
 
-def written(folder: Path, found: Sequence[ShardFolder], row: SinkRow, options: JobOptions) -> None:
+def written(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, options: JobOptions) -> None:
     """Writes the shard, then the tokenizer, the manifest and the sums."""
     first = found[0]
     named = options.id_field is not None
     last = None if options.append is None else first.last()
     spec = SinkSpec(0, 1, options.dtype, first.vocab_size, first.fingerprint[:12], named, packed=False, last=last)
     documents = ids = 0
-    with ShardFiles(folder) as files:
-        sink = row.open(files, spec)
-        rows_of_all = (rows for each in found for shard in each.shards for rows in each.rows(shard))
-        for rows in together(rows_of_all, options.dtype):
-            documents, ids = documents + len(rows.ends), ids + len(rows.ids)
-            sink.add(rows)
-        sink.close()
-        files.place()
+    with folder.staged() as here:
+        with ShardFiles(here) as files:
+            sink = row.open(files, spec)
+            rows_of_all = (rows for each in found for shard in each.shards for rows in each.rows(shard))
+            for rows in together(rows_of_all, options.dtype):
+                documents, ids = documents + len(rows.ends), ids + len(rows.ids)
+                sink.add(rows)
+            sink.close()
+            files.place()
+        data = [facts_of_file(here, name) for name in files.names]
+        folder.publish(here, files.names)
     size = sum(shard.text_bytes for each in found for shard in each.shards)
-    data = [facts_of_file(folder, name) for name in files.names]
     receipt = Receipt(0, documents, ids, size, 0, 0, {}, "", tuple(data))
     if row.finish is not None:
         data = row.finish(folder, [receipt], spec)
         kept = {each.name for each in data}
         remove_names(folder, [name for name in files.names if name not in kept])
         if row.parts is not None:
-            with suppress(OSError):
-                (folder / row.parts).rmdir()
-    if (source := first.folder / first.tokenizer).exists():
-        write_file(folder / first.tokenizer, read_file(source))
+            folder.remove_folder(row.parts)
+    if first.folder.has(first.tokenizer):
+        folder.write(first.tokenizer, content(first.folder, first.tokenizer))
     manifest = manifest_of(found, options, receipt, data)
-    write_file(folder / MANIFEST, manifest)
+    folder.write(MANIFEST, manifest)
     sums = [(each.sha256, each.name) for each in data]
     sums.append((hashlib.sha256(manifest).hexdigest(), MANIFEST))
-    sync_folder(folder)
-    write_file(folder / SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
-    sync_folder(folder)
+    folder.write(SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
 
 
 def together(parts: Iterable[SinkRows], dtype: str) -> Iterator[SinkRows]:
@@ -230,7 +235,7 @@ def manifest_of(
         "empty": 0,
         "bad_rows": sum(each.bad_rows for each in found),
         "special_tokens": {},
-        "inputs": [(os.path.abspath(each.folder), sum(shard.ids for shard in each.shards)) for each in found],
+        "inputs": [(each.folder.place, sum(shard.ids for shard in each.shards)) for each in found],
         "shards": [(receipt.documents, receipt.ids, receipt.text_bytes, receipt.text_sha256)],
         "files": [tuple(each) for each in files],
     }

@@ -18,7 +18,9 @@ from .._corpus import Corpus, File, is_inside, kind_of, sources
 from .._corpus._parquet import row_group_sizes
 from .._encode_files import readable
 from .._errors import CorpusError, InvalidOption, JobError
-from .._paths import regular
+from .._folders import Folder
+from .._paths import spelled, url_of
+from .._remote import LocalInput, RemoteInput, input_at
 from ._packing import PACKINGS
 from ._receipts import is_of
 from .sinks import EVERY_ROW
@@ -31,7 +33,9 @@ __all__ = [
     "Plan",
     "PlannedInput",
     "cut",
+    "planned",
     "read_plan",
+    "row_starts",
     "unchanged",
     "versions_of",
 ]
@@ -43,11 +47,12 @@ LOOK_BYTES = 1 << 16
 
 
 class PlannedInput(NamedTuple):
-    """A file that the job reads, as it was when the plan was made."""
+    """A file that the job reads, as it was when the plan was made: `version` is the time of its last change in ns, or the
+    ETag of a URL."""
 
     path: str
     bytes: int
-    mtime_ns: int
+    version: int | str
     field: str
 
 
@@ -145,8 +150,8 @@ class Plan:
         if name != own_name or not fingerprint.isalnum():
             raise ValueError("the name of its tokenizer is not made of the fingerprint")
         inputs = tuple(PlannedInput(*each) for each in value["inputs"])
-        if not all(all(map(is_of, each, ("str", "int", "int", "str"))) for each in inputs):
-            raise ValueError("an input is not a path, a size, a time and a field")
+        if not all(all(map(is_of, each, ("str", "int", "int | str", "str"))) for each in inputs):
+            raise ValueError("an input is not a path, a size, a version and a field")
         shards = tuple(tuple(Part(*part) for part in shard) for shard in value["shards"])
         if not all(is_part(part, len(inputs)) for shard in shards for part in shard):
             raise ValueError("a shard has a part that is not one of an input that is listed")
@@ -181,21 +186,20 @@ def is_part(part: Part, inputs: int) -> bool:
     return 0 <= part.start <= part.stop
 
 
-def read_plan(folder: Path) -> Plan:
+def read_plan(folder: Folder) -> Plan:
     """The plan of the job in a folder.
 
     Raises:
         JobError: There is none, or it cannot be read.
     """
-    path = folder / JOB
     try:
-        return Plan.of(path.read_bytes())
+        return Plan.of(folder.read(JOB))
     except FileNotFoundError:
         raise JobError(
             str(folder), f"there is no {JOB}; plan a job with toksmith.plan or `toksmith tokenize`"
         ) from None
     except OSError as problem:
-        raise JobError(str(folder), f"{JOB} cannot be read: {problem.strerror}") from problem
+        raise JobError(str(folder), f"{JOB} cannot be read: {problem.strerror or problem}") from problem
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise JobError(str(folder), f"{JOB} is not a plan of toksmith: {str(problem)[:200]}") from None
 
@@ -213,7 +217,9 @@ def versions_of(libraries: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def cut(corpus: Corpus, shard_size: int, folder: Path) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
+def cut(
+    corpus: Corpus, shard_size: int, folder: Folder
+) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
     """The inputs of a corpus, and the shards: of about `shard_size` bytes of the files, in their order.
 
     What is in the folder of a planned job is left out, so that a corpus may contain this folder.
@@ -224,15 +230,15 @@ def cut(corpus: Corpus, shard_size: int, folder: Path) -> tuple[tuple[PlannedInp
     """
     inputs: list[PlannedInput] = []
     pieces: list[tuple[Part, int]] = []
-    is_planned = os.path.lexists(folder / JOB)
-    for source in sources(corpus, folder if is_planned else None):
+    is_planned = folder.has(JOB)
+    for source in sources(corpus, folder.path if is_planned else None):
         if not isinstance(source, File):
             raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
-        if is_inside(source.path, folder):
-            if os.path.lexists(folder / JOB):  # another process planned the job meanwhile
+        if is_inside(source.path, folder.path):
+            if folder.has(JOB):  # another process planned the job meanwhile
                 continue
-            allowed = f"a folder without files of the corpus; {os.fspath(source.path)!r} is in this one"
-            raise InvalidOption("folder", os.fspath(folder), allowed)
+            allowed = f"a folder without files of the corpus; {spelled(source.path)!r} is in this one"
+            raise InvalidOption("folder", str(folder), allowed)
         found = planned(source)
         pieces += parts_of(len(inputs), found, shard_size)
         inputs.append(found)
@@ -243,12 +249,9 @@ def cut(corpus: Corpus, shard_size: int, folder: Path) -> tuple[tuple[PlannedInp
 
 def planned(file: File) -> PlannedInput:
     """A file as it is now."""
-    path = os.path.abspath(file.path)
+    path = url_of(file.path) or os.path.abspath(file.path)
     with readable(path):
-        if not regular(path):
-            raise OSError("it is not a regular file, which a job needs to read it again")
-        status = os.stat(path)
-    return PlannedInput(path, status.st_size, status.st_mtime_ns, file.field)
+        return PlannedInput(path, *input_at(path).facts(), file.field)
 
 
 def parts_of(number: int, found: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
@@ -259,28 +262,27 @@ def parts_of(number: int, found: PlannedInput, step: int) -> Iterator[tuple[Part
             yield Part(number, group, group + 1), size
     elif path.suffix == ".jsonl":
         start = 0
-        for stop in row_starts(path, found.bytes, step):
+        for stop in row_starts(input_at(found.path), found.bytes, step):
             yield Part(number, start, stop), stop - start
             start = stop
     else:
         yield Part(number), found.bytes
 
 
-def row_starts(path: Path, size: int, step: int) -> Iterator[int]:
+def row_starts(file: LocalInput | RemoteInput, size: int, step: int) -> Iterator[int]:
     """Where the parts of a plain `.jsonl` file end: at the first row that starts at or behind each multiple of the step."""
-    with readable(path), open(path, "rb") as file:
-        place = 0
-        while place < size:
-            place += step
-            if place < size:
-                file.seek(place - 1)
-                place -= 1
-                while data := file.read(LOOK_BYTES):
+    place = 0
+    while place < size:
+        place += step
+        if place < size:
+            place -= 1
+            with readable(file.path):
+                while data := file.read(place, min(place + LOOK_BYTES, size)):
                     if end := data.find(b"\n") + 1:
                         break
                     place += len(data)
-                place = place + end if data else size
-            yield min(place, size)
+            place = place + end if data else size
+        yield min(place, size)
 
 
 def grouped(pieces: Iterable[tuple[Part, int]], most: int) -> Iterator[tuple[Part, ...]]:
@@ -304,10 +306,10 @@ def grouped(pieces: Iterable[tuple[Part, int]], most: int) -> Iterator[tuple[Par
 def unchanged(found: PlannedInput) -> None:
     """Raises CorpusError if a file is not as it was when the plan was made."""
     with readable(found.path):
-        status = os.stat(found.path)
-    if (status.st_size, status.st_mtime_ns) != (found.bytes, found.mtime_ns):
-        said = f"it has {status.st_size:,} bytes now, {found.bytes:,} in the plan"
-        if status.st_size == found.bytes:
+        now = input_at(found.path).facts()
+    if (now.bytes, now.version) != (found.bytes, found.version):
+        said = f"it has {now.bytes:,} bytes now, {found.bytes:,} in the plan"
+        if now.bytes == found.bytes:
             said = "it was written to since"
         problem = f"changed after the job was planned ({said}); plan the job again with force=True, or restore the file"
         raise CorpusError(found.path, None, problem)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 from .. import _core
@@ -14,6 +13,7 @@ from .._arguments import checked
 from .._atomic_files import writable
 from .._corpus import Corpus
 from .._errors import InvalidOption
+from .._folders import folder_at
 from .._patterns import splitters
 from ._job import Job
 from ._make_plan import refused, write_plan
@@ -43,7 +43,7 @@ def plan_counts(
 
     Args:
         corpus: As of `plan`.
-        folder: Of the job; it is made if its parent exists.
+        folder: Of the job; it is made if its parent exists. Or a URL, as of `plan`.
         pattern: As of `train`.
         max_piece_bytes: As of `count_pieces`.
         errors: What a row without a text is: "stop" ends the job, "skip" leaves it out and counts it. A file that cannot
@@ -67,7 +67,6 @@ def plan_counts(
     ...     job.shards, toksmith.PieceCounts.load(f"{folder}/out").items()
     (2, [(b'low', 1), (b' low', 1), (b'lower', 1)])
     """
-    folder = Path(folder)
     patterns = [step["pattern"] for step in splitters(pattern)]
     options = JobOptions(
         to=COUNTS,
@@ -98,12 +97,13 @@ def plan_counts(
     versions = versions_of(EVERY_ROW[COUNTS].libraries)
     with writable(folder):  # a name that no folder can have
         os.path.realpath(folder)
-    inputs, shards = cut(corpus, shard_size, folder)
+    place = folder_at(folder, writing=True)
+    inputs, shards = cut(corpus, shard_size, place)
     own = hashlib.sha256(json.dumps(patterns).encode()).hexdigest()
     made = Plan("", own, 0, options, versions, inputs, shards)
-    if not folder.name:
+    if not place.path.name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
     if dry_run:
-        return Job(folder, made, written=False)
-    write_plan(folder, made, None, force=force)
-    return Job(folder, made)
+        return Job(place.path, made, written=False)
+    write_plan(place, made, None, force=force)
+    return Job(place.path, made)

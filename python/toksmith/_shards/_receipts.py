@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
-from .._atomic_files import readable, write_file
+from .._atomic_files import readable
 from .._errors import JobError
-from ._durable import own_folder, sync_folder
+from .._folders import Folder
 
 __all__ = [
     "RECEIPTS",
@@ -23,8 +24,11 @@ __all__ = [
     "facts_of_file",
     "is_of",
     "read_receipt",
+    "read_receipts",
+    "receipt_name",
     "write_receipt",
     "written_file",
+    "written_small",
 ]
 
 RECEIPTS = "receipts"
@@ -72,44 +76,61 @@ class Receipt:
         return (json.dumps({"toksmith_receipt": 1, **asdict(self)}, indent=1) + "\n").encode()
 
 
-def receipt_path(folder: Path, number: int) -> Path:
+def receipt_name(number: int) -> str:
     """The file of a receipt."""
-    return folder / RECEIPTS / f"{number:05d}.json"
+    return f"{RECEIPTS}/{number:05d}.json"
 
 
-def write_receipt(folder: Path, receipt: Receipt) -> None:
+def write_receipt(folder: Folder, receipt: Receipt) -> None:
     """Writes a receipt. When it has its name, the shard is done.
 
     Raises:
         FormatError: It cannot be written.
         JobError: Its folder is a link.
     """
-    own_folder(folder / RECEIPTS)
-    write_file(receipt_path(folder, receipt.shard), receipt.to_bytes())
-    sync_folder(folder / RECEIPTS)
+    folder.write(receipt_name(receipt.shard), receipt.to_bytes())
 
 
-def read_receipt(folder: Path, number: int) -> Receipt | None:
+def read_receipt(folder: Folder, number: int) -> Receipt | None:
     """The receipt of a shard; None if it is not done.
 
     Raises:
         JobError: The file is not a receipt.
     """
-    path = receipt_path(folder, number)
-    try:
-        value = json.loads(path.read_bytes())
-        if value["toksmith_receipt"] != 1 or value["shard"] != number:
-            raise ValueError(f"it is not that of shard {number}")
-        value["files"] = tuple(written_file(*each) for each in value["files"])
-        value["inputs"] = tuple(map(numbers, value["inputs"]))
-        if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
-            raise ValueError(f"{wrong[0]} has a wrong type")
-        return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
-        said = f"{RECEIPTS}/{path.name} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
-        raise JobError(str(folder), said) from None
+    return next(read_receipts(folder, [number]))
+
+
+def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | None]:
+    """The receipts of some shards; None for one that is not done.
+
+    Raises:
+        JobError: A file is not a receipt.
+    """
+    found = folder.read_each([receipt_name(number) for number in shards])
+    for number in shards:
+        try:
+            data = next(found)
+            receipt = None if data is None else receipt_of(number, data)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
+            said = f"{receipt_name(number)} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
+            raise JobError(str(folder), said) from None
+        yield receipt
+
+
+def receipt_of(number: int, data: bytes) -> Receipt:
+    """The receipt of a shard from its JSON.
+
+    Raises:
+        ValueError, KeyError, TypeError: It is not one.
+    """
+    value = json.loads(data)
+    if value["toksmith_receipt"] != 1 or value["shard"] != number:
+        raise ValueError(f"it is not that of shard {number}")
+    value["files"] = tuple(written_file(*each) for each in value["files"])
+    value["inputs"] = tuple(map(numbers, value["inputs"]))
+    if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
+        raise ValueError(f"{wrong[0]} has a wrong type")
+    return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
 
 
 def numbers(row: list[object]) -> tuple[object, ...]:
@@ -151,6 +172,16 @@ def written_file(name: object, size: object, sha256: object) -> WrittenFile:
     ):
         raise ValueError(f"{name[:100]!r} is not the name of a file of a job")
     return WrittenFile(name, size, sha256)
+
+
+def written_small(folder: Folder, name: str, data: bytes) -> WrittenFile:
+    """Writes a file that is in memory, and says what it is.
+
+    Raises:
+        FormatError: It cannot be written.
+    """
+    folder.write(name, data)
+    return WrittenFile(name, len(data), hashlib.sha256(data).hexdigest())
 
 
 def facts_of_file(folder: Path, name: str) -> WrittenFile:

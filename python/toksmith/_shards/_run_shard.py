@@ -15,6 +15,7 @@ from pathlib import Path
 
 from .._arguments import checked
 from .._errors import InvalidOption, JobError
+from .._folders import Folder, folder_at
 from .._load import load
 from .._tokenizer import Tokenizer
 from ._count_shard import counted_shard
@@ -23,7 +24,7 @@ from ._encode import special_id, written_behind
 from ._encode_shard import EncodedShard, ShardTally
 from ._input_tally import InputTally
 from ._plan import COUNTS, JOB, Plan, read_plan, versions_of
-from ._receipts import Receipt, facts_of_file, read_receipt, write_receipt
+from ._receipts import Receipt, facts_of_file, read_receipts, write_receipt
 from ._room import ShardRoom, room_of
 from ._shuffle import Bucket, write_buckets
 from .sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
@@ -41,7 +42,7 @@ def run_shard(
     the same time, has equal bytes.
 
     Args:
-        job: The file `job.json` of the job.
+        job: The file `job.json` of the job, or its URL.
         number: Of the shard, from 0.
         threads: At least 1; None for all processors. The bytes do not depend on it.
         max_memory: As of `plan`.
@@ -65,22 +66,23 @@ def run_shard(
     path, room = Path(job), room_of(threads, max_memory)
     if path.name != JOB:
         raise InvalidOption("job", os.fspath(job), f"the path of a file {JOB}")
-    plan, tok = opened_job(path.parent)
+    folder = folder_at(path.parent)
+    plan, tok = opened_job(folder)
     if not 0 <= number < plan.units:
         raise InvalidOption("number", number, f"from 0 to {plan.units - 1}")
     if plan.options.shuffle is not None and number in plan.final:
-        for before in range(plan.final.start):
-            if read_receipt(path.parent, before) is None:
-                raise JobError(
-                    str(path.parent), f"shard {number} reads all of the first round, and shard {before} is missing"
-                )
-    receipt = make_shard(plan, tok, number, path.parent, room)
-    write_receipt(path.parent, receipt)
-    return receipt
+        for before, receipt in enumerate(read_receipts(folder, range(plan.final.start))):
+            if receipt is None:
+                said = f"shard {number} reads all of the first round, and shard {before} is missing"
+                raise JobError(str(folder), said)
+    made = make_shard(plan, tok, number, folder, room)
+    write_receipt(folder, made)
+    return made
 
 
-def opened_job(folder: Path) -> tuple[Plan, Tokenizer | None]:
+def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
     """The plan and the tokenizer of a job; None for one that counts.
+
 
     Raises:
         JobError: There is no job, or its tokenizer or a library is another than in the plan.
@@ -95,32 +97,32 @@ def opened_job(folder: Path) -> tuple[Plan, Tokenizer | None]:
     return plan, tok
 
 
-def plan_of(folder: Path) -> Plan:
+def plan_of(folder: Folder) -> Plan:
     """The plan of a job, which may be long, read once for all shards of a process; errors are those of `read_plan`."""
     try:
-        facts = (folder / JOB).stat()
+        version = folder.version(JOB)
     except OSError:
         return read_plan(folder)
-    return kept_plan(folder, facts.st_mtime_ns, facts.st_size, facts.st_ino)
+    return kept_plan(folder, version)
 
 
 @lru_cache(maxsize=1)
-def kept_plan(folder: Path, *facts: int) -> Plan:
-    """The plan of a job, kept for the next shard while the file's facts are the same."""
+def kept_plan(folder: Folder, version: tuple[object, ...]) -> Plan:
+    """The plan of a job, kept for the next shard while the file is the same."""
     return read_plan(folder)
 
 
-def tokenizer_of(folder: Path, plan: Plan) -> Tokenizer:
+def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
     """The tokenizer of a job.
 
     Raises:
         JobError: It cannot be read, or is another than in the plan.
     """
-    path = folder / plan.tokenizer
     try:
-        tok = loaded(str(path), path.stat().st_mtime_ns)
+        tok = loaded(folder, plan.tokenizer, folder.version(plan.tokenizer))
     except OSError as problem:
-        raise JobError(str(folder), f"the tokenizer {plan.tokenizer} cannot be read: {problem.strerror}") from None
+        said = f"the tokenizer {plan.tokenizer} cannot be read: {problem.strerror or problem}"
+        raise JobError(str(folder), said) from None
     if tok.fingerprint != plan.fingerprint:
         said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
         raise JobError(str(folder), said)
@@ -128,17 +130,27 @@ def tokenizer_of(folder: Path, plan: Plan) -> Tokenizer:
 
 
 @lru_cache(maxsize=1)
-def loaded(path: str, written_ns: int) -> Tokenizer:
+def loaded(folder: Folder, name: str, version: tuple[object, ...]) -> Tokenizer:
     """The tokenizer of a job, kept for the next shard."""
-    return load(path)
+    with folder.fetched([name]) as here:
+        return load(here / name)
 
 
-def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Path, room: ShardRoom) -> Receipt:
+def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Folder, room: ShardRoom) -> Receipt:
     """The files of a shard, in a folder; errors are those of `run_shard`."""
-    if tok is None:
-        return counted_shard(plan, number, folder, room)
+    with folder.staged() as here:
+        if tok is None:
+            receipt = counted_shard(plan, number, here, room)
+        else:
+            receipt = encoded_shard(plan, tok, number, here, folder=folder, room=room)
+        folder.publish(here, [each.name for each in receipt.files])
+    return receipt
+
+
+def encoded_shard(plan: Plan, tok: Tokenizer, number: int, here: Path, *, folder: Folder, room: ShardRoom) -> Receipt:
+    """The files of a shard of ids on this machine, and what they contain."""
     tally, inputs = ShardTally(), InputTally()
-    with ShardFiles(folder) as files:
+    with ShardFiles(here) as files:
         shard = EncodedShard(plan, tok, files, tally, room=room)
         if number in plan.final:
             spec = spec_of(plan, tok, number)
@@ -162,7 +174,7 @@ def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Path, roo
         bad_rows=tally.bad_rows,
         special_tokens={contents[id]: tally.special[id] for id in sorted(tally.special)},
         text_sha256=tally.digest.hexdigest(),
-        files=tuple(facts_of_file(folder, name) for name in files.names),
+        files=tuple(facts_of_file(here, name) for name in files.names),
         inputs=inputs.rows(),
     )
 

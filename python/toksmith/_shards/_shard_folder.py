@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import JobError
+from .._folders import Folder
 from .._load import load
 from .._tokenizer import Tokenizer
 from ._encode import special_id
 from ._finish import is_finished, missing_units, read_manifest
+from ._job_files import names_of_shard
 from ._plan import read_plan
-from ._receipts import Receipt, read_receipt
+from ._receipts import Receipt, read_receipts
 from .sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec, read_rows
 
 __all__ = ["ReadShard", "ShardFolder", "shard_folder"]
 
 
 class ReadShard(NamedTuple):
-    """A shard that is there; `inputs` as of its receipt, None if nobody knows."""
+    """A shard that is there; `inputs` as of its receipt, None if nobody knows; `files`, their names."""
 
     number: int
     documents: int
     ids: int
     text_bytes: int
     inputs: tuple[tuple[int, int, int, int], ...] | None
+    files: tuple[str, ...]
 
 
 class ShardFolder(NamedTuple):
@@ -39,7 +41,7 @@ class ShardFolder(NamedTuple):
     of `planned`; `bad_rows`; `inputs`, the paths of the files that were read; `finished`.
     """
 
-    folder: Path
+    folder: Folder
     options: dict[str, Any]
     fingerprint: str
     vocab_size: int
@@ -80,8 +82,10 @@ class ShardFolder(NamedTuple):
 
     def load(self) -> Tokenizer | None:
         """The tokenizer; None if the folder does not have it."""
-        path = self.folder / self.tokenizer
-        return load(path) if path.exists() else None
+        if not self.folder.has(self.tokenizer):
+            return None
+        with self.folder.fetched([self.tokenizer]) as here:
+            return load(here / self.tokenizer)
 
     def rows(self, shard: ReadShard) -> Iterator[SinkRows]:
         """The documents of a shard, a part at a time.
@@ -90,12 +94,13 @@ class ShardFolder(NamedTuple):
             JobError: They are not those that were written.
         """
         documents = ids = 0
-        try:
-            for rows in read_rows(self.row, self.folder, self.spec(shard.number)):
-                documents, ids = documents + len(rows.ends), ids + len(rows.ids)
-                yield rows
-        except UNREADABLE as problem:
-            raise self._damaged(shard, str(problem)[:200]) from problem
+        with self.folder.fetched(shard.files) as here:
+            try:
+                for rows in read_rows(self.row, here, self.spec(shard.number)):
+                    documents, ids = documents + len(rows.ends), ids + len(rows.ids)
+                    yield rows
+            except UNREADABLE as problem:
+                raise self._damaged(shard, str(problem)[:200]) from problem
         if not documents and not shard.ids and shard.documents:  # files that are left out because they would be empty
             yield SinkRows(np.empty(0, self.spec(0).dtype), *empty_documents(shard.documents))
         elif ids != shard.ids or (documents != shard.documents and not self.options["pack"]):
@@ -111,7 +116,7 @@ def empty_documents(count: int) -> tuple[NDArray[np.uint64], list[None]]:
     return np.zeros(count, np.uint64), [None] * count
 
 
-def shard_folder(folder: Path) -> ShardFolder:
+def shard_folder(folder: Folder) -> ShardFolder:
     """What a folder has.
 
     Raises:
@@ -120,12 +125,12 @@ def shard_folder(folder: Path) -> ShardFolder:
     return of_manifest(folder) if is_finished(folder) else of_plan(folder)
 
 
-def of_plan(folder: Path) -> ShardFolder:
+def of_plan(folder: Folder) -> ShardFolder:
     """The shards of a job that have receipts."""
     plan = read_plan(folder)
     missing = {*missing_units(folder, plan)}
-    receipts = [read_receipt(folder, unit) for unit in plan.final if unit not in missing]
-    first = [read_receipt(folder, unit) for unit in range(len(plan.shards)) if unit not in missing]
+    receipts = read_receipts(folder, [unit for unit in plan.final if unit not in missing])
+    first = read_receipts(folder, [unit for unit in range(len(plan.shards)) if unit not in missing])
     return ShardFolder(
         folder=folder,
         options=asdict(plan.options),
@@ -141,22 +146,25 @@ def of_plan(folder: Path) -> ShardFolder:
 
 def shard_of(receipt: Receipt, first: int) -> ReadShard:
     """The shard of a receipt."""
-    return ReadShard(receipt.shard - first, receipt.documents, receipt.ids, receipt.text_bytes, receipt.inputs)
+    names = tuple(each.name for each in receipt.files)
+    return ReadShard(receipt.shard - first, receipt.documents, receipt.ids, receipt.text_bytes, receipt.inputs, names)
 
 
-def of_manifest(folder: Path) -> ShardFolder:
+def of_manifest(folder: Folder) -> ShardFolder:
     """The shards of a finished job, or of files that were merged."""
     found = read_manifest(folder)
     try:
         options, count = found["options"], len(found["shards"])
         first = count if options["shuffle"] is not None else 0
-        shards = []
-        for number, (documents, ids, size, _) in enumerate(found["shards"]):
-            receipt = read_receipt(folder, number + first)
-            inputs = None if receipt is None else receipt.inputs
-            shards.append(ReadShard(number, int(documents), int(ids), int(size), inputs))
         if options["to"] not in EVERY_ROW or options["dtype"] not in EVERY_ROW[options["to"]].dtypes:
             raise ValueError(f"there is no format {str(options['to'])[:50]!r} of {str(options['dtype'])[:50]}")
+        names = [each.name for each in found["files"]]
+        shards = []
+        receipts = read_receipts(folder, range(first, first + count))
+        for number, ((documents, ids, size, _), receipt) in enumerate(zip(found["shards"], receipts, strict=True)):
+            inputs = None if receipt is None else receipt.inputs
+            files = names_of_shard(options["to"], names, number)
+            shards.append(ReadShard(number, int(documents), int(ids), int(size), inputs, files))
         return ShardFolder(
             folder=folder,
             options={"id_field": None, "pack": None, **options},

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._atomic_files import readable
 from .._corpus._names import RowNames
+from .._folders import Folder
 from ._documents import UNKNOWN, Told
 from ._durable import ShardFiles
 from ._encode_shard import EncodedDocuments
@@ -64,7 +65,7 @@ def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[En
 class Bucket:
     """The documents of one range of hashes, of all shards of round 1."""
 
-    def __init__(self, plan: Plan, folder: Path, number: int) -> None:
+    def __init__(self, plan: Plan, folder: Folder, number: int) -> None:
         self._plan, self._folder = plan, folder
         count = len(plan.shards)
         self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
@@ -94,10 +95,11 @@ class Bucket:
     def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """What a shard of round 1 has in this range. Its table is read a few rows at a time: all tables together may be
         larger than memory."""
-        path = self._folder / BUCKETS / f"{number:05d}.table"
+        name = f"{BUCKETS}/{number:05d}"
         rows: list[NDArray[Any]] = [np.empty(0, TABLE)]
         before = count = 0
-        with readable(path), open(path, "rb") as file:
+        table = f"{name}.table"
+        with self._folder.fetched([table]) as here, readable(self._folder.at(table)), open(here / table, "rb") as file:
             while len(some := np.fromfile(file, TABLE, ROWS_AT_A_TIME)):
                 start = int(np.searchsorted(some["key"], np.uint64(self._from)))
                 stop = len(some) if self._to >> 64 else int(np.searchsorted(some["key"], np.uint64(self._to)))
@@ -106,8 +108,9 @@ class Bucket:
                 rows.append(some[start:stop].copy())
                 if stop < len(some):
                     break
-        with readable(ids := path.with_suffix(".ids")):
-            return np.concatenate(rows), np.fromfile(ids, "<u4", count, offset=4 * before)
+        with readable(self._folder.at(f"{name}.ids")):
+            data = self._folder.read(f"{name}.ids", 4 * before, 4 * (before + count))
+        return np.concatenate(rows), np.frombuffer(data, "<u4")
 
     def _told(self, rows: NDArray[Any]) -> Told:
         inputs, places = rows["input"].astype(np.int64), rows["place"].astype(np.int64)

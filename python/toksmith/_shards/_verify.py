@@ -15,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import checked
+from .._atomic_files import readable
 from .._errors import FormatError, InvalidOption, JobError, ToksmithError, number_of
+from .._folders import Folder, LocalFolder, folder_at
 from .._model import Model, is_regex_split
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._encode import special_id
 from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
-from ._job_files import NOTE
+from ._job_files import NOTE, names_of_shard
 from ._plan import JOB, Plan
 from ._receipts import WrittenFile, facts_of_file
 from ._room import ShardRoom
@@ -87,7 +89,7 @@ def verify(
     """Compares the files of a finished job with its manifest, and on request with the texts.
 
     Args:
-        folder: Of the job.
+        folder: Of the job, or its URL.
         decode: Whether to decode the ids and compare the texts with `text_sha256`. It needs a tokenizer that loses
             nothing, and a format that tells documents apart.
         source: Whether to encode the input files again and compare all ids.
@@ -95,42 +97,46 @@ def verify(
         threads: At least 1; None for all processors.
     Raises:
         CorpusError: With `source`, an input cannot be read or was changed.
+        FormatError: A store does not answer.
         InvalidOption: The job cannot be decoded, or encoded again; the message says why.
         JobError: The job is not finished; with `decode` or `source`, a library or the tokenizer is another than in the plan.
     Cost: reads all files once; with `source`, time as of the job.
     """
-    folder = Path(folder)
+    place = folder_at(folder)
     if sample is not None and sample < 1:
         raise InvalidOption("sample", sample, "at least 1, or None for all shards")
     try:
-        manifest = read_manifest(folder)
+        manifest = read_manifest(place)
     except JobError as error:
-        if not is_finished(folder):
+        if not is_finished(place):
             raise
         problem = error.problem.partition(";")[0].removeprefix(f"{MANIFEST} ")
         return Verified(0, 0, 0, (FileDifference(MANIFEST, None, None, problem),))
     if not (decode or source):
-        return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(folder, manifest)))
-    if not (folder / JOB).exists() and (folder / NOTE).exists():
+        return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(place, manifest)))
+    if not place.has(JOB) and place.has(NOTE):
         said = "False: these shards were merged, and only the sums of their files can be compared; verify the folders before"
         raise InvalidOption("source" if source else "decode", True, said)
-    plan, tok = opened_job(folder)
+    plan, tok = opened_job(place)
     if decode:
         refuse_decoding(plan, tok)
     if source:
         refuse_encoding(plan, sample)
-    found = list(changed_files(folder, manifest))
+    found = list(changed_files(place, manifest))
     count = len(plan.shards)
     most = count if sample is None else min(sample, count)
     chosen = [number * count // most for number in range(most)]
+    names = [each.name for each in manifest["files"]]
     if decode and not found:
         for number in chosen:
-            found += decoded(folder, plan, tok, number, manifest["shards"][number])
+            with place.fetched(names_of_shard(plan.options.to, names, number)) as here:
+                found += decoded(here, plan, tok, number, manifest["shards"][number])
     if source and EVERY_ROW[plan.options.to].parts is not None:
         found += joined_again(plan, tok, manifest["files"], ShardRoom(thread_count(threads)))
     elif source:
         for number in chosen:
-            found += encoded_again(folder, plan, tok, number, ShardRoom(thread_count(threads)))
+            with place.fetched(names_of_shard(plan.options.to, names, number)) as here:
+                found += encoded_again(here, plan, tok, number, ShardRoom(thread_count(threads)))
     return Verified(
         files=len(manifest["files"]) + 1,
         decoded=len(chosen) if decode else 0,
@@ -139,24 +145,28 @@ def verify(
     )
 
 
-def changed_files(folder: Path, manifest: dict[str, Any]) -> Iterator[FileDifference]:
+def changed_files(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
     """The files that are not as in the manifest; and the manifest, if it is not as in the list of sums."""
     for known in manifest["files"]:
         if (problem := changed(folder, known)) is not None:
             yield FileDifference(known.name, None, None, problem)
-    own = facts_of_file(folder, MANIFEST)
+    with folder.fetched([MANIFEST]) as here:
+        own = facts_of_file(here, MANIFEST)
     listed = "".join(f"{each.sha256}  {each.name}\n" for each in (*manifest["files"], own))
-    if (folder / SUMS).read_text(encoding="utf-8", errors="replace") != listed:
+    with readable(folder.at(SUMS)):
+        sums = folder.read(SUMS)
+    if sums != listed.encode():
         yield FileDifference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
 
 
-def changed(folder: Path, known: WrittenFile) -> str | None:
+def changed(folder: Folder, known: WrittenFile) -> str | None:
     """What is wrong with a file; None if it is as it was written."""
     try:
-        size = os.stat(folder / known.name).st_size
-        if size != known.bytes:
-            return f"has {size:,} bytes, {known.bytes:,} were written"
-        return None if facts_of_file(folder, known.name) == known else "has another content than was written"
+        with folder.fetched([known.name]) as here:
+            size = os.stat(here / known.name).st_size
+            if size != known.bytes:
+                return f"has {size:,} bytes, {known.bytes:,} were written"
+            return None if facts_of_file(here, known.name) == known else "has another content than was written"
     except FileNotFoundError:
         return "is missing"
     except OSError as problem:
@@ -234,8 +244,8 @@ def encoded_again(
 ) -> Iterator[FileDifference]:
     """Whether a shard that is made again has the same files."""
     with tempfile.TemporaryDirectory() as name:
-        for each in make_shard(plan, tok, number, Path(name), room).files:
-            if changed(folder, each) is not None:
+        for each in make_shard(plan, tok, number, LocalFolder(Path(name)), room).files:
+            if changed(LocalFolder(folder), each) is not None:
                 document = differing_document(folder, Path(name), plan, tok, number)
                 yield FileDifference(each.name, number, document, "is not what the texts encode to")
 
@@ -246,9 +256,10 @@ def joined_again(
     """The same for files that have the ids of several shards: all of them are made again."""
     finish = EVERY_ROW[plan.options.to].finish
     with tempfile.TemporaryDirectory() as name:
-        receipts = [make_shard(plan, tok, number, Path(name), room) for number in plan.final]
+        again = LocalFolder(Path(name))
+        receipts = [make_shard(plan, tok, number, again, room) for number in plan.final]
         final = [replace(receipt, files=own_files(receipt)) for receipt in receipts]
-        made = finish(Path(name), final, spec_of(plan, tok, 0)) if finish is not None else []
+        made = finish(again, final, spec_of(plan, tok, 0)) if finish is not None else []
         made += [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]
         for each in made:
             if each not in known:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._atomic_files import writable, write_file
+from ..._atomic_files import writable
 from ..._corpus._names import RowNames
 from ..._corpus._parquet import pyarrow
+from ..._folders import Folder
 from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile, facts_of_file
+from .._receipts import Receipt, WrittenFile, written_small
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
 
 __all__ = ["HF", "PARQUET"]
@@ -117,7 +118,7 @@ def stream_name(spec: SinkSpec) -> str:
     return f"data-{spec.number:05d}-of-{spec.shards:05d}.arrow"
 
 
-def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
     """`dataset_info.json` and `state.json`, which make the folder one that `datasets.load_from_disk` reads."""
     files = [each for receipt in receipts for each in receipt.files]
     ints = {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "Sequence"}
@@ -130,8 +131,7 @@ def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[
     state |= {"_format_columns": None, "_format_kwargs": {}, "_format_type": None}
     state |= {"_output_all_columns": False, "_split": None}
     for name, value in (("dataset_info.json", about), ("state.json", state)):
-        write_file(folder / name, (json.dumps(value, indent=2) + "\n").encode())
-        files.append(facts_of_file(folder, name))
+        files.append(written_small(folder, name, (json.dumps(value, indent=2) + "\n").encode()))
     return files
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..._atomic_files import readable
 from ..._errors import JobError
+from ..._folders import Folder
 from .._durable import ShardFiles
 from .._receipts import Receipt, WrittenFile, facts_of_file
 from ._rows import SinkRow, SinkRows, SinkSpec
@@ -45,7 +45,7 @@ class PartSink:
 class PartReader:
     """The ids of all parts, one after another."""
 
-    def __init__(self, folder: Path, receipts: Sequence[Receipt], dtype: str) -> None:
+    def __init__(self, folder: Folder, receipts: Sequence[Receipt], dtype: str) -> None:
         self._folder = folder
         self._files = [each for receipt in receipts for each in receipt.files]
         self._dtype = np.dtype(dtype).newbyteorder("<")
@@ -58,7 +58,8 @@ class PartReader:
         """
         for part in self._files:
             digest = hashlib.sha256()
-            with readable(self._folder / part.name), open(self._folder / part.name, "rb") as file:
+            path = self._folder.at(part.name)
+            with self._folder.fetched([part.name]) as here, readable(path), open(here / part.name, "rb") as file:
                 while len(ids := np.fromfile(file, self._dtype, COPIED_AT_A_TIME)):
                     digest.update(ids.data)
                     yield ids
@@ -67,17 +68,20 @@ class PartReader:
                 raise JobError(str(self._folder), said)
 
 
-def one_file(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+def one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
     """nanoGPT's `train.bin`: the ids of all parts."""
-    with ShardFiles(folder) as files:
-        out = files.new("train.bin")
-        for ids in PartReader(folder, receipts, spec.dtype).read():
-            out.write(ids.data)
-        files.place()
-    return [facts_of_file(folder, "train.bin")]
+    with folder.staged() as here:
+        with ShardFiles(here) as files:
+            out = files.new("train.bin")
+            for ids in PartReader(folder, receipts, spec.dtype).read():
+                out.write(ids.data)
+            files.place()
+        found = [facts_of_file(here, "train.bin")]
+        folder.publish(here, files.names)
+    return found
 
 
-def equal_files(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+def equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
     """llm.c's files, which differ by at most one id in length: a trainer refuses a file that is shorter than its batch.
 
     Raises:
@@ -92,17 +96,19 @@ def equal_files(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> li
     left = np.empty(0, spec.dtype)
     found = []
     for number, size in enumerate(sizes):
-        with ShardFiles(folder) as files:
-            out = files.new(f"train_{number:06d}.bin")
-            head = np.zeros(256, "<i4")
-            head[:3] = (*LLMC_KINDS[spec.dtype], size)
-            out.write(head.data)
-            while size:
-                left = left if len(left) else next(blocks)
-                out.write(left[:size].data)
-                size, left = size - len(left[:size]), left[size:]
-            files.place()
-            found += [facts_of_file(folder, name) for name in files.names]
+        with folder.staged() as here:
+            with ShardFiles(here) as files:
+                out = files.new(f"train_{number:06d}.bin")
+                head = np.zeros(256, "<i4")
+                head[:3] = (*LLMC_KINDS[spec.dtype], size)
+                out.write(head.data)
+                while size:
+                    left = left if len(left) else next(blocks)
+                    out.write(left[:size].data)
+                    size, left = size - len(left[:size]), left[size:]
+                files.place()
+            found += [facts_of_file(here, name) for name in files.names]
+            folder.publish(here, files.names)
     if next(blocks, None) is not None:
         raise JobError(
             str(folder), f"{PARTS}/ has more ids than the receipts say; delete the receipts, and run it again"

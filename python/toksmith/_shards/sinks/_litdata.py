@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._atomic_files import write_file
+from ..._folders import Folder
 from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile, facts_of_file
+from .._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
 
@@ -57,7 +57,7 @@ def chunk_name(spec: SinkSpec) -> str:
     return f"chunk-0-{spec.stem}.bin"
 
 
-def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
     """`index.json`."""
     files = [each for receipt in receipts for each in receipt.files]
     chunks: list[dict[str, Any]] = []
@@ -68,8 +68,7 @@ def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[
     config: dict[str, Any] = {"chunk_bytes": max((each.bytes for each in files), default=0), "chunk_size": None}
     config |= {"compression": None, "data_format": [FORMATS[spec.dtype]], "data_spec": ITEM, "encryption": None}
     index = json.dumps({"chunks": chunks, "config": config | {"item_loader": "TokensLoader"}}, sort_keys=True)
-    write_file(folder / "index.json", index.encode())
-    return [*files, facts_of_file(folder, "index.json")]
+    return [*files, written_small(folder, "index.json", index.encode())]
 
 
 def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:

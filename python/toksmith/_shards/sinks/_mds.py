@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._atomic_files import write_file
 from ..._errors import JobError
+from ..._folders import Folder
 from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile, facts_of_file
+from .._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
 
@@ -89,7 +89,7 @@ def mds_name(spec: SinkSpec) -> str:
     return f"shard.{spec.stem}.mds"
 
 
-def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
     """`index.json`."""
     files = [each for receipt in receipts for each in receipt.files]
     shards = []
@@ -98,8 +98,7 @@ def finished(folder: Path, receipts: Sequence[Receipt], spec: SinkSpec) -> list[
         samples = items_of(folder, each.name)
         shards.append(config_of(spec) | {"raw_data": data, "samples": samples, "zip_data": None})
     index = json.dumps({"shards": shards, "version": 2}, sort_keys=True)
-    write_file(folder / "index.json", index.encode())
-    return [*files, facts_of_file(folder, "index.json")]
+    return [*files, written_small(folder, "index.json", index.encode())]
 
 
 def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:

@@ -4,13 +4,13 @@ has no name to stay."""
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._atomic_files import Temporary, readable, writable
 from ..._errors import JobError
+from ..._folders import Folder
 from .._durable import ShardFiles
 
 __all__ = ["OffsetsFirst", "items_of"]
@@ -61,11 +61,11 @@ class OffsetsFirst:
         self._waiting.drop()
 
 
-def items_of(folder: Path, name: str) -> int:
+def items_of(folder: Folder, name: str) -> int:
     """The number of items in such a file.
 
     Raises:
         FormatError: It cannot be read.
     """
-    with readable(folder / name), open(folder / name, "rb") as file:
-        return int.from_bytes(file.read(4), "little")
+    with readable(folder.at(name)):
+        return int.from_bytes(folder.read(name, 0, 4), "little")

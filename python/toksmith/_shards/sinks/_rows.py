@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from ..._folders import Folder
     from .._durable import ShardFiles
     from .._receipts import Receipt, WrittenFile
 
@@ -99,7 +100,7 @@ class SinkRow(NamedTuple):
     dtypes: tuple[str, ...]
     dtype: Callable[[int], str]
     open: Callable[[ShardFiles, SinkSpec], Sink]
-    finish: Callable[[Path, Sequence[Receipt], SinkSpec], list[WrittenFile]] | None = None
+    finish: Callable[[Folder, Sequence[Receipt], SinkSpec], list[WrittenFile]] | None = None
     read: Callable[[Path, SinkSpec], Iterator[NDArray[Any]]] | None = None
     parts: str | None = None
     libraries: tuple[str, ...] = ()
