@@ -47,6 +47,7 @@ Path = str | os.PathLike[str]
 State = list[int] | None
 UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.tmp")
 NOTE_BYTES = 1 << 20
+SENT_AT_A_TIME = 32 << 20
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -96,11 +97,22 @@ class AtomicFiles:
             new.create()
         return new
 
-    def place(self) -> None:
-        """Flushes all of them to the disk, and then renames them, in the order in which they were added."""
+    def complete(self) -> list[str]:
+        """Gives the system what is buffered, so that whoever reads the temporary names that it returns finds all bytes."""
+        for new in self._new:
+            with writable(new.path):
+                new.file.flush()
+        return [new.name for new in self._new]
+
+    def seal(self) -> None:
+        """Flushes all of them to the disk; `place` does it if nobody has."""
         for new in self._new:
             with writable(new.path):
                 new.seal()
+
+    def place(self) -> None:
+        """Flushes all of them to the disk, and then renames them, in the order in which they were added."""
+        self.seal()
         if len(self._new) == 1:
             with writable(self._first):
                 self._new[0].move()
@@ -148,6 +160,7 @@ class NewFile:
         self._mode = replaceable_mode(self._target)
         sweep(self._target, paths)
         self._temporary = Temporary(self._target)
+        self._unsent, self._is_sealed = 0, False
 
     @property
     def name(self) -> str:
@@ -163,8 +176,20 @@ class NewFile:
         """Creates it."""
         self._temporary.create()
 
+    def write(self, data: bytes | memoryview) -> None:
+        """Writes bytes behind those before, and sends them to the disk now and then, so that little is left at the end."""
+        self.file.write(data)
+        self._unsent += memoryview(data).nbytes
+        if self._unsent >= SENT_AT_A_TIME:
+            self._unsent = 0
+            self.file.flush()
+            os.fsync(self.file.fileno())
+
     def seal(self) -> None:
-        """Writes everything to the disk."""
+        """Writes everything to the disk, once."""
+        if self._is_sealed:
+            return
+        self._is_sealed = True
         self.file.flush()
         os.fsync(self.file.fileno())
         if self._mode is not None:

@@ -30,6 +30,7 @@ from ._parquet import batches, cut, flat, no_text, pyarrow
 
 __all__ = [
     "KINDS",
+    "LARGE_BYTES",
     "Block",
     "JsonRows",
     "Problem",
@@ -44,6 +45,8 @@ __all__ = [
 
 LOG = logging.getLogger("toksmith")
 BLOCK_BYTES = 4 << 20
+# A block of more bytes has one long document.
+LARGE_BYTES = 2 * BLOCK_BYTES
 BATCH_DOCUMENTS = 10_000
 # Files of fewer bytes are read when their turn comes.
 SMALL_BYTES = 1 << 18
@@ -71,34 +74,41 @@ class Texts:
     texts: list[str | bytes]
     places: list[tuple[str | None, int | None]]
 
+    @property
+    def size(self) -> int:
+        """About its bytes."""
+        return sum(map(len, self.texts))
+
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
         """Counts the block."""
         counter.add(self.texts, threads)
 
 
-@dataclass
-class Lines:
-    """A `.jsonl` file, and the number of its next line that is counted."""
-
-    file: File
-    next: int = 0
-
-
 @dataclass(frozen=True)
 class JsonRows:
-    """The next whole lines of a `.jsonl` file; `start` is the place of the first byte."""
+    """Some whole lines of a `.jsonl` file.
 
-    of: Lines
+    Attributes: `file`; `lines`; `first`, the number of the first line in the file, or in the part of it that is read; `start`,
+    the place of the first byte.
+    """
+
+    file: File
     lines: bytes
+    first: int = 0
     start: int = 0
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return len(self.lines)
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
         """Counts the block."""
-        file, starts = self.of.file, list[NDArray[np.int64]]()
+        file, starts = self.file, list[NDArray[np.int64]]()
 
         def refuse(line: int, problem: str) -> None:
             if file.part is None or not file.part[0]:
-                skipped.says(CorpusError(spelled(file.path), self.of.next + line, problem))
+                skipped.says(CorpusError(spelled(file.path), self.first + line, problem))
                 return
             # Nobody has counted the rows before a part.
             if not starts:
@@ -107,7 +117,7 @@ class JsonRows:
             byte = self.start + int(starts[0][line])
             skipped.says(CorpusError(spelled(file.path), None, f"the row at byte {byte:,} {problem}"))
 
-        self.of.next += counter.add_rows(self.lines, file.field, refuse, threads)
+        counter.add_rows(self.lines, file.field, refuse, threads)
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,11 @@ class TableRows:
     ends: NDArray[np.uint64]
     there: NDArray[np.bool_] | None = None
     names: RowNames | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of its texts."""
+        return len(self.blob)
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
         """Counts the block."""
@@ -267,11 +282,12 @@ def in_stream(stream: BinaryIO) -> Iterator[Block]:
 
 def in_lines(file: File, skip: bool) -> Iterator[Block]:
     """The rows of a `.jsonl` file, or of a part of it."""
-    lines = Lines(file)
+    first = 0
     start, stop = file.part or (0, None)
     with file_here(file) as path, readable(file.path), opened(path) as stream:
         for place, data in whole_lines(stream, start, stop, longest=file.longest):
-            yield JsonRows(lines, data, place)
+            yield JsonRows(file, data, first, place)
+            first += data.count(b"\n")
 
 
 def whole_lines(

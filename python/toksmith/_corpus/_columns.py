@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from .. import _core
 from .._errors import CorpusError
 from .._paths import spelled
-from . import Corpus, Document, File, WholeFile, kind_of
-from ._blocks import KINDS, JsonRows, Problem, TableRows, Texts, blocks_and_files
+from . import Document, File, kind_of
+from ._blocks import KINDS, JsonRows, TableRows
 from ._names import RowNames, names_of_rows
 from ._one_by_one import OneRow, is_slow, one_by_one
 from ._parquet import no_text
 
-__all__ = ["BadRow", "TextColumn", "Texts", "Unparsed", "column_of", "columns_in", "columns_of", "unparsed"]
+__all__ = ["BadRow", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]
 
 
 class BadRow(NamedTuple):
@@ -105,7 +105,7 @@ def unparsed(file: File) -> Iterator[Unparsed]:
 
 
 def column_of(block: Unparsed, threads: int) -> TextColumn:
-    """The column of a block. Those of a file must be made in order."""
+    """The column of a block."""
     if isinstance(block, TableRows):
         return of_table(block)
     return slowly(block) if is_slow() else of_rows(block, threads)
@@ -116,31 +116,13 @@ def columns_in(file: File) -> Iterator[TextColumn]:
     return (column_of(block, 1) for block in unparsed(file))
 
 
-def columns_of(corpus: Corpus, threads: int) -> Iterator[Texts | TextColumn | WholeFile]:
-    """The documents of a corpus, in order, many at a time. As many files are read ahead as there are threads.
-
-    Raises:
-        CorpusError: A file cannot be read, or a row has no text. The documents before it come first.
-    """
-    for block in blocks_and_files(corpus, threads, skip=True, whole=True):
-        if isinstance(block, Problem):
-            raise block.problem
-        if isinstance(block, (JsonRows, TableRows)):
-            column = column_of(block, threads)
-            yield column.good() if column.bad else column
-            column.refuse_bad()
-        elif isinstance(block, (Texts, WholeFile)):
-            yield block
-
-
 def of_rows(block: JsonRows, threads: int) -> TextColumn:
     """The column of some rows of `.jsonl`."""
-    path, first, file = spelled(block.of.file.path), block.of.next, block.of.file
+    path, first, file = spelled(block.file.path), block.first, block.file
     try:
         texts = _core.TextBlock.of_rows(block.lines, file.field, file.name, threads)
     except CorpusError as error:
         raise CorpusError(path, None, error.problem) from None
-    block.of.next += texts.count
     lines, bad = texts.lines, []
     for line, start, reason in texts.problems:
         row = block.lines[start : block.lines.find(b"\n", start) + 1 or None]
@@ -166,7 +148,7 @@ def of_table(block: TableRows) -> TextColumn:
 
 def slowly(block: JsonRows) -> TextColumn:
     """As `of_rows`, one row at a time."""
-    file, first, start = block.of.file, block.of.next, block.start
+    file, first, start = block.file, block.first, block.start
     good: list[OneRow] = []
     bad: list[BadRow] = []
     for each in one_by_one(block.lines, file.field, file.name):
@@ -174,7 +156,6 @@ def slowly(block: JsonRows) -> TextColumn:
             bad.append(BadRow(len(good), first + each.line, start + each.start, each.reason, each.row))
         else:
             good.append(each)
-    block.of.next += block.lines.count(b"\n")
     every = [each.text or b"" for each in good]
     texts = _core.TextBlock.of_values(b"".join(every), np.cumsum([len(text) for text in every], dtype=np.uint64))
     records = np.array([first + each.line for each in good], np.uint64)

@@ -22,7 +22,7 @@ from .._errors import CorpusError
 from .._files import shown
 from ._durable import ShardFiles
 from ._plan import JobOptions, Part, Plan, unchanged
-from ._receipts import Receipt, facts_of_file
+from ._receipts import Receipt
 from ._room import PER_BYTE, ShardRoom
 from .sinks._counts import counts_name
 
@@ -73,7 +73,7 @@ def counted_shard(plan: Plan, number: int, folder: Path, room: ShardRoom) -> Rec
         facts = Facts(patterns, counts.documents, counts.long, counts.rare, [((0, 0), end)], bad.count)
         with writable(out.path):
             write_parquet(counts, facts, shown(out.path), out.file)
-        files.place()
+        written = files.place()
     return Receipt(
         shard=number,
         documents=counts.documents,
@@ -83,7 +83,7 @@ def counted_shard(plan: Plan, number: int, folder: Path, room: ShardRoom) -> Rec
         bad_rows=bad.count,
         special_tokens={},
         text_sha256=counts.digest,
-        files=(facts_of_file(folder, name),),
+        files=written,
     )
 
 

@@ -1,6 +1,6 @@
 """The documents of a shard, in order, by the rules of `docs/spec.md`, *Files to documents*: many at a time, in columns.
 
-Threads read and unpack files ahead, and the core reads their rows. A row that has no text is handed over with its reason;
+Threads read and unpack files ahead. What they read is parsed by whoever encodes it, one block on each thread. A row that has no text is handed over with its reason;
 what becomes of it is the job's option. A file that cannot be read to its end is an error, whatever the option says.
 """
 
@@ -25,7 +25,7 @@ from .._encode_files import opened, readable, refuse_long
 from ._plan import Part, Plan, unchanged
 from ._room import ShardRoom
 
-__all__ = ["UNKNOWN", "JobRow", "JobTexts", "Told", "documents_of", "part_size"]
+__all__ = ["UNKNOWN", "JobRow", "JobTexts", "Told", "UnreadBlock", "documents_of", "part_size"]
 
 # Files that are read at once beside the one whose turn it is. More would take memory, and not become faster.
 MOST_FILES_AHEAD = 2
@@ -110,7 +110,37 @@ class WholeText(NamedTuple):
     text: bytes
 
 
-def documents_of(plan: Plan, number: int, room: ShardRoom) -> Generator[JobTexts, None, None]:
+class UnreadRows(NamedTuple):
+    """Rows of a part that nobody has parsed."""
+
+    part: Part
+    block: Unparsed
+
+    @property
+    def size(self) -> int:
+        """About how many bytes they have."""
+        return self.block.size
+
+    def read(self, threads: int) -> JobTexts:
+        """The texts in them."""
+        return of_column(self.part, column_of(self.block, threads), threads)
+
+
+class UnreadTexts(NamedTuple):
+    """Texts that are files, of which nobody has looked at the bytes."""
+
+    texts: Sequence[WholeText]
+    size: int
+
+    def read(self, threads: int) -> JobTexts:
+        """The texts."""
+        return of_whole(self.texts, threads)
+
+
+UnreadBlock = UnreadRows | UnreadTexts
+
+
+def documents_of(plan: Plan, number: int, room: ShardRoom) -> Generator[UnreadBlock, None, None]:
     """The documents of a shard of the plan.
 
     Raises:
@@ -128,12 +158,12 @@ def documents_of(plan: Plan, number: int, room: ShardRoom) -> Generator[JobTexts
                 if size <= BLOCK_BYTES and len(waiting) < BATCH_DOCUMENTS:
                     continue
             if waiting:
-                yield of_whole(waiting, threads)
+                yield UnreadTexts(waiting, size)
                 waiting, size = [], 0
             if not isinstance(block, bytes):
-                yield of_column(part, column_of(block, threads), threads)
+                yield UnreadRows(part, block)
     if waiting:
-        yield of_whole(waiting, threads)
+        yield UnreadTexts(waiting, size)
 
 
 def in_groups(plan: Plan, parts: Sequence[Part]) -> Iterator[list[Part]]:

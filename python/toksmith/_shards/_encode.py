@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -21,7 +22,10 @@ import numpy as np
 from .._arguments import checked
 from .._atomic_files import AtomicFiles, writable
 from .._corpus import Corpus, Document, WholeFile
-from .._corpus._columns import TextColumn, Texts, columns_of
+from .._corpus._ahead import made_in_order
+from .._corpus._blocks import LARGE_BYTES, JsonRows, Problem, Stretch, TableRows, Texts, blocks_and_files
+from .._corpus._blocks import Block as CorpusBlock
+from .._corpus._columns import TextColumn, column_of
 from .._encode_files import Block, blocks
 from .._errors import (
     CorpusError,
@@ -200,14 +204,38 @@ def special_id(tok: Tokenizer, content: str) -> int:
 
 
 def encoded(tok: Tokenizer, corpus: Corpus, special: Special, threads: int) -> Generator[Block, None, None]:
-    """The ids of a corpus in order, each block with the ends of the documents that end in it."""
-    for some in columns_of(corpus, threads):
-        if isinstance(some, WholeFile):
-            yield from encoded_file(tok, some, special, threads)
-        elif isinstance(some, TextColumn):
-            yield encoded_column(tok, some, special, threads)
-        else:
-            yield encoded_texts(tok, some, special, threads)
+    """The ids of a corpus in order, each block with the ends of the documents that end in it.
+
+    Raises:
+        CorpusError: A file cannot be read, a row has no text, or a document cannot be encoded.
+    """
+    read = blocks_and_files(corpus, threads, skip=True, whole=True)
+    with closing(made_in_order(partial(encoded_block, tok, special), read, threads, is_large)) as found:
+        for some in found:
+            yield from some
+
+
+def encoded_block(tok: Tokenizer, special: Special, block: CorpusBlock | WholeFile, threads: int) -> Iterable[Block]:
+    """The ids of a block; those of a whole file are made when they are asked for."""
+    if isinstance(block, Problem):
+        raise block.problem
+    if isinstance(block, WholeFile):
+        return encoded_file(tok, block, special, threads)
+    if isinstance(block, Texts):
+        return [encoded_texts(tok, block, special, threads)]
+    if isinstance(block, Stretch):
+        raise TypeError("a whole file is not read in stretches here")
+    column = column_of(block, threads)
+    found = encoded_column(tok, column.good() if column.bad else column, special, threads)
+    column.refuse_bad()
+    return [found]
+
+
+def is_large(block: CorpusBlock | WholeFile) -> bool:
+    """Whether a block has a document for which all threads are worth it."""
+    return isinstance(block, WholeFile) or (
+        isinstance(block, (Texts, JsonRows, TableRows)) and block.size > LARGE_BYTES
+    )
 
 
 def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int) -> Iterator[Block]:

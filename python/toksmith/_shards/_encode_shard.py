@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._corpus._ahead import made_in_order
+from .._corpus._blocks import LARGE_BYTES
 from .._errors import CorpusError
 from .._tokenizer import Tokenizer
 from ._around import around
-from ._documents import UNKNOWN, JobRow, JobTexts, Told, documents_of
+from ._documents import UNKNOWN, JobRow, JobTexts, Told, UnreadBlock, documents_of
 from ._durable import ShardFile, ShardFiles
 from ._encode import OF_A_TEXT, special_id
 from ._packing import packed
@@ -77,8 +79,13 @@ NOTHING = EncodedDocuments(Told.none(), np.empty(0, np.uint32), np.empty(0, np.u
 
 
 class EncodedTexts(NamedTuple):
-    """Those of some texts that can be encoded, `which` of the texts they are (None: all), and the others."""
+    """Those of some texts that can be encoded, `which` of the texts they are (None: all), and the others.
 
+    Attributes: `told`, of all texts, and the `bad` rows among them; `documents`; `which`; `failed`.
+    """
+
+    told: Told
+    bad: Sequence[JobRow]
     documents: EncodedDocuments
     which: NDArray[np.int64] | None = None
     failed: Sequence[tuple[JobRow, Exception]] = ()
@@ -89,7 +96,7 @@ class EncodedShard:
 
     def __init__(self, plan: Plan, tok: Tokenizer, files: ShardFiles, tally: ShardTally, *, room: ShardRoom) -> None:
         self._plan, self._tok, self._files, self._tally = plan, tok, files, tally
-        self._room, self._threads = room, room.threads
+        self._room = room
         self._beside: dict[str, ShardFile] = {}
         self._first, self._last = (
             np.array([] if content is None else [special_id(tok, content)], np.uint32)
@@ -98,19 +105,27 @@ class EncodedShard:
 
     def complete(self, number: int) -> Generator[EncodedDocuments, None, None]:
         """The documents of a shard of the plan, with special tokens around their ids."""
-        with closing(documents_of(self._plan, number, self._room)) as blocks:
-            yield from self._of_blocks(number, blocks)
+        with closing(documents_of(self._plan, number, self._room)) as blocks, closing(self._encoded(blocks)) as texts:
+            yield from self._batched(number, texts)
 
-    def _of_blocks(self, number: int, blocks: Iterable[JobTexts]) -> Iterator[EncodedDocuments]:
+    def _encoded(self, blocks: Iterable[UnreadBlock]) -> Generator[EncodedTexts, None, None]:
+        """The ids of blocks, in order: a block on each thread, or one that is large on all of them."""
+        threads = self._room.threads
+
+        def encoded(block: UnreadBlock, own: int) -> EncodedTexts:
+            return self._of_texts(block.read(own), own)
+
+        return made_in_order(encoded, blocks, threads, lambda block: block.size > LARGE_BYTES)
+
+    def _batched(self, number: int, blocks: Iterable[EncodedTexts]) -> Iterator[EncodedDocuments]:
         batched = SINKS[self._plan.options.to].batched or self._plan.options.errors == "quarantine"
         held: list[EncodedDocuments] = []
         late: list[tuple[JobRow, Exception]] = []  # rows are left out in an order that blocks do not change
         batch, any_yet = Batch(), False
-        for block in blocks:
-            encoded = self._encoded(block)
+        for encoded in blocks:
             start = 0
-            for stop, is_full in batch.pieces(block.told.sizes):
-                for row in block.bad:
+            for stop, is_full in batch.pieces(encoded.told.sizes):
+                for row in encoded.bad:
                     if start <= row.before < stop or (row.before == stop and not is_full):
                         self._leave_out(number, row)
                 late += [each for each in encoded.failed if start <= each[0].before < stop]
@@ -153,22 +168,28 @@ class EncodedShard:
                 file.write(line_of({**self._place(input, record, byte), "id": name}))
         return found
 
-    def _encoded(self, block: JobTexts) -> EncodedTexts:
+    def _of_texts(self, block: JobTexts, threads: int) -> EncodedTexts:
         special: Any = self._plan.options.special
         engine, count = self._tok._engine, len(block.texts)
         try:
             if count == 1:  # which may be long, and is then cut for all threads
-                ids = engine.encode_array(block.texts.text(0), special, "replace", self._threads)
-                return EncodedTexts(EncodedDocuments(block.told, ids, np.array([len(ids)], np.uint64)))
-            return EncodedTexts(EncodedDocuments(block.told, *engine.encode_block(block.texts, special, self._threads)))
+                ids = engine.encode_array(block.texts.text(0), special, "replace", threads)
+                ends = np.array([len(ids)], np.uint64)
+            else:
+                ids, ends = engine.encode_block(block.texts, special, threads)
+            return EncodedTexts(block.told, block.bad, EncodedDocuments(block.told, ids, ends))
         except OF_A_TEXT:
-            pass
-        # One at a time, to find those that the error is about.
+            return self._one_at_a_time(block)
+
+    def _one_at_a_time(self, block: JobTexts) -> EncodedTexts:
+        """As `_of_texts`, and finds the texts that cannot be encoded."""
+        special: Any = self._plan.options.special
+        engine, count = self._tok._engine, len(block.texts)
         parts, failed, kept = [np.empty(0, np.uint32)], [], np.ones(count, np.bool_)
         for place in range(count):
             try:
                 text = block.texts.text(place)
-                parts.append(engine.encode_array(text, special, "replace", self._threads))
+                parts.append(engine.encode_array(text, special, "replace", 1))
             except OF_A_TEXT as error:
                 kept[place] = False
                 facts = block.told.part(place, place + 1)
@@ -176,7 +197,7 @@ class EncodedShard:
                 failed.append((JobRow(place, int(facts.inputs[0]), record, byte, str(error), block.row(place)), error))
         ends = np.cumsum([len(part) for part in parts[1:]], dtype=np.uint64)
         documents = EncodedDocuments(block.told.kept(kept), np.concatenate(parts), ends)
-        return EncodedTexts(documents, np.flatnonzero(kept), failed)
+        return EncodedTexts(block.told, block.bad, documents, np.flatnonzero(kept), failed)
 
     def _wrapped(self, found: EncodedDocuments) -> EncodedDocuments:
         told, ids, ends = found

@@ -22,10 +22,10 @@ from .._tokenizer import Tokenizer
 from ._cost import JobCost, cost_of
 from ._finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from ._job_files import ANY_NAME, FOLDERS, running_units
+from ._opened import opened_job
 from ._plan import JOB, Plan, read_plan
 from ._receipts import Receipt, read_receipts
 from ._room import check_room
-from ._run_shard import opened_job
 from ._watch import JobEvent, JobWatch, sizes_of, unit_of
 
 __all__ = ["RUNNERS", "Job", "JobStatus"]

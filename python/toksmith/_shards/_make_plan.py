@@ -18,6 +18,7 @@ from ._encode import special_id
 from ._finish import is_finished, remove_parts
 from ._job import Job
 from ._job_files import refuse_taken, removable, remove_names
+from ._opened import save_tokenizer
 from ._packing import PACKINGS
 from ._plan import COUNTS, JOB, JobOptions, Plan, cut, read_plan, versions_of
 from ._room import check_room
@@ -221,9 +222,7 @@ def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool
                 raise
     if not folder.has(JOB):
         if tok is not None:
-            with folder.staged() as here:
-                tok.save(here / made.tokenizer)
-                folder.publish(here, [made.tokenizer])
+            save_tokenizer(folder, made.tokenizer, tok)
         folder.create(JOB, made.to_bytes())
     try:
         there = read_plan(folder)

@@ -24,7 +24,7 @@ from ._finish import MANIFEST, SUMS, Tokenized, is_finished, read_manifest, toke
 from ._job_files import ANY_NAME, FOLDERS, NOTE, refuse_taken, remove_names
 from ._make_plan import dtype_of
 from ._plan import JOB, JobOptions, versions_of
-from ._receipts import Receipt, WrittenFile, facts_of_file
+from ._receipts import Receipt, WrittenFile
 from ._shard_folder import ShardFolder, shard_folder
 from ._verify import changed_files
 from .sinks import SINKS, SinkRow, SinkRows, SinkSpec
@@ -177,8 +177,7 @@ def written(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, options:
                 documents, ids = documents + len(rows.ends), ids + len(rows.ids)
                 sink.add(rows)
             sink.close()
-            files.place()
-        data = [facts_of_file(here, name) for name in files.names]
+            data = list(files.place())
         folder.publish(here, files.names)
     size = sum(shard.text_bytes for each in found for shard in each.shards)
     receipt = Receipt(0, documents, ids, size, 0, 0, {}, "", tuple(data))

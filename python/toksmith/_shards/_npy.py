@@ -42,7 +42,7 @@ class GrowingArray:
         """Writes values behind those written before."""
         data = np.ascontiguousarray(values, dtype=self.dtype).data
         with writable(self.path):
-            self._new.file.write(data)
+            self._new.write(data)
         if self._sum is not None:
             self._sum.update(data)
         self.count += len(values)

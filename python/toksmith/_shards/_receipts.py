@@ -21,6 +21,7 @@ __all__ = [
     "RECEIPTS",
     "Receipt",
     "WrittenFile",
+    "facts_of",
     "facts_of_file",
     "is_of",
     "read_receipt",
@@ -190,8 +191,16 @@ def facts_of_file(folder: Path, name: str) -> WrittenFile:
     Raises:
         FormatError: It cannot be read.
     """
+    return facts_of(name, folder / name)
+
+
+def facts_of(name: str, path: Path) -> WrittenFile:
+    """The size and the sha256 of a file that gets this name.
+
+    Raises:
+        FormatError: It cannot be read.
+    """
     digest, size = hashlib.sha256(), 0
-    path = folder / name
     with readable(path), open(path, "rb") as file:
         while data := file.read(HASHED_AT_A_TIME):
             digest.update(data)

@@ -10,26 +10,25 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import closing
-from functools import lru_cache
 from pathlib import Path
 
 from .._arguments import checked
 from .._errors import InvalidOption, JobError
 from .._folders import Folder, folder_at
-from .._load import load
 from .._tokenizer import Tokenizer
 from ._count_shard import counted_shard
 from ._durable import ShardFiles
 from ._encode import special_id, written_behind
 from ._encode_shard import EncodedShard, ShardTally
 from ._input_tally import InputTally
-from ._plan import COUNTS, JOB, Plan, read_plan, versions_of
-from ._receipts import Receipt, facts_of_file, read_receipts, write_receipt
+from ._opened import opened_job
+from ._plan import JOB, Plan
+from ._receipts import Receipt, read_receipts, write_receipt
 from ._room import ShardRoom, room_of
 from ._shuffle import Bucket, write_buckets
 from .sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
 
-__all__ = ["make_shard", "opened_job", "run_shard", "spec_of"]
+__all__ = ["make_shard", "run_shard", "spec_of"]
 
 
 @checked
@@ -80,62 +79,6 @@ def run_shard(
     return made
 
 
-def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
-    """The plan and the tokenizer of a job; None for one that counts.
-
-
-    Raises:
-        JobError: There is no job, or its tokenizer or a library is another than in the plan.
-    """
-    plan = plan_of(folder)
-    tok = None if plan.options.to == COUNTS else tokenizer_of(folder, plan)
-    now = versions_of(EVERY_ROW[plan.options.to].libraries)
-    for name, version in plan.versions.items():
-        if now.get(name) != version:
-            said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
-            raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
-    return plan, tok
-
-
-def plan_of(folder: Folder) -> Plan:
-    """The plan of a job, which may be long, read once for all shards of a process; errors are those of `read_plan`."""
-    try:
-        version = folder.version(JOB)
-    except OSError:
-        return read_plan(folder)
-    return kept_plan(folder, version)
-
-
-@lru_cache(maxsize=1)
-def kept_plan(folder: Folder, version: tuple[object, ...]) -> Plan:
-    """The plan of a job, kept for the next shard while the file is the same."""
-    return read_plan(folder)
-
-
-def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
-    """The tokenizer of a job.
-
-    Raises:
-        JobError: It cannot be read, or is another than in the plan.
-    """
-    try:
-        tok = loaded(folder, plan.tokenizer, folder.version(plan.tokenizer))
-    except OSError as problem:
-        said = f"the tokenizer {plan.tokenizer} cannot be read: {problem.strerror or problem}"
-        raise JobError(str(folder), said) from None
-    if tok.fingerprint != plan.fingerprint:
-        said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
-        raise JobError(str(folder), said)
-    return tok
-
-
-@lru_cache(maxsize=1)
-def loaded(folder: Folder, name: str, version: tuple[object, ...]) -> Tokenizer:
-    """The tokenizer of a job, kept for the next shard."""
-    with folder.fetched([name]) as here:
-        return load(here / name)
-
-
 def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Folder, room: ShardRoom) -> Receipt:
     """The files of a shard, in a folder; errors are those of `run_shard`."""
     with folder.staged() as here:
@@ -163,7 +106,7 @@ def encoded_shard(plan: Plan, tok: Tokenizer, number: int, here: Path, *, folder
         else:
             with closing(shard.complete(number)) as found:
                 write_buckets(plan, files, number, inputs.passed(found))
-        files.place()
+        written = files.place()
     contents = {id: content for content, id in tok.special_tokens.items()}
     return Receipt(
         shard=number,
@@ -174,7 +117,7 @@ def encoded_shard(plan: Plan, tok: Tokenizer, number: int, here: Path, *, folder
         bad_rows=tally.bad_rows,
         special_tokens={contents[id]: tally.special[id] for id in sorted(tally.special)},
         text_sha256=tally.digest.hexdigest(),
-        files=tuple(facts_of_file(here, name) for name in files.names),
+        files=written,
         inputs=inputs.rows(),
     )
 

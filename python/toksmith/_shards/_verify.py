@@ -24,10 +24,11 @@ from .._tokenizer import Tokenizer
 from ._encode import special_id
 from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
 from ._job_files import NOTE, names_of_shard
+from ._opened import opened_job
 from ._plan import JOB, Plan
 from ._receipts import WrittenFile, facts_of_file
 from ._room import ShardRoom
-from ._run_shard import make_shard, opened_job, spec_of
+from ._run_shard import make_shard, spec_of
 from .sinks import EVERY_ROW, UNREADABLE
 
 __all__ = ["FileDifference", "Verified", "verify"]

@@ -16,7 +16,7 @@ from ..._atomic_files import readable
 from ..._errors import JobError
 from ..._folders import Folder
 from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile, facts_of_file
+from .._receipts import Receipt, WrittenFile
 from ._rows import SinkRow, SinkRows, SinkSpec
 
 __all__ = ["LLMC", "NANOGPT"]
@@ -75,8 +75,7 @@ def one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
             out = files.new("train.bin")
             for ids in PartReader(folder, receipts, spec.dtype).read():
                 out.write(ids.data)
-            files.place()
-        found = [facts_of_file(here, "train.bin")]
+            found = list(files.place())
         folder.publish(here, files.names)
     return found
 
@@ -94,7 +93,7 @@ def equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> 
     sizes = [total // count + (number < total % count) for number in range(count)]
     blocks = PartReader(folder, receipts, spec.dtype).read()
     left = np.empty(0, spec.dtype)
-    found = []
+    found: list[WrittenFile] = []
     for number, size in enumerate(sizes):
         with folder.staged() as here:
             with ShardFiles(here) as files:
@@ -106,8 +105,7 @@ def equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> 
                     left = left if len(left) else next(blocks)
                     out.write(left[:size].data)
                     size, left = size - len(left[:size]), left[size:]
-                files.place()
-            found += [facts_of_file(here, name) for name in files.names]
+                found += files.place()
             folder.publish(here, files.names)
     if next(blocks, None) is not None:
         raise JobError(
