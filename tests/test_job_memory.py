@@ -21,9 +21,9 @@ from toksmith._cli import app
 from toksmith._corpus import _blocks
 from toksmith._corpus._ahead import VALUES_AHEAD, in_turn
 from toksmith._folders import folder_at
-from toksmith._shards import _documents, _run_shard
-from toksmith._shards._room import BASE, LEAST_LONGEST, PER_BYTE, PER_THREAD, ShardRoom, room_of
-from toksmith._shards._shuffle import TABLE, Bucket
+from toksmith._shards._make import _documents, _run_shard
+from toksmith._shards._make._shuffle import TABLE, Bucket
+from toksmith._shards._plan._room import BASE, LEAST_LONGEST, PER_BYTE, PER_THREAD, ShardRoom, room_of
 
 ENOUGH = BASE + 2 * PER_THREAD + PER_BYTE * LEAST_LONGEST
 
@@ -186,7 +186,7 @@ def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, m
         read.append(len(found) if dtype == TABLE else 0)
         return found
 
-    monkeypatch.setattr("toksmith._shards._shuffle.ROWS_AT_A_TIME", 50)
+    monkeypatch.setattr("toksmith._shards._make._shuffle.ROWS_AT_A_TIME", 50)
     monkeypatch.setattr(np, "fromfile", counted)
     documents = 0
     for number in range(8):
