@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,21 +71,24 @@ class Faults:
         self.calls: list[str] = []
         self.files: set[int] = set()
         self.fired = False
+        self._counting = threading.Lock()
         self._kept: list[tuple[Any, str, Any]] = []
 
     def call(self, name: str, half: Callable[[], object] = lambda: None) -> None:
         """Counts a call, which may fail."""
-        self.calls.append(name)
-        if len(self.calls) < self.n:
+        with self._counting:  # several threads may write
+            self.calls.append(name)
+            number = len(self.calls)
+        if number < self.n:
             return
         if self.mode == "kill":
             half()
             os.kill(os.getpid(), signal.SIGKILL)
-        if len(self.calls) == self.n or (self.mode == "full" and name in ("open to write", "write", "fsync")):
+        if number == self.n or (self.mode == "full" and name in ("open to write", "write", "fsync")):
             self.fired = True
             half()
-            number = errno.ENOSPC if self.mode == "full" else errno.EIO
-            raise OSError(number, os.strerror(number))
+            problem = errno.ENOSPC if self.mode == "full" else errno.EIO
+            raise OSError(problem, os.strerror(problem))
 
     def inside(self, path: Any) -> bool:
         """Whether a path or an open file lies in the folder."""

@@ -20,7 +20,7 @@ from toksmith import CorpusError, Tokenizer, _core
 from toksmith._corpus import File, _blocks, _parquet
 from toksmith._corpus._columns import TextColumn, columns_in
 from toksmith._corpus._names import RowNames, name_in
-from toksmith._shards import _encode_shard
+from toksmith._shards._make import _encode_shard
 
 BLOCKS = (1, 7, 64, 1 << 22)
 NAMES: dict[bytes, str | None] = {

@@ -123,7 +123,7 @@ KILLED = """
 import os, sys
 import toksmith
 from toksmith import _folders
-from toksmith._shards import _durable
+from toksmith._shards._written import _durable
 
 most, calls = int(sys.argv[2]), []
 real = _durable.sync_folder

@@ -22,7 +22,8 @@ from processors import LIMIT_S, has_ended, left_s, new_words, processor_s_of, un
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName
 from toksmith._corpus import Document, _blocks, parts
-from toksmith._shards import _encode, _npy
+from toksmith._shards._one_file import _encode
+from toksmith._shards._written import _npy
 
 END = "<|end|>"
 ROWS = ["low lower", "", "naïve ☀ text", "low" * 50, "\n\n", "last"]

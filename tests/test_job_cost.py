@@ -19,8 +19,8 @@ import toksmith
 from toksmith import InvalidOption, JobError
 from toksmith._cli import app
 from toksmith._folders import folder_at
-from toksmith._shards import _cost
-from toksmith._shards._plan import Plan, read_plan
+from toksmith._shards._job import _cost
+from toksmith._shards._plan._plan import Plan, read_plan
 
 
 def ticking(step_s: float) -> Callable[[], float]:

@@ -14,7 +14,8 @@ from processors import LIMIT_S
 
 import toksmith
 from toksmith import InvalidOption, JobError, _threads
-from toksmith._shards import _encode_shard, _plan
+from toksmith._shards._make import _encode_shard
+from toksmith._shards._plan import _plan
 
 
 def rows(folder: Path, texts: list[str]) -> Path:
@@ -260,7 +261,7 @@ def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch
 STOPPED = """
 import os, sys, toksmith
 from pathlib import Path
-from toksmith._shards import _durable
+from toksmith._shards._written import _durable
 
 folder, real = Path(sys.argv[1]), toksmith.run_shard
 

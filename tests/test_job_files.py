@@ -12,7 +12,9 @@ from job_corpus import TOK, content, job
 import toksmith
 from toksmith import JobError
 from toksmith._folders import Folder, folder_at
-from toksmith._shards import _finish, _job, _job_files, _make_plan, _run_shard
+from toksmith._shards._folder import _finish, _job_files
+from toksmith._shards._job import _job, _make_plan
+from toksmith._shards._make import _run_shard
 from toksmith._shards.sinks import EVERY_ROW, SINKS
 
 linked = pytest.mark.skipif(os.name == "nt", reason="needs a privilege for links")

@@ -21,9 +21,9 @@ from toksmith._cli import app
 from toksmith._corpus import _blocks
 from toksmith._corpus._ahead import VALUES_AHEAD, in_turn
 from toksmith._folders import folder_at
-from toksmith._shards import _documents, _run_shard
-from toksmith._shards._room import BASE, LEAST_LONGEST, PER_BYTE, PER_THREAD, ShardRoom, room_of
-from toksmith._shards._shuffle import TABLE, Bucket
+from toksmith._shards._make import _documents, _run_shard
+from toksmith._shards._make._shuffle import TABLE, Bucket
+from toksmith._shards._plan._room import BASE, LEAST_LONGEST, PER_BYTE, PER_THREAD, ShardRoom, room_of
 
 ENOUGH = BASE + 2 * PER_THREAD + PER_BYTE * LEAST_LONGEST
 
@@ -71,7 +71,7 @@ def test_few_blocks_are_in_flight(files: int, threads: int, tmp_path: Path, monk
     with monkeypatch.context() as patch:
         patch.setattr(_blocks, "JsonRows", watched)
         found = _documents.documents_of(job._plan, 0, ShardRoom(threads))
-        count = sum(len(block.texts) for block in found)
+        count = sum(len(block.read(1).texts) for block in found)
     most = (min(threads, _documents.MOST_FILES_AHEAD) + 1) * (VALUES_AHEAD + 1) + 1
     assert count == files * 200 and blocks.made >= count and blocks.most <= most
 
@@ -186,7 +186,7 @@ def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, m
         read.append(len(found) if dtype == TABLE else 0)
         return found
 
-    monkeypatch.setattr("toksmith._shards._shuffle.ROWS_AT_A_TIME", 50)
+    monkeypatch.setattr("toksmith._shards._make._shuffle.ROWS_AT_A_TIME", 50)
     monkeypatch.setattr(np, "fromfile", counted)
     documents = 0
     for number in range(8):

@@ -20,8 +20,8 @@ import toksmith
 from toksmith import CorpusError, JobEvent
 from toksmith._cli import app
 from toksmith._folders import folder_at
-from toksmith._shards import _watch
-from toksmith._shards._plan import Part, read_plan
+from toksmith._shards._job import _watch
+from toksmith._shards._plan._plan import Part, read_plan
 
 FIELDS = {
     *("event", "shard", "worker", "problem", "shards", "done", "bytes", "done_bytes", "documents", "ids", "text_bytes"),
@@ -175,7 +175,7 @@ def test_a_terminal_has_a_line_for_each_worker(tmp_path: Path) -> None:
 
 WRITING = """
 import sys
-from toksmith._shards import _durable
+from toksmith._shards._written import _durable
 import toksmith
 
 real = _durable.ShardFiles.place
@@ -183,7 +183,7 @@ real = _durable.ShardFiles.place
 def place(files):
     print("there", flush=True)
     sys.stdin.readline()
-    real(files)
+    return real(files)
 
 _durable.ShardFiles.place = place
 toksmith.run_shard(sys.argv[1], int(sys.argv[2]))

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import toksmith
 from toksmith import InvalidOption, JobError, UnknownName
 from toksmith._cli import app
-from toksmith._shards import _merge_shards
+from toksmith._shards._folder import _merge_shards
 from toksmith._shards.sinks import SINKS, _megatron, _rows
 
 APART = [name for name, row in SINKS.items() if row.read is not None]

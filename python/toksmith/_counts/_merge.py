@@ -34,7 +34,7 @@ __all__ = ["MOST_OPEN", "CountSums", "MovedFile", "files_in", "in_memory", "into
 
 MOST_OPEN = 32
 MOST = 1 << 64
-# The files of a job that counts, which `_shards/_count_shard.py` writes, and where a finished job lists them.
+# The files of a job that counts, which `_shards/_make/_count_shard.py` writes, and where a finished job lists them.
 OF_JOBS = ".counts.parquet"
 JOB, MANIFEST, SUMS = "job.json", "manifest.json", "SHA256SUMS"
 

@@ -1,31 +1,35 @@
 """Corpora to files of ids: one file (`encode_corpus`), or a job of many shards.
 
-One file: `_encode.py` encodes, `_npy.py` writes the arrays, `_manifest.py` records which files belong together.
+The rooms, each of which imports only from rooms above it in this table; the docstring of a room says what is in it.
 
-A job, in reading order: `_make_plan.py` plans it (`_plan.py` is the value), `_job.py` runs it, `_run_shard.py` makes a shard
-of `_documents.py`, `_encode_shard.py`, `_packing.py`, `_shuffle.py` and a sink of `sinks/`, `_receipts.py` says so,
-`_finish.py` completes the folder, `_verify.py` checks it. A job may also count pieces: `_plan_counts.py` plans it, and
-`_count_shard.py` makes a shard. What a folder has is read by `_shard_folder.py`: `_merge_shards.py` makes one shard of many,
-and `_contents.py` says what is there. `_cost.py` says what a job will cost. `_room.py` says how many threads and how long
-documents a limit of memory allows, `_durable.py` gives files their names, and `_job_files.py` knows which names are a job's
-own. `_watch.py` tells what is seen while shards run. Left out: where they run (`_runners/`), and where folders are
-(`../_folders.py`).
+| room | holds |
+|---|---|
+| `_written/` | files that get their names when they are complete, receipts of shards, growing arrays |
+| `sinks/` | the formats that a job writes, a file for each |
+| `_one_file/` | one file: `encode_corpus`, the simplest case |
+| `_plan/` | the plan of a job as a value, and what a process may use |
+| `_make/` | one shard: documents, ids, packing, shuffle, counts |
+| `_folder/` | a folder with shards that are done: finish it, verify it, say what is in it, merge it |
+| `_job/` | plan a job, run it, watch it, say what it costs |
+
+To follow a job, read `_plan/_plan.py`, `_job/_job.py`, `_make/_run_shard.py` and `_folder/_finish.py`. Left out: where shards
+run (`../_runners/`), and where folders are (`../_folders.py`).
 """
 
 from __future__ import annotations
 
-from ._contents import FirstDocument, LengthBin, ShardContents, SourceSums, shards
-from ._cost import CostRow, JobCost
-from ._encode import EncodedCorpus, encode_corpus
-from ._finish import Tokenized
-from ._job import Job, JobStatus
-from ._make_plan import plan
-from ._merge_shards import merge_shards
-from ._plan_counts import plan_counts
-from ._receipts import Receipt
-from ._run_shard import run_shard
-from ._verify import Verified, verify
-from ._watch import JobEvent
+from ._folder._contents import FirstDocument, LengthBin, ShardContents, SourceSums, shards
+from ._folder._finish import Tokenized
+from ._folder._merge_shards import merge_shards
+from ._folder._verify import Verified, verify
+from ._job._cost import CostRow, JobCost
+from ._job._job import Job, JobStatus
+from ._job._make_plan import plan
+from ._job._plan_counts import plan_counts
+from ._job._watch import JobEvent
+from ._make._run_shard import run_shard
+from ._one_file._encode import EncodedCorpus, encode_corpus
+from ._written._receipts import Receipt
 
 __all__ = [
     "CostRow",

@@ -16,8 +16,8 @@ from ..._atomic_files import writable
 from ..._corpus._names import RowNames
 from ..._corpus._parquet import pyarrow
 from ..._folders import Folder
-from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile, written_small
+from .._written._durable import ShardFiles
+from .._written._receipts import Receipt, WrittenFile, written_small
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
 
 __all__ = ["HF", "PARQUET"]

@@ -1,8 +1,8 @@
-"""Counts of pieces: what a job writes that counts (`_count_shard.py`), one file for each shard."""
+"""Counts of pieces: what a job writes that counts (`_make/_count_shard.py`), one file for each shard."""
 
 from __future__ import annotations
 
-from .._durable import ShardFiles
+from .._written._durable import ShardFiles
 from ._rows import Sink, SinkRow, SinkSpec
 
 __all__ = ["COUNTS", "counts_name"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._errors import JobError
-from .._durable import ShardFiles
+from .._written._durable import ShardFiles
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, lengths_of, ragged, streamed
 
 __all__ = ["ROW", "counted"]

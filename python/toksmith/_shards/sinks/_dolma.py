@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._errors import JobError
-from .._durable import ShardFile, ShardFiles
+from .._written._durable import ShardFile, ShardFiles
 from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
 
 __all__ = ["ROW"]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..._atomic_files import readable
 from ..._errors import JobError
 from ..._folders import Folder
-from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile
+from .._written._durable import ShardFiles
+from .._written._receipts import Receipt, WrittenFile
 from ._rows import SinkRow, SinkRows, SinkSpec
 
 __all__ = ["LLMC", "NANOGPT"]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._folders import Folder
-from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile, written_small
+from .._written._durable import ShardFiles
+from .._written._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ..._errors import JobError
 from ..._folders import Folder
-from .._durable import ShardFiles
-from .._receipts import Receipt, WrittenFile, written_small
+from .._written._durable import ShardFiles
+from .._written._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..._atomic_files import writable
 from ..._errors import JobError
-from .._durable import ShardFile, ShardFiles
+from .._written._durable import ShardFile, ShardFiles
 from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._durable import ShardFiles
-from .._npy import HEADER_BYTES, GrowingArray
+from .._written._durable import ShardFiles
+from .._written._npy import HEADER_BYTES, GrowingArray
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, ragged, streamed
 
 __all__ = ["ROW"]

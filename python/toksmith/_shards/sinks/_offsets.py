@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..._atomic_files import Temporary, readable, writable
 from ..._errors import JobError
 from ..._folders import Folder
-from .._durable import ShardFiles
+from .._written._durable import ShardFiles
 
 __all__ = ["OffsetsFirst", "items_of"]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from ..._folders import Folder
-    from .._durable import ShardFiles
-    from .._receipts import Receipt, WrittenFile
+    from .._written._durable import ShardFiles
+    from .._written._receipts import Receipt, WrittenFile
 
 __all__ = [
     "AT_A_TIME",

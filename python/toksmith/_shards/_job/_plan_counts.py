@@ -1,0 +1,109 @@
+"""Plans a job that counts pieces: the same job as that of ids, with patterns in place of a tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+from ... import _core
+from ..._arguments import checked
+from ..._atomic_files import writable
+from ..._corpus import Corpus
+from ..._errors import InvalidOption
+from ..._folders import folder_at
+from ..._patterns import splitters
+from .._plan._plan import COUNTS, JobOptions, Plan, cut, versions_of
+from ..sinks import EVERY_ROW
+from ._job import Job
+from ._make_plan import refused, write_plan
+
+__all__ = ["plan_counts"]
+
+
+@checked
+def plan_counts(
+    corpus: Corpus,
+    folder: str | os.PathLike[str],
+    *,
+    pattern: str | Sequence[str] | None = "o200k",
+    max_piece_bytes: int | None = None,
+    errors: Literal["stop", "skip"] = "stop",
+    max_errors: int | None = None,
+    shard_size: int = 1 << 28,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Job:
+    r"""Plans a job that counts the pieces of a corpus, a file of counts for each shard.
+
+    It is run, resumed and verified as a job of `plan`. `merge_counts` and `PieceCounts.load` take the folder of the finished
+    job, and give what `count_pieces` gives of the whole corpus, first positions included.
+
+    Args:
+        corpus: As of `plan`.
+        folder: Of the job; it is made if its parent exists. Or a URL, as of `plan`.
+        pattern: As of `train`.
+        max_piece_bytes: As of `count_pieces`.
+        errors: What a row without a text is: "stop" ends the job, "skip" leaves it out and counts it. A file that cannot
+            be read to its end always ends the job.
+        max_errors: How many such rows the job may have.
+        shard_size: In bytes of the files.
+        force: Replaces another or a finished job in this folder; its files are removed.
+        dry_run: Writes nothing; the result says how many shards and bytes there are.
+    Raises:
+        CorpusError: A file cannot be read.
+        FormatError: The folder cannot be written.
+        InvalidOption: An argument is out of range, or pyarrow is not installed, which the files need.
+        JobError: The folder has another job, or this one and it is finished; or files of other origin whose names the job writes.
+        PatternError: A pattern is not a regex.
+
+    >>> import tempfile, toksmith
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low low"}\n{"text": "lower"}\n')
+    ...     job = toksmith.plan_counts(Path(folder), f"{folder}/out", shard_size=20)
+    ...     done = job.run(progress=False)
+    ...     job.shards, toksmith.PieceCounts.load(f"{folder}/out").items()
+    (2, [(b'low', 1), (b' low', 1), (b'lower', 1)])
+    """
+    patterns = [step["pattern"] for step in splitters(pattern)]
+    options = JobOptions(
+        to=COUNTS,
+        dtype="uint64",
+        id_field=None,
+        append=None,
+        prepend=None,
+        empty="keep",
+        special="text",
+        errors=errors,
+        max_errors=max_errors,
+        shard_size=shard_size,
+        sources=False,
+        shuffle=None,
+        pack=None,
+        length=None,
+        pad=None,
+        patterns=patterns,
+        max_piece_bytes=max_piece_bytes,
+    )
+    if errors not in ("stop", "skip"):
+        raise InvalidOption("errors", errors, "'stop' or 'skip'")
+    if max_piece_bytes is not None and not 1 <= max_piece_bytes < 1 << 63:
+        raise InvalidOption("max_piece_bytes", max_piece_bytes, "at least 1, or None for no limit")
+    for argument, value, allowed in refused(options):
+        raise InvalidOption(argument, value, allowed)
+    _core.Counter(patterns, (0, 0), None, "", None)  # which says what is wrong with a pattern
+    versions = versions_of(EVERY_ROW[COUNTS].libraries)
+    with writable(folder):  # a name that no folder can have
+        os.path.realpath(folder)
+    place = folder_at(folder, writing=True)
+    inputs, shards = cut(corpus, shard_size, place)
+    own = hashlib.sha256(json.dumps(patterns).encode()).hexdigest()
+    made = Plan("", own, 0, options, versions, inputs, shards)
+    if not place.path.name:
+        raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
+    if dry_run:
+        return Job(place.path, made, written=False)
+    write_plan(place, made, None, force=force)
+    return Job(place.path, made)

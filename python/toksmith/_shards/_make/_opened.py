@@ -1,0 +1,88 @@
+"""The plan and the tokenizer of a job, read once for all shards that a process makes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+
+from ..._errors import JobError
+from ..._folders import Folder
+from ..._load import load
+from ..._tokenizer import Tokenizer
+from .._plan._plan import COUNTS, JOB, Plan, read_plan, versions_of
+from ..sinks import EVERY_ROW
+
+__all__ = ["opened_job", "save_tokenizer"]
+
+FileKey = tuple[Folder, str, tuple[object, ...]]
+# The tokenizer of the last shard, by its file as it is.
+LAST: dict[FileKey, Tokenizer] = {}
+
+
+def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
+    """The plan and the tokenizer of a job; None for one that counts.
+
+
+    Raises:
+        JobError: There is no job, or its tokenizer or a library is another than in the plan.
+    """
+    plan = plan_of(folder)
+    tok = None if plan.options.to == COUNTS else tokenizer_of(folder, plan)
+    now = versions_of(EVERY_ROW[plan.options.to].libraries)
+    for name, version in plan.versions.items():
+        if now.get(name) != version:
+            said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
+            raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
+    return plan, tok
+
+
+def plan_of(folder: Folder) -> Plan:
+    """The plan of a job, which may be long, read once for all shards of a process; errors are those of `read_plan`."""
+    try:
+        version = folder.version(JOB)
+    except OSError:
+        return read_plan(folder)
+    return kept_plan(folder, version)
+
+
+@lru_cache(maxsize=1)
+def kept_plan(folder: Folder, version: tuple[object, ...]) -> Plan:
+    """The plan of a job, kept for the next shard while the file is the same."""
+    return read_plan(folder)
+
+
+def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
+    """The tokenizer of a job.
+
+    Raises:
+        JobError: It cannot be read, or is another than in the plan.
+    """
+    try:
+        key = (folder, plan.tokenizer, folder.version(plan.tokenizer))
+        tok = LAST.get(key)
+        if tok is None:
+            with folder.fetched([plan.tokenizer]) as here:
+                tok = load(here / plan.tokenizer)
+    except OSError as problem:
+        said = f"the tokenizer {plan.tokenizer} cannot be read: {problem.strerror or problem}"
+        raise JobError(str(folder), said) from None
+    if tok.fingerprint != plan.fingerprint:
+        said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
+        raise JobError(str(folder), said)
+    keep(key, tok)
+    return tok
+
+
+def save_tokenizer(folder: Folder, name: str, tok: Tokenizer) -> None:
+    """Writes the tokenizer of a job, and keeps it for the shards of this process."""
+    with folder.staged() as here:
+        tok.save(here / name)
+        folder.publish(here, [name])
+    with suppress(OSError):  # whoever needs the file says what is wrong with it
+        keep((folder, name, folder.version(name)), tok)
+
+
+def keep(key: FileKey, tok: Tokenizer) -> None:
+    """Keeps a tokenizer for the next shard, in place of the last one."""
+    LAST.clear()
+    LAST[key] = tok

@@ -1,0 +1,120 @@
+"""The order of a shuffled job: by a keyed hash of (seed, number of the input, place in it), whatever the shards are.
+
+Round 1: each shard of the plan writes its documents sorted by their hashes. Round 2: each of as many shards reads the
+documents of its range of hashes from all files of round 1, and sorts them. So a shard needs memory for about its own ids,
+whatever the others have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._atomic_files import readable
+from ..._corpus._names import RowNames
+from ..._folders import Folder
+from .._plan._plan import Plan
+from .._written._durable import ShardFiles
+from ..sinks._rows import lengths_of, ragged
+from ._documents import UNKNOWN, Told
+from ._encode_shard import EncodedDocuments
+
+__all__ = ["BUCKETS", "Bucket", "key_of", "write_buckets"]
+
+BUCKETS = "buckets"
+COLUMNS = [("key", "<u8"), ("input", "<u8"), ("place", "<u8"), ("length", "<u8"), ("bytes", "<u8"), ("digest", "V32")]
+TABLE = np.dtype(COLUMNS)
+IDS_IN_A_BATCH = 1 << 22
+ROWS_AT_A_TIME = 1 << 14
+
+
+def key_of(seed: int, input: int, place: int) -> int:
+    """The hash of a document, of 64 bits."""
+    data = struct.pack("<QQ", input, place)
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=struct.pack("<Q", seed)).digest(), "little")
+
+
+def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments]) -> None:
+    """Round 1: `buckets/00017.table` and `.ids`, in the order of the hashes."""
+    seed = plan.options.shuffle or 0
+    tables: list[NDArray[Any]] = [np.empty(0, TABLE)]
+    documents: list[NDArray[np.uint32]] = []
+    for told, ids, ends in found:
+        places = np.where(told.bytes == UNKNOWN, np.maximum(told.records, 0), told.bytes)
+        rows = np.empty(len(places), TABLE)
+        rows["input"], rows["place"], rows["length"] = told.inputs, places, lengths_of(ends)
+        rows["bytes"], rows["digest"] = told.sizes, told.digests
+        pairs = zip(told.inputs.tolist(), places.tolist(), strict=True)
+        rows["key"] = np.array([key_of(seed, input, place) for input, place in pairs], np.uint64)
+        tables.append(rows)
+        documents += ragged(ids, ends)
+    table = np.concatenate(tables)
+    order = np.lexsort((table["place"], table["input"], table["key"]))
+    table_file, ids_file = (files.new(f"{BUCKETS}/{number:05d}.{name}") for name in ("table", "ids"))
+    table_file.write(table[order].tobytes())
+    for index in order.tolist():
+        ids_file.write(documents[index].astype("<u4", copy=False).tobytes())
+
+
+class Bucket:
+    """The documents of one range of hashes, of all shards of round 1."""
+
+    def __init__(self, plan: Plan, folder: Folder, number: int) -> None:
+        self._plan, self._folder = plan, folder
+        count = len(plan.shards)
+        self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
+        plain = [Path(found.path).suffix == ".jsonl" for found in plan.inputs]
+        self._plain = np.array(plain, np.bool_)
+
+    def documents(self) -> Generator[EncodedDocuments, None, None]:
+        """The documents in the order of their hashes, in batches."""
+        tables, parts = zip(*map(self._part, range(len(self._plan.shards))), strict=True)
+        table, ids = np.concatenate(tables), np.concatenate(parts)
+        ends = np.cumsum(table["length"], dtype=np.int64)
+        order = np.lexsort((table["place"], table["input"], table["key"]))
+        sizes = np.cumsum(table["length"][order], dtype=np.int64)
+        start = 0
+        while start < len(order):
+            before = int(sizes[start - 1]) if start else 0
+            stop = min(int(np.searchsorted(sizes, before + IDS_IN_A_BATCH, side="right")) + 1, len(order))
+            rows = order[start:stop]
+            lengths = table["length"][rows]
+            edges = zip((ends[rows] - lengths.astype(np.int64)).tolist(), ends[rows].tolist(), strict=True)
+            found = np.concatenate([ids[first:last] for first, last in edges])
+            yield EncodedDocuments(self._told(table[rows]), found, np.cumsum(lengths, dtype=np.uint64))
+            start = stop
+        if not len(order):
+            yield EncodedDocuments(self._told(table), np.empty(0, np.uint32), np.empty(0, np.uint64))
+
+    def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """What a shard of round 1 has in this range. Its table is read a few rows at a time: all tables together may be
+        larger than memory."""
+        name = f"{BUCKETS}/{number:05d}"
+        rows: list[NDArray[Any]] = [np.empty(0, TABLE)]
+        before = count = 0
+        table = f"{name}.table"
+        with self._folder.fetched([table]) as here, readable(self._folder.at(table)), open(here / table, "rb") as file:
+            while len(some := np.fromfile(file, TABLE, ROWS_AT_A_TIME)):
+                start = int(np.searchsorted(some["key"], np.uint64(self._from)))
+                stop = len(some) if self._to >> 64 else int(np.searchsorted(some["key"], np.uint64(self._to)))
+                before += int(some["length"][:start].sum())
+                count += int(some["length"][start:stop].sum())
+                rows.append(some[start:stop].copy())
+                if stop < len(some):
+                    break
+        with readable(self._folder.at(f"{name}.ids")):
+            data = self._folder.read(f"{name}.ids", 4 * before, 4 * (before + count))
+        return np.concatenate(rows), np.frombuffer(data, "<u4")
+
+    def _told(self, rows: NDArray[Any]) -> Told:
+        inputs, places = rows["input"].astype(np.int64), rows["place"].astype(np.int64)
+        plain = self._plain[inputs]
+        records, starts = np.where(plain, UNKNOWN, places), np.where(plain, places, UNKNOWN)
+        digests = np.ascontiguousarray(rows["digest"])
+        return Told(inputs, records, starts, rows["bytes"].astype(np.uint64), digests, RowNames.none(len(rows)))

@@ -1,0 +1,83 @@
+"""Values that threads make: in order, few at a time, and errors where their values would be (`_corpus/_ahead.py`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from toksmith._corpus._ahead import made_in_order
+
+
+def never(value: int) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("slow", ["0", "1"])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_values_are_in_order(threads: int, slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKSMITH_SLOW", slow)
+    made = made_in_order(lambda value, own: value * value, range(100), threads, never)
+    assert list(made) == [value * value for value in range(100)]
+
+
+def test_a_later_value_does_not_wait_for_an_earlier_one() -> None:
+    second_is_made = threading.Event()
+
+    def make(value: int, own: int) -> int:
+        if value:
+            second_is_made.set()
+        elif not second_is_made.wait(timeout=60):
+            raise AssertionError("the second value waited for the first")
+        return value
+
+    assert list(made_in_order(make, range(2), 2, never)) == [0, 1]
+
+
+def test_a_large_value_is_made_alone_by_the_caller_with_all_threads() -> None:
+    busy: set[int] = set()
+    found: list[tuple[int, bool, set[int]]] = []
+
+    def make(value: int, own: int) -> int:
+        busy.add(value)
+        if value % 5 == 4:
+            found.append((own, threading.current_thread() is threading.main_thread(), set(busy)))
+        busy.discard(value)
+        return value
+
+    assert list(made_in_order(make, range(20), 3, lambda value: value % 5 == 4)) == list(range(20))
+    assert found == [(3, True, {value}) for value in (4, 9, 14, 19)]
+
+
+def test_an_error_comes_behind_the_values_before_it() -> None:
+    def failing() -> Iterator[int]:
+        yield from range(7)
+        raise OSError("the disk is gone")
+
+    def make(value: int, own: int) -> int:
+        if value == 5:
+            raise ValueError("five")
+        return value
+
+    found: list[int] = []
+    with pytest.raises(OSError, match="the disk is gone"):
+        found.extend(made_in_order(lambda value, own: value, failing(), 2, never))
+    with pytest.raises(ValueError, match="five"):
+        found.extend(made_in_order(make, failing(), 2, never))
+    assert found == [*range(7), *range(5)]
+
+
+def test_few_values_are_taken_that_nobody_asked_for() -> None:
+    taken: list[int] = []
+
+    def counted() -> Iterator[int]:
+        for value in range(1000):
+            taken.append(value)
+            yield value
+
+    made = made_in_order(lambda value, own: value, counted(), 2, never)
+    assert next(made) == 0
+    assert len(taken) == 4, "two that are made, one that waits, and the next"
+    made.close()
+    assert len(taken) == 4
