@@ -14,9 +14,10 @@ import toksmith
 from toksmith import InvalidOption, JobError, UnknownName
 from toksmith._cli import app
 from toksmith._shards._folder import _merge_shards
-from toksmith._shards.sinks import SINKS, _megatron, _rows
+from toksmith._shards.sinks import SINKS, _dolma, _mds, _megatron, _rows
 
-APART = [name for name, row in SINKS.items() if row.read is not None]
+APART = [name for name, row in SINKS.items() if row.apart]
+NAMED = [name for name, row in SINKS.items() if row.names]
 
 
 def two_jobs(folder: Path, **options: Any) -> list[Path]:
@@ -62,9 +63,9 @@ def test_a_few_ids_at_a_time(to: str, tmp_path: Path, monkeypatch: pytest.Monkey
     folders = two_jobs(tmp_path, to=to)
     toksmith.merge_shards(folders, tmp_path / "all", to="megatron")
     for size in (1, 3, 20):
-        for module in (_rows, _merge_shards, _megatron):
+        for module in (_rows, _merge_shards, _megatron, _mds, _dolma):
             monkeypatch.setattr(module, "AT_A_TIME", size)
-        for module in (_rows, _merge_shards):
+        for module in (_rows, _merge_shards, _mds):
             monkeypatch.setattr(module, "IDS_AT_A_TIME", size)
         monkeypatch.setattr(_megatron, "HELD_BYTES", size)
         toksmith.merge_shards(folders, tmp_path / f"all {size}", to="megatron")
@@ -103,11 +104,15 @@ def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pyt
     assert len([each for each in opened if str(each.name).endswith(".bin")]) >= 400
 
 
-def test_names_of_documents_are_kept(tmp_path: Path) -> None:
-    whole = job(tmp_path, "whole", to="hf", id_field="id", shard_size=1 << 20)
+@pytest.mark.parametrize("to", NAMED)
+@pytest.mark.parametrize("of", NAMED)
+def test_names_of_documents_are_kept(of: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = job(tmp_path, "whole", to=to, id_field="id", shard_size=1 << 20)
     whole.run(progress=False)
-    folders = two_jobs(tmp_path, to="parquet", id_field="id")
-    toksmith.merge_shards(folders, tmp_path / "all", to="hf")
+    folders = two_jobs(tmp_path, to=of, id_field="id")
+    monkeypatch.setattr(_mds, "IDS_AT_A_TIME", 5)
+    monkeypatch.setattr(_dolma, "AT_A_TIME", 2)
+    toksmith.merge_shards(folders, tmp_path / "all", to=to)
     assert files_of(tmp_path / "all") == files_of(tmp_path / "whole")
     assert toksmith.merge_shards(folders, tmp_path / "plain", to="npy").documents
 
@@ -177,12 +182,3 @@ def test_another_format_may_be_tried(tmp_path: Path) -> None:
     assert toksmith.merge_shards(folders, tmp_path / "all", to="npy").to == "npy"
     with pytest.raises(InvalidOption, match=r"decode=True .* these shards were merged"):
         toksmith.verify(tmp_path / "all", decode=True)
-
-
-def test_names_that_cannot_be_read_back_are_left_out(tmp_path: Path) -> None:
-    for to in ("mds", "dolma"):
-        (tmp_path / to).mkdir()
-        folders = two_jobs(tmp_path / to, to=to, id_field="id")
-        toksmith.merge_shards(folders, tmp_path / to / "all", to="parquet")
-        manifest = json.loads((tmp_path / to / "all" / "manifest.json").read_bytes())
-        assert manifest["options"]["id_field"] is None

@@ -24,7 +24,7 @@ def test_sums_lengths_and_first_documents(to: str, tmp_path: Path) -> None:
     assert (found.to, found.finished, found.shards, found.done) == (to, True, planned.shards, planned.shards)
     assert (found.documents, found.ids, found.text_bytes) == (len(TEXTS), sum(map(len, ids)), sum(map(len, TEXTS)))
     check_shown(found)
-    if SINKS[to].read is None:
+    if not SINKS[to].apart:
         assert found.lengths == found.first == ()
         return
     assert sum(each.documents for each in found.lengths) == len(TEXTS)

@@ -206,11 +206,11 @@ def test_a_reader_finds_the_documents(name: str, tmp_path: Path) -> None:
     assert done is not None and done.ids == sum(map(len, ids_of()))
     folders = {path.name for path in (tmp_path / "out").iterdir() if path.is_dir()}
     assert folders == {"receipts"}
-    found = toksmith.verify(tmp_path / "out", decode=SINKS[name].read is not None, source=True)
+    found = toksmith.verify(tmp_path / "out", decode=SINKS[name].apart, source=True)
     assert found.ok and found.encoded == done.shards
 
 
-@pytest.mark.parametrize("name", [name for name, row in SINKS.items() if row.read is not None and name not in FILLED])
+@pytest.mark.parametrize("name", [name for name, row in SINKS.items() if row.apart and name not in FILLED])
 def test_documents_without_ids_are_kept(name: str, tmp_path: Path) -> None:
     job(tmp_path, to=name, append=None, empty="keep").run(progress=False)
     found = READERS[name](tmp_path / "out")

@@ -188,7 +188,7 @@ def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
 
 def lengths_in(found: ShardFolder) -> Iterator[LengthBin]:
     """How many documents have which lengths: 0, 1, 2 to 3, 4 to 7 and so on."""
-    if found.row.read is None or found.options["pack"] is not None:
+    if not found.row.apart or found.options["pack"] is not None:
         return
     documents, ids = (np.zeros(64, np.int64) for _ in range(2))
     for shard in found.shards:
@@ -214,11 +214,7 @@ def shard_lengths(found: ShardFolder, shard: ReadShard) -> Iterator[np.ndarray[A
     row, spec = found.row, found.spec(shard.number)
     with found.folder.fetched(shard.files) as here:
         try:
-            if row.lengths is not None:
-                yield from row.lengths(here, spec)
-            elif row.read is not None:
-                for ids in row.read(here, spec):
-                    yield np.array([len(ids)], np.int64)
+            yield from row.lengths_in(here, spec)
         except UNREADABLE as problem:
             said = f"shard {shard.number} cannot be read: {str(problem)[:200]}; run verify on the folder"
             raise JobError(str(found.folder), said) from problem
@@ -245,7 +241,7 @@ def sources_of(found: ShardFolder) -> Iterator[SourceSums]:
 
 def first_documents(found: ShardFolder, most: int) -> Iterator[FirstDocument]:
     """The first documents, decoded."""
-    if not most or found.row.read is None:
+    if not most or not found.row.apart:
         return
     tok = found.load()
     for shard in found.shards:

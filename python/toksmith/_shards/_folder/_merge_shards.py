@@ -31,9 +31,6 @@ from ._verify import changed_files
 
 __all__ = ["merge_shards"]
 
-# Formats whose names of documents are read back.
-NAMED = ("parquet", "hf")
-
 
 @checked
 def merge_shards(
@@ -138,7 +135,7 @@ def refuse_unlike(found: Sequence[ShardFolder]) -> None:
     """Raises InvalidOption for jobs whose shards cannot be merged."""
     for each in found:
         name = str(each.folder)
-        if each.row.read is None:
+        if not each.row.apart:
             told = f"folders whose formats tell documents apart; {name} has to={each.row.name!r}"
             raise InvalidOption("folders", name, told)
         if each.options["pack"] is not None:
@@ -155,8 +152,8 @@ def merged_options(found: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
     for name in own:
         if any(each.options.get(name) != options[name] for each in found):
             options[name] = None
-    # Names of documents are kept if all have them, they can be read back, and the new format has room.
-    options["id_field"] = options["id_field"] if row.names and all(each.row.name in NAMED for each in found) else None
+    # Names of documents are kept if the files of all jobs have them, and the new format has room.
+    options["id_field"] = options["id_field"] if row.names and all(each.row.names for each in found) else None
     options |= {"to": row.name, "dtype": row.dtype(found[0].vocab_size)}
     return JobOptions(**{**options, "sources": False, "shuffle": None, "errors": "stop"})  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from ..._tokenizer import Tokenizer
 from .._one_file._encode import special_id
 from .._plan._plan import read_plan
 from .._written._receipts import Receipt, read_receipts
-from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec, read_rows
+from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec
 from ._finish import is_finished, missing_units, read_manifest
 from ._job_files import names_of_shard
 
@@ -96,7 +96,7 @@ class ShardFolder(NamedTuple):
         documents = ids = 0
         with self.folder.fetched(shard.files) as here:
             try:
-                for rows in read_rows(self.row, here, self.spec(shard.number)):
+                for rows in self.row.rows(here, self.spec(shard.number)):
                     documents, ids = documents + len(rows.ends), ids + len(rows.ids)
                     yield rows
             except UNREADABLE as problem:

@@ -179,7 +179,7 @@ def changed(folder: Folder, known: WrittenFile) -> str | None:
 def refuse_decoding(plan: Plan, tok: Tokenizer | None) -> None:
     """Raises InvalidOption if the texts cannot be had from the files."""
     instead = "False; use source=True, which encodes the texts again"
-    if EVERY_ROW[plan.options.to].read is None:
+    if not EVERY_ROW[plan.options.to].apart:
         raise InvalidOption("decode", True, f"{instead}: to={plan.options.to!r} does not tell documents apart")
     if plan.options.pack is not None:
         raise InvalidOption("decode", True, f"{instead}: packing cuts documents")
@@ -205,14 +205,13 @@ def is_lossless(model: Model) -> bool:
 
 def decoded(folder: Path, plan: Plan, tok: Tokenizer | None, number: int, facts: list[Any]) -> Iterator[FileDifference]:
     """Whether the ids of a shard are those of its texts."""
-    read = EVERY_ROW[plan.options.to].read
-    if read is None or tok is None:
+    if tok is None:
         return
     first, last = (
         None if content is None else special_id(tok, content) for content in (plan.options.prepend, plan.options.append)
     )
     digest, count = hashlib.sha256(), 0
-    documents = read(folder, spec_of(plan, tok, number + plan.final.start))
+    documents = EVERY_ROW[plan.options.to].documents(folder, spec_of(plan, tok, number + plan.final.start))
     if not facts[1]:  # a shard without ids may have no files
         documents = itertools.repeat(np.empty(0, np.uint32), facts[0])
     for ids in documents:
@@ -269,11 +268,9 @@ def joined_again(
 
 def differing_document(folder: Path, other: Path, plan: Plan, tok: Tokenizer | None, number: int) -> int | None:
     """The first document of a shard that differs; None if that cannot be said."""
-    read, spec = EVERY_ROW[plan.options.to].read, spec_of(plan, tok, number)
-    if read is None:
-        return None
+    row, spec = EVERY_ROW[plan.options.to], spec_of(plan, tok, number)
     try:
-        for place, (one, two) in enumerate(zip(read(folder, spec), read(other, spec), strict=False)):
+        for place, (one, two) in enumerate(zip(row.documents(folder, spec), row.documents(other, spec), strict=False)):
             if not np.array_equal(one, two):
                 return place
     except UNREADABLE:

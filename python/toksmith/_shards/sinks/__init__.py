@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from . import _arrow, _counts, _datatrove, _dolma, _joined, _litdata, _mds, _megatron, _npy
-from ._rows import UNREADABLE, Sink, SinkRow, SinkRows, SinkSpec, lengths_of, read_rows
+from ._rows import UNREADABLE, Sink, SinkRow, SinkRows, SinkSpec, lengths_of
 
-__all__ = ["EVERY_ROW", "SINKS", "UNREADABLE", "Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of", "read_rows"]
+__all__ = ["EVERY_ROW", "SINKS", "UNREADABLE", "Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of"]
 
 ROWS = (
     _npy.ROW,

@@ -18,7 +18,7 @@ from ..._corpus._parquet import pyarrow
 from ..._folders import Folder
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
 
 __all__ = ["HF", "PARQUET"]
 
@@ -135,19 +135,6 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
     return files
 
 
-def read_parquet(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The rows of a shard."""
-    arrow = pyarrow(parquet_name(spec))
-    return rows_of(arrow.parquet.read_table(folder / parquet_name(spec), columns=["input_ids"]))
-
-
-def read_stream(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The rows of a shard."""
-    arrow = pyarrow(stream_name(spec))
-    with arrow.memory_map(str(folder / stream_name(spec))) as file, arrow.ipc.open_stream(file) as stream:
-        return rows_of(stream.read_all())
-
-
 def parquet_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iterator[Any]:
     """Some columns of a shard, some rows at a time."""
     with pyarrow(parquet_name(spec)).parquet.ParquetFile(folder / parquet_name(spec)) as file:
@@ -185,14 +172,6 @@ def stream_by(batches: Batches) -> Callable[[Path, SinkSpec], Iterator[SinkRows]
     return stream
 
 
-def rows_of(table: Any) -> Iterator[NDArray[Any]]:
-    """The ids of each row of a table."""
-    for batch in table.to_batches():
-        column = batch.column("input_ids")
-        offsets = column.offsets.to_numpy()
-        yield from ragged(column.values.to_numpy()[offsets[0] :], offsets[1:] - offsets[0])
-
-
 def of_rows(name: str, what: str, **own: Any) -> SinkRow:
     """A row of `SINKS` for a format of rows."""
     own |= {"libraries": ("pyarrow",), "packs": True, "names": True, "batched": True}
@@ -203,7 +182,6 @@ PARQUET = of_rows(
     "parquet",
     "Parquet, a row for each document",
     open=lambda files, spec: ArrowSink(files, spec, parquet_name(spec)),
-    read=read_parquet,
     lengths=lengths_by(parquet_batches),
     stream=stream_by(parquet_batches),
 )
@@ -212,7 +190,6 @@ HF = of_rows(
     "a folder for datasets.load_from_disk",
     open=lambda files, spec: StreamSink(files, spec, stream_name(spec)),
     finish=finished,
-    read=read_stream,
     lengths=lengths_by(stream_batches),
     stream=stream_by(stream_batches),
 )

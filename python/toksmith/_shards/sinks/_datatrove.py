@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._errors import JobError
 from .._written._durable import ShardFiles
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, lengths_of, ragged, streamed
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, lengths_of, streamed
 
 __all__ = ["ROW", "counted"]
 
@@ -54,13 +53,6 @@ def counted(number: int) -> str:
     return f"{shown} {' kMGTPEZYRQ'[power // 3].strip()}T"
 
 
-def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The documents of a shard."""
-    path = folder / f"{spec.stem}.ds"
-    ends = np.fromfile(path.with_suffix(".ds.index"), "<u8")
-    return ragged(np.fromfile(path, np.dtype(spec.dtype).newbyteorder("<")), ends)
-
-
 def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     """How long the documents of a shard are."""
     return lengths_in(folder / f"{spec.stem}.ds.index", "<u8")
@@ -78,7 +70,6 @@ ROW = SinkRow(
     # datatrove takes the wider type above 65,536, where the largest id is 65,535.
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     DatatroveSink,
-    read=read,
     lengths=lengths,
     stream=stream,
 )

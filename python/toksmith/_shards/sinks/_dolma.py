@@ -12,14 +12,13 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._errors import JobError
 from .._written._durable import ShardFile, ShardFiles
-from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
+from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 
 __all__ = ["ROW"]
 
@@ -101,24 +100,23 @@ class StoredGzip:
         self._file.write(struct.pack("<BHH", last, len(data), len(data) ^ 0xFFFF) + data)
 
 
-def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The documents of a shard."""
-    return (ids for rows in stream(folder, spec) for ids in ragged(rows.ids, rows.ends))
-
-
-def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """The lengths of a shard's documents, many at a time."""
-    last = 0
+def table_of(folder: Path, spec: SinkSpec) -> Iterator[tuple[NDArray[np.uint64], list[str | None]]]:
+    """The ends of a shard's documents, and their names, many at a time."""
     with gzip.open(folder / f"{stem(spec)}.csv.gz", "rt", encoding="utf-8") as rows:
-        while some := list(itertools.islice(rows, AT_A_TIME)):
-            ends = np.array([int(row.split(",")[1]) for row in some], np.uint64)
-            yield lengths_of(ends - np.uint64(last))
-            last = int(ends[-1])
+        while some := [row.split(",") for row in itertools.islice(rows, AT_A_TIME)]:
+            yield np.array([int(row[1]) for row in some], np.uint64), [row[2] or None for row in some]
 
 
 def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
-    """The documents of a shard, a few MiB at a time."""
-    return streamed(folder / f"{stem(spec)}.npy", spec.dtype, lengths(folder, spec))
+    """The documents of a shard, a few MiB at a time, with the names that they have in the files (`plain`)."""
+    last = 0
+    for ends, names in table_of(folder, spec):
+        there, some = 0, lengths_of(ends - np.uint64(last))
+        place = last * np.dtype(spec.dtype).itemsize
+        for rows in streamed(folder / f"{stem(spec)}.npy", spec.dtype, [some], offset=place):
+            yield rows._replace(names=names[there : there + len(rows.ends)])
+            there += len(rows.ends)
+        last = int(ends[-1])
 
 
 def dtype(size: int) -> str:
@@ -132,9 +130,7 @@ ROW = SinkRow(
     ("uint8", "uint16", "uint32"),
     dtype,
     DolmaSink,
-    read=read,
     names=True,
     needs_last=True,
-    lengths=lengths,
     stream=stream,
 )

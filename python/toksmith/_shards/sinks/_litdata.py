@@ -18,7 +18,7 @@ from ..._folders import Folder
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 
 __all__ = ["ROW"]
 
@@ -71,11 +71,6 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
     return [*files, written_small(folder, "index.json", index.encode())]
 
 
-def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The documents of a shard."""
-    return (ids for rows in stream(folder, spec) for ids in ragged(rows.ids, rows.ends))
-
-
 def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     """The lengths of a shard's documents."""
     path = folder / chunk_name(spec)
@@ -101,7 +96,6 @@ ROW = SinkRow(
     lambda size: "uint16" if size <= 1 << 16 else "int32",
     LitdataSink,
     finish=finished,
-    read=read,
     lengths=lengths,
     stream=stream,
 )

@@ -22,7 +22,7 @@ from ..._folders import Folder
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
+from ._rows import AT_A_TIME, IDS_AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of
 
 __all__ = ["ROW"]
 
@@ -101,20 +101,38 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
     return [*files, written_small(folder, "index.json", index.encode())]
 
 
-def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The documents of a shard."""
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time, with their names."""
     path = folder / mds_name(spec)
     if not path.exists():
         return
-    columns = len(config_of(spec)["column_names"])
     with open(path, "rb") as file:
         count = int.from_bytes(file.read(4), "little")
-        places = np.frombuffer(file.read(4 * count + 4), "<u4").tolist()
-        file.seek(places[0])
-        for start, end in itertools.pairwise(places):
-            data = file.read(end - start)
-            own = data[4 * columns + sum(struct.unpack_from(f"<{columns - 1}I", data)) :]
-            yield np.frombuffer(own, np.dtype(spec.dtype).newbyteorder("<"), offset=1 + (1 << (own[0] & 3)))
+        places = np.fromfile(file, "<u4", count + 1).astype(np.int64)
+        file.seek(int(places[0]))
+        start = 0
+        while start < count:
+            most = places[start] + IDS_AT_A_TIME * np.dtype(spec.dtype).itemsize
+            stop = min(max(int(np.searchsorted(places, most, "right")) - 1, start + 1), start + AT_A_TIME)
+            data = memoryview(file.read(int(places[stop] - places[start])))
+            edges = itertools.pairwise((places[start : stop + 1] - places[start]).tolist())
+            yield samples_of([data[first:last] for first, last in edges], spec)
+            start = stop
+
+
+def samples_of(samples: Sequence[memoryview], spec: SinkSpec) -> SinkRows:
+    """The documents of some samples. An empty name is that of a document without one."""
+    columns = len(config_of(spec)["column_names"])
+    sizes = struct.Struct(f"<{columns}I")
+    parts: list[NDArray[Any]] = []
+    names: list[str | None] = []
+    for sample in samples:
+        own = sizes.unpack_from(sample)
+        # The name is the first column, and the ids are the last one.
+        names.append(str(sample[sizes.size :][: own[0]], "utf-8") or None if spec.named else None)
+        ids = sample[sizes.size + sum(own[:-1]) :]
+        parts.append(np.frombuffer(ids, np.dtype(spec.dtype).newbyteorder("<"), offset=1 + (1 << (ids[0] & 3))))
+    return SinkRows(np.concatenate(parts), np.cumsum([len(each) for each in parts], dtype=np.uint64), names)
 
 
 ROW = SinkRow(
@@ -124,7 +142,7 @@ ROW = SinkRow(
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     MdsSink,
     finish=finished,
-    read=read,
+    stream=stream,
     packs=True,
     names=True,
 )

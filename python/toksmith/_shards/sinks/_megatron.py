@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..._atomic_files import writable
 from ..._errors import JobError
 from .._written._durable import ShardFile, ShardFiles
-from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, ragged, streamed
+from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
 
@@ -115,15 +115,6 @@ def read_index(data: bytes) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
     return names[code], lengths, firsts
 
 
-def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The documents of a shard."""
-    path = folder / f"{stem(spec)}.idx"
-    if not path.exists():
-        return iter(())
-    dtype, lengths, _ = read_index(path.read_bytes())
-    return ragged(np.fromfile(path.with_suffix(".bin"), np.dtype(dtype).newbyteorder("<")), np.cumsum(lengths))
-
-
 def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     """How long the documents of a shard are."""
     path = folder / f"{stem(spec)}.idx"
@@ -154,7 +145,6 @@ ROW = SinkRow(
     ("uint16", "int32"),
     lambda size: "uint16" if size < LEAST_I32 else "int32",
     MegatronSink,
-    read=read,
     lengths=lengths,
     stream=stream,
 )

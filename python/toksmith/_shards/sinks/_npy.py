@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._written._durable import ShardFiles
 from .._written._npy import HEADER_BYTES, GrowingArray
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, ragged, streamed
+from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, streamed
 
 __all__ = ["ROW"]
 
@@ -37,12 +36,6 @@ class NpySink:
         self._ends.finish()
 
 
-def read(folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-    """The documents of a shard."""
-    ids, ends = (np.load(folder / f"{spec.stem}{suffix}") for suffix in (".npy", ".ends.npy"))
-    return ragged(ids, ends)
-
-
 def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     """How long the documents of a shard are."""
     return lengths_in(folder / f"{spec.stem}.ends.npy", "<u8", offset=HEADER_BYTES)
@@ -59,7 +52,6 @@ ROW = SinkRow(
     ("uint16", "uint32"),
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     NpySink,
-    read=read,
     lengths=lengths,
     stream=stream,
 )

@@ -27,7 +27,6 @@ __all__ = [
     "lengths_in",
     "lengths_of",
     "ragged",
-    "read_rows",
     "streamed",
 ]
 
@@ -88,11 +87,11 @@ class SinkRow(NamedTuple):
 
     Attributes: `name`; `what` it is, for help; `dtypes` that it has, and `dtype` the one for a size of vocabulary; `open`
     makes the sink of a shard; `finish` completes the folder and says which files are the result, None if those of the
-    shards are; `read` gives the documents of a shard back, None if the files do not tell them apart; `parts` is the
-    folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows, `names`
+    shards are; `stream` gives the documents of a shard back, many at a time, in bounded memory: None if the files do not tell
+    them apart; `parts` is the folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows, `names`
     whether it holds names of documents, `needs_last` whether each document must end in the token of `append`;
-    `batched` whether bytes depend on how many documents are added at once; `lengths` gives those of a shard's documents, many
-    at a time, and `stream` the documents themselves, in bounded memory: None where `read` must do.
+    `batched` whether bytes depend on how many documents are added at once; `lengths` reads only how long the documents of a
+    shard are, many at a time: None where `stream` must do.
     """
 
     name: str
@@ -101,7 +100,7 @@ class SinkRow(NamedTuple):
     dtype: Callable[[int], str]
     open: Callable[[ShardFiles, SinkSpec], Sink]
     finish: Callable[[Folder, Sequence[Receipt], SinkSpec], list[WrittenFile]] | None = None
-    read: Callable[[Path, SinkSpec], Iterator[NDArray[Any]]] | None = None
+    stream: Callable[[Path, SinkSpec], Iterator[SinkRows]] | None = None
     parts: str | None = None
     libraries: tuple[str, ...] = ()
     packs: bool = False
@@ -109,7 +108,26 @@ class SinkRow(NamedTuple):
     needs_last: bool = False
     batched: bool = False
     lengths: Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]] | None = None
-    stream: Callable[[Path, SinkSpec], Iterator[SinkRows]] | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether the files tell documents apart, so that they can be read back."""
+        return self.stream is not None
+
+    def rows(self, folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+        """The documents of a shard, many at a time; nothing if the files do not tell them apart."""
+        return iter(()) if self.stream is None else self.stream(folder, spec)
+
+    def documents(self, folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
+        """The ids of each document of a shard."""
+        for rows in self.rows(folder, spec):
+            yield from ragged(rows.ids, rows.ends)
+
+    def lengths_in(self, folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+        """How long the documents of a shard are, many at a time."""
+        if self.lengths is not None:
+            return self.lengths(folder, spec)
+        return (lengths_of(rows.ends) for rows in self.rows(folder, spec))
 
 
 def lengths_of(ends: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -148,15 +166,6 @@ def streamed(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, of
                     raise ValueError(f"{path.name} has fewer ids than its documents")
                 yield SinkRows(ids, (ends[start:stop] - before).astype(np.uint64), [None] * (stop - start))
                 start = stop
-
-
-def read_rows(row: SinkRow, folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
-    """The documents of a shard, by `stream` where the format has it."""
-    if row.stream is not None:
-        yield from row.stream(folder, spec)
-    elif row.read is not None:
-        for ids in row.read(folder, spec):
-            yield SinkRows(ids, np.array([len(ids)], np.uint64), [None])
 
 
 def ragged(ids: NDArray[Any], ends: NDArray[Any]) -> Iterator[NDArray[Any]]:
