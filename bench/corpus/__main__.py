@@ -13,6 +13,8 @@ from pathlib import Path
 
 from ..places import ROOT
 from ..records import begun, machine
+from ..texts import Missing
+from ..vocabularies import MissingVocabulary
 from . import own, peers, scaling
 from .commands import Failed
 from .inputs import VOCABULARY, Text
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\n## {name}\n", flush=True)
         try:
             found = SECTIONS[name](settings)
-        except Failed as problem:
+        except (Failed, Missing, MissingVocabulary) as problem:
             found = Outcome([f"{name} failed: {problem}"], wrong=True)
         failed |= found.wrong
         print("\n".join(found.lines), flush=True)

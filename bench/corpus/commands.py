@@ -42,7 +42,8 @@ def best(costs: Sequence[Cost]) -> Cost:
 def run(command: Sequence[str], folder: Path, cwd: Path, env: Mapping[str, str]) -> Cost:
     """Runs a command that writes into a folder, which is emptied before. Linux only: it reads `/proc`.
 
-    The peak is the sum of the most that each process had; a page that two processes share counts in both.
+    The peak is the sum of the most that each process had; a page that two processes share counts in both. The processor's time
+    is that of all processes, also of those that nobody waited for.
 
     Raises:
         Failed: the exit status is not 0.
@@ -53,9 +54,9 @@ def run(command: Sequence[str], folder: Path, cwd: Path, env: Mapping[str, str])
     with said.open("wb") as log:
         start = time.perf_counter()
         child = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        peaks: dict[int, int] = {}
+        seen: dict[int, Seen] = {}
         ended = threading.Event()
-        watcher = threading.Thread(target=watch, args=(child.pid, peaks, ended))
+        watcher = threading.Thread(target=watch, args=(child.pid, seen, ended))
         watcher.start()
         try:
             _, status, used = os.wait4(child.pid, 0)
@@ -70,17 +71,35 @@ def run(command: Sequence[str], folder: Path, cwd: Path, env: Mapping[str, str])
     if child.returncode:
         lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise Failed(f"exit status {child.returncode}: {' / '.join(lines[-LINES:])}"[:500])
-    return Cost(seconds, used.ru_utime + used.ru_stime, sum(peaks.values()) / 1e6)
+    waited = used.ru_utime + used.ru_stime
+    watched = sum(each.ticks for each in seen.values()) / os.sysconf("SC_CLK_TCK")
+    return Cost(seconds, max(waited, watched), sum(each.peak for each in seen.values()) / 1e6)
 
 
-def watch(root: int, peaks: dict[int, int], ended: threading.Event) -> None:
-    """Notes the most memory of a process and of all that it started, until the end."""
+@dataclass
+class Seen:
+    """The most that was seen of a process: bytes of memory, ticks of the processor."""
+
+    peak: int = 0
+    ticks: int = 0
+
+
+def watch(root: int, seen: dict[int, Seen], ended: threading.Event) -> None:
+    """Looks at a process and at all that it started, until the end."""
     while not ended.wait(EVERY_S):
-        for pid in family(root):
-            with suppress(OSError, StopIteration):
-                status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
-                line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-                peaks[pid] = max(peaks.get(pid, 0), int(line.split()[1]) * 1024)
+        look(root, seen)
+
+
+def look(root: int, seen: dict[int, Seen]) -> None:
+    """Notes the memory and the processor's time that a process and its descendants have had so far."""
+    for pid in family(root):
+        with suppress(OSError, StopIteration):
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+            line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            own = seen.setdefault(pid, Seen())
+            own.peak = max(own.peak, int(line.split()[1]) * 1024)
+            own.ticks = max(own.ticks, int(fields[11]) + int(fields[12]))
 
 
 def family(root: int) -> list[int]:

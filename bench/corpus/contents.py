@@ -43,11 +43,11 @@ def of_megatron(folder: Path) -> Iterator[Part]:
 
 
 def of_datatrove(folder: Path) -> Iterator[Part]:
-    """`.ds` with ids of four bytes, and the ends of the documents in `.ds.index`."""
+    """`.ds` with ids of two or four bytes, and the ends of the documents in `.ds.index`."""
     for path in sorted(folder.glob("*.ds")):
         ends = np.fromfile(path.with_suffix(".ds.index"), np.uint64).astype(np.int64)
-        if len(ends):
-            yield np.diff(ends, prepend=0), np.memmap(path, np.uint32, "r")
+        if size := path.stat().st_size:
+            yield np.diff(ends, prepend=0), np.memmap(path, f"u{size // ends[-1]}", "r")
 
 
 def of_datasets(folder: Path) -> Iterator[Part]:

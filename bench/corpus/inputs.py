@@ -35,20 +35,21 @@ class Text:
     def rows(self) -> Path:
         """One `.jsonl` file of all documents, made if it is not there yet."""
         path = self.place("jsonl")
-        if not path.exists():
+        if not (path.exists() and self.place("size").exists()):
+            size = 0
             partial = path.with_suffix(".partial")
             with partial.open("wb") as file:
-                file.writelines(
-                    json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n" for text in self.documents()
-                )
-            partial.rename(path)
+                for text in self.documents():
+                    size += len(text.encode())
+                    file.write(json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n")
+            partial.replace(path)
+            write_whole(self.place("size"), str(size).encode())
         return path
 
-    @cached_property
+    @property
     def size(self) -> int:
         """The bytes of the texts."""
-        with self.rows.open("rb") as rows:
-            return sum(len(json.loads(line)["text"].encode()) for line in rows)
+        return int(self.rows.with_suffix(".size").read_bytes())
 
     @cached_property
     def kinds(self) -> dict[str, Path]:
@@ -83,7 +84,7 @@ class Text:
 
     def place(self, kind: str) -> Path:
         """Where a file of a kind lies."""
-        return scratch("corpus") / f"{self.corpus.replace(' ', '-')}-{self.megabytes}.{kind}"
+        return scratch("corpus") / f"{Path(self.corpus).stem.replace(' ', '-')}-{self.megabytes}.{kind}"
 
     def documents(self) -> Iterator[str]:
         """Enough documents."""
