@@ -1,14 +1,22 @@
 """The benchmark's own rules: a wrong engine cannot win, equal questions get equal texts, tables say what was measured."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import job_corpus
 import pytest
 from bench import before, chart, comparison, hostile, records, report, runner, texts, tokenizer_json
 from bench.__main__ import chosen, chosen_settings, parser
 from bench.adapters import BEFORE, ENGINES, OURS, Encoding
+from bench.corpus import commands, contents, peers
+from bench.corpus.__main__ import SECTIONS
+from bench.corpus.__main__ import main as measure_corpus
+from bench.corpus.inputs import Text
+from bench.corpus.settings import Settings
 from bench.definitions import Cell, Question, questions
 from bench.expected import Answer
 from bench.places import CHART, PAGE, RECORDS
@@ -394,3 +402,96 @@ def test_a_page_without_marks_is_refused() -> None:
 def test_files_of_the_user_are_asked_whatever_the_filters_of_corpora_say() -> None:
     asked = list(chosen(parser().parse_args(["--quick", "--file", "a-b.txt", "--encodings", "cl100k"])))
     assert [ask.text for ask in asked] == ["file:a-b.txt"]
+
+
+# bench.corpus
+
+
+def costs(wall: float, peak: float) -> list[commands.Cost]:
+    return [commands.Cost(wall, 2 * wall, peak), commands.Cost(wall + 1, 2 * wall, peak / 2)]
+
+
+def beside(ours: float, theirs: float, hashes: tuple[str, ...] = ("same", "same")) -> str:
+    """What a peer's section says: it needs a second to start, toksmith half of one."""
+    measured = {"ours": costs(ours, 100), "theirs": costs(theirs, 1000)}
+    measured |= {"our start": costs(0.5, 50), "their start": costs(1.0, 500)}
+    peer = peers.Peer((), "hf", 10, peers.datasets_map, most_memory=0.25)
+    return "\n".join(peers.table(peer, 10**6, measured, [*hashes]))
+
+
+def test_a_peer_is_judged_with_its_start_and_without() -> None:
+    said = beside(1.0, 11.0)
+    assert "whole command 11.00 (pairs 6.00 to 11.00), without start 20.00, by processor time 20.00" in said
+    assert "target 10, seen 11: holds; memory: target 0.25, seen 0.10: holds" in said
+    assert "target 10, seen 9: short" in beside(1.0, 9.0)
+    assert "equal: same" in said
+
+
+def test_a_peer_with_other_ids_is_named() -> None:
+    assert "The ids differ: same; other" in beside(1.0, 11.0, ("same", "other", "same"))
+
+
+def settings_with(python: Path, checkout: Path | None = None) -> Settings:
+    text = Text("english", 0)
+    return Settings(text, text, runs=1, seconds=1, before="", peers=python, ray=python, checkout=checkout)
+
+
+def test_what_is_not_installed_is_skipped_with_the_command_that_adds_it(tmp_path: Path) -> None:
+    absent = settings_with(tmp_path / "python")
+    for name in ("datatrove", "datasets"):
+        assert "`make .venv-readers/.made`" in SECTIONS[name](absent).lines[0]
+    assert "`make .venv-ray/.made`" in SECTIONS["ray"](absent).lines[0]
+    for name in ("megatron", "megatron-fast"):
+        assert "TOKSMITH_MEGATRON=/path" in SECTIONS[name](absent).lines[0]
+    here = settings_with(Path(sys.executable))
+    peer = replace(peers.PEERS["datasets"], needs=("json", "no_such_library"))
+    assert peers.lacking(peer, here) == f"{sys.executable} lacks no_such_library; `make .venv-readers/.made` adds it"
+    assert peers.lacking(replace(peer, needs=("json",)), here) == ""
+
+
+def test_an_unknown_section_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        measure_corpus(["--only", "ray,others"])
+    assert "no section others; they are jobs, workers, rerun, ray, datatrove" in capsys.readouterr().err
+
+
+def test_a_repeated_corpus_has_no_equal_documents(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps({"text": letter * 300_000}) + "\n" for letter in "ab"), encoding="utf-8")
+    text = Text(f"file:{path}", 1)
+    rows = [json.loads(line)["text"] for line in text.rows.read_text(encoding="utf-8").splitlines()]
+    assert [row[:3] for row in rows] == ["aaa", "bbb", "1\na", "1\nb"]
+    assert text.size == sum(map(len, rows)) == 1_200_004
+    assert [path.read_bytes().count(b"\n") for path in text.halves] == [2, 2]
+    assert Text(f"file:{path}", 0).size == 300_000
+
+
+def test_equal_ids_have_one_hash_in_every_format(tmp_path: Path) -> None:
+    found = {}
+    for form in contents.FORMS:
+        job_corpus.job(tmp_path, form, to=form, append=job_corpus.END, empty="skip").run(progress=False)
+        found[form] = contents.hash_of(tmp_path / form, form)
+    documents = sum(len(text) > 0 for text in job_corpus.TEXTS)
+    assert len({*found.values()}) == 1 and found["hf"].startswith(f"{documents} documents, ")
+    changed = next((tmp_path / "megatron").glob("*.bin"))
+    changed.write_bytes(changed.read_bytes()[2:] + b"\1\0")
+    assert contents.hash_of(tmp_path / "megatron", "megatron") != found["hf"]
+
+
+CHILD = "import sys; held = bytearray(range(256)) * 200_000; print(len(held), flush=True); sys.stdin.read()"
+PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}])"
+
+
+def test_the_memory_of_what_a_program_starts_counts() -> None:
+    seen: dict[int, commands.Seen] = {}
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert parent.stdin and parent.stdout and int(parent.stdout.readline()) == 51_200_000
+    commands.look(parent.pid, seen)
+    parent.communicate()
+    assert len(seen) == 2 and max(each.peak for each in seen.values()) > 51_200_000 > seen[parent.pid].peak
+
+
+def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "raise SystemExit('the disk is full')"]
+    with pytest.raises(commands.Failed, match="exit status 1: the disk is full"):
+        commands.run(command, tmp_path / "out", tmp_path, {})

@@ -1,4 +1,4 @@
-"""One figure of `bench.corpus`, in a process of its own: it prints JSON of seconds, megabytes at the peak, and a hash of ids.
+"""One figure of `bench.corpus`, in a process of its own: JSON of seconds, processor seconds, megabytes at the peak, a hash of ids.
 
 It is read as text and run by the interpreter of a build, which may be an earlier one, so it imports nothing of `bench`.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import resource
 import sys
 import time
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def main() -> None:
 
     tok = toksmith.load(options["vocabulary"], pattern="o200k")
     found: dict[str, Any] = MODES[options["mode"]](toksmith, tok, options)
-    print(json.dumps({"peak": peak_mib(), **found}))
+    print(json.dumps({"peak": peak_mib(), "cpu": sum(os.times()[:4]), **found}))
 
 
 def peak_mib() -> int:
@@ -69,11 +69,23 @@ def job(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def scaled(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
     """A job of the same file several times, so that the start of its processes counts little."""
-    times: int = options["times"]
-    planned = planned_job(toksmith, tok, options, times)
+    planned = planned_job(toksmith, tok, options, options["times"])
     start = time.perf_counter()
-    planned.run(threads=options["threads"], workers=options["workers"], progress=False)
-    return {"seconds": (time.perf_counter() - start) / times, "answer": None}
+    planned.run(options.get("runner", "local"), threads=1, workers=options["workers"], progress=False)
+    seconds = time.perf_counter() - start
+    sums = hashlib.sha256(Path(planned.folder, "SHA256SUMS").read_bytes()).hexdigest()
+    return {"seconds": seconds, "answer": sums, "shards": planned.shards}
+
+
+def share(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """`encode_ragged` of a share of the texts, as often as `scaled` reads the file, from the moment that a line is read."""
+    texts = texts_of(options)[options["share"] :: options["shares"]]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    start = time.perf_counter()
+    for _ in range(options["times"]):
+        tok.encode_ragged(texts, special="text", threads=1)
+    return {"seconds": time.perf_counter() - start}
 
 
 def rerun(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -123,47 +135,10 @@ def parts(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": sum(found.values()), "parts": found, "answer": answer.hexdigest()}
 
 
-def datatrove(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """datatrove's tokenizer of documents, with the same vocabulary in the library tokenizers."""
-    document: Any = import_module("datatrove.data").Document
-    tokenizer: Any = import_module("datatrove.pipeline.tokens").DocumentTokenizer
-    texts = texts_of(options)
-    made = tokenizer(options["folder"], tokenizer_name_or_path=converted(tok, options), eos_token=None)
-    start = time.perf_counter()
-    made.run(iter([document(text=text, id=str(number)) for number, text in enumerate(texts)]))
-    return {"seconds": time.perf_counter() - start, "answer": None}
-
-
-def dataset_map(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """`datasets.map(batched=True)` with the same vocabulary in the library tokenizers."""
-    from tokenizers import Tokenizer
-
-    datasets: Any = import_module("datasets")
-    theirs = Tokenizer.from_file(converted(tok, options))
-
-    def encoded(batch: dict[str, Any]) -> dict[str, Any]:
-        return {"input_ids": [each.ids for each in theirs.encode_batch(batch["text"], add_special_tokens=False)]}
-
-    texts = texts_of(options)
-    rows = datasets.Dataset.from_dict({"text": texts})
-    start = time.perf_counter()
-    rows.map(encoded, batched=True, num_proc=options["threads"], remove_columns=["text"]).save_to_disk(
-        options["folder"]
-    )
-    return {"seconds": time.perf_counter() - start, "answer": None}
-
-
 def texts_of(options: dict[str, Any]) -> list[str]:
     """The texts in memory."""
     with open(options["rows"], "rb") as rows:
         return [json.loads(line)["text"] for line in rows]
-
-
-def converted(tok: Any, options: dict[str, Any]) -> str:
-    """The path of the tokenizer as the library tokenizers reads it."""
-    path = Path(options["folder"]).with_suffix(".json")
-    tok.save(path, format="tokenizer_json")
-    return str(path)
 
 
 def hash_of(ids: Any) -> str:
@@ -178,9 +153,8 @@ MODES = {
     "one file": one_file,
     "job": job,
     "scaled": scaled,
+    "share": share,
     "rerun": rerun,
     "parts": parts,
-    "datatrove": datatrove,
-    "datasets.map": dataset_map,
 }
 main()
