@@ -38,7 +38,17 @@ COMMANDS: dict[str, list[str]] = {
     "merge-shards": ["merge-shards", "ids", "ids", "-o", "OUT", "--to", "nanogpt"],
     "count-pieces": ["count-pieces", "in", "-o", "OUT/", "--shard-size", "30", "--threads", "1"],
     "merge-counts": ["merge-counts", "counts", "-o", "OUT/all.parquet", "--spill-to", "spill"],
-    "train": ["train", "--from-counts", "counts/", "--merges", "9", "--checkpoint", "OUT/kept", "-o", "OUT/tok.toksmith"],
+    "train": [
+        "train",
+        "--from-counts",
+        "counts/",
+        "--merges",
+        "9",
+        "--checkpoint",
+        "OUT/kept",
+        "-o",
+        "OUT/tok.toksmith",
+    ],
     "encode": ["encode", "-t", "tok.toksmith", "in/a.jsonl", "in/b.jsonl", "-o", "OUT/ids.npy"],
 }
 ALL_DONE = ("this job is finished", "merged here already")
@@ -152,6 +162,8 @@ def fail_everywhere(folder: Path, name: str, sort: str, fault: str) -> int:
         if "KILL" in fault:
             assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), f"{sort} {n}: {done.stderr}"
         complete(folder, out, name)
+        # What `train` saves of a training that it cannot go on with, and names in its error.
+        (folder / out / "tok.interrupted.toksmith").unlink(missing_ok=True)
         assert job_corpus.content(folder / out) == expected, f"{fault} at {sort} {n}: {done.stderr}"
         shutil.rmtree(folder / out)
     return hit or not count
