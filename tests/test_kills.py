@@ -1,6 +1,6 @@
-"""The kernel kills a job, or refuses it room, at every n-th call that writes, flushes, renames or links: strace's faults.
+"""The kernel kills a command, or refuses it room, at every n-th call that writes, flushes, renames or links: strace's faults.
 
-Unlike those of `faults.py`, they also meet what the core and the libraries write. The same command then completes the job,
+Unlike those of `faults.py`, they also meet what the core and the libraries write. The same command then completes the work,
 and the folder equals an untouched one.
 """
 
@@ -16,9 +16,11 @@ from typing import Any
 import job_corpus
 import pytest
 from processors import LIMIT_S
+from typer.testing import CliRunner
 
 import toksmith
 from toksmith import JobError
+from toksmith._cli import app
 
 CALLS = {
     "write": "write,pwrite64,writev",
@@ -32,7 +34,36 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "mds": {"to": "mds"},
     "shuffled": {"to": "megatron", "shuffle": 5, "sources": True},
 }
+COMMANDS: dict[str, list[str]] = {
+    "merge-shards": ["merge-shards", "ids", "ids", "-o", "OUT", "--to", "nanogpt"],
+    "count-pieces": ["count-pieces", "in", "-o", "OUT/", "--shard-size", "30", "--threads", "1"],
+    "merge-counts": ["merge-counts", "counts", "-o", "OUT/all.parquet", "--spill-to", "spill"],
+    "train": [
+        "train",
+        "--from-counts",
+        "counts/",
+        "--merges",
+        "9",
+        "--checkpoint",
+        "OUT/kept",
+        "-o",
+        "OUT/tok.toksmith",
+    ],
+    "encode": ["encode", "-t", "tok.toksmith", "in/a.jsonl", "in/b.jsonl", "-o", "OUT/ids.npy"],
+}
+ALL_DONE = ("this job is finished", "merged here already")
+# What `make test` tries of each command from the shell; a tokenizing job it tries with everything.
+OF_COMMANDS = {
+    "merge-shards": ("rename", "signal=KILL"),
+    "count-pieces": ("link", "signal=KILL"),
+    "merge-counts": ("write", "signal=KILL"),
+    "train": ("fsync", "error=ENOSPC"),
+    "encode": ("rename", "signal=KILL"),
+}
+FAULTS = ("signal=KILL", "error=ENOSPC")
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
+NEVER_LINK = ("merge-shards", "merge-counts", "train", "encode")
+LEAST = {"merge-counts": 1, "train": 2, "encode": 3, "merge-shards": 5}  # files of a whole result
 SHARE = 3  # how many places of each sort `make test` tries
 CHILD = """
 import sys, toksmith
@@ -51,28 +82,53 @@ def lacks() -> str:
     return "" if done.returncode == 0 else f"lacks the right to trace: {done.stderr.decode()[:100]}"
 
 
-def start(folder: Path) -> None:
-    """A tokenizer, and a corpus of two shards, one with a bad row."""
+def start(folder: Path, name: str) -> None:
+    """A tokenizer and a corpus of two shards; and for commands that merge, finished jobs of many shards."""
     (folder / "in").mkdir()
     (folder / "in" / "a.jsonl").write_bytes(b'{"text": "low"}\n{"text": ""}\n{"text": "lower"}\n')
     (folder / "in" / "b.jsonl").write_bytes(b'{"text": "slow"}\n')
     job_corpus.TOK.save(folder / "tok.toksmith")
+    if name in COMMANDS:
+        (folder / "rows.jsonl").write_bytes(b"".join(b'{"text": "low %d"}\n' % number for number in range(40)))
+        rows = toksmith.files(folder / "rows.jsonl")
+        toksmith.plan(job_corpus.TOK, rows, folder / "ids", shard_size=300).run(progress=False)
+        # More than are read at once, so that they are merged in rounds.
+        toksmith.plan_counts(rows, folder / "counts", shard_size=1).run(progress=False)
+        (folder / "spill").mkdir()
+
+
+def arguments(folder: Path, out: str, name: str) -> list[str]:
+    """The arguments of a command from the shell. Its folder is there."""
+    (folder / out).mkdir(exist_ok=True)
+    names = ("ids", "in", "in/a.jsonl", "in/b.jsonl", "counts", "counts/", "spill", "tok.toksmith")
+    given = (each.replace("OUT", str(folder / out)) for each in COMMANDS[name])
+    return [*(f"{folder}/{each}" if each in names else each for each in given), "-q"]
 
 
 def options_of(name: str) -> dict[str, Any]:
     return {"append": job_corpus.END, "shard_size": 30, **OPTIONS[name]}
 
 
+def child_of(folder: Path, out: str, name: str) -> list[str]:
+    """The command of a child: a job of Python, or one from the shell."""
+    if name in COMMANDS:
+        return [sys.executable, "-B", "-m", "toksmith", *arguments(folder, out, name)]
+    return [sys.executable, "-B", "-c", CHILD, str(folder), out, repr(options_of(name))]
+
+
 def traced(folder: Path, out: str, name: str, how: list[str]) -> subprocess.CompletedProcess[str]:
-    """The job in a child that strace watches."""
-    child = [sys.executable, "-B", "-c", CHILD, str(folder), out, repr(options_of(name))]
+    """The command in a child that strace watches."""
     log = str(folder / "trace.log")
-    command = ["strace", "-f", "-qq", "-o", log, *how, *child]
+    command = ["strace", "-f", "-qq", "-o", log, *how, *child_of(folder, out, name)]
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
 def complete(folder: Path, out: str, name: str) -> None:
-    """Does what is left of the job."""
+    """Does what is left, by the same command."""
+    if name in COMMANDS:
+        done = CliRunner().invoke(app, arguments(folder, out, name))
+        assert done.exit_code == 0 or any(said in done.output for said in ALL_DONE), done.output
+        return
     tok = toksmith.load(folder / "tok.toksmith")
     try:
         job = toksmith.plan(tok, toksmith.files(f"{folder}/in/*"), folder / out, **options_of(name))
@@ -85,18 +141,19 @@ def complete(folder: Path, out: str, name: str) -> None:
 
 def fail_everywhere(folder: Path, name: str, sort: str, fault: str) -> int:
     """Lets every call of a sort fail in turn, or a share of them; gives how many runs were hit."""
-    start(folder)
+    start(folder, name)
     names = CALLS[sort]
     done = traced(folder, "untouched", name, ["-e", f"trace={names}"])
     assert done.returncode == 0, done.stderr
     expected = job_corpus.content(folder / "untouched")
-    assert len(expected) >= 7
+    assert len(expected) >= LEAST.get(name, 7)
     # strace counts the calls of each thread for itself; one thread makes nearly all.
     lines = [
         line.split()[0] for line in (folder / "trace.log").read_text(encoding="utf-8", errors="replace").splitlines()
     ]
-    count = max(map(lines.count, {*lines}))
-    step = 1 if EXHAUSTIVE else -(-count // SHARE)
+    count = max(map(lines.count, {*lines}), default=0)
+    assert count or name in NEVER_LINK
+    step = 1 if EXHAUSTIVE else max(-(-count // SHARE), 1)
     hit = 0
     for n in range(count, 0, -step):
         out = f"out {n}"
@@ -105,17 +162,22 @@ def fail_everywhere(folder: Path, name: str, sort: str, fault: str) -> int:
         if "KILL" in fault:
             assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), f"{sort} {n}: {done.stderr}"
         complete(folder, out, name)
+        # What `train` saves of a training that it cannot go on with, and names in its error.
+        (folder / out / "tok.interrupted.toksmith").unlink(missing_ok=True)
         assert job_corpus.content(folder / out) == expected, f"{fault} at {sort} {n}: {done.stderr}"
         shutil.rmtree(folder / out)
-    return hit
+    return hit or not count
+
+
+ROWS = [*OPTIONS, *COMMANDS] if EXHAUSTIVE else ["npy"]
+CASES = [(name, sort, fault) for name in ROWS for sort in CALLS for fault in FAULTS]
+CASES += [] if EXHAUSTIVE else [(name, sort, fault) for name, (sort, fault) in OF_COMMANDS.items()]
 
 
 @pytest.mark.proof
 @pytest.mark.short
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["signal=KILL", "error=ENOSPC"])
-@pytest.mark.parametrize("sort", CALLS)
-@pytest.mark.parametrize("name", [*OPTIONS] if EXHAUSTIVE else ["npy"])
+@pytest.mark.parametrize(("name", "sort", "fault"), CASES)
 def test_the_same_command_completes_what_the_kernel_stopped(name: str, sort: str, fault: str, tmp_path: Path) -> None:
     if lacking := lacks():
         pytest.skip(lacking)

@@ -124,6 +124,8 @@ def opened_here(name: str) -> BinaryIO:
     regular(name)
     if not name.endswith(PACKED):
         return open(name, "rb")
+    if not os.path.getsize(name):
+        raise OSError("it is empty, but a packed file of no text has a header: it was probably cut short")
     return io.BufferedReader(Unpacked(name), 1 << 17)
 
 

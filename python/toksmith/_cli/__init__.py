@@ -21,7 +21,7 @@ from ._jobs import status, tokenize, verify
 from ._metrics import doctor, measure, parity
 from ._play import play
 from ._printed import PlainGroup, plain_log, print_lines
-from ._run import runnable
+from ._run import open_closed_streams, runnable
 from ._shards import merge_shards, shards
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
@@ -80,6 +80,7 @@ def about(*, version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main() -> None:
     """Run the command line of this process: what the installed `toksmith` calls."""
+    open_closed_streams()
     _render.use_utf8()
     plain_log()
     app(prog_name="toksmith")

@@ -20,7 +20,7 @@ from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
 from ._corpus import item
 from ._flags import flagged
-from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, run_job
+from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, corpus_of, run_job
 from ._printed import print_json, print_lines
 from ._progress import progress_lines
 
@@ -90,12 +90,13 @@ def count_pieces(
     def planned(*, force: bool, dry_run: bool) -> toksmith.Job:
         if not files:
             raise typer.BadParameter("is missing: a job reads files", param_hint="FILE")
-        corpus = [item(name, field) for name in files]
+        corpus = corpus_of(files, field)
         return toksmith.plan_counts(corpus, output, force=force, dry_run=dry_run, **asked)
 
     with flagged({**FLAGS, "pattern": "--pattern", "max_piece_bytes": "--max-piece-bytes"}):
         way = {"part": part, "run": run, "workers": workers, "threads": threads}
         steps = {"dry_run": dry_run, "plan": plan, "finish": finish, "force": force, "cost": False}
+        steps["whole"] = bool(files or asked)
         run_job(planned, Path(output), way, steps, as_json=as_json, quiet=quiet)
 
 

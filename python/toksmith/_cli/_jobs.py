@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -14,10 +14,11 @@ import typer
 import toksmith
 
 from .._render import number_of
-from ._arguments import FilePattern, FileSpecials, Json, given, loaded
+from ._arguments import STDIN, FilePattern, FileSpecials, Json, given, loaded
 from ._corpus import item
 from ._flags import flagged
 from ._printed import log_lines, print_json, print_lines
+from ._run import drop_output
 from ._shown import print_drawn
 from ._training_options import bytes_of
 
@@ -32,6 +33,7 @@ __all__ = [
     "Run",
     "ShardSize",
     "Workers",
+    "corpus_of",
     "print_done",
     "run_job",
     "status",
@@ -126,12 +128,13 @@ def tokenize(
         if tokenizer is None or not files:
             raise typer.BadParameter("is missing", param_hint="FILE" if tokenizer else "--tokenizer")
         tok = loaded(tokenizer, pattern, special_token)
-        corpus = [item(name, field) for name in files]
+        corpus = corpus_of(files, field)
         return toksmith.plan(tok, corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **asked)
 
     with flagged(FLAGS):
         way = {"part": part, "run": run, "workers": workers, "threads": threads}
         steps = {"dry_run": dry_run, "plan": plan, "finish": finish, "force": force, "cost": True}
+        steps["whole"] = bool(files or tokenizer is not None or asked or sources or to != "npy")
         run_job(planned, output, way, steps, as_json=as_json, quiet=quiet)
 
 
@@ -149,15 +152,17 @@ def run_job(
 
     Args:
         way: The arguments of `Job.run`.
-        steps: Whether these options were given: dry_run, plan, finish, force; and whether a dry run says the `cost`.
+        steps: Whether these options were given: dry_run, plan, finish, force; whether a dry run says the `cost`; and whether
+            the job itself was given (`whole`), not only its folder.
     """
+    refuse_steps(steps, way)
     if steps["finish"]:
-        print_done(toksmith.Job.at(folder).finish(), as_json=as_json, quiet=quiet, event={"event": "finished"})
+        job = toksmith.Job.at(folder)
+        if steps["whole"] and not job.finished:
+            job = planned(force=False, dry_run=False)  # which refuses another job than the one that is planned here
+        print_done(job.finish(), as_json=as_json, quiet=quiet, event={"event": "finished"})
         return
     toksmith.Job.check_run(**way)  # before --force removes anything
-    if steps["force"] and way["part"] is not None:
-        said = "is not possible with --part: each part would remove the others; use --force --plan once, then the parts"
-        raise typer.BadParameter(said, param_hint="--force")
     job = planned(force=steps["force"], dry_run=steps["dry_run"])
     if steps["dry_run"] or steps["plan"]:
         cost = job.cost() if steps["dry_run"] and steps["cost"] and job.bytes else None
@@ -169,8 +174,7 @@ def run_job(
         if now.event == "finished":  # the last line, which has the sums of the whole job as well
             events.append(now.to_dict())
             return
-        print_json(now.to_dict())
-        sys.stdout.flush()
+        print_event(now.to_dict(), job.place)
 
     with log_lines() if not quiet else nullcontext():
         done = job.run(**way, progress=False if quiet else None, events=tell_event if as_json else None)
@@ -178,6 +182,43 @@ def run_job(
         print_status(job, as_json=as_json, quiet=quiet, event=events[-1])
     else:
         print_done(done, as_json=as_json, quiet=quiet, event=events[-1])
+
+
+def corpus_of(files: Sequence[str], field: str | None) -> list[Any]:
+    """The corpus of a job, whose shards read their parts of the files apart."""
+    if STDIN in files:
+        said = "is standard input, which is read once; the shards of a job read files: save it to a file first"
+        raise typer.BadParameter(said, param_hint=repr(STDIN))
+    return [item(name, field) for name in files]
+
+
+def refuse_steps(steps: Mapping[str, bool], way: Mapping[str, Any]) -> None:
+    """Refuse options of which one would be without effect."""
+    has_part = way["part"] is not None
+    others = {"--dry-run": steps["dry_run"], "--plan": steps["plan"], "--force": steps["force"], "--part": has_part}
+    for flag, is_given in others.items():
+        if steps["finish"] and is_given:
+            raise typer.BadParameter("completes a job as it is; it is not possible with " + flag, param_hint="--finish")
+    if steps["dry_run"] and steps["plan"]:
+        raise typer.BadParameter("writes nothing; it is not possible with --plan", param_hint="--dry-run")
+    if steps["force"] and has_part:
+        said = "is not possible with --part: each part would remove the others; use --force --plan once, then the parts"
+        raise typer.BadParameter(said, param_hint="--force")
+
+
+def print_event(facts: dict[str, Any], place: str) -> None:
+    """Print an event.
+
+    Raises:
+        JobError: Nobody reads it; the job must not end as if it were done.
+    """
+    try:
+        print_json(facts)
+        sys.stdout.flush()
+    except OSError as problem:
+        drop_output()
+        said = f"the events cannot be printed: {problem.strerror}; what is done stays, and the same command goes on"
+        raise toksmith.JobError(place, said) from None
 
 
 def sizes_of(**sizes: str | None) -> dict[str, Any]:

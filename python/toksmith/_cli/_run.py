@@ -24,7 +24,7 @@ from toksmith import _render
 
 from ._printed import tell
 
-__all__ = ["runnable"]
+__all__ = ["drop_output", "open_closed_streams", "runnable"]
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
@@ -69,14 +69,26 @@ def told_errors(*, debug: bool) -> Iterator[None]:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
-    except BrokenPipeError:  # the reader has closed the pipe; exit must not write to it either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        drop_output()
         raise typer.Exit(0) from None
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error is printed
         if debug:
             print(_render.plain(traceback.format_exc()), end="", file=sys.stderr)
         tell(reason(error))
         raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
+
+
+def open_closed_streams() -> None:
+    """Lets what the caller has closed (`>&-`) be written to nowhere. Without it, stdout and stderr are None."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
+
+
+def drop_output() -> None:
+    """Writes nothing more on stdout, whose reader has closed the pipe; not at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def reason(error: BaseException) -> str:

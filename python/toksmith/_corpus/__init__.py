@@ -220,12 +220,49 @@ def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
     if not os.path.isdir(path):
         yield File(path, field)
         return
-    inside = sorted(item for item in path.rglob("*") if item.name.endswith(SUFFIXES_IN_FOLDERS) and item.is_file())
+    inside = files_in_folder(path, without)
     if not inside:
         raise CorpusError(str(path), None, f"the folder contains no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
     for item in inside:
-        if not is_inside(item, without):
-            yield File(item, field)
+        yield File(item, field)
+
+
+def files_in_folder(folder: Path, without: Path | None) -> list[Path]:
+    """The text files below a folder, sorted by name. A link to nothing is one of them, because reading it is an error.
+
+    Raises:
+        CorpusError: A folder there cannot be read.
+    """
+    found: list[Path] = []
+    left_out: list[Path] = []
+
+    def stop(problem: OSError) -> None:
+        raise problem
+
+    with readable(folder):
+        for place, folders, names in os.walk(folder, onerror=stop):
+            here = Path(place)
+            folders[:] = [name for name in folders if not is_inside(here / name, without)]
+            left_out += (here / name for name in folders if (here / name).is_symlink())
+            for name in names:
+                is_text = name.endswith(SUFFIXES_IN_FOLDERS) and is_file_or_broken(here / name)
+                (found if is_text else left_out).append(here / name)
+    if left_out := sorted(item for item in left_out if not is_hidden(item.relative_to(folder))):
+        shown = ", ".join(map(spelled, left_out[:3])) + (", …" if len(left_out) > 3 else "")
+        kinds = ", ".join(SUFFIXES_IN_FOLDERS)
+        said = "left out of the corpus: linked folders, and what is not a file ending in"
+        LOG.warning("%s: %s %s: %s", spelled(folder), said, kinds, shown)
+    return sorted(found)
+
+
+def is_file_or_broken(path: Path) -> bool:
+    """Whether a path is that of a file, or of a link to nothing."""
+    return path.is_file() or not os.path.exists(path)
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether a name in a path begins with a dot."""
+    return any(part.startswith(".") for part in path.parts)
 
 
 def in_url(url: str) -> list[str]:

@@ -94,11 +94,13 @@ def files_in(path: Path) -> tuple[list[Path], bool]:
         said = "the job is not finished; run it again, or complete its parts with count-pieces --finish"
         raise FormatError(str(folder), None, said)
     try:
-        names = [(row[0], row[1]) for row in json.loads(folder.read(MANIFEST))["files"]]
+        manifest = json.loads(folder.read(MANIFEST))
+        is_of_counts = manifest["options"]["to"] == "counts"
+        names = [(row[0], row[1]) for row in manifest["files"]]
         names = [(os.path.basename(name), size) for name, size in names if name.endswith(OF_JOBS)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
         raise FormatError(shown(folder.path / MANIFEST), None, f"is not a manifest: {str(problem)[:200]}") from None
-    if not names:
+    if not is_of_counts:
         raise FormatError(str(folder), None, "is the folder of a job that encodes; expected one of a job that counts")
     size_of = folder.sizes()
     for name, size in names:
@@ -136,7 +138,8 @@ def moved_files(paths: Sequence[Path], *, in_order: bool) -> list[MovedFile]:
             found.append(MovedFile(file, moved))
             end = spans[-1][1][0] + moved if spans else end
     if not found:
-        raise InvalidOption("counts", [], "at least one file of counts")
+        named = ", ".join(map(shown, paths))
+        raise InvalidOption("counts", named, "at least one file of counts; a job of no documents has none")
     return found
 
 
