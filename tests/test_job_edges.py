@@ -3,17 +3,21 @@
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from job_corpus import TOK, content, job
 from processors import LIMIT_S
+from typer.testing import CliRunner
 
 import toksmith
 from toksmith import InvalidOption, JobError, _threads
+from toksmith._cli import app
 from toksmith._shards._make import _encode_shard
 from toksmith._shards._plan import _plan
 
@@ -194,6 +198,44 @@ def test_files_are_compared_without_the_planned_versions(tmp_path: Path) -> None
     for way in ({"decode": True}, {"source": True}):
         with pytest.raises(JobError, match="planned with toksmith 9"):
             toksmith.verify(planned.folder, **way)
+
+
+def unreadable(path: Path) -> None:
+    """Puts a folder where the file was."""
+    path.unlink()
+    path.mkdir()
+
+
+BROKEN: list[tuple[Callable[[Path], object], str]] = [
+    (unreadable, r"manifest\.json cannot be read: Is a directory"),
+    (lambda path: path.write_bytes(b""), r"manifest\.json is not a manifest: "),
+    (lambda path: path.write_bytes(b"\xff{}"), r"manifest\.json is not a manifest: "),
+    (lambda path: path.write_bytes(b"[" * 100_000), r"manifest\.json is not a manifest: "),
+    (lambda path: path.write_text("{}"), r"manifest\.json is not a manifest: 'toksmith_manifest'"),
+]
+
+
+@pytest.mark.parametrize(("damage", "said"), BROKEN)
+def test_a_manifest_that_cannot_be_read(damage: Callable[[Path], object], said: str, tmp_path: Path) -> None:
+    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
+    planned.run(progress=False)
+    damage(planned.folder / "manifest.json")
+    found = toksmith.verify(planned.folder)
+    assert not found.ok and re.search(said.replace(" ", ": ", 1), str(found))
+    asked: list[Callable[[], object]] = [
+        planned.status,
+        lambda: toksmith.shards(planned.folder),
+        lambda: toksmith.merge_shards([planned.folder], tmp_path / "all"),
+    ]
+    for ask in asked:
+        with pytest.raises(JobError, match=said) as raised:
+            ask()
+        assert str(planned.folder) in str(raised.value)
+    assert not (tmp_path / "all").exists()
+    for command in ("status", "shards", "verify"):
+        shell = CliRunner().invoke(app, [command, str(planned.folder)])
+        assert shell.exit_code == (3 if command == "verify" else 1)
+        assert "manifest.json" in (shell.stdout if command == "verify" else shell.stderr)
 
 
 def test_a_manifest_that_is_cut_is_a_difference(tmp_path: Path) -> None:

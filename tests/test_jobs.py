@@ -1,5 +1,6 @@
 """Jobs: what is planned, that every way to run them gives equal bytes, what bad input leaves, and what verify finds."""
 
+import gzip
 import json
 import os
 import random
@@ -489,6 +490,21 @@ def test_a_shuffle_is_one_order(tmp_path: Path) -> None:
             with open(row["path"], "rb") as file:
                 file.seek(row["byte"])
                 assert TOK.encode(json.loads(file.readline())["text"]) == ids[:-1]
+
+
+def test_sources_say_the_same_of_a_whole_file_shuffled_or_not(tmp_path: Path) -> None:
+    for name, text in (("a.txt", "low"), ("b.md", "lower"), ("c.jsonl.gz", None)):
+        data = gzip.compress(b'{"text": "lowest"}\n{"text": "low"}\n') if text is None else text.encode()
+        (tmp_path / name).write_bytes(data)
+    files = [tmp_path / name for name in ("a.txt", "b.md", "c.jsonl.gz")]
+    said = []
+    for seed in (None, 7):
+        planned = toksmith.plan(TOK, files, tmp_path / f"seed {seed}", shuffle=seed, sources=True)
+        planned.run(progress=False)
+        paths = sorted((planned.folder / "sources").iterdir())
+        said.append(sorted(line for path in paths for line in path.read_text().splitlines()))
+    assert said[0] == said[1]
+    assert [json.loads(line)["record"] for line in said[0]] == [None, None, 0, 1]
 
 
 def test_the_second_round_needs_the_first(tmp_path: Path) -> None:

@@ -175,10 +175,27 @@ def test_damaged_shards_are_not_merged(to: str, tmp_path: Path) -> None:
         toksmith.merge_shards(folders, tmp_path / "all")
 
 
-def test_another_format_may_be_tried(tmp_path: Path) -> None:
+def test_a_shard_that_cannot_be_read_gets_no_advice_about_formats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a file that is damaged between the comparison of the sums and the reading."""
+    folders = two_jobs(tmp_path, to="npy")
+    path = folders[1] / "00000.npy"
+    path.write_bytes(path.read_bytes()[:-2])
+    monkeypatch.setattr(_merge_shards, "changed_files", lambda *_: [])
+    with pytest.raises(JobError, match=r"shard 0 cannot be read: .*; run verify on the folder$"):
+        toksmith.merge_shards(folders, tmp_path / "all")
+
+
+@pytest.mark.parametrize("to", ["datatrove", "mds", "llmc"])
+def test_another_format_may_be_tried(to: str, tmp_path: Path) -> None:
     folders = two_jobs(tmp_path, to="npy", empty="keep", append=None)
+    if to == "llmc":
+        (tmp_path / "empty.txt").write_bytes(b"")
+        folders = [tmp_path / "empty"]
+        toksmith.plan(TOK, tmp_path / "empty.txt", folders[0], empty="keep").run(progress=False)
     with pytest.raises(JobError, match="choose another format"):
-        toksmith.merge_shards(folders, tmp_path / "all", to="datatrove")
+        toksmith.merge_shards(folders, tmp_path / "all", to=to)
     assert toksmith.merge_shards(folders, tmp_path / "all", to="npy").to == "npy"
     with pytest.raises(InvalidOption, match=r"decode=True .* these shards were merged"):
         toksmith.verify(tmp_path / "all", decode=True)

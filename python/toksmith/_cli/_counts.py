@@ -36,6 +36,12 @@ InOrder = Annotated[
     typer.Option("--in-order", help="Each file's documents follow those of the file before: keep first positions."),
 ]
 
+OF_FILE = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ["min_count", "spill_to", "threads", "max_memory", "errors", "max_piece_bytes"]
+}
+OF_FILE |= {"start": "--start", "pattern": "--pattern", "in_order": "--in-order"}
+
 
 def count_pieces(
     files: Files = None,
@@ -98,13 +104,6 @@ def count_pieces(
         steps = {"dry_run": dry_run, "plan": plan, "finish": finish, "force": force, "cost": False}
         steps["whole"] = bool(files or asked)
         run_job(planned, Path(output), way, steps, as_json=as_json, quiet=quiet)
-
-
-OF_FILE = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ["min_count", "spill_to", "threads", "max_memory", "errors", "max_piece_bytes"]
-}
-OF_FILE |= {"start": "--start", "pattern": "--pattern", "in_order": "--in-order"}
 
 
 def refuse(given_options: dict[str, Any], why: str) -> None:

@@ -1,5 +1,6 @@
 """Runners: each maps `toksmith.run_shard` over the numbers of a job's shards, and does nothing else.
 
-A runner is a module with `run`, and a row in `RUNNERS` (`_shards/_job/_job.py`). What it yields are receipts, in any order. It tells
-`seen` which shard it gives to which worker (`started`), and which one failed (`failed`).
+A runner is a module with `run`, and a row in `RUNNERS` (`_shards/_job/_job.py`). What it yields are receipts, in any order. Its
+file says only how a worker is started and asked (`Workers`); `_hand_out.py` has what all runners share: which shard is
+next, what is tried again, and who is told.
 """

@@ -8,6 +8,9 @@ from typing import Any
 
 import toksmith
 
+from ._hand_out import hand_out
+from ._work import made
+
 __all__ = ["run"]
 
 IN_FLIGHT_PER_CPU = 4
@@ -29,52 +32,42 @@ def run(
     if started:
         ray.init(address=address, log_to_driver=False)
     try:
-        cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        own = max(1, min(threads, largest(ray.nodes())))
-        most = workers if workers > 1 else max(1, IN_FLIGHT_PER_CPU * cpus // own)
-        again = [OSError, toksmith.FormatError]
-        task = ray.remote(num_cpus=own, max_retries=3, retry_exceptions=again)(made)
-        waiting: list[int] = list(reversed(numbers))
-        flying: list[Any] = []
-        shards: dict[Any, int] = {}
-        while waiting or flying:
-            while waiting and len(flying) < most:
-                seen.started(waiting[-1], "task")
-                flying.append(task.remote(job, waiting[-1], own, max_memory))
-                shards[flying[-1]] = waiting.pop()
-            ready, flying = ray.wait(flying)
-            try:
-                receipts = ray.get(ready)
-            except Exception as problem:
-                seen.failed(shards[ready[0]], str(problem).rpartition("\n")[2])
-                raise
-            yield from receipts
-            for each in ready:
-                del shards[each]
+        yield from hand_out(job, numbers, RayTasks(ray, job, workers, threads, max_memory), seen)
     finally:
         if started:
             ray.shutdown()
 
 
-class UnreadableInput(toksmith.CorpusError, OSError):
-    """An input cannot be read, unlike one whose rows are bad: another try may succeed."""
+class RayTasks:
+    """Tasks, each of which makes a shard."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # OSError keeps at most two arguments.
-        return UnreadableInput, (self.path, self.record, self.problem)
+    def __init__(self, ray: Any, job: str, workers: int, threads: int, max_memory: int | None) -> None:
+        cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        own = max(1, min(threads, largest(ray.nodes())))
+        self.most = workers if workers > 1 else max(1, IN_FLIGHT_PER_CPU * cpus // own)
+        again = [OSError, toksmith.FormatError]
+        self._task = ray.remote(num_cpus=own, max_retries=3, retry_exceptions=again)(made)
+        self._ray, self._given = ray, (job, own, max_memory)
+        self._flying: dict[Any, int] = {}
 
+    def give(self, number: int) -> str:
+        """Starts a task."""
+        job, own, max_memory = self._given
+        self._flying[self._task.remote(job, number, own, max_memory)] = number
+        return "task"
 
-UnreadableInput.__module__ = __name__  # where pickle finds it; it is not a public name
+    def answers(self) -> Iterator[tuple[int, toksmith.Receipt | BaseException]]:
+        """Waits for the next task to end."""
+        for each in self._ray.wait(list(self._flying))[0]:
+            number = self._flying.pop(each)
+            try:
+                found = self._ray.get([each])[0]
+            except Exception as problem:  # noqa: BLE001 - whoever handed out the shard raises it
+                found = problem
+            yield number, found
 
-
-def made(job: str, number: int, threads: int, max_memory: int | None = None) -> toksmith.Receipt:
-    """What a task does."""
-    try:
-        return toksmith.run_shard(job, number, threads=threads, max_memory=max_memory)
-    except toksmith.CorpusError as error:
-        if not isinstance(error.__cause__, OSError):
-            raise
-        raise UnreadableInput(error.path, error.record, error.problem) from error
+    def close(self) -> None:
+        """Does nothing: Ray ends its tasks."""
 
 
 def largest(nodes: Sequence[Mapping[str, Any]]) -> int:

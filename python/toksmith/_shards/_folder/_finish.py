@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ __all__ = [
     "MANIFEST",
     "SUMS",
     "Tokenized",
+    "complete",
     "finish_job",
     "folder_of",
     "is_finished",
@@ -101,11 +102,7 @@ def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
         else:
             data = row.finish(folder, final, spec_of(plan, tok, plan.final.start))
         beside = [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]
-        manifest = manifest_of(plan, receipts, final, [*data, *beside])
-        folder.write(MANIFEST, manifest)
-        sums = [(each.sha256, each.name) for each in (*data, *beside)]
-        sums.append((hashlib.sha256(manifest).hexdigest(), MANIFEST))
-        folder.write(SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
+        complete(folder, facts_of_job(plan, receipts, final), [*data, *beside])
     remove_parts(folder, plan)
     return tokenized(folder)
 
@@ -152,30 +149,43 @@ def own_files(receipt: Receipt) -> tuple[WrittenFile, ...]:
     return tuple(each for each in receipt.files if folder_of(each) not in BESIDE)
 
 
-def manifest_of(
-    plan: Plan, receipts: Sequence[Receipt], final: Sequence[Receipt], files: Iterable[WrittenFile]
-) -> bytes:
-    """The manifest."""
+def facts_of_job(plan: Plan, receipts: Sequence[Receipt], final: Sequence[Receipt]) -> dict[str, Any]:
+    """What the manifest says beside the files."""
     read = receipts[: len(plan.shards)]
     special: dict[str, int] = {}
     for receipt in read:
         for content, count in receipt.special_tokens.items():
             special[content] = special.get(content, 0) + count
-    facts: dict[str, Any] = {"toksmith_manifest": VERSION, "fingerprint": plan.fingerprint}
-    facts |= {"vocab_size": plan.vocab_size, "options": asdict(plan.options), "versions": plan.versions}
+    facts: dict[str, Any] = {"fingerprint": plan.fingerprint, "vocab_size": plan.vocab_size}
+    facts |= {"options": asdict(plan.options), "versions": plan.versions}
     facts |= {name: sum(getattr(each, name) for each in final) for name in ("documents", "ids", "text_bytes")}
     facts |= {name: sum(getattr(each, name) for each in read) for name in ("empty", "bad_rows")}
     facts["special_tokens"] = dict(sorted(special.items()))
-    lists: dict[str, list[Any]] = {
-        "inputs": [(each.path, each.bytes) for each in plan.inputs],
-        "shards": [(each.documents, each.ids, each.text_bytes, each.text_sha256) for each in final],
-        "files": [tuple(each) for each in files],
-    }
-    lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in facts.items()]
-    for name, rows in lists.items():
-        listed = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-        lines.append(f' "{name}": [\n{listed}\n ]')
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    facts["inputs"] = [(each.path, each.bytes) for each in plan.inputs]
+    facts["shards"] = [(each.documents, each.ids, each.text_bytes, each.text_sha256) for each in final]
+    return facts
+
+
+def complete(folder: Folder, facts: dict[str, Any], files: Sequence[WrittenFile]) -> None:
+    """Writes the manifest, then the sums of all files, by which the folder is finished.
+
+    Args:
+        facts: Of the manifest, `inputs` and `shards` last, which are lists.
+    Raises:
+        FormatError: A file cannot be written.
+    """
+    facts = {"toksmith_manifest": VERSION, **facts, "files": [tuple(each) for each in files]}
+    lines = []
+    for name, value in facts.items():
+        text = json.dumps(value)
+        if name in ("inputs", "shards", "files"):  # a line for each
+            text = "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in value) + "\n ]"
+        lines.append(f" {json.dumps(name)}: {text}")
+    manifest = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    folder.write(MANIFEST, manifest)
+    sums = [(each.sha256, each.name) for each in files]
+    sums.append((hashlib.sha256(manifest).hexdigest(), MANIFEST))
+    folder.write(SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
 
 
 def read_manifest(folder: Folder) -> dict[str, Any]:
@@ -187,7 +197,11 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
     if not is_finished(folder):
         raise JobError(str(folder), "there is no finished job; run it, or look at it with `toksmith status`")
     try:
-        value: dict[str, Any] = json.loads(folder.read(MANIFEST))
+        data = folder.read(MANIFEST)
+    except OSError as problem:
+        raise JobError(str(folder), f"{MANIFEST} cannot be read: {problem.strerror or problem}") from problem
+    try:
+        value: dict[str, Any] = json.loads(data)
         if value["toksmith_manifest"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         value["files"] = [written_file(*each) for each in value["files"]]
@@ -195,7 +209,7 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
             raise ValueError("it has no counts")
         if not all(len(each) == 4 for each in value["shards"]) or not isinstance(value["options"]["to"], str):
             raise ValueError("it lacks facts of shards")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         said = f"{MANIFEST} is not a manifest: {str(problem)[:200]}; plan the job again with force=True"
         raise JobError(str(folder), said) from None
     return value

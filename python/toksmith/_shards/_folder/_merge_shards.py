@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,10 @@ from ..._errors import InvalidOption, JobError, UnknownName, close_names
 from ..._folders import Folder, folder_at
 from .._plan._plan import JOB, JobOptions, versions_of
 from .._written._durable import ShardFiles
-from .._written._receipts import Receipt, WrittenFile
+from .._written._receipts import Receipt
 from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec
-from ..sinks._rows import AT_A_TIME, IDS_AT_A_TIME
-from ._finish import MANIFEST, SUMS, Tokenized, is_finished, read_manifest, tokenized
+from ..sinks._rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit
+from ._finish import MANIFEST, Tokenized, complete, is_finished, read_manifest, tokenized
 from ._job_files import ANY_NAME, FOLDERS, NOTE, refuse_taken, remove_names
 from ._shard_folder import ShardFolder, shard_folder
 from ._verify import changed_files
@@ -77,9 +78,11 @@ def merge_shards(
     is_new = begin(place, found, options)
     try:
         written(place, found, row, options)
-    except JobError as error:  # the documents do not fit to the format, and another one may be tried
-        if is_new:
+    except JobError as error:
+        if is_new:  # so that something else may be tried here
             remove_names(place, [NOTE])
+        if not isinstance(error, DoesNotFit):
+            raise
         raise JobError(str(place), f"{error.problem.partition(';')[0]}; choose another format") from error
     return tokenized(place)
 
@@ -185,11 +188,7 @@ def written(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, options:
             folder.remove_folder(row.parts)
     if first.folder.has(first.tokenizer):
         folder.write(first.tokenizer, content(first.folder, first.tokenizer))
-    manifest = manifest_of(found, options, receipt, data)
-    folder.write(MANIFEST, manifest)
-    sums = [(each.sha256, each.name) for each in data]
-    sums.append((hashlib.sha256(manifest).hexdigest(), MANIFEST))
-    folder.write(SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
+    complete(folder, facts_of_merge(found, options, receipt), data)
 
 
 def together(parts: Iterable[SinkRows], dtype: str) -> Iterator[SinkRows]:
@@ -214,12 +213,9 @@ def joined_rows(parts: Sequence[SinkRows], dtype: str) -> SinkRows:
     return SinkRows(ids, ends, list(chain.from_iterable(part.names for part in parts)))
 
 
-def manifest_of(
-    found: Sequence[ShardFolder], options: JobOptions, receipt: Receipt, files: Sequence[WrittenFile]
-) -> bytes:
-    """The manifest: as of a job, with the folders as inputs."""
-    facts = {
-        "toksmith_manifest": 1,
+def facts_of_merge(found: Sequence[ShardFolder], options: JobOptions, receipt: Receipt) -> dict[str, Any]:
+    """What the manifest says beside the files: as of a job, with the folders as inputs."""
+    return {
         "fingerprint": found[0].fingerprint,
         "vocab_size": found[0].vocab_size,
         "options": {each.name: getattr(options, each.name) for each in fields(JobOptions)},
@@ -232,6 +228,4 @@ def manifest_of(
         "special_tokens": {},
         "inputs": [(each.folder.place, sum(shard.ids for shard in each.shards)) for each in found],
         "shards": [(receipt.documents, receipt.ids, receipt.text_bytes, receipt.text_sha256)],
-        "files": [tuple(each) for each in files],
     }
-    return (json.dumps(facts, indent=1) + "\n").encode()

@@ -26,7 +26,7 @@ from .._make._run_shard import make_shard, spec_of
 from .._one_file._encode import special_id
 from .._plan._plan import JOB, Plan
 from .._plan._room import ShardRoom
-from .._written._receipts import WrittenFile, facts_of_file
+from .._written._receipts import WrittenFile, facts_of
 from ..sinks import EVERY_ROW, UNREADABLE
 from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
 from ._job_files import NOTE, names_of_shard
@@ -152,7 +152,7 @@ def changed_files(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDiff
         if (problem := changed(folder, known)) is not None:
             yield FileDifference(known.name, None, None, problem)
     with folder.fetched([MANIFEST]) as here:
-        own = facts_of_file(here, MANIFEST)
+        own = facts_of(MANIFEST, here / MANIFEST)
     listed = "".join(f"{each.sha256}  {each.name}\n" for each in (*manifest["files"], own))
     with readable(folder.at(SUMS)):
         sums = folder.read(SUMS)
@@ -167,7 +167,7 @@ def changed(folder: Folder, known: WrittenFile) -> str | None:
             size = os.stat(here / known.name).st_size
             if size != known.bytes:
                 return f"has {size:,} bytes, {known.bytes:,} were written"
-            return None if facts_of_file(here, known.name) == known else "has another content than was written"
+            return None if facts_of(known.name, here / known.name) == known else "has another content than was written"
     except FileNotFoundError:
         return "is missing"
     except OSError as problem:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
@@ -23,7 +25,7 @@ from .._plan._room import check_room
 from ..sinks import EVERY_ROW, SINKS
 from ._job import Job
 
-__all__ = ["plan", "refused", "write_plan"]
+__all__ = ["job_of", "plan", "refused"]
 
 SEEDS = 1 << 64
 MOST_LENGTH = 1 << 24
@@ -128,14 +130,37 @@ def plan(
     for content in (append, prepend, pad, *(options.special if isinstance(options.special, list) else ())):
         if content is not None:
             special_id(tok, content)
-    versions = versions_of(SINKS[to].libraries)
+    return job_of(options, corpus, folder, tok=tok, max_memory=max_memory, force=force, dry_run=dry_run)
+
+
+def job_of(
+    options: JobOptions,
+    corpus: Corpus,
+    folder: str | os.PathLike[str],
+    *,
+    tok: Tokenizer | None,
+    force: bool,
+    dry_run: bool,
+    max_memory: int | None = None,
+) -> Job:
+    """The job of options that fit together, planned in a folder unless it is a dry run.
+
+    Args:
+        tok: The tokenizer; None for a job that counts, which is known by its patterns.
+    """
+    versions = versions_of(EVERY_ROW[options.to].libraries)
     with writable(folder):  # a name that no folder can have
         os.path.realpath(folder)
     place = folder_at(folder, writing=True)
-    name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
-    made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, *cut(corpus, shard_size, place))
+    inputs, shards = cut(corpus, options.shard_size, place)
     if not Path(folder).name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
+    if tok is None:
+        own = hashlib.sha256(json.dumps(options.patterns).encode()).hexdigest()
+        made = Plan("", own, 0, options, versions, inputs, shards)
+    else:
+        name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
+        made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
     check_room(made, max_memory)
     if not dry_run:
         write_plan(place, made, tok, force=force)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from typing import Literal
 
 from ... import _core
 from ..._arguments import checked
-from ..._atomic_files import writable
 from ..._corpus import Corpus
 from ..._errors import InvalidOption
-from ..._folders import folder_at
 from ..._patterns import splitters
-from .._plan._plan import COUNTS, JobOptions, Plan, cut, versions_of
-from ..sinks import EVERY_ROW
+from .._plan._plan import COUNTS, JobOptions
 from ._job import Job
-from ._make_plan import refused, write_plan
+from ._make_plan import job_of, refused
 
 __all__ = ["plan_counts"]
 
@@ -94,16 +89,4 @@ def plan_counts(
     for argument, value, allowed in refused(options):
         raise InvalidOption(argument, value, allowed)
     _core.Counter(patterns, (0, 0), None, "", None)  # which says what is wrong with a pattern
-    versions = versions_of(EVERY_ROW[COUNTS].libraries)
-    with writable(folder):  # a name that no folder can have
-        os.path.realpath(folder)
-    place = folder_at(folder, writing=True)
-    inputs, shards = cut(corpus, shard_size, place)
-    own = hashlib.sha256(json.dumps(patterns).encode()).hexdigest()
-    made = Plan("", own, 0, options, versions, inputs, shards)
-    if not place.path.name:
-        raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
-    if dry_run:
-        return Job(place.path, made, written=False)
-    write_plan(place, made, None, force=force)
-    return Job(place.path, made)
+    return job_of(options, corpus, folder, tok=None, force=force, dry_run=dry_run)

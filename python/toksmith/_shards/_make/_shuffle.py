@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._atomic_files import readable
+from ..._corpus import kind_of
+from ..._corpus._blocks import KINDS
 from ..._corpus._names import RowNames
 from ..._folders import Folder
 from .._plan._plan import Plan
@@ -69,8 +71,9 @@ class Bucket:
         self._plan, self._folder = plan, folder
         count = len(plan.shards)
         self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
-        plain = [Path(found.path).suffix == ".jsonl" for found in plan.inputs]
-        self._plain = np.array(plain, np.bool_)
+        paths = [Path(found.path) for found in plan.inputs]
+        self._plain = np.array([path.suffix == ".jsonl" for path in paths], np.bool_)
+        self._whole = np.array([kind_of(path) not in KINDS for path in paths], np.bool_)  # files of one text
 
     def documents(self) -> Generator[EncodedDocuments, None, None]:
         """The documents in the order of their hashes, in batches."""
@@ -115,6 +118,7 @@ class Bucket:
     def _told(self, rows: NDArray[Any]) -> Told:
         inputs, places = rows["input"].astype(np.int64), rows["place"].astype(np.int64)
         plain = self._plain[inputs]
-        records, starts = np.where(plain, UNKNOWN, places), np.where(plain, places, UNKNOWN)
+        records = np.where(plain | self._whole[inputs], UNKNOWN, places)
+        starts = np.where(plain, places, UNKNOWN)
         digests = np.ascontiguousarray(rows["digest"])
         return Told(inputs, records, starts, rows["bytes"].astype(np.uint64), digests, RowNames.none(len(rows)))

@@ -22,7 +22,6 @@ __all__ = [
     "Receipt",
     "WrittenFile",
     "facts_of",
-    "facts_of_file",
     "is_of",
     "read_receipt",
     "read_receipts",
@@ -183,15 +182,6 @@ def written_small(folder: Folder, name: str, data: bytes) -> WrittenFile:
     """
     folder.write(name, data)
     return WrittenFile(name, len(data), hashlib.sha256(data).hexdigest())
-
-
-def facts_of_file(folder: Path, name: str) -> WrittenFile:
-    """The size and the sha256 of a file.
-
-    Raises:
-        FormatError: It cannot be read.
-    """
-    return facts_of(name, folder / name)
 
 
 def facts_of(name: str, path: Path) -> WrittenFile:

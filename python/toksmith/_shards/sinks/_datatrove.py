@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._errors import JobError
 from .._written._durable import ShardFiles
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_in, lengths_of, streamed
+from ._rows import DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_in, lengths_of, streamed
 
 __all__ = ["ROW", "counted"]
 
@@ -28,13 +27,13 @@ class DatatroveSink:
         """Writes documents.
 
         Raises:
-            JobError: One has no ids: datatrove's positions would be wrong behind it.
+            DoesNotFit: One has no ids: datatrove's positions would be wrong behind it.
         """
         if not lengths_of(rows.ends).all():
             problem = (
                 "a document has no ids, behind which datatrove reads wrong positions; pass empty='skip', or append="
             )
-            raise JobError(str(self._folder), problem)
+            raise DoesNotFit(str(self._folder), problem)
         self._index.write((rows.ends + np.uint64(self._count)).astype("<u8").tobytes())
         self._ids.write(np.ascontiguousarray(rows.ids).data)
         self._count += len(rows.ids)

@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._errors import JobError
 from .._written._durable import ShardFile, ShardFiles
-from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
+from ._rows import AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 
 __all__ = ["ROW"]
 
@@ -32,7 +31,7 @@ class DolmaSink:
         self._folder, self._count, self._documents = files.folder, 0, 0
         if spec.last is None:
             problem = "OLMo-core finds the end of a document by its last id, and this job has none; pass append="
-            raise JobError(str(self._folder), problem)
+            raise DoesNotFit(str(self._folder), problem)
         self._last = spec.last
         self._ids = files.new(f"{stem(spec)}.npy")
         self._rows = StoredGzip(files.new(f"{stem(spec)}.csv.gz"))
@@ -41,12 +40,12 @@ class DolmaSink:
         """Writes documents.
 
         Raises:
-            JobError: One does not end in the id that ends documents, or has it inside: OLMo-core would cut it there.
+            DoesNotFit: One does not end in the id that ends documents, or has it inside: OLMo-core would cut it there.
         """
         ends = rows.ends.astype(np.int64)
         if not np.array_equal(np.flatnonzero(rows.ids == self._last) + 1, ends):
             problem = "a document does not have the token of append= at its end alone, where OLMo-core cuts documents"
-            raise JobError(
+            raise DoesNotFit(
                 str(self._folder), f"{problem}; pass another append=, or special= and empty= other than these"
             )
         self._ids.write(np.ascontiguousarray(rows.ids).data)

@@ -17,7 +17,7 @@ from ..._errors import JobError
 from ..._folders import Folder
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile
-from ._rows import SinkRow, SinkRows, SinkSpec
+from ._rows import DoesNotFit, SinkRow, SinkRows, SinkSpec
 
 __all__ = ["LLMC", "NANOGPT"]
 
@@ -84,11 +84,11 @@ def equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> 
     """llm.c's files, which differ by at most one id in length: a trainer refuses a file that is shorter than its batch.
 
     Raises:
-        JobError: There is no id, which llm.c cannot read.
+        DoesNotFit: There is no id, which llm.c cannot read.
     """
     total = sum(receipt.ids for receipt in receipts)
     if not total:
-        raise JobError(str(folder), "there are no ids, and llm.c reads no file without ids")
+        raise DoesNotFit(str(folder), "there are no ids, and llm.c reads no file without ids")
     count = max(-(-total // MOST), min(len(receipts), total))
     sizes = [total // count + (number < total % count) for number in range(count)]
     blocks = PartReader(folder, receipts, spec.dtype).read()

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._errors import JobError
 from ..._folders import Folder
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
-from ._rows import AT_A_TIME, IDS_AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of
+from ._rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of
 
 __all__ = ["ROW"]
 
@@ -40,11 +39,11 @@ class MdsSink:
         """Writes documents.
 
         Raises:
-            JobError: One has no ids: the format has no arrays without values.
+            DoesNotFit: One has no ids: the format has no arrays without values.
         """
         if not lengths_of(rows.ends).all():
             problem = "a document has no ids, and MDS has no empty arrays; pass empty='skip', or append="
-            raise JobError(str(self._files.folder), problem)
+            raise DoesNotFit(str(self._files.folder), problem)
         if not len(rows.ends):
             return
         if self._out is None:

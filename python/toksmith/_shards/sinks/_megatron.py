@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._atomic_files import writable
-from ..._errors import JobError
 from .._written._durable import ShardFile, ShardFiles
-from ._rows import AT_A_TIME, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
+from ._rows import AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
 
@@ -46,7 +45,7 @@ class MegatronSink:
         """Writes documents."""
         lengths = lengths_of(rows.ends)
         if len(lengths) and lengths.max() > MOST:
-            raise JobError(
+            raise DoesNotFit(
                 str(self._files.folder), f"a document has more than {MOST:,} ids, the most that Megatron reads"
             )
         with writable(self._files.folder):

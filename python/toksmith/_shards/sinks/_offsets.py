@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._atomic_files import Temporary, readable, writable
-from ..._errors import JobError
 from ..._folders import Folder
 from .._written._durable import ShardFiles
+from ._rows import DoesNotFit
 
 __all__ = ["OffsetsFirst", "items_of"]
 
@@ -42,13 +42,13 @@ class OffsetsFirst:
         """Writes the file.
 
         Raises:
-            JobError: It has 4 GiB or more, so that its places do not fit.
+            DoesNotFit: It has 4 GiB or more, so that its places do not fit.
         """
         lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
         places = np.cumsum(lengths) + (4 + 4 * len(lengths) + len(between))
         if places[-1] >= MOST:
             said = f"{self._name} would have {places[-1]:,} bytes, and its format ends at {MOST:,}"
-            raise JobError(str(self._files.folder), f"{said}; plan the job again with a smaller shard_size")
+            raise DoesNotFit(str(self._files.folder), f"{said}; plan the job again with a smaller shard_size")
         out = self._files.new(self._name)
         out.write(np.array([len(lengths) - 1], "<u4").tobytes())
         out.write(places.astype("<u4").tobytes())

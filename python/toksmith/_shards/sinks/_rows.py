@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._errors import JobError
+
 if TYPE_CHECKING:
     from ..._folders import Folder
     from .._written._durable import ShardFiles
@@ -20,6 +22,7 @@ __all__ = [
     "AT_A_TIME",
     "IDS_AT_A_TIME",
     "UNREADABLE",
+    "DoesNotFit",
     "Sink",
     "SinkRow",
     "SinkRows",
@@ -34,6 +37,10 @@ AT_A_TIME = 1 << 16  # documents
 # What reading a damaged file of some format may raise.
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, IndexError, struct.error, zlib.error)
 IDS_AT_A_TIME = 1 << 21
+
+
+class DoesNotFit(JobError):
+    """The documents do not fit the format; another format may have room for them."""
 
 
 class SinkRows(NamedTuple):
