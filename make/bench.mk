@@ -1,9 +1,10 @@
 # make bench | bench-train | bench-corpus: toksmith beside its peers, in an environment of their own. They measure the wheel.
-# make bench-corpus measures files to files of ids, beside the same texts in memory.
+# OPTIONS="--only megatron" is passed on. make bench-corpus measures files to files of ids; its peers are programs of .venv-readers
+# and .venv-ray, and of TOKSMITH_MEGATRON=/path, a checkout. It skips those that are not there, and says what would add them.
 .PHONY: bench bench-train bench-corpus
 
 bench bench-train bench-corpus: .venv-bench/.made
-	.venv-bench/bin/python -m $(subst bench-train,bench.training,$(subst bench-corpus,bench.corpus,$@))
+	.venv-bench/bin/python -m $(subst bench-train,bench.training,$(subst bench-corpus,bench.corpus,$@)) $(OPTIONS)
 
 .venv-bench/.made: bench/requirements.txt dist/.built
 	@PYTHON=$(PY) scripts/venv.sh .venv-bench -r $< dist/*.whl
