@@ -1,7 +1,7 @@
 """Encodes a corpus to one file of ids, with a second file for the ends of its documents and a manifest of both.
 
-Documents are read, encoded and written a few MiB at a time, in order: threads read files ahead, the core encodes, and one
-thread writes what is done. A document that is a whole file is also encoded in parts, if its pattern allows it
+Documents are read, encoded and written a few MiB at a time, in order: threads read files ahead, others encode a block each,
+and one thread writes what is done. A document that is a whole file is also encoded in parts, if its pattern allows it
 (`Tokenizer.encode_file`). Left out: several output files.
 """
 
