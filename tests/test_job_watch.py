@@ -25,7 +25,7 @@ from toksmith._shards._plan._plan import Part, read_plan
 
 FIELDS = {
     *("event", "shard", "worker", "problem", "shards", "done", "bytes", "done_bytes", "documents", "ids", "text_bytes"),
-    *("bad_rows", "run_bytes", "elapsed_s", "unit", "rate", "left_s"),
+    *("bad_rows", "run_bytes", "left_bytes", "elapsed_s", "unit", "rate", "left_s"),
 }
 
 
@@ -68,6 +68,7 @@ def test_a_run_that_goes_on_counts_what_is_there(tmp_path: Path) -> None:
     assert (seen[0].done, seen[0].run_bytes) == (2, 0) and seen[0].done_bytes > 0
     assert {each.shard for each in seen[1:-1]} == {*range(0, planned.shards, 2)}
     assert seen[-1].done == 2 + len(range(0, planned.shards, 2)) and seen[-1].run_bytes < seen[-1].done_bytes
+    assert seen[0].left_bytes == seen[-1].run_bytes and (seen[-1].left_bytes, seen[-1].left_s) == (0, 0)
     seen.clear()
     planned.run(events=seen.append)
     assert seen[-1].done == planned.shards and seen[-1].run_bytes < seen[-1].done_bytes == seen[-1].bytes
@@ -79,6 +80,20 @@ def test_a_shuffle_counts_both_rounds(tmp_path: Path) -> None:
     planned.run(events=seen.append)
     assert (seen[-1].shards, seen[-1].documents) == (2 * planned.shards, len(TEXTS))
     assert seen[-1].run_bytes == seen[-1].bytes == 2 * planned.bytes
+
+
+def test_what_a_part_of_a_shuffle_still_makes(tmp_path: Path) -> None:
+    """A part that must wait for others after the first round does not count the second."""
+    planned = job(tmp_path, shuffle=5)
+    left: list[tuple[int, int]] = []
+    for part in ("0/2", "1/2", "0/2", "1/2"):
+        seen: list[JobEvent] = []
+        planned.run(events=seen.append, part=part)
+        assert seen[-1].left_bytes == 0
+        left.append((seen[0].left_bytes, seen[-1].run_bytes))
+    # The second part also makes its share of the second round.
+    assert all(first == made for first, made in left) and [made > 0 for _, made in left] == [True, True, True, False]
+    assert sum(made for _, made in left) == 2 * planned.bytes
 
 
 def test_bytes_of_shards(tmp_path: Path) -> None:
@@ -119,7 +134,9 @@ def test_a_shard_that_fails_is_told(tmp_path: Path) -> None:
 
 def watch(tmp_path: Path, clock: Clock, **given: Any) -> _watch.JobWatch:
     plan = read_plan(folder_at(job(tmp_path).folder))
-    return _watch.JobWatch(plan, range(plan.units), **{"progress": None, "events": None, **given}, clock=clock)
+    return _watch.JobWatch(
+        plan, range(plan.units), own=range(plan.units), **{"progress": None, "events": None, **given}, clock=clock
+    )
 
 
 def test_rate_and_time_left(tmp_path: Path) -> None:
@@ -135,7 +152,7 @@ def test_rate_and_time_left(tmp_path: Path) -> None:
     found.finished(receipt)
     now = found.now("planned")
     assert now.elapsed_s == 2.0 and now.rate == now.run_bytes / 2.0 > 0
-    assert now.left_s == (now.bytes - now.done_bytes) / now.rate
+    assert now.left_s == now.left_bytes / now.rate == (now.bytes - now.done_bytes) / now.rate
     assert f"{now.left_s:,.0f} s to go" in str(now) and "MB/s" in str(now)
 
 

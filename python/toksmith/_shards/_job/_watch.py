@@ -9,7 +9,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -42,6 +42,7 @@ class JobEvent:
         bytes: The size of the inputs of all shards, and `done_bytes` of those that are done.
         documents: Made by this run so far, with `ids` (pieces, if the job counts), `text_bytes` and `bad_rows`.
         run_bytes: The size of the inputs of the shards that this run has made.
+        left_bytes: The size of the inputs of the shards that this run has still to make: with `part`, those of its part.
         elapsed_s: Seconds since this run began.
     """
 
@@ -58,6 +59,7 @@ class JobEvent:
     text_bytes: int
     bad_rows: int
     run_bytes: int
+    left_bytes: int
     elapsed_s: float
     unit: str = "id"
 
@@ -68,8 +70,8 @@ class JobEvent:
 
     @property
     def left_s(self) -> float | None:
-        """The seconds that the rest takes at this rate; None when nobody knows."""
-        return None if not self.rate else (self.bytes - self.done_bytes) / self.rate
+        """The seconds that the rest of this run takes at this rate; None when nobody knows."""
+        return None if not self.rate else self.left_bytes / self.rate
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON values."""
@@ -113,16 +115,17 @@ def sizes_of(plan: Plan) -> list[int]:
 class JobWatch:
     """Tells what happens in a run, to whoever wants to know; a context while the run goes on.
 
-    Args of the constructor: `missing` units; `progress` and `events` as of `Job.run`; `clock` in seconds.
+    Args of the constructor: `missing` units, and `own`, those of them that this run makes; `progress` and `events` as of `Job.run`; `clock` in seconds.
     """
 
     def __init__(
         self,
         plan: Plan,
-        missing: Sequence[int],
+        missing: Collection[int],
         progress: Callable[[Progress], object] | bool | None,
         events: Callable[[JobEvent], object] | None,
         *,
+        own: Collection[int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sizes, self._clock, self._events = sizes_of(plan), clock, events
@@ -131,6 +134,8 @@ class JobWatch:
         self._bytes = sum(self._sizes)
         self._done_bytes = self._bytes - sum(self._sizes[number] for number in missing)
         self._sums = dict.fromkeys(("documents", "ids", "text_bytes", "bad_rows", "run_bytes"), 0)
+        self._left: set[int] = set()
+        self._left_bytes = 0
         self._workers: dict[int, int | str] = {}
         self._unit = unit_of(plan)
         self._call = progress if callable(progress) else None
@@ -139,6 +144,7 @@ class JobWatch:
         self._reporter = Reporter(self._call or False)
         self._lock, self._ended = threading.RLock(), threading.Event()
         self._final = plan.final
+        self.begins(own)
 
     def __enter__(self) -> JobWatch:  # noqa: PYI034 - `Self` came with Python 3.11
         self._open = ExitStack()
@@ -152,6 +158,13 @@ class JobWatch:
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
+
+    def begins(self, numbers: Iterable[int]) -> None:
+        """The run makes these shards now. What it did not count before are those for which others had to finish theirs."""
+        with self._lock:
+            more = {*numbers} - self._left
+            self._left |= more
+            self._left_bytes += sum(self._sizes[number] for number in more)
 
     def started(self, shard: int, worker: int | str) -> None:
         """A runner has given a shard to a worker."""
@@ -169,6 +182,9 @@ class JobWatch:
         with self._lock:
             self._done += 1
             self._done_bytes += self._sizes[receipt.shard]
+            if receipt.shard in self._left:
+                self._left.remove(receipt.shard)
+                self._left_bytes -= self._sizes[receipt.shard]
             self._sums["run_bytes"] += self._sizes[receipt.shard]
             self._sums["bad_rows"] += receipt.bad_rows
             if receipt.shard in self._final:
@@ -201,6 +217,7 @@ class JobWatch:
                 done=self._done,
                 bytes=self._bytes,
                 done_bytes=self._done_bytes,
+                left_bytes=self._left_bytes,
                 elapsed_s=self._clock() - self._start,
                 unit=self._unit,
                 **self._sums,
