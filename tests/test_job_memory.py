@@ -16,14 +16,23 @@ from job_corpus import TOK, content
 from typer.testing import CliRunner
 
 import toksmith
-from toksmith import CorpusError, InvalidOption
+from toksmith import CorpusError, InvalidOption, JobError
 from toksmith._cli import app
 from toksmith._corpus import _blocks
 from toksmith._corpus._ahead import VALUES_AHEAD, in_turn
 from toksmith._folders import folder_at
 from toksmith._shards._make import _documents, _run_shard
 from toksmith._shards._make._shuffle import TABLE, Bucket
-from toksmith._shards._plan._room import BASE, LEAST_LONGEST, PER_BYTE, PER_THREAD, ShardRoom, room_of
+from toksmith._shards._plan._room import (
+    BASE,
+    HELD_PER_BYTE,
+    LEAST_LONGEST,
+    PER_BYTE,
+    PER_THREAD,
+    ShardRoom,
+    held_of,
+    room_of,
+)
 
 ENOUGH = BASE + 2 * PER_THREAD + PER_BYTE * LEAST_LONGEST
 
@@ -190,7 +199,7 @@ def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, m
     monkeypatch.setattr(np, "fromfile", counted)
     documents = 0
     for number in range(8):
-        bucket = Bucket(job._plan, folder_at(tmp_path / "out"), number)
+        bucket = Bucket(job._plan, folder_at(tmp_path / "out"), number, ShardRoom(1))
         for part in range(8):
             table, ids = bucket._part(part)
             assert table.base is None or len(table.base) == len(table)
@@ -198,3 +207,45 @@ def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, m
             assert len(ids) == table["length"].sum()
     assert documents == 4000 and max(read) == 50
     assert _run_shard.run_shard(tmp_path / "out" / "job.json", 8).documents > 0
+
+
+HOLDING: list[dict[str, Any]] = [{"shuffle": 3}, {"to": "parquet", "pack": "best-fit", "length": 64}]
+
+
+@pytest.mark.parametrize("options", HOLDING)
+def test_a_plan_keeps_room_for_the_ids_of_a_shard(options: dict[str, Any], tmp_path: Path) -> None:
+    path = rows(tmp_path / "rows.jsonl", [1000] * 500)
+    held = HELD_PER_BYTE * path.stat().st_size
+    small = path.stat().st_size // 5
+    most = ENOUGH - PER_THREAD + held // 2
+    given = {**options, "max_memory": most}
+    with pytest.raises(InvalidOption, match=rf"max_memory=.* 6 times the largest shard \({held:,}\): pass a smaller"):
+        toksmith.plan(TOK, path, tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+    # Smaller shards fit, and so do jobs that hold nothing.
+    assert toksmith.plan(TOK, path, tmp_path / "out", shard_size=small, **given).shards > 4
+    toksmith.plan(TOK, path, tmp_path / "plain", max_memory=most)
+    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b"\n" * 99))
+    plan = toksmith.plan(TOK, tmp_path / "rows.jsonl.gz", tmp_path / "packed", **options)._plan
+    assert held_of(plan) == 4 * HELD_PER_BYTE * (tmp_path / "rows.jsonl.gz").stat().st_size
+
+
+@pytest.mark.parametrize("options", HOLDING)
+def test_a_shard_whose_ids_do_not_fit_ends(options: dict[str, Any], tmp_path: Path) -> None:
+    """Short documents need more room than the plan keeps for their bytes."""
+    path = rows(tmp_path / "rows.jsonl", [1] * 2000)
+    planned = toksmith.plan(TOK, path, tmp_path / "out", max_memory=1 << 30, **options)
+    said = r"shard 0: its ids, which are held together, need more than [\d,]+ bytes, the most that max_memory allows"
+    with pytest.raises(JobError, match=said):
+        planned.run(progress=False)
+    assert not planned.finished and planned.missing() == [*range(planned._plan.units)]
+    done = toksmith.Job.at(tmp_path / "out").run(progress=False)
+    assert done is not None and done.documents == 2000
+
+
+def test_the_second_round_counts_what_it_holds(tmp_path: Path) -> None:
+    planned = toksmith.plan(TOK, rows(tmp_path / "rows.jsonl", [1] * 200), tmp_path / "out", shuffle=3)
+    toksmith.run_shard(tmp_path / "out" / "job.json", 0)
+    bucket = Bucket(planned._plan, folder_at(tmp_path / "out"), 0, ShardRoom(1, None, 1000))
+    with pytest.raises(JobError, match=r"shard 1: its ids.* more than 1,000 bytes"):
+        list(bucket.documents())

@@ -21,7 +21,7 @@ from toksmith import CorpusError, JobEvent
 from toksmith._cli import app
 from toksmith._folders import folder_at
 from toksmith._shards._job import _watch
-from toksmith._shards._plan._plan import Part, read_plan
+from toksmith._shards._plan._plan import Part, read_plan, sizes_of
 
 FIELDS = {
     *("event", "shard", "worker", "problem", "shards", "done", "bytes", "done_bytes", "documents", "ids", "text_bytes"),
@@ -99,11 +99,11 @@ def test_what_a_part_of_a_shuffle_still_makes(tmp_path: Path) -> None:
 def test_bytes_of_shards(tmp_path: Path) -> None:
     for size in (1, 50, 200, 1 << 20):
         plan = read_plan(folder_at(job(tmp_path, f"out {size}", shard_size=size).folder))
-        assert sum(_watch.sizes_of(plan)) == plan.size
+        assert sum(sizes_of(plan)) == plan.size
     inputs = (plan.inputs[0]._replace(path="a.parquet", bytes=100),)
     for groups in (1, 3, 7):
         shards = tuple((Part(0, number, number + 1),) for number in range(groups))
-        sizes = _watch.sizes_of(plan.__class__(**{**vars(plan), "inputs": inputs, "shards": shards}))
+        sizes = sizes_of(plan.__class__(**{**vars(plan), "inputs": inputs, "shards": shards}))
         assert sum(sizes) == 100 and max(sizes) - min(sizes) <= 1
 
 

@@ -22,11 +22,11 @@ from ..._tokenizer import Tokenizer
 from .._folder._finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from .._folder._job_files import ANY_NAME, FOLDERS, running_units
 from .._make._run_shard import opened_job
-from .._plan._plan import JOB, Plan, read_plan
+from .._plan._plan import JOB, Plan, read_plan, sizes_of
 from .._plan._room import check_room
 from .._written._receipts import Receipt, read_receipts
 from ._cost import JobCost, cost_of
-from ._watch import JobEvent, JobWatch, sizes_of, unit_of
+from ._watch import JobEvent, JobWatch, unit_of
 
 __all__ = ["RUNNERS", "Job", "JobStatus"]
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..._errors import number_of
 from ..._progress import Progress, Reporter
-from .._plan._plan import COUNTS, Part, Plan
+from .._plan._plan import COUNTS, Plan, sizes_of
 from .._written._receipts import Receipt
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JobEvent", "JobWatch", "sizes_of", "unit_of"]
+__all__ = ["JobEvent", "JobWatch", "unit_of"]
 
 LOG = logging.getLogger("toksmith")
 EVERY_S = 60.0
@@ -88,28 +88,6 @@ class JobEvent:
 def unit_of(plan: Plan) -> str:
     """What the `ids` of a job are."""
     return "piece" if plan.options.to == COUNTS else "id"
-
-
-def sizes_of(plan: Plan) -> list[int]:
-    """The bytes of the inputs that each unit of a job reads; row groups of one file count as equal.
-
-    The second round of a shuffle counts as reading everything again, in equal parts.
-    """
-    groups: dict[int, int] = {}
-    for part in (part for shard in plan.shards for part in shard):
-        groups[part.input] = max(groups.get(part.input, 0), part.stop or 0)
-
-    def size(part: Part) -> int:
-        found = plan.inputs[part.input]
-        if part.start is None or part.stop is None:
-            return found.bytes
-        most = max(groups[part.input], 1)  # of plain `.jsonl` files the size, of Parquet the row groups
-        return found.bytes * part.stop // most - found.bytes * part.start // most
-
-    sizes = [sum(map(size, shard)) for shard in plan.shards]
-    again = plan.units - len(sizes)
-    whole = sum(sizes)
-    return sizes + [whole * (number + 1) // again - whole * number // again for number in range(again)]
 
 
 class JobWatch:

@@ -22,6 +22,7 @@ from ..._corpus._blocks import KINDS
 from ..._corpus._names import RowNames
 from ..._folders import Folder
 from .._plan._plan import Plan
+from .._plan._room import HeldRoom, ShardRoom
 from .._written._durable import ShardFiles
 from ..sinks._rows import lengths_of, ragged
 from ._documents import UNKNOWN, Told
@@ -42,12 +43,15 @@ def key_of(seed: int, input: int, place: int) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=struct.pack("<Q", seed)).digest(), "little")
 
 
-def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments]) -> None:
+def write_buckets(
+    plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments], *, room: ShardRoom
+) -> None:
     """Round 1: `buckets/00017.table` and `.ids`, in the order of the hashes."""
-    seed = plan.options.shuffle or 0
+    seed, held = plan.options.shuffle or 0, HeldRoom(number, room)
     tables: list[NDArray[Any]] = [np.empty(0, TABLE)]
     documents: list[NDArray[np.uint32]] = []
     for told, ids, ends in found:
+        held.add(len(ends), len(ids))
         places = np.where(told.bytes == UNKNOWN, np.maximum(told.records, 0), told.bytes)
         rows = np.empty(len(places), TABLE)
         rows["input"], rows["place"], rows["length"] = told.inputs, places, lengths_of(ends)
@@ -67,8 +71,8 @@ def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[En
 class Bucket:
     """The documents of one range of hashes, of all shards of round 1."""
 
-    def __init__(self, plan: Plan, folder: Folder, number: int) -> None:
-        self._plan, self._folder = plan, folder
+    def __init__(self, plan: Plan, folder: Folder, number: int, room: ShardRoom) -> None:
+        self._plan, self._folder, self._held = plan, folder, HeldRoom(number + plan.final.start, room)
         count = len(plan.shards)
         self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
         paths = [Path(found.path) for found in plan.inputs]
@@ -111,6 +115,7 @@ class Bucket:
                 rows.append(some[start:stop].copy())
                 if stop < len(some):
                     break
+        self._held.add(sum(map(len, rows)), count)
         with readable(self._folder.at(f"{name}.ids")):
             data = self._folder.read(f"{name}.ids", 4 * before, 4 * (before + count))
         return np.concatenate(rows), np.frombuffer(data, "<u4")
