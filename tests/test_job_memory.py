@@ -21,7 +21,7 @@ from toksmith._cli import app
 from toksmith._corpus import _blocks
 from toksmith._corpus._ahead import VALUES_AHEAD, in_turn
 from toksmith._folders import folder_at
-from toksmith._shards._make import _documents, _run_shard
+from toksmith._shards._make import _documents, _run_shard, _shuffle
 from toksmith._shards._make._shuffle import TABLE, Bucket
 from toksmith._shards._plan._room import (
     BASE,
@@ -179,8 +179,8 @@ def test_the_command_takes_a_limit(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, [*command, "--max-memory", "1G"]).exit_code == 0
 
 
-def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of the first round are read a few rows at a time, and only rows of the own range stay."""
+def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And some beside them, of the tables of the first round; only the own ones stay."""
     for number in range(8):
         rows(tmp_path / f"{number}.jsonl", [1] * 500)
     size = (tmp_path / "0.jsonl").stat().st_size
@@ -188,24 +188,31 @@ def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, m
     for number in range(8):
         toksmith.run_shard(tmp_path / "out" / "job.json", number)
     read: list[int] = []
-    real = np.fromfile
+    folder = folder_at(tmp_path / "out")
 
-    def counted(file: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
-        found = real(file, dtype, count, **options)
-        read.append(len(found) if dtype == TABLE else 0)
-        return found
+    class Watched(type(folder)):  # type: ignore[misc]
+        def read(self, name: str, *places: int) -> bytes:
+            found: bytes = super().read(name, *places)
+            read.append(len(found) // TABLE.itemsize if name.endswith(".table") else 0)
+            return found
 
-    monkeypatch.setattr("toksmith._shards._make._shuffle.ROWS_AT_A_TIME", 50)
-    monkeypatch.setattr(np, "fromfile", counted)
-    documents = 0
-    for number in range(8):
-        bucket = Bucket(job._plan, folder_at(tmp_path / "out"), number, ShardRoom(1))
-        for part in range(8):
-            table, ids = bucket._part(part)
-            assert table.base is None or len(table.base) == len(table)
-            documents += len(table)
-            assert len(ids) == table["length"].sum()
-    assert documents == 4000 and max(read) == 50
+    found: list[bytes] = []
+    for beside in (1, 40, 1000):
+        monkeypatch.setattr(_shuffle, "ROWS_BESIDE", beside)
+        read.clear()
+        documents, ids = [], []
+        for number in range(8):
+            bucket = Bucket(job._plan, Watched(folder.path), number, ShardRoom(1))
+            for part in range(8):
+                table, some = bucket._part(part)
+                assert table.base is None and len(some) == table["length"].sum()
+                documents.append(table)
+                ids.append(some)
+        assert sum(map(len, documents)) == 4000
+        found.append(b"".join(each.tobytes() for each in (*documents, *ids)))
+        if beside == 40:  # about 500 / 8 rows are in a range
+            assert 64 <= len(read) - read.count(0) <= 80 and max(read) < 350
+    assert found[0] == found[1] == found[2]
     assert _run_shard.run_shard(tmp_path / "out" / "job.json", 8).documents > 0
 
 
