@@ -16,14 +16,23 @@ from job_corpus import TOK, content
 from typer.testing import CliRunner
 
 import toksmith
-from toksmith import CorpusError, InvalidOption
+from toksmith import CorpusError, InvalidOption, JobError
 from toksmith._cli import app
 from toksmith._corpus import _blocks
 from toksmith._corpus._ahead import VALUES_AHEAD, in_turn
 from toksmith._folders import folder_at
-from toksmith._shards._make import _documents, _run_shard
+from toksmith._shards._make import _documents, _run_shard, _shuffle
 from toksmith._shards._make._shuffle import TABLE, Bucket
-from toksmith._shards._plan._room import BASE, LEAST_LONGEST, PER_BYTE, PER_THREAD, ShardRoom, room_of
+from toksmith._shards._plan._room import (
+    BASE,
+    HELD_PER_BYTE,
+    LEAST_LONGEST,
+    PER_BYTE,
+    PER_THREAD,
+    ShardRoom,
+    held_of,
+    room_of,
+)
 
 ENOUGH = BASE + 2 * PER_THREAD + PER_BYTE * LEAST_LONGEST
 
@@ -170,8 +179,8 @@ def test_the_command_takes_a_limit(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, [*command, "--max-memory", "1G"]).exit_code == 0
 
 
-def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of the first round are read a few rows at a time, and only rows of the own range stay."""
+def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And some beside them, of the tables of the first round; only the own ones stay."""
     for number in range(8):
         rows(tmp_path / f"{number}.jsonl", [1] * 500)
     size = (tmp_path / "0.jsonl").stat().st_size
@@ -179,22 +188,71 @@ def test_the_second_round_of_a_shuffle_keeps_only_its_own_rows(tmp_path: Path, m
     for number in range(8):
         toksmith.run_shard(tmp_path / "out" / "job.json", number)
     read: list[int] = []
-    real = np.fromfile
+    folder = folder_at(tmp_path / "out")
 
-    def counted(file: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
-        found = real(file, dtype, count, **options)
-        read.append(len(found) if dtype == TABLE else 0)
-        return found
+    class Watched(type(folder)):  # type: ignore[misc]
+        def read(self, name: str, *places: int) -> bytes:
+            found: bytes = super().read(name, *places)
+            read.append(len(found) // TABLE.itemsize if name.endswith(".table") else 0)
+            return found
 
-    monkeypatch.setattr("toksmith._shards._make._shuffle.ROWS_AT_A_TIME", 50)
-    monkeypatch.setattr(np, "fromfile", counted)
-    documents = 0
-    for number in range(8):
-        bucket = Bucket(job._plan, folder_at(tmp_path / "out"), number)
-        for part in range(8):
-            table, ids = bucket._part(part)
-            assert table.base is None or len(table.base) == len(table)
-            documents += len(table)
-            assert len(ids) == table["length"].sum()
-    assert documents == 4000 and max(read) == 50
+    found: list[bytes] = []
+    for beside in (1, 40, 1000):
+        monkeypatch.setattr(_shuffle, "ROWS_BESIDE", beside)
+        read.clear()
+        documents, ids = [], []
+        for number in range(8):
+            bucket = Bucket(job._plan, Watched(folder.path), number, ShardRoom(1))
+            for part in range(8):
+                table, some = bucket._part(part)
+                assert table.base is None and len(some) == table["length"].sum()
+                documents.append(table)
+                ids.append(some)
+        assert sum(map(len, documents)) == 4000
+        found.append(b"".join(each.tobytes() for each in (*documents, *ids)))
+        if beside == 40:  # about 500 / 8 rows are in a range
+            assert 64 <= len(read) - read.count(0) <= 80 and max(read) < 350
+    assert found[0] == found[1] == found[2]
     assert _run_shard.run_shard(tmp_path / "out" / "job.json", 8).documents > 0
+
+
+HOLDING: list[dict[str, Any]] = [{"shuffle": 3}, {"to": "parquet", "pack": "best-fit", "length": 64}]
+
+
+@pytest.mark.parametrize("options", HOLDING)
+def test_a_plan_keeps_room_for_the_ids_of_a_shard(options: dict[str, Any], tmp_path: Path) -> None:
+    path = rows(tmp_path / "rows.jsonl", [1000] * 500)
+    held = HELD_PER_BYTE * path.stat().st_size
+    small = path.stat().st_size // 5
+    most = ENOUGH - PER_THREAD + held // 2
+    given = {**options, "max_memory": most}
+    with pytest.raises(InvalidOption, match=rf"max_memory=.* 6 times the largest shard \({held:,}\): pass a smaller"):
+        toksmith.plan(TOK, path, tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+    # Smaller shards fit, and so do jobs that hold nothing.
+    assert toksmith.plan(TOK, path, tmp_path / "out", shard_size=small, **given).shards > 4
+    toksmith.plan(TOK, path, tmp_path / "plain", max_memory=most)
+    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b"\n" * 99))
+    plan = toksmith.plan(TOK, tmp_path / "rows.jsonl.gz", tmp_path / "packed", **options)._plan
+    assert held_of(plan) == 4 * HELD_PER_BYTE * (tmp_path / "rows.jsonl.gz").stat().st_size
+
+
+@pytest.mark.parametrize("options", HOLDING)
+def test_a_shard_whose_ids_do_not_fit_ends(options: dict[str, Any], tmp_path: Path) -> None:
+    """Short documents need more room than the plan keeps for their bytes."""
+    path = rows(tmp_path / "rows.jsonl", [1] * 2000)
+    planned = toksmith.plan(TOK, path, tmp_path / "out", max_memory=1 << 30, **options)
+    said = r"shard 0: its ids, which are held together, need more than [\d,]+ bytes, the most that max_memory allows"
+    with pytest.raises(JobError, match=said):
+        planned.run(progress=False)
+    assert not planned.finished and planned.missing() == [*range(planned._plan.units)]
+    done = toksmith.Job.at(tmp_path / "out").run(progress=False)
+    assert done is not None and done.documents == 2000
+
+
+def test_the_second_round_counts_what_it_holds(tmp_path: Path) -> None:
+    planned = toksmith.plan(TOK, rows(tmp_path / "rows.jsonl", [1] * 200), tmp_path / "out", shuffle=3)
+    toksmith.run_shard(tmp_path / "out" / "job.json", 0)
+    bucket = Bucket(planned._plan, folder_at(tmp_path / "out"), 0, ShardRoom(1, None, 1000))
+    with pytest.raises(JobError, match=r"shard 1: its ids.* more than 1,000 bytes"):
+        list(bucket.documents())

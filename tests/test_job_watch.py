@@ -21,11 +21,11 @@ from toksmith import CorpusError, JobEvent
 from toksmith._cli import app
 from toksmith._folders import folder_at
 from toksmith._shards._job import _watch
-from toksmith._shards._plan._plan import Part, read_plan
+from toksmith._shards._plan._plan import Part, read_plan, sizes_of
 
 FIELDS = {
     *("event", "shard", "worker", "problem", "shards", "done", "bytes", "done_bytes", "documents", "ids", "text_bytes"),
-    *("bad_rows", "run_bytes", "elapsed_s", "unit", "rate", "left_s"),
+    *("bad_rows", "run_bytes", "left_bytes", "elapsed_s", "unit", "rate", "left_s"),
 }
 
 
@@ -68,6 +68,7 @@ def test_a_run_that_goes_on_counts_what_is_there(tmp_path: Path) -> None:
     assert (seen[0].done, seen[0].run_bytes) == (2, 0) and seen[0].done_bytes > 0
     assert {each.shard for each in seen[1:-1]} == {*range(0, planned.shards, 2)}
     assert seen[-1].done == 2 + len(range(0, planned.shards, 2)) and seen[-1].run_bytes < seen[-1].done_bytes
+    assert seen[0].left_bytes == seen[-1].run_bytes and (seen[-1].left_bytes, seen[-1].left_s) == (0, 0)
     seen.clear()
     planned.run(events=seen.append)
     assert seen[-1].done == planned.shards and seen[-1].run_bytes < seen[-1].done_bytes == seen[-1].bytes
@@ -81,14 +82,28 @@ def test_a_shuffle_counts_both_rounds(tmp_path: Path) -> None:
     assert seen[-1].run_bytes == seen[-1].bytes == 2 * planned.bytes
 
 
+def test_what_a_part_of_a_shuffle_still_makes(tmp_path: Path) -> None:
+    """A part that must wait for others after the first round does not count the second."""
+    planned = job(tmp_path, shuffle=5)
+    left: list[tuple[int, int]] = []
+    for part in ("0/2", "1/2", "0/2", "1/2"):
+        seen: list[JobEvent] = []
+        planned.run(events=seen.append, part=part)
+        assert seen[-1].left_bytes == 0
+        left.append((seen[0].left_bytes, seen[-1].run_bytes))
+    # The second part also makes its share of the second round.
+    assert all(first == made for first, made in left) and [made > 0 for _, made in left] == [True, True, True, False]
+    assert sum(made for _, made in left) == 2 * planned.bytes
+
+
 def test_bytes_of_shards(tmp_path: Path) -> None:
     for size in (1, 50, 200, 1 << 20):
         plan = read_plan(folder_at(job(tmp_path, f"out {size}", shard_size=size).folder))
-        assert sum(_watch.sizes_of(plan)) == plan.size
+        assert sum(sizes_of(plan)) == plan.size
     inputs = (plan.inputs[0]._replace(path="a.parquet", bytes=100),)
     for groups in (1, 3, 7):
         shards = tuple((Part(0, number, number + 1),) for number in range(groups))
-        sizes = _watch.sizes_of(plan.__class__(**{**vars(plan), "inputs": inputs, "shards": shards}))
+        sizes = sizes_of(plan.__class__(**{**vars(plan), "inputs": inputs, "shards": shards}))
         assert sum(sizes) == 100 and max(sizes) - min(sizes) <= 1
 
 
@@ -119,7 +134,9 @@ def test_a_shard_that_fails_is_told(tmp_path: Path) -> None:
 
 def watch(tmp_path: Path, clock: Clock, **given: Any) -> _watch.JobWatch:
     plan = read_plan(folder_at(job(tmp_path).folder))
-    return _watch.JobWatch(plan, range(plan.units), **{"progress": None, "events": None, **given}, clock=clock)
+    return _watch.JobWatch(
+        plan, range(plan.units), own=range(plan.units), **{"progress": None, "events": None, **given}, clock=clock
+    )
 
 
 def test_rate_and_time_left(tmp_path: Path) -> None:
@@ -135,7 +152,7 @@ def test_rate_and_time_left(tmp_path: Path) -> None:
     found.finished(receipt)
     now = found.now("planned")
     assert now.elapsed_s == 2.0 and now.rate == now.run_bytes / 2.0 > 0
-    assert now.left_s == (now.bytes - now.done_bytes) / now.rate
+    assert now.left_s == now.left_bytes / now.rate == (now.bytes - now.done_bytes) / now.rate
     assert f"{now.left_s:,.0f} s to go" in str(now) and "MB/s" in str(now)
 
 

@@ -131,7 +131,7 @@ def cost_of(plan: Plan, tok: Tokenizer, *, clock: Callable[[], float] = time.pro
     per_byte = core_s / text
     written = sum(each.bytes for each in receipt.files) / text
     again = written if row.parts is not None else 0.0
-    buckets = (4 * receipt.ids + 72 * receipt.documents) / text if plan.options.shuffle is not None else 0.0
+    buckets = (4 * receipt.ids + 80 * receipt.documents) / text if plan.options.shuffle is not None else 0.0
     packed = sample.file_bytes / text
 
     def row_of(what: str, size: float) -> CostRow:

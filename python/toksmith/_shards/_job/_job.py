@@ -22,11 +22,11 @@ from ..._tokenizer import Tokenizer
 from .._folder._finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from .._folder._job_files import ANY_NAME, FOLDERS, running_units
 from .._make._opened import opened_job
-from .._plan._plan import JOB, Plan, read_plan
+from .._plan._plan import JOB, Plan, read_plan, sizes_of
 from .._plan._room import check_room
 from .._written._receipts import Receipt, read_receipts
 from ._cost import JobCost, cost_of
-from ._watch import JobEvent, JobWatch, sizes_of, unit_of
+from ._watch import JobEvent, JobWatch, unit_of
 
 __all__ = ["RUNNERS", "Job", "JobStatus"]
 
@@ -248,11 +248,13 @@ class Job:
         opened_job(self._folder)  # what is wrong with it is said before any process starts
         self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None
-        watch = JobWatch(self._plan, self.missing(), progress, events)
+        missing = self.missing()
+        watch = JobWatch(self._plan, missing, progress, events, own=self._own(missing, index, count))
         try:
             way = {"workers": workers, "threads": threads, "max_memory": most, "address": address, "seen": watch}
             with watch:
                 for numbers in self._rounds(index, count):
+                    watch.begins(numbers)
                     made: Iterator[Receipt] = runner.run(self._folder.at(JOB), numbers, **way)
                     for receipt in made:
                         watch.finished(receipt)
@@ -276,7 +278,12 @@ class Job:
             missing = self.missing()
             if any(number < first for number in missing):
                 return
-            yield [n for n in missing if n < first + self.shards and (n - first) % count == index]
+            yield [n for n in missing if n < first + self.shards and n % self.shards % count == index]
+
+    def _own(self, missing: list[int], index: int, count: int) -> list[int]:
+        """What this run will make of what is missing. Others must end the first round of a shuffle before its second."""
+        waits = any(n < self.shards and n % count != index for n in missing)
+        return [n for n in missing if n % self.shards % count == index and (n < self.shards or not waits)]
 
     def finish(self) -> Tokenized:
         """Writes the files that a job has once (those of some formats, `manifest.json`, `SHA256SUMS`) if no shard is missing.

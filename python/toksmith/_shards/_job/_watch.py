@@ -9,20 +9,20 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..._errors import number_of
 from ..._progress import Progress, Reporter
-from .._plan._plan import COUNTS, Part, Plan
+from .._plan._plan import COUNTS, Plan, sizes_of
 from .._written._receipts import Receipt
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JobEvent", "JobWatch", "sizes_of", "unit_of"]
+__all__ = ["JobEvent", "JobWatch", "unit_of"]
 
 LOG = logging.getLogger("toksmith")
 EVERY_S = 60.0
@@ -42,6 +42,7 @@ class JobEvent:
         bytes: The size of the inputs of all shards, and `done_bytes` of those that are done.
         documents: Made by this run so far, with `ids` (pieces, if the job counts), `text_bytes` and `bad_rows`.
         run_bytes: The size of the inputs of the shards that this run has made.
+        left_bytes: The size of the inputs of the shards that this run has still to make: with `part`, those of its part.
         elapsed_s: Seconds since this run began.
     """
 
@@ -58,6 +59,7 @@ class JobEvent:
     text_bytes: int
     bad_rows: int
     run_bytes: int
+    left_bytes: int
     elapsed_s: float
     unit: str = "id"
 
@@ -68,8 +70,8 @@ class JobEvent:
 
     @property
     def left_s(self) -> float | None:
-        """The seconds that the rest takes at this rate; None when nobody knows."""
-        return None if not self.rate else (self.bytes - self.done_bytes) / self.rate
+        """The seconds that the rest of this run takes at this rate; None when nobody knows."""
+        return None if not self.rate else self.left_bytes / self.rate
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON values."""
@@ -88,41 +90,20 @@ def unit_of(plan: Plan) -> str:
     return "piece" if plan.options.to == COUNTS else "id"
 
 
-def sizes_of(plan: Plan) -> list[int]:
-    """The bytes of the inputs that each unit of a job reads; row groups of one file count as equal.
-
-    The second round of a shuffle counts as reading everything again, in equal parts.
-    """
-    groups: dict[int, int] = {}
-    for part in (part for shard in plan.shards for part in shard):
-        groups[part.input] = max(groups.get(part.input, 0), part.stop or 0)
-
-    def size(part: Part) -> int:
-        found = plan.inputs[part.input]
-        if part.start is None or part.stop is None:
-            return found.bytes
-        most = max(groups[part.input], 1)  # of plain `.jsonl` files the size, of Parquet the row groups
-        return found.bytes * part.stop // most - found.bytes * part.start // most
-
-    sizes = [sum(map(size, shard)) for shard in plan.shards]
-    again = plan.units - len(sizes)
-    whole = sum(sizes)
-    return sizes + [whole * (number + 1) // again - whole * number // again for number in range(again)]
-
-
 class JobWatch:
     """Tells what happens in a run, to whoever wants to know; a context while the run goes on.
 
-    Args of the constructor: `missing` units; `progress` and `events` as of `Job.run`; `clock` in seconds.
+    Args of the constructor: `missing` units, and `own`, those of them that this run makes; `progress` and `events` as of `Job.run`; `clock` in seconds.
     """
 
     def __init__(
         self,
         plan: Plan,
-        missing: Sequence[int],
+        missing: Collection[int],
         progress: Callable[[Progress], object] | bool | None,
         events: Callable[[JobEvent], object] | None,
         *,
+        own: Collection[int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sizes, self._clock, self._events = sizes_of(plan), clock, events
@@ -131,6 +112,8 @@ class JobWatch:
         self._bytes = sum(self._sizes)
         self._done_bytes = self._bytes - sum(self._sizes[number] for number in missing)
         self._sums = dict.fromkeys(("documents", "ids", "text_bytes", "bad_rows", "run_bytes"), 0)
+        self._left: set[int] = set()
+        self._left_bytes = 0
         self._workers: dict[int, int | str] = {}
         self._unit = unit_of(plan)
         self._call = progress if callable(progress) else None
@@ -139,6 +122,7 @@ class JobWatch:
         self._reporter = Reporter(self._call or False)
         self._lock, self._ended = threading.RLock(), threading.Event()
         self._final = plan.final
+        self.begins(own)
 
     def __enter__(self) -> JobWatch:  # noqa: PYI034 - `Self` came with Python 3.11
         self._open = ExitStack()
@@ -152,6 +136,13 @@ class JobWatch:
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
+
+    def begins(self, numbers: Iterable[int]) -> None:
+        """The run makes these shards now. What it did not count before are those for which others had to finish theirs."""
+        with self._lock:
+            more = {*numbers} - self._left
+            self._left |= more
+            self._left_bytes += sum(self._sizes[number] for number in more)
 
     def started(self, shard: int, worker: int | str) -> None:
         """A runner has given a shard to a worker."""
@@ -169,6 +160,9 @@ class JobWatch:
         with self._lock:
             self._done += 1
             self._done_bytes += self._sizes[receipt.shard]
+            if receipt.shard in self._left:
+                self._left.remove(receipt.shard)
+                self._left_bytes -= self._sizes[receipt.shard]
             self._sums["run_bytes"] += self._sizes[receipt.shard]
             self._sums["bad_rows"] += receipt.bad_rows
             if receipt.shard in self._final:
@@ -201,6 +195,7 @@ class JobWatch:
                 done=self._done,
                 bytes=self._bytes,
                 done_bytes=self._done_bytes,
+                left_bytes=self._left_bytes,
                 elapsed_s=self._clock() - self._start,
                 unit=self._unit,
                 **self._sums,

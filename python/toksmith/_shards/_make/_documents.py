@@ -146,7 +146,7 @@ def documents_of(plan: Plan, number: int, room: ShardRoom) -> Generator[UnreadBl
     Raises:
         CorpusError: A file cannot be read, or is not as it was when the plan was made; or a document is too long.
     """
-    threads, longest = room
+    threads, longest, _ = room
     read = (read_parts(plan, parts, longest) for parts in in_groups(plan, plan.shards[number]))
     waiting: list[WholeText] = []
     size = 0

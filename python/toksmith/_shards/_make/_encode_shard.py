@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 
 from ..._corpus._ahead import made_in_order
 from ..._corpus._blocks import LARGE_BYTES
+from ..._encode_files import Block
 from ..._errors import CorpusError
 from ..._tokenizer import Tokenizer
 from .._one_file._around import around
 from .._one_file._encode import OF_A_TEXT, special_id
 from .._plan._plan import Plan
-from .._plan._room import ShardRoom
+from .._plan._room import HeldRoom, ShardRoom
 from .._written._durable import ShardFile, ShardFiles
 from ..sinks import SINKS, SinkRows, SinkSpec, lengths_of
 from ._documents import UNKNOWN, JobRow, JobTexts, Told, UnreadBlock, documents_of
-from ._packing import packed
+from ._packing import packed, within
 
 __all__ = ["EncodedDocuments", "EncodedShard", "ShardTally"]
 
@@ -151,7 +152,9 @@ class EncodedShard:
                 yield SinkRows(ids.astype(dtype, copy=False), ends, told.names)
             return
         pad = None if options.pad is None else special_id(self._tok, options.pad)
-        both = ((ids, ends) for _, ids, ends in blocks)
+        both: Iterable[Block] = ((ids, ends) for _, ids, ends in blocks)
+        if options.pack == "best-fit":
+            both = within(both, HeldRoom(spec.number, self._room))
         for ids, ends, pieces in packed(both, options.pack, options.length or 1, pad):
             self._tally.ids += len(ids)
             yield SinkRows(ids.astype(dtype, copy=False), ends, [None] * len(ends), pieces)

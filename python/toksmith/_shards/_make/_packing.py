@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._encode_files import Block
+from .._plan._room import HeldRoom
 
-__all__ = ["FreeRoom", "packed"]
+__all__ = ["FreeRoom", "packed", "within"]
 
 Packed = tuple[NDArray[np.uint32], NDArray[np.uint64], list[list[int]]]
 
@@ -70,6 +71,13 @@ def chunked(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.ui
                 row, room = [], length
     if row:
         yield row
+
+
+def within(blocks: Iterable[Block], held: HeldRoom) -> Iterator[Block]:
+    """The blocks, as long as there is room for all of them together; errors are those of `HeldRoom.add`."""
+    for ids, ends in blocks:
+        held.add(len(ends), len(ids))
+        yield ids, ends
 
 
 def best_fit(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.uint32]]]:

@@ -18,7 +18,7 @@ from ..._folders import Folder, folder_at
 from ..._tokenizer import Tokenizer
 from .._one_file._encode import special_id, written_behind
 from .._plan._plan import JOB, Plan
-from .._plan._room import ShardRoom, room_of
+from .._plan._room import ShardRoom, held_of, room_of
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, read_receipts, write_receipt
 from ..sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
@@ -50,8 +50,10 @@ def run_shard(
             document is too long for `max_memory`.
         FormatError: A file cannot be written.
         InvalidOption: `max_memory` is too little for one thread.
-        JobError: There is no job, its tokenizer or a library is another than in the plan, or too many rows are bad.
-    Cost: time as encoding; memory for some MiB of text and its ids, and for the longest document.
+        JobError: There is no job, its tokenizer or a library is another than in the plan, too many rows are bad, or the ids that
+            a shuffle or a packing holds are too many for `max_memory`.
+    Cost: time as encoding; memory for some MiB of text and its ids, and for the longest document; with a shuffle or the packing
+        "best-fit", for all ids of the shard.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)
@@ -62,7 +64,8 @@ def run_shard(
     ...     toksmith.run_shard(f"{folder}/out/job.json", 0).documents
     2
     """
-    path, room = Path(job), room_of(threads, max_memory)
+    path = Path(job)
+    room_of(threads, max_memory)  # what is wrong with them is said before anything is read
     if path.name != JOB:
         raise InvalidOption("job", os.fspath(job), f"the path of a file {JOB}")
     folder = folder_at(path.parent)
@@ -74,6 +77,7 @@ def run_shard(
             if receipt is None:
                 said = f"shard {number} reads all of the first round, and shard {before} is missing"
                 raise JobError(str(folder), said)
+    room = room_of(threads, max_memory, held=0 if max_memory is None else held_of(plan))
     made = make_shard(plan, tok, number, folder, room)
     write_receipt(folder, made)
     return made
@@ -99,13 +103,13 @@ def encoded_shard(plan: Plan, tok: Tokenizer, number: int, here: Path, *, folder
             spec = spec_of(plan, tok, number)
             sink = EVERY_ROW[plan.options.to].open(files, spec)
             shuffled = plan.options.shuffle is not None
-            found = Bucket(plan, folder, spec.number).documents() if shuffled else shard.complete(number)
+            found = Bucket(plan, folder, spec.number, room).documents() if shuffled else shard.complete(number)
             with closing(found), closing(shard.rows(inputs.passed(found), spec)) as rows:
                 write_rows(sink, rows)
             sink.close()
         else:
             with closing(shard.complete(number)) as found:
-                write_buckets(plan, files, number, inputs.passed(found))
+                write_buckets(plan, files, number, inputs.passed(found), room=room)
         written = files.place()
     contents = {id: content for content, id in tok.special_tokens.items()}
     return Receipt(

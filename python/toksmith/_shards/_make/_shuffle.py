@@ -22,6 +22,7 @@ from ..._corpus._blocks import KINDS
 from ..._corpus._names import RowNames
 from ..._folders import Folder
 from .._plan._plan import Plan
+from .._plan._room import HeldRoom, ShardRoom
 from .._written._durable import ShardFiles
 from ..sinks._rows import lengths_of, ragged
 from ._documents import UNKNOWN, Told
@@ -30,10 +31,11 @@ from ._encode_shard import EncodedDocuments
 __all__ = ["BUCKETS", "Bucket", "key_of", "write_buckets"]
 
 BUCKETS = "buckets"
-COLUMNS = [("key", "<u8"), ("input", "<u8"), ("place", "<u8"), ("length", "<u8"), ("bytes", "<u8"), ("digest", "V32")]
-TABLE = np.dtype(COLUMNS)
+# The ids of a document are `length` ids of the file of ids from `start` on.
+NUMBERS = ("key", "input", "place", "start", "length", "bytes")
+TABLE = np.dtype([*((name, "<u8") for name in NUMBERS), ("digest", "V32")])
 IDS_IN_A_BATCH = 1 << 22
-ROWS_AT_A_TIME = 1 << 14
+ROWS_BESIDE = 1 << 10
 
 
 def key_of(seed: int, input: int, place: int) -> int:
@@ -42,12 +44,15 @@ def key_of(seed: int, input: int, place: int) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=struct.pack("<Q", seed)).digest(), "little")
 
 
-def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments]) -> None:
+def write_buckets(
+    plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments], *, room: ShardRoom
+) -> None:
     """Round 1: `buckets/00017.table` and `.ids`, in the order of the hashes."""
-    seed = plan.options.shuffle or 0
+    seed, held = plan.options.shuffle or 0, HeldRoom(number, room)
     tables: list[NDArray[Any]] = [np.empty(0, TABLE)]
     documents: list[NDArray[np.uint32]] = []
     for told, ids, ends in found:
+        held.add(len(ends), len(ids))
         places = np.where(told.bytes == UNKNOWN, np.maximum(told.records, 0), told.bytes)
         rows = np.empty(len(places), TABLE)
         rows["input"], rows["place"], rows["length"] = told.inputs, places, lengths_of(ends)
@@ -58,8 +63,10 @@ def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[En
         documents += ragged(ids, ends)
     table = np.concatenate(tables)
     order = np.lexsort((table["place"], table["input"], table["key"]))
+    table = table[order]
+    table["start"] = np.cumsum(table["length"]) - table["length"]
     table_file, ids_file = (files.new(f"{BUCKETS}/{number:05d}.{name}") for name in ("table", "ids"))
-    table_file.write(table[order].tobytes())
+    table_file.write(table.tobytes())
     for index in order.tolist():
         ids_file.write(documents[index].astype("<u4", copy=False).tobytes())
 
@@ -67,8 +74,9 @@ def write_buckets(plan: Plan, files: ShardFiles, number: int, found: Iterable[En
 class Bucket:
     """The documents of one range of hashes, of all shards of round 1."""
 
-    def __init__(self, plan: Plan, folder: Folder, number: int) -> None:
-        self._plan, self._folder = plan, folder
+    def __init__(self, plan: Plan, folder: Folder, number: int, room: ShardRoom) -> None:
+        self._plan, self._folder, self._held = plan, folder, HeldRoom(number + plan.final.start, room)
+        self._sizes = folder.sizes()
         count = len(plan.shards)
         self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
         paths = [Path(found.path) for found in plan.inputs]
@@ -96,24 +104,34 @@ class Bucket:
             yield EncodedDocuments(self._told(table), np.empty(0, np.uint32), np.empty(0, np.uint64))
 
     def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-        """What a shard of round 1 has in this range. Its table is read a few rows at a time: all tables together may be
-        larger than memory."""
+        """What a shard of round 1 has in this range."""
         name = f"{BUCKETS}/{number:05d}"
-        rows: list[NDArray[Any]] = [np.empty(0, TABLE)]
-        before = count = 0
-        table = f"{name}.table"
-        with self._folder.fetched([table]) as here, readable(self._folder.at(table)), open(here / table, "rb") as file:
-            while len(some := np.fromfile(file, TABLE, ROWS_AT_A_TIME)):
-                start = int(np.searchsorted(some["key"], np.uint64(self._from)))
-                stop = len(some) if self._to >> 64 else int(np.searchsorted(some["key"], np.uint64(self._to)))
-                before += int(some["length"][:start].sum())
-                count += int(some["length"][start:stop].sum())
-                rows.append(some[start:stop].copy())
-                if stop < len(some):
-                    break
+        table = self._rows(f"{name}.table")
+        if not len(table):
+            return table, np.empty(0, np.uint32)
+        start, stop = int(table["start"][0]), int(table["start"][-1] + table["length"][-1])
+        self._held.add(len(table), stop - start)
         with readable(self._folder.at(f"{name}.ids")):
-            data = self._folder.read(f"{name}.ids", 4 * before, 4 * (before + count))
-        return np.concatenate(rows), np.frombuffer(data, "<u4")
+            data = self._folder.read(f"{name}.ids", 4 * start, 4 * stop)
+        return table, np.frombuffer(data, "<u4")
+
+    def _rows(self, name: str) -> NDArray[Any]:
+        """The rows of a table in this range. Keys are hashes, so that a place in a sorted table says about which key is there:
+        rows there and some beside them are read, and more if these were too few. All tables may be larger than memory."""
+        with readable(self._folder.at(name)):
+            size = self._sizes(name)
+            count = (len(self._folder.read(name)) if size is None else size) // TABLE.itemsize
+            beside = ROWS_BESIDE
+            while True:
+                first = max((count * self._from >> 64) - beside, 0)
+                last = min((count * self._to >> 64) + beside, count)
+                data = self._folder.read(name, first * TABLE.itemsize, last * TABLE.itemsize)
+                rows = np.frombuffer(data, TABLE)
+                start = int(np.searchsorted(rows["key"], np.uint64(self._from)))
+                stop = len(rows) if self._to >> 64 else int(np.searchsorted(rows["key"], np.uint64(self._to)))
+                if (start or not first) and (stop < len(rows) or last == count):
+                    return rows[start:stop].copy()
+                beside *= 8
 
     def _told(self, rows: NDArray[Any]) -> Told:
         inputs, places = rows["input"].astype(np.int64), rows["place"].astype(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +36,7 @@ __all__ = [
     "planned",
     "read_plan",
     "row_starts",
+    "sizes_of",
     "unchanged",
     "versions_of",
 ]
@@ -314,3 +315,29 @@ def unchanged(found: PlannedInput) -> None:
             said = "it was written to since"
         problem = f"changed after the job was planned ({said}); plan the job again with force=True, or restore the file"
         raise CorpusError(found.path, None, problem)
+
+
+def sizes_of(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -> list[int]:
+    """The bytes of the inputs that each unit of a job reads; row groups of one file count as equal.
+
+    The second round of a shuffle counts as reading everything again, in equal parts.
+
+    Args:
+        times: How many times the bytes of an input count.
+    """
+    groups: dict[int, int] = {}
+    for part in (part for shard in plan.shards for part in shard):
+        groups[part.input] = max(groups.get(part.input, 0), part.stop or 0)
+
+    def size(part: Part) -> int:
+        found = plan.inputs[part.input]
+        whole = found.bytes * times(found)
+        if part.start is None or part.stop is None:
+            return whole
+        most = max(groups[part.input], 1)  # of plain `.jsonl` files the size, of Parquet the row groups
+        return whole * part.stop // most - whole * part.start // most
+
+    sizes = [sum(map(size, shard)) for shard in plan.shards]
+    again = plan.units - len(sizes)
+    whole = sum(sizes)
+    return sizes + [whole * (number + 1) // again - whole * number // again for number in range(again)]

@@ -3,6 +3,9 @@
 Peak memory is below `BASE` + `PER_THREAD` for each thread + `PER_BYTE` for each byte of the longest document, or of the texts
 of the largest row group or batch of a table. The blocks that are read ahead are part of the first two. So a limit of memory
 decides how many threads there are, and how long a document may be.
+
+A shuffle and best-fit packing also hold all ids of a shard. A plan keeps `HELD_PER_BYTE` for each byte that the largest shard
+reads, which normal texts do not need; a shard that needs more ends (`HeldRoom`).
 """
 
 from __future__ import annotations
@@ -14,27 +17,74 @@ from ..._arguments import whole_number
 from ..._corpus import TABLES, kind_of
 from ..._corpus._parquet import row_group_sizes
 from ..._encode_files import PACKED
-from ..._errors import InvalidOption
+from ..._errors import InvalidOption, JobError
 from ..._threads import thread_count
-from ._plan import COUNTS, Plan
+from ._plan import COUNTS, Plan, PlannedInput, sizes_of
 
-__all__ = ["BASE", "PER_BYTE", "PER_THREAD", "ShardRoom", "check_room", "room_of"]
+__all__ = [
+    "BASE",
+    "HELD_PER_BYTE",
+    "PER_BYTE",
+    "PER_THREAD",
+    "HeldRoom",
+    "ShardRoom",
+    "check_room",
+    "held_of",
+    "room_of",
+]
 
 BASE, PER_THREAD, PER_BYTE = 300_000_000, 64_000_000, 6
+HELD_PER_BYTE = 6
+HELD_PER_ID, HELD_PER_DOCUMENT = 8, 400
+# How many times its size a packed file or a table has in texts; a shard whose texts are larger ends when its ids are.
+UNPACKED = 4
 MOST_MEMORY = 1 << 60
 # Every limit has room for documents of so many bytes.
 LEAST_LONGEST = 1 << 22
 
 
 class ShardRoom(NamedTuple):
-    """What a process uses: `threads`, and documents of at most `longest` bytes; None for no limit."""
+    """What a process uses: `threads`, documents of at most `longest` bytes, and `held` bytes for the ids of a whole shard;
+    None for no limit."""
 
     threads: int
     longest: int | None = None
+    held: int | None = None
 
 
-def room_of(threads: int | None, max_memory: int | None, longest: int = LEAST_LONGEST) -> ShardRoom:
-    """The threads for documents of up to `longest` bytes.
+class HeldRoom:
+    """How much room the ids of a shard still have that are held together."""
+
+    def __init__(self, number: int, room: ShardRoom) -> None:
+        self._number, self._most, self._held = number, room.held, 0
+
+    def add(self, documents: int, ids: int) -> None:
+        """Counts documents with their ids.
+
+        Raises:
+            JobError: There is no room for them.
+        """
+        self._held += HELD_PER_DOCUMENT * documents + HELD_PER_ID * ids
+        if self._most is not None and self._held > self._most:
+            said = f"its ids, which are held together, need more than {self._most:,} bytes, the most that max_memory allows"
+            advice = "raise max_memory, or plan the job again with a smaller shard_size and force=True"
+            raise JobError(f"shard {self._number}", f"{said}; {advice}")
+
+
+def held_of(plan: Plan) -> int:
+    """The room to keep for the ids of the largest shard; 0 if the job does not hold them together."""
+    if plan.options.shuffle is None and plan.options.pack != "best-fit":
+        return 0
+
+    def times(found: PlannedInput) -> int:
+        path = Path(found.path)
+        return UNPACKED if path.suffix in PACKED or kind_of(path) in TABLES else 1
+
+    return HELD_PER_BYTE * max(sizes_of(plan, times)[: len(plan.shards)], default=0)
+
+
+def room_of(threads: int | None, max_memory: int | None, longest: int = LEAST_LONGEST, *, held: int = 0) -> ShardRoom:
+    """The threads for documents of up to `longest` bytes, beside what is `held` of a shard.
 
     Raises:
         InvalidOption: So much memory is not enough for one thread.
@@ -42,15 +92,16 @@ def room_of(threads: int | None, max_memory: int | None, longest: int = LEAST_LO
     count = thread_count(threads)
     if max_memory is None:
         return ShardRoom(count)
-    left = whole_number(max_memory, "max_memory") - BASE - PER_BYTE * max(longest, LEAST_LONGEST)
+    left = whole_number(max_memory, "max_memory") - BASE - PER_BYTE * max(longest, LEAST_LONGEST) - held
     if max_memory > MOST_MEMORY:
         raise InvalidOption("max_memory", max_memory, f"at most {MOST_MEMORY:,}, or None")
     if left < PER_THREAD:
         least = max_memory - left + PER_THREAD
         said = f"{BASE // 10**6} MB, {PER_THREAD // 10**6} MB for a thread and {PER_BYTE} times the longest document"
+        said += f", and {HELD_PER_BYTE} times the largest shard ({held:,}): pass a smaller shard_size" if held else ""
         raise InvalidOption("max_memory", max_memory, f"at least {least:,} bytes: {said}")
     count = min(count, left // PER_THREAD)
-    return ShardRoom(count, (max_memory - BASE - PER_THREAD * count) // PER_BYTE)
+    return ShardRoom(count, (max_memory - BASE - PER_THREAD * count - held) // PER_BYTE, held or None)
 
 
 def check_room(plan: Plan, max_memory: int | None) -> None:
@@ -58,7 +109,8 @@ def check_room(plan: Plan, max_memory: int | None) -> None:
     read; a shard ends at one that is too long."""
     if max_memory is None:
         return
-    room_of(1, max_memory)
+    held = held_of(plan)
+    room_of(1, max_memory, held=held)
     for found in plan.inputs:
         path = Path(found.path)
         if path.suffix == ".parquet":
@@ -68,7 +120,7 @@ def check_room(plan: Plan, max_memory: int | None) -> None:
         else:
             largest, what = found.bytes, "a text"
         try:
-            room_of(1, max_memory, largest)
+            room_of(1, max_memory, largest, held=held)
         except InvalidOption as error:
             allowed = f"{error.allowed}, which is {what} of {largest:,} bytes in {found.path}"
             raise InvalidOption("max_memory", max_memory, allowed) from None
