@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import toksmith
 from toksmith import CannotRepresent, Tokenizer, _cli, _convert, _formats

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from job_corpus import END, TEXTS, TOK, content, ids_of, job, make
 from processors import LIMIT_S
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith._cli import app

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import InvalidOption, TrainingKind, _cli

@@ -58,6 +58,7 @@ __all__ = [
 ]
 
 MOST_QUOTED = 200  # a message quotes at most this many characters of a value
+MOST_NAMES = 5  # a message lists at most this many names
 MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quotation
 
 
@@ -285,12 +286,10 @@ class UnknownId(ToksmithError, ValueError):
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are similar to a misspelt one."""
-    import difflib  # slow to import, and only errors need it
+    """The known names that a wrong one probably means, at most five."""
+    from ._meanings import close_names  # a table that only errors need
 
-    if len(name) > MOST_QUOTED:
-        return []
-    return difflib.get_close_matches(name, list(known))
+    return close_names(name, known)
 
 
 class UnknownName(ToksmithError, LookupError):
@@ -306,6 +305,8 @@ class UnknownName(ToksmithError, LookupError):
 
     def __str__(self) -> str:
         hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?" if self.matches else ""
+        if len(self.matches) > MOST_NAMES:  # all that there are
+            hint = f"; expected one of {', '.join(map(quoted, self.matches[:MOST_NAMES]))}, …"
         return f"there is no {self.kind} named {quoted(self.name)}{hint}"
 
 

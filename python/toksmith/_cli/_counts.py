@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import toksmith
 
 from .._render import number_of
+from . import _params as cli
 from . import _training_options as options
 from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
 from ._corpus import item
@@ -28,12 +27,12 @@ __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
 Output = Annotated[
     str,
-    typer.Option("--output", "-o", help="File for the counts, .parquet or .tsv; or a folder DIR/ for a job of shards."),
+    cli.Option("--output", "-o", help="File for the counts, .parquet or .tsv; or a folder DIR/ for a job of shards."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
+Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no progress and no summary.")]
 InOrder = Annotated[
     bool,
-    typer.Option("--in-order", help="Each file's documents follow those of the file before: keep first positions."),
+    cli.Option("--in-order", help="Each file's documents follow those of the file before: keep first positions."),
 ]
 
 
@@ -43,7 +42,7 @@ def count_pieces(
     output: Output,
     pattern: options.Pattern = None,
     field: options.Field = None,
-    start: Annotated[str | None, typer.Option(help="Where this shard begins: DOCUMENT or DOCUMENT:BYTE.")] = None,
+    start: Annotated[str | None, cli.Option(help="Where this shard begins: DOCUMENT or DOCUMENT:BYTE.")] = None,
     min_count: options.MinPieceCount = None,
     max_piece_bytes: options.MaxPieceBytes = None,
     max_memory: options.MaxMemory = None,
@@ -72,7 +71,7 @@ def count_pieces(
         refuse(of_job, "needs a folder: -o DIR/")
         if not output.endswith((".parquet", ".tsv")):
             said = f"{output!r} is neither a file .parquet or .tsv nor a folder; write DIR/ for a job of shards"
-            raise typer.BadParameter(said, param_hint="--output")
+            raise cli.BadParameter(said, param_hint="--output")
         asked |= given(min_count=min_count, spill_to=spill_to, threads=threads)
         asked |= given(start=None if start is None else position(start))
         asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
@@ -89,7 +88,7 @@ def count_pieces(
 
     def planned(*, force: bool, dry_run: bool) -> toksmith.Job:
         if not files:
-            raise typer.BadParameter("is missing: a job reads files", param_hint="FILE")
+            raise cli.BadParameter("is missing: a job reads files", param_hint="FILE")
         corpus = [item(name, field) for name in files]
         return toksmith.plan_counts(corpus, output, force=force, dry_run=dry_run, **asked)
 
@@ -110,13 +109,13 @@ def refuse(given_options: dict[str, Any], why: str) -> None:
     """Refuse options that do not fit the output."""
     for flag, value in given_options.items():
         if value is not None:
-            raise typer.BadParameter(why, param_hint=flag)
+            raise cli.BadParameter(why, param_hint=flag)
 
 
 def merge_counts(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of counts, and folders of finished jobs.")],
+    files: Annotated[list[Path], cli.Argument(metavar="FILE", help="Files of counts, and folders of finished jobs.")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the counts: .parquet or .tsv.")],
+    output: Annotated[Path, cli.Option("--output", "-o", help="File for the counts: .parquet or .tsv.")],
     in_order: InOrder = False,
     min_count: options.MinPieceCount = None,
     spill_to: options.SpillTo = None,
@@ -162,5 +161,5 @@ def position(text: str) -> tuple[int, int]:
     """The place that a --start option names."""
     document, _, byte = text.partition(":")
     if not all(part.isascii() and part.isdigit() for part in (document, byte or "0")):
-        raise typer.BadParameter(f"{text!r} is not DOCUMENT or DOCUMENT:BYTE", param_hint="--start")
+        raise cli.BadParameter(f"{text!r} is not DOCUMENT or DOCUMENT:BYTE", param_hint="--start")
     return int(document), int(byte or 0)

@@ -8,6 +8,7 @@ finds, reads and writes them.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Format:
 
     Attributes:
         name: The value for `format=` arguments.
-        suffixes: Suffixes of its file names (`.toksmith`), or whole file names (`tokenizer.json`).
+        suffixes: Suffixes of its file names (`.toksmith`), or whole file names (`tokenizer.json`, `merge_dict*.json`).
         sniff: Tells whether the bytes of a file (with its path) look like the format.
         load: Makes a model from the bytes of a file, or of the first `reads` of the `files`, each with its path.
         save: Makes the bytes of a file from a model, or of each of the `files`.
@@ -95,7 +96,10 @@ class Format:
     def fits(self, path: str) -> bool:
         """Whether the file name belongs to the format."""
         name = os.path.basename(path).lower()
-        return any(name == suffix or (suffix[0] == "." and name.endswith(suffix)) for suffix in self.suffixes)
+        return any(
+            fnmatch.fnmatchcase(name, suffix) or (suffix[0] == "." and name.endswith(suffix))
+            for suffix in self.suffixes
+        )
 
 
 def row(module: ModuleType) -> Format:
@@ -277,8 +281,9 @@ def write(
         InvalidOption: `allow_loss` contains an unknown field.
         UnknownName: There is no such format.
     """
-    known = target_format(path, format)
-    saved = known.save(model, allow_loss=check_losses(allow_loss))
+    losses = check_losses(allow_loss)
+    known = target_format(path, format) if format is not None else holding(model, shown(path), losses)
+    saved = known.save(model, allow_loss=losses)
     if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
         raise CannotRepresent(
             known.name, "tokens", f"a file can have at most {known.most_bytes} bytes, but this one would have {size}"
@@ -310,6 +315,14 @@ def sniffed(data: bytes, path: str) -> Format:
     raise FormatError(path, None, f"{content}, which matches no known format; choose one with format=: {known}")
 
 
+def holding(model: Model, path: str, losses: Collection[str]) -> Format:
+    """The only format to which the file name belongs, and which can hold the model where several do."""
+    fitting = [known for known in FORMATS.values() if known.fits(path)]
+    if len(fitting) > 1 and len(able := [known for known in fitting if not refuses(model, known, losses)]) == 1:
+        return able[0]
+    return by_suffix(path)
+
+
 def by_suffix(path: str) -> Format:
     """The only format to which the file name belongs."""
     found = [known for known in FORMATS.values() if known.fits(path)]
@@ -318,7 +331,9 @@ def by_suffix(path: str) -> Format:
     if found:
         names = " and ".join(repr(known.name) for known in found)
         raise FormatError(path, None, f"the file name fits {names}; choose with format=")
-    meanings = ", ".join(f"{suffix} ({known.name})" for known in FORMATS.values() for suffix in known.suffixes)
     raise FormatError(
-        path, None, f"the file name does not show the format; give format=, or a name that ends in one of {meanings}"
+        path,
+        None,
+        "the file name does not show the format; give format=, or a name that ends in .toksmith, tokenizer.json, "
+        ".tiktoken, .model or .gguf (toksmith.formats() lists all)",
     )
