@@ -292,6 +292,14 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     return close_names(name, known)
 
 
+# Where the names of a kind are listed.
+LISTED = {
+    "encoding or file": "; toksmith.encodings() lists the names",
+    "format": "; toksmith.formats() lists the names",
+    "pattern": "; toksmith.patterns() lists the names",
+}
+
+
 class UnknownName(ToksmithError, LookupError):
     """A name is unknown.
 
@@ -304,7 +312,9 @@ class UnknownName(ToksmithError, LookupError):
         self.kind, self.name = kind, name
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?" if self.matches else ""
+        hint = LISTED.get(self.kind, "")
+        if self.matches:
+            hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?"
         if len(self.matches) > MOST_NAMES:  # all that there are
             hint = f"; expected one of {', '.join(map(quoted, self.matches[:MOST_NAMES]))}, …"
         return f"there is no {self.kind} named {quoted(self.name)}{hint}"
@@ -321,6 +331,8 @@ class InvalidOption(ToksmithError, ValueError):
         self.argument, self.value, self.allowed = argument, value, allowed
 
     def __str__(self) -> str:
+        if type(self.value).__name__ == "Unset":  # not given
+            return f"{self.argument}= is missing; expected {self.allowed}"
         return f"{self.argument}={quoted(self.value)} is not possible; expected {self.allowed}"
 
 

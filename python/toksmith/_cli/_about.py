@@ -43,7 +43,7 @@ def help(
     if as_json:
         print_json([row._asdict() for row in COMMANDS if command in (None, row.name)])
         return
-    context = click.Context(app, info_name="toksmith")
+    context = app.make_context("toksmith", [], resilient_parsing=True)
     if command is None:
         sys.stdout.write(app.get_help(context) + "\n")
         return
@@ -51,7 +51,8 @@ def help(
         near = meant(command, NAMES)
         said = f"there is no command {command!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
         raise cli.BadParameter(said, param_hint="COMMAND")
-    sys.stdout.write(found.get_help(click.Context(found, info_name=command, parent=context)) + "\n")
+    own = found.make_context(command, [], parent=context, resilient_parsing=True)
+    sys.stdout.write(found.get_help(own) + "\n")
 
 
 def completion(
@@ -92,7 +93,7 @@ def manual() -> str:
     context = click.Context(app, info_name="toksmith")
     for row in COMMANDS:
         command = command_of(row)
-        own = click.Context(command, info_name=row.name, parent=context)
+        own = command.make_context(row.name, [], parent=context, resilient_parsing=True)
         parts.append(f".SS toksmith {roff(' '.join([row.name, *command.collect_usage_pieces(own)]))}")
         parts += [roff(part) + "\n" for part in re.split(r"\n\s*\n", command.help or "")]
         for each in command.get_params(own):

@@ -19,6 +19,7 @@ from ._printed import tell
 
 __all__ = [
     "STDIN",
+    "TOKENIZER",
     "Field",
     "FilePattern",
     "FileSpecials",

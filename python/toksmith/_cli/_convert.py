@@ -9,6 +9,7 @@ import toksmith
 
 from . import _params as cli
 from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options, tokenizers
+from ._flags import check_format
 from ._printed import print_json, print_lines
 
 __all__ = ["FORMAT", "convert"]
@@ -20,7 +21,7 @@ def convert(
     source: Annotated[
         str, cli.Argument("SOURCE", "A tokenizer: a published name, a file or a folder.", complete=tokenizers)
     ],
-    target: Annotated[str, cli.Argument("TARGET", "File to write; its name decides the format unless --to does.")],
+    target: Annotated[str, cli.Argument("TARGET", "The file to write; its name decides the format unless --to does.")],
     *,
     from_format: Annotated[
         str | None, cli.Option("--from", help="Format of the source.", default="by its content", **FORMAT)
@@ -42,6 +43,8 @@ def convert(
 
     The target is loaded again, and both encode the same texts. The format's own library also encodes the texts if it is installed. The exit code is 1 if ids differ.
     """
+    check_format(from_format, "--from")
+    check_format(to_format, "--to")
     options: dict[str, Any] = loaded_options(pattern, special_token)
     options |= given(from_format=from_format, to_format=to_format, verify=verify, allow_loss=allow_loss)
     report = toksmith.convert(source, target, **options)

@@ -16,7 +16,7 @@ import toksmith
 from .._render import number_of
 from . import _params as cli
 from . import _training_options as options
-from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
+from ._arguments import STDIN, Files, Json, Quiet, given, given_pattern, stdin_stream
 from ._corpus import item
 from ._flags import flagged
 from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, run_job
@@ -27,9 +27,8 @@ __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
 Output = Annotated[
     str,
-    cli.Option("--output", "-o", help="File for the counts, .parquet or .tsv; or a folder DIR/ for a job of shards."),
+    cli.Option("--output", "-o", help="A file for the counts, .parquet or .tsv; or a folder DIR/ for a job of shards."),
 ]
-Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no progress and no summary.")]
 InOrder = Annotated[
     bool,
     cli.Option("--in-order", help="Each file's documents follow those of the file before: keep first positions."),
@@ -42,7 +41,9 @@ def count_pieces(
     output: Output,
     pattern: options.Pattern = None,
     field: options.Field = None,
-    start: Annotated[str | None, cli.Option(help="Where this shard begins: DOCUMENT or DOCUMENT:BYTE.")] = None,
+    start: Annotated[
+        str | None, cli.Option(help="Where this shard begins: DOCUMENT or DOCUMENT:BYTE.", default="0")
+    ] = None,
     min_count: options.MinPieceCount = None,
     max_piece_bytes: options.MaxPieceBytes = None,
     max_memory: options.MaxMemory = None,
@@ -61,7 +62,10 @@ def count_pieces(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Count the distinct pieces of text files (.txt, .jsonl, .parquet, .arrow; .gz, .zst), for train --from-counts."""
+    """Count the distinct pieces of text files, for train --from-counts.
+
+    Files are .txt, .jsonl, .parquet and .arrow; .gz and .zst are unpacked.
+    """
     asked = given(max_piece_bytes=max_piece_bytes, errors=errors) | given_pattern(pattern)
     of_file = {"--start": start, "--min-count": min_count, "--max-memory": max_memory, "--spill-to": spill_to}
     of_job = {"--max-errors": max_errors, "--shard-size": shard_size, "--part": part, "--force": force or None}

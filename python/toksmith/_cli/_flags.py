@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 
 import toksmith
 
+from .._meanings import close_names
 from . import _params as cli
 
-__all__ = ["flagged", "in_flags", "reason", "usage_of"]
+__all__ = ["check_format", "flagged", "in_flags", "reason", "usage_of"]
 
 # `name='value'`, `name=['value']`, `name=True`, `name=5`, or `name=` alone.
 SAID = re.compile(r"(?<![\w.-])([a-z_]+)=(?:'([^']*)'|\['([^']*)'\]|(True|\.\.\.)|([\w.]+)|)")
@@ -23,6 +24,8 @@ ALONE = re.compile(r"(?<![\w.'/-])[a-z]+(?:_[a-z]+)+(?![\w'/=])")
 # What the system says of a file, inside what the library says.
 OF_SYSTEM = re.compile(r"cannot be read: \[Errno \d+\] ([^:]+)(?:: '.*'|: \".*\")?$")
 KINDS = {"format of files of ids": "to", "runner": "run", "pattern": "pattern"}
+NO_FILE = os.strerror(errno.ENOENT)
+WITH_NONE = ("--pattern", "--superword-pattern", "--digits")
 MOST = 5
 
 
@@ -43,15 +46,19 @@ def in_flags(text: str, flags: Mapping[str, str]) -> str:
     return ALONE.sub(lambda match: flags.get(match[0], match[0]), SAID.sub(flag, text))
 
 
-def allowed_in_shell(text: str) -> str:
-    """What a value may be; a flag that is left out is None in Python."""
-    return re.sub(r",? or None\b|\bNone or ", "", text).replace("None", "none")
+def allowed_in_shell(text: str, flag: str) -> str:
+    """What a value may be. None is the value none of some flags; others are left out."""
+    text = text.replace("a name of toksmith.patterns()", "a name such as gpt2, cl100k or o200k")
+    if flag in WITH_NONE:
+        return text.replace("None", "none")
+    text = re.sub(r",? or None for\b", ", or leave it out for", text)
+    return re.sub(r"\bNone\b", "no value", re.sub(r",? or None\b", "", text))
 
 
 def usage_of(error: Exception, flags: Mapping[str, str]) -> cli.BadParameter | None:
     """An error of usage for a value that a flag cannot have; None for any other error."""
     if isinstance(error, toksmith.InvalidOption) and error.argument in flags:
-        value, allowed = error.value, in_flags(allowed_in_shell(error.allowed), flags)
+        value, allowed = error.value, in_flags(allowed_in_shell(error.allowed, flags[error.argument]), flags)
         if not isinstance(value, (str, int, float, list, tuple)) and type(value).__name__ == "Unset":
             said = f"is missing; expected {allowed}"
         elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
@@ -73,6 +80,13 @@ def name_said(error: toksmith.UnknownName) -> str:
     see = {"encoding or file": "'toksmith encodings' lists the names", "format": "'toksmith formats' lists them"}
     hint = "" if near or error.kind not in see else f"; {see[error.kind]}"
     return f"there is no {kind} named {error.name!r:.200}{near}{hint}"
+
+
+def check_format(name: str | None, flag: str) -> None:
+    """Refuses the name of a format of tokenizers that does not exist."""
+    if name is not None and name not in (known := toksmith.formats()):
+        error = toksmith.UnknownName("format", name, close_names(name, known))
+        raise cli.BadParameter(name_said(error), param_hint=flag)
 
 
 @contextlib.contextmanager
@@ -102,7 +116,7 @@ def reason(error: BaseException, flags: Mapping[str, str]) -> str:
         where = f"at byte {error.offset}" + ("" if error.index is None else f" of text {error.index}")
         text = f"the text holds the special token {error.token!r:.200} {where}; "
         text += "--special text encodes it as ordinary text, --special allow turns it into its id"
-    elif isinstance(error, (toksmith.CorpusError, toksmith.FormatError, toksmith.InvalidOption)):
+    elif isinstance(error, (toksmith.CorpusError, toksmith.FormatError, toksmith.InvalidOption, toksmith.JobError)):
         text = of_file(in_flags(str(error), flags), flags)
     elif isinstance(error, (toksmith.ToksmithError, toksmith.TrainingInterrupted, ImportError)):
         text = in_flags(str(error), flags)  # ImportError: of an extra that is not installed
@@ -117,10 +131,17 @@ def reason(error: BaseException, flags: Mapping[str, str]) -> str:
 
 def of_file(text: str, flags: Mapping[str, str]) -> str:
     """What is wrong with a file: in the system's words where they are its own, and with what a shell can do about it."""
-    text = OF_SYSTEM.sub(r"\1", text).replace("no file matches this name", os.strerror(errno.ENOENT))
-    text = text.replace("toksmith.formats() lists all", "'toksmith formats' lists all")
-    text = re.sub(r"give format=, or", f"give {flags['to']}, or" if "to" in flags else "give", text)
-    source = f"choose with {flags['from']}" if "from" in flags else "'toksmith convert --from FORMAT' reads it"
-    if " fits " in text:
-        source = f"choose with {flags['to']}" if "to" in flags else source
-    return re.sub(r"choose (?:one )?with format=", source, text)
+    text = OF_SYSTEM.sub(r"\1", text).replace("no file matches this name", NO_FILE)
+    text = text.replace("toksmith.plan or `toksmith tokenize`", "`toksmith tokenize`")
+    text = text.replace(f"cannot be read: {NO_FILE}", NO_FILE).replace("toksmith.formats()", "'toksmith formats'")
+    text = text.replace("written: there is no such file", "written: there is no folder for it; make that first")
+    to, source = "--to" in flags.values(), "--from" in flags.values()
+    text = text.replace("give format=, or a name", "give --to, or a name" if to else "give a name")
+    if " fits " in text and to:
+        return text.replace("choose with format=", "choose with --to")
+    text = text.replace(", or choose its format with format=", ", or choose its format with --from" if source else "")
+    text = text.replace("with format=", "with --from" if source else "with 'toksmith convert --from FORMAT'")
+    if " cannot hold " in text and to:
+        text += "; choose another format ('toksmith formats' lists all)"
+        text += ", or leave out what --allow-loss names" if "--allow-loss" in flags.values() else ""
+    return text

@@ -13,7 +13,7 @@ import toksmith
 
 from .._render import number_of
 from . import _params as cli
-from ._arguments import FilePattern, FileSpecials, Json, given, loaded
+from ._arguments import TOKENIZER, FilePattern, FileSpecials, Json, given, loaded
 from ._corpus import item
 from ._flags import flagged
 from ._printed import log_lines, print_json, print_lines
@@ -45,38 +45,51 @@ OF_VERIFY = {name: f"--{name}" for name in ("decode", "source", "sample", "threa
 
 Folder = Annotated[Path, cli.Argument(metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")]
 Files = Annotated[list[str] | None, cli.Argument(metavar="FILE", help="Files, folders and URLs of texts.")]
-Name = Annotated[str | None, cli.Option("--tokenizer", "-t", help="A published name or a tokenizer file.")]
+Name = Annotated[str | None, cli.Option("--tokenizer", "-t", help="A published name or a tokenizer file.", **TOKENIZER)]
 Output = Annotated[Path, cli.Option("--output", "-o", help="Folder for the shards; its parent must exist. Or a URL.")]
 To = Annotated[
     str, cli.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet, hf, mds, dolma or litdata.")
 ]
-Field = Annotated[str | None, cli.Option(help="Field or column that contains the text (default: text).")]
-IdField = Annotated[str | None, cli.Option(help="Field or column with the name of each document.")]
-Append = Annotated[str | None, cli.Option(help="Special token that ends each document.")]
-Prepend = Annotated[str | None, cli.Option(help="Special token that begins each document.")]
-Empty = Annotated[str | None, cli.Option(help="A text without ids: token (only --append), keep (no ids) or skip.")]
-Special = Annotated[str | None, cli.Option(help="Special tokens in the text: raise, allow or text.")]
-Dtype = Annotated[str | None, cli.Option(help="Type of the ids: auto, uint8, uint16, uint32 or int32.")]
-Errors = Annotated[str | None, cli.Option(help="Rows that have no text: stop, skip or quarantine.")]
-MaxErrors = Annotated[int | None, cli.Option(help="How many such rows the job may have.")]
-ShardSize = Annotated[str | None, cli.Option(help="Bytes of the files in a shard, such as 512M (default: 256M).")]
+Field = Annotated[str | None, cli.Option(help="Field or column that contains the text.", default="text")]
+IdField = Annotated[str | None, cli.Option(help="Field or column with the name of each document.", default="no names")]
+Append = Annotated[str | None, cli.Option(help="Special token that ends each document.", default="nothing")]
+Prepend = Annotated[str | None, cli.Option(help="Special token that begins each document.", default="nothing")]
+Empty = Annotated[
+    str | None, cli.Option(help="A text without ids: token (only --append), keep (no ids) or skip.", default="token")
+]
+Special = Annotated[str | None, cli.Option(help="Special tokens in the text: raise, allow or text.", default="raise")]
+Dtype = Annotated[str | None, cli.Option(help="Type of the ids: auto, uint8, uint16, uint32 or int32.", default="auto")]
+Errors = Annotated[str | None, cli.Option(help="Rows that have no text: stop, skip or quarantine.", default="stop")]
+MaxErrors = Annotated[int | None, cli.Option(help="How many such rows the job may have.", default="no limit")]
+ShardSize = Annotated[str | None, cli.Option(help="Bytes of the files in a shard, such as 512M.", default="256M")]
 Sources = Annotated[bool, cli.Option("--sources", help="Write where each document is from.")]
-Shuffle = Annotated[int | None, cli.Option(metavar="SEED", help="Put the documents into the order of this seed.")]
-Pack = Annotated[str | None, cli.Option(help="Make rows of --length ids: best-fit or chunk.")]
-Length = Annotated[int | None, cli.Option(help="With --pack: ids of a row.")]
-Pad = Annotated[str | None, cli.Option(help="With --pack: special token that fills up rows.")]
+Shuffle = Annotated[
+    int | None,
+    cli.Option(metavar="SEED", help="Put the documents into the order of this seed.", default="the order of the files"),
+]
+Pack = Annotated[
+    str | None, cli.Option(help="Make rows of --length ids: best-fit or chunk.", default="documents as they are")
+]
+Length = Annotated[int | None, cli.Option(help="With --pack: ids of a row.", default="no rows")]
+Pad = Annotated[str | None, cli.Option(help="With --pack: special token that fills up rows.", default="nothing")]
 MaxMemory = Annotated[
-    str | None, cli.Option(help="Memory of each process, such as 2G: limits threads and the length of documents.")
+    str | None,
+    cli.Option(
+        help="Memory of each process, such as 2G: limits threads and the length of documents.", default="no limit"
+    ),
 ]
 DryRun = Annotated[
     bool, cli.Option("--dry-run", help="Write nothing; say how many shards there would be, and what they cost.")
 ]
 Only = Annotated[bool, cli.Option("--plan", help="Write the plan, and make no shard.")]
-Part = Annotated[str | None, cli.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.")]
+Part = Annotated[
+    str | None,
+    cli.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.", default="all shards"),
+]
 Finish = Annotated[bool, cli.Option("--finish", help="Complete a job whose parts are all made.")]
 Run = Annotated[str, cli.Option(help="Where: local, ray, or ray://HOST:PORT.")]
 Workers = Annotated[int, cli.Option(help="Number of processes.")]
-Threads = Annotated[int | None, cli.Option(help="Threads of each process; they share all cores by default.")]
+Threads = Annotated[int | None, cli.Option(help="Threads of each process.", default="they share all cores")]
 Force = Annotated[bool, cli.Option("--force", help="Replace another or a finished job in this folder.")]
 Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no progress and no summary.")]
 
@@ -116,7 +129,10 @@ def tokenize(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Encode a corpus into shards of ids, in a folder. The same command again goes on with an unfinished job."""
+    """Encode a corpus into shards of ids, in a folder.
+
+    The same command again goes on with an unfinished job.
+    """
     asked = given(id_field=id_field, append=append, prepend=prepend, empty=empty, special=special, dtype=dtype)
     asked |= given(errors=errors, max_errors=max_errors, shuffle=shuffle, pack=pack, length=length, pad=pad)
     asked |= sizes_of(shard_size=shard_size, max_memory=max_memory)
@@ -194,11 +210,14 @@ def verify(
     *,
     decode: Annotated[bool, cli.Option("--decode", help="Decode the ids, and compare the texts' sums.")] = False,
     source: Annotated[bool, cli.Option("--source", help="Encode the texts again, and compare all ids.")] = False,
-    sample: Annotated[int | None, cli.Option(help="How many shards to decode or encode; all by default.")] = None,
+    sample: Annotated[int | None, cli.Option(help="How many shards to decode or encode.", default="all")] = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Compare the files of a finished job with what was written; exit with 3 if one differs."""
+    """Compare the files of a finished job with what was written.
+
+    The exit code is 3 if one differs.
+    """
     with flagged(OF_VERIFY):
         found = toksmith.verify(folder, decode=decode, source=source, sample=sample, threads=threads)
     if as_json:

@@ -12,12 +12,17 @@ import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
 from click.shell_completion import CompletionItem
 
 __all__ = ["Argument", "BadParameter", "Exit", "Option", "flags_of", "parameters_of"]
+
+if TYPE_CHECKING:
+    Parameter = click.ParamType[Any]
+else:
+    Parameter = click.ParamType  # no generic class in older releases
 
 Exit = click.exceptions.Exit
 BadParameter = click.BadParameter
@@ -62,7 +67,7 @@ class Argument:
     complete: Completion | None = None
 
 
-class Value(click.ParamType):
+class Value(Parameter):
     """The value of an option: converts it, completes it, and says what was expected."""
 
     def __init__(self, kind: Any, info: Option | Argument) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -81,7 +82,10 @@ class Program(click.Group):
         """The command of these words."""
         name = args[0]
         if (found := self.get_command(ctx, name)) is None and not name.startswith("-"):
-            raise click.UsageError(f"there is no command {name!r}{did_you_mean(meant(name, self.list_commands(ctx)))}")
+            hint = did_you_mean(meant(name, self.list_commands(ctx)))
+            if not hint and os.path.exists(name):
+                hint = "; a file follows a command, such as: toksmith count FILE -t gpt2"
+            raise click.UsageError(f"there is no command {name!r}{hint}")
         return (name, found, args[1:]) if found else super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -123,7 +127,7 @@ def said(error: click.UsageError) -> str:
     command = ctx.command_path if ctx is not None else "toksmith"
     where, text = "", error.message
     if isinstance(error, click.MissingParameter):
-        where, text = hint(error), f"is missing; {expected(error.param)}"
+        where, text = hint(error), f"is missing; expected {expected(error.param)}"
     elif isinstance(error, click.BadParameter):
         where = hint(error)
     elif isinstance(error, NoSuchOption) and ctx is not None:
@@ -132,7 +136,7 @@ def said(error: click.UsageError) -> str:
         ]
         text = f"there is no option {error.option_name}{did_you_mean(meant(error.option_name, known))}"
     elif isinstance(error, click.BadOptionUsage):
-        text = error.message.rstrip(".").replace("Option ", "").replace("'", "")
+        text = f"{error.option_name} needs a value" if "requires an argument" in text else text.replace("Option ", "")
     elif text.startswith("Got unexpected extra argument"):
         text = f"too many arguments: {text.partition('(')[2].rstrip('.)')}"
     text = text.rstrip(".")
@@ -157,10 +161,10 @@ def expected(parameter: click.Parameter | None) -> str:
     """What to give for a parameter that is missing."""
     info = getattr(parameter, "said", None)
     if info is None:
-        return "give it"
+        return "a value"
     said = re.split(r"[.;]( |$)", info.help)[0]
     env = f", or set {info.envvar}" if getattr(info, "envvar", None) else ""
-    return f"give {said[:1].lower()}{said[1:]}{env}"
+    return f"{said[:1].lower()}{said[1:]}{env}"
 
 
 def did_you_mean(names: list[str]) -> str:

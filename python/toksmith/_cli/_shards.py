@@ -20,14 +20,17 @@ Folders = Annotated[list[Path], cli.Argument(metavar="DIR", help="Folders or URL
 Output = Annotated[
     Path, cli.Option("--output", "-o", help="New folder for the one shard; its parent must exist. Or a URL.")
 ]
-To = Annotated[str | None, cli.Option(help="Format, as of 'tokenize' (default: that of the first folder).")]
-First = Annotated[int | None, cli.Option(help="How many documents to show as text (default: 3).")]
+To = Annotated[str | None, cli.Option(help="Format, as of 'tokenize'.", default="that of the first folder")]
+First = Annotated[int | None, cli.Option(help="How many documents to show as text.", default="3")]
 Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no summary.")]
 FLAGS = {"to": "--to", "folders": "DIR", "folder": "--output", "first": "--first"}
 
 
 def shards(folder: Folder, *, first: First = None, as_json: Json = False) -> None:
-    """Print what is in a folder of shards: documents, ids, lengths, compression by source, and the first documents."""
+    """Print what is in a folder of shards.
+
+    Documents, ids, lengths, compression by source, and the first documents.
+    """
     with flagged(FLAGS):
         print_shown(toksmith.shards(folder, **({} if first is None else {"first": first})), as_json=as_json)
 

@@ -64,7 +64,10 @@ def encode(
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     output: Annotated[
-        Path | None, cli.Option("--output", "-o", help="Write ids to this .npy file.", default="stdout, as numbers")
+        Path | None,
+        cli.Option(
+            "--output", "-o", help="Write ids to this .npy file.", default="stdout, as numbers", argument="path"
+        ),
     ] = None,
     append: Annotated[
         str | None, cli.Option(help="With -o: special token to append to each document.", default="nothing")

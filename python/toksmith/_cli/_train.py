@@ -18,8 +18,7 @@ from ._arguments import Files, GivenText, Json, Quiet, Raw, given, given_pattern
 from ._convert import FORMAT
 from ._corpus import corpus_of
 from ._counts import loaded_counts
-from ._flags import reason
-from ._meant import meant
+from ._flags import check_format, reason
 from ._printed import print_json, print_lines, tell
 from ._progress import Watch, progress_of
 from ._sweep import print_sweep, sweep_sizes
@@ -134,16 +133,14 @@ def say(tok: toksmith.Tokenizer, output: Path | None, watch: Watch, *, show_merg
 
 def check_target(output: Path | None, to: str | None) -> None:
     """Raise an error, before any work, for a file whose name or folder makes it unwritable."""
-    if to is not None and to not in toksmith.formats():
-        near = meant(to, toksmith.formats())
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; 'toksmith formats' lists them"
-        raise cli.BadParameter(f"there is no format named {to!r}{hint}", param_hint="--to")
+    check_format(to, "--to")
     if output is None:
         return
     if output.is_dir() and to is None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(output))
     if not output.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
+        said = f"cannot be written: there is no folder {str(output.parent)!r}; make it first"
+        raise toksmith.FormatError(str(output), None, said)
     if to is None and not any(row.fits(str(output)) for row in toksmith.formats().values()):
         said = (
             "the file name does not show the format; end it in .toksmith, or give --to ('toksmith formats' lists all)"

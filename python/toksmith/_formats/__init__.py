@@ -46,6 +46,7 @@ __all__ = [
     "NotComparable",
     "format_of",
     "formats",
+    "holding",
     "lost_fields",
     "opened_by_peer",
     "ranks",
@@ -203,8 +204,12 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     if len(found) == 1:
         return next(iter(found.values()))
     if not found:
-        whole = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
-        raise FormatError(shown(folder), None, f"the folder holds no file with one of these names: {whole}")
+        raise FormatError(
+            shown(folder),
+            None,
+            "the folder holds no tokenizer; expected a file such as tokenizer.json, vocab.json, NAME.toksmith, "
+            "NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
+        )
     listed = " and ".join(f"{shown(os.path.basename(path))} ({name})" for name, path in found.items())
     raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
 
@@ -311,12 +316,17 @@ def sniffed(data: bytes, path: str) -> Format:
         names = " and ".join(repr(row.name) for row in candidates)
         raise FormatError(path, None, f"looks like {names}; choose with format=")
     content = "is empty" if not data else f"starts with {data[:20]!r}"
-    known = ", ".join(FORMATS)
-    raise FormatError(path, None, f"{content}, which matches no known format; choose one with format=: {known}")
+    raise FormatError(
+        path,
+        None,
+        f"{content}, which matches no known format of tokenizers; expected such a file, or choose its format with "
+        "format= (toksmith.formats() lists all)",
+    )
 
 
-def holding(model: Model, path: str, losses: Collection[str]) -> Format:
+def holding(model: Model, path: str, allow_loss: Collection[str]) -> Format:
     """The only format to which the file name belongs, and which can hold the model where several do."""
+    losses = check_losses(allow_loss)
     fitting = [known for known in FORMATS.values() if known.fits(path)]
     if len(fitting) > 1 and len(able := [known for known in fitting if not refuses(model, known, losses)]) == 1:
         return able[0]
