@@ -20,6 +20,7 @@ from test_cli import misused, run
 
 import toksmith
 from toksmith import _cli
+from toksmith._cli import _progress
 from toksmith._cli._arguments import PACKED, ROWS
 from toksmith._corpus import TABLES
 from toksmith._encode_files import PACKED as PACKED_FILES
@@ -311,3 +312,35 @@ def test_man_shows_the_page_without_a_warning(tmp_path: Path) -> None:
     said = ran.stdout.decode()
     assert "TOKSMITH_TOKENIZER" in said
     assert "--vocab-size" in re.sub(".\b", "", said).replace("\u2010", "-")
+
+
+# Progress
+
+
+def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: dict[int, int] = {}
+
+    def elapsed_s(watch: _progress.Watch) -> float:  # each look at a watch is 40 s after the one before
+        looks[id(watch)] = looks.get(id(watch), 0) + 40
+        return float(looks[id(watch)])
+
+    monkeypatch.setattr(_progress.Watch, "elapsed_s", elapsed_s)
+    tok = tmp_path / "tok.toksmith"
+    toksmith.train("low lower", merges=2).save(tok)
+    files = []
+    for number in range(3):
+        files.append(tmp_path / f"{number}.txt")
+        files[-1].write_text("low", encoding="utf-8")
+    lines = run("count", *files, "-t", tok).stderr.splitlines()
+    assert lines == [
+        "toksmith: counting: 6 of 9 bytes after 80 s, 0 in a second, 40 s to go",
+        "toksmith: 9 bytes in 160.0 s (0.0 MB/s)",
+    ]
+    looks.clear()
+    assert run("count", *files, "-t", tok, "--quiet").stderr == ""
+    looks.clear()
+    [event] = [json.loads(line) for line in run("count", *files, "-t", tok, "--json").stderr.splitlines()]
+    assert (event["event"], event["total"]) == ("progress", 9)
+    looks.clear()
+    measured = run("measure", *files, "-t", tok).stderr
+    assert "bytes in " in measured

@@ -3,6 +3,7 @@
 Each message says where, what was expected and what to do. `{here}` is the folder of the files.
 """
 
+import io
 import pathlib
 import shlex
 from pathlib import Path
@@ -519,7 +520,7 @@ PYTHON = [
     ),
     ('toksmith.train(toksmith.files("*.nothing"), 300)', "CorpusError", "*.nothing: no file matches this name"),
     (
-        'toksmith.train(open("text.txt"), 300)',
+        'toksmith.train(io.StringIO("low"), 300)',
         "TypeError",
         "expected a file of bytes, not of str; open it in binary mode",
     ),
@@ -663,7 +664,7 @@ def test_a_mistake_in_the_shell(command: str, code: int, message: str, inside: P
 
 @pytest.mark.parametrize(("call", "error", "message"), PYTHON, ids=[row[0] for row in PYTHON])
 def test_a_mistake_in_python(call: str, error: str, message: str, inside: Path) -> None:
-    names = {"toksmith": toksmith, "pathlib": pathlib, "tok": toksmith.load("tok.toksmith")}
+    names = {"toksmith": toksmith, "pathlib": pathlib, "io": io, "tok": toksmith.load("tok.toksmith")}
     with pytest.raises(Exception) as caught:
         eval(call, names)
     assert (type(caught.value).__name__, str(caught.value)) == (error, message.replace("{here}", str(inside)))
@@ -678,7 +679,7 @@ def test_the_shell_speaks_no_python() -> None:
 
 
 def test_every_name_that_is_meant_exists() -> None:
-    from toksmith._shards._plan import SINKS
+    from toksmith._shards.sinks import SINKS
 
     known = {*toksmith.encodings(), *toksmith.patterns(), *toksmith.formats(), *SINKS, "local", "ray"}
     assert {name for names in MEANINGS.values() for name in names.split()} <= known

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import toksmith
 
 from . import _params as cli
-from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options, tokenizers
+from ._arguments import FilePattern, FileSpecials, Json, Quiet, given, loaded_options, tokenizers
+from ._corpus import ticking, total_of
 from ._flags import check_format
 from ._printed import print_json, print_lines
+from ._progress import metered
 
 __all__ = ["FORMAT", "convert"]
 
@@ -38,6 +40,7 @@ def convert(
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a tokenizer in another format, and compare the ids of both.
 
@@ -46,8 +49,10 @@ def convert(
     check_format(from_format, "--from")
     check_format(to_format, "--to")
     options: dict[str, Any] = loaded_options(pattern, special_token)
-    options |= given(from_format=from_format, to_format=to_format, verify=verify, allow_loss=allow_loss)
-    report = toksmith.convert(source, target, **options)
+    options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss)
+    with metered(total_of(verify or []), as_json=as_json, quiet=quiet) as meter:
+        options |= given(verify=ticking(verify, meter) if verify else None)
+        report = toksmith.convert(source, target, **options)
     if as_json:
         print_json(report.to_dict())
     else:

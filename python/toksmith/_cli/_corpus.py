@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,9 +13,9 @@ from .._render import number_of
 from . import _params as cli
 from ._arguments import STDIN, file_bytes, file_named, stdin_bytes, stdin_stream
 from ._printed import print_json, print_lines
-from ._progress import Watch, progress_of
+from ._progress import Meter, Watch, progress_of
 
-__all__ = ["corpus_of", "item", "write_corpus"]
+__all__ = ["corpus_of", "item", "ticking", "total_of", "write_corpus"]
 
 
 def corpus_of(
@@ -42,6 +42,36 @@ def corpus_of(
     if files:
         raise cli.BadParameter("give a file or a text, not both", param_hint="--text")
     return [os.fsencode(text)]
+
+
+def ticking(items: Iterable[Any], meter: Meter) -> Iterator[Any]:
+    """The items of a corpus, one after another; the meter advances behind each."""
+    for each in items:
+        yield each
+        if isinstance(each, (bytes, toksmith.Files, Path)):
+            meter.advance(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))))
+
+
+def total_of(items: Iterable[Any]) -> int | None:
+    """The bytes of a corpus; None if nobody knows."""
+    found = [None if hasattr(each, "read") else each for each in items]
+    if None in found:
+        return None
+    return sum(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))) for each in found)
+
+
+def paths_of(item: Any) -> list[Path]:
+    """The files of this machine that an item of a corpus names."""
+    if isinstance(item, toksmith.Files) and any("://" in name for name in item.globs):
+        return []
+    try:
+        return [each for each in ([item] if isinstance(item, Path) else item.paths()) if each.is_file()]
+    except toksmith.CorpusError:  # the reader of the corpus says so
+        return []
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size
 
 
 def write_corpus(

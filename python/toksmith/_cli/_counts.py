@@ -6,7 +6,6 @@ One machine counts into one file; a folder is a job of many shards, which any nu
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +15,12 @@ import toksmith
 from .._render import number_of
 from . import _params as cli
 from . import _training_options as options
-from ._arguments import STDIN, Files, Json, Quiet, given, given_pattern, stdin_stream
-from ._corpus import item
+from ._arguments import Files, Json, Quiet, given, given_pattern
+from ._corpus import corpus_of, item
 from ._flags import flagged
 from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, run_job
 from ._printed import print_json, print_lines
-from ._progress import progress_lines
+from ._progress import progress_of
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
@@ -79,11 +78,9 @@ def count_pieces(
         asked |= given(min_count=min_count, spill_to=spill_to, threads=threads)
         asked |= given(start=None if start is None else position(start))
         asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
-        if quiet or not sys.stderr.isatty():
-            asked["progress"] = False if quiet else progress_lines()
-        corpus = [stdin_stream() if name == STDIN else item(name, field) for name in files or [STDIN]]
+        asked |= progress_of(as_json=as_json, quiet=quiet)
         with flagged(OF_FILE):
-            counts = toksmith.count_pieces(corpus, **asked)
+            counts = toksmith.count_pieces(corpus_of(files, field=field), **asked)
         saved(counts, Path(output), as_json=as_json, quiet=quiet)
         return
     refuse(of_file, "is for one file of counts; for the shards of a job use merge-counts --min-count, and --shard-size")

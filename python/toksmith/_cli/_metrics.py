@@ -8,9 +8,23 @@ from typing import Annotated
 import toksmith
 
 from . import _params as cli
-from ._arguments import Field, FilePattern, Files, FileSpecials, GivenText, Json, Name, Raw, Threads, given, loaded
-from ._corpus import corpus_of
+from ._arguments import (
+    Field,
+    FilePattern,
+    Files,
+    FileSpecials,
+    GivenText,
+    Json,
+    Name,
+    Quiet,
+    Raw,
+    Threads,
+    given,
+    loaded,
+)
+from ._corpus import corpus_of, ticking, total_of
 from ._printed import tell
+from ._progress import metered
 from ._shown import Html, Svg, print_shown
 
 __all__ = ["doctor", "measure", "parity"]
@@ -31,6 +45,7 @@ def measure(
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure a tokenizer on texts.
 
@@ -39,7 +54,9 @@ def measure(
     document; .gz and .zst are unpacked.
     """
     tok = loaded(tokenizer, pattern, special_token)
-    found = toksmith.metrics.measure(tok, corpus_of(files, text, field=field, raw=raw), **given(threads=threads))
+    items = corpus_of(files, text, field=field, raw=raw)
+    with metered(total_of(items), as_json=as_json, quiet=quiet) as meter:
+        found = toksmith.metrics.measure(tok, ticking(items, meter), **given(threads=threads))
     print_shown(found, as_json=as_json, html=html, svg=svg)
 
 

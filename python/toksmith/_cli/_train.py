@@ -25,17 +25,29 @@ from ._sweep import print_sweep, sweep_sizes
 
 __all__ = ["train"]
 
+Output = Annotated[
+    Path | None,
+    cli.Option("--output", "-o", help="File for the tokenizer.", default="not saved: --show-merges or --json"),
+]
+To = Annotated[str | None, cli.Option(help="Format of that file.", default="by its name", **FORMAT)]
+FromCounts = Annotated[
+    list[Path] | None,
+    cli.Option(help="Train on counts: files or folders of count-pieces; repeatable.", default="train on FILE"),
+]
+Sweep = Annotated[
+    str | None, cli.Option(help="Compare sizes, such as 8000,16000, with one training.", default="one size")
+]
+HeldOut = Annotated[Path | None, cli.Option(help="Unseen text for --sweep.", default="no text")]
+ShowMerges = Annotated[bool, cli.Option("--show-merges", help="Print each merge and the number of ids after it.")]
+
 
 @options.say_kinds
 def train(
     files: Files = None,
     *,
     text: GivenText = None,
-    output: Annotated[
-        Path | None,
-        cli.Option("--output", "-o", help="File for the tokenizer.", default="not saved: --show-merges or --json"),
-    ] = None,
-    to: Annotated[str | None, cli.Option(help="Format of that file.", default="by its name", **FORMAT)] = None,
+    output: Output = None,
+    to: To = None,
     vocab_size: options.VocabSize = None,
     merges: options.MostMerges = None,
     kind: options.Kind = None,
@@ -69,17 +81,10 @@ def train(
     errors: options.Errors = None,
     checkpoint: options.Checkpoint = None,
     threads: options.Threads = None,
-    from_counts: Annotated[
-        list[Path] | None,
-        cli.Option(help="Train on counts: files or folders of count-pieces; repeatable.", default="train on FILE"),
-    ] = None,
-    sweep: Annotated[
-        str | None, cli.Option(help="Compare sizes, such as 8000,16000, with one training.", default="one size")
-    ] = None,
-    held_out: Annotated[Path | None, cli.Option(help="Unseen text for --sweep.", default="no text")] = None,
-    show_merges: Annotated[
-        bool, cli.Option("--show-merges", help="Print each merge and the number of ids after it.")
-    ] = False,
+    from_counts: FromCounts = None,
+    sweep: Sweep = None,
+    held_out: HeldOut = None,
+    show_merges: ShowMerges = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -87,25 +92,36 @@ def train(
 
     Each row of a .jsonl, .parquet or .arrow file is a document, and so is any other file; .gz and .zst are unpacked.
     """
-    if special:
-        tell("train --special is now --special-token, because --special says what encode does with special tokens")
-        special_token = [*(special_token or []), *special]
     asked = dict(locals())
+    asked["special_token"] = both_names(special_token, special)
     watch = Watch()
     sizes = sweep_sizes(sweep, held_out, files, {"--vocab-size": vocab_size, "--merges": merges, "--kind": kind})
     if output is None and not (show_merges or as_json or sizes):
         raise cli.BadParameter("is missing; give a file for the tokenizer, or --show-merges or --json", param_hint="-o")
     check_target(output, to)
-    if from_counts and (files or text is not None):
-        raise cli.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
-    corpus = loaded_counts(from_counts) if from_counts else corpus_of(files, text, field=field, raw=raw, again=True)
-    tok = trained(corpus, output, to, arguments(asked, sizes))
+    tok = trained(training_corpus(asked), output, to, arguments(asked, sizes))
     if held_out is not None:
         print_sweep(tok, sizes, held_out, as_json=as_json)
     elif as_json:
         print_json(training_facts(tok, merges=show_merges))
     else:
         say(tok, output, watch, show_merges=show_merges, quiet=quiet)
+
+
+def both_names(tokens: list[str] | None, old: list[str] | None) -> list[str] | None:
+    """The special tokens, also those of the old flag."""
+    if old:
+        tell("train --special is now --special-token, because --special says what encode does with special tokens")
+    return [*(tokens or []), *(old or [])] or None
+
+
+def training_corpus(asked: Mapping[str, Any]) -> Any:
+    """The texts, or the counts of --from-counts."""
+    if not asked["from_counts"]:
+        return corpus_of(asked["files"], asked["text"], field=asked["field"], raw=asked["raw"], again=True)
+    if asked["files"] or asked["text"] is not None:
+        raise cli.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
+    return loaded_counts(asked["from_counts"])
 
 
 def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
