@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_cli import refused, run
+from test_cli import misused, refused, run
 
 import toksmith
 from toksmith import metrics
@@ -51,7 +51,7 @@ def test_parity_names_files_and_warns(saved: str, tmp_path: Path) -> None:
     assert [each["name"] for each in json.loads(found.stdout)["languages"]] == ["en", "korean"]
     twice = run("parity", tmp_path / "en.txt", f"en={tmp_path / 'ko.txt'}", "-t", saved)
     assert twice.exit_code == 2
-    refused(run("parity", tmp_path / "en.txt", "-t", saved, "--reference", "xx"), "one of the languages en")
+    misused(run("parity", tmp_path / "en.txt", "-t", saved, "--reference", "xx"), "one of the languages en")
 
 
 def test_doctor_exits_with_3_where_a_check_fails(saved: str, tmp_path: Path) -> None:

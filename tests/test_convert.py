@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import toksmith
 from toksmith import CannotRepresent, Tokenizer, _cli, _convert, _formats
@@ -113,4 +113,4 @@ def test_the_command(tok: Tokenizer, tmp_path: Path) -> None:
     done = run(tmp_path / "b.tiktoken", tmp_path / "c", "--to", "gpt2", "--pattern", "cl100k_minbpe", "--json")
     assert done.exit_code == 0 and json.loads(done.stdout)["to_format"] == "gpt2"
     done = run(tmp_path / "b.tiktoken", tmp_path / "c", "--to", "gpt2")
-    assert done.exit_code == 1 and "pattern" in done.stderr
+    assert done.exit_code == 2 and "--pattern is missing" in done.stderr

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as arrow
 import pyarrow.parquet
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import toksmith
 from toksmith import CorpusError, Tokenizer, _core

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as arrow
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from job_corpus import ROWS, content, make
 from processors import LIMIT_S
 from test_ray import StandIn
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, JobError, PieceCounts

@@ -380,5 +380,5 @@ def test_a_bad_regex_is_the_files_fault_or_the_callers(tmp_path: Path) -> None:
 
 
 def test_a_bad_argument_is_no_format_error() -> None:
-    with pytest.raises(InvalidOption, match="pattern=UNSET"):
+    with pytest.raises(InvalidOption, match="pattern= is missing"):
         _formats.FORMATS["tiktoken"].load(BYTES, "a.tiktoken", pattern=_formats.UNSET, special_tokens=None)

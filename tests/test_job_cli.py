@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from job_corpus import END, TEXTS, TOK, content, ids_of, job, make
 from processors import LIMIT_S
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith._cli import app
@@ -126,12 +126,12 @@ def test_a_difference_exits_3(folder: Path) -> None:
         (["in", *HERE, "--max-errors", "5"], 2, "--errors quarantine"),
         (["in", *HERE, "--pack", "chunk", "--length", "5"], 2, "--to parquet or --to hf"),
         (["in", *HERE, "--part", "2/2"], 2, "--part"),
-        (["in", *HERE, "--to", "megatorn"], 2, "did you mean 'megatron'?"),
+        (["in", *HERE, "--to", "megatorn"], 2, "did you mean megatron?"),
         (["in", *HERE, "--append", "<|ende|>"], 1, "there is no special token named '<|ende|>'"),
         (["in", *HERE, "--run", "slurm"], 2, "there is no runner named 'slurm'"),
         (["in", *HERE, "--length", "5"], 2, "expected no value, or --pack as well"),
         (["in", *HERE, "--max-errors", "6"], 2, "expected no value, or --errors skip"),
-        (["none", *HERE], 1, "none: no file matches this name"),
+        (["none", *HERE], 1, "none: No such file or directory"),
         (["-o", "in", "--finish"], 1, "there is no job.json"),
     ],
 )

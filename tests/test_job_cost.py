@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as arrow
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from job_corpus import END, TEXTS, TOK, ids_of, job, make
 from shown_results import check_shown
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import InvalidOption, JobError

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from job_corpus import TOK, content, job
 from processors import LIMIT_S
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import InvalidOption, JobError, _threads

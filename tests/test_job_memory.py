@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as arrow
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from job_corpus import TOK, content
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, JobError

@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as arrow
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from job_corpus import TOK, content, job
 from processors import LIMIT_S
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from job_corpus import TEXTS, content, ids_of, job
 from processors import LIMIT_S
 from rich.console import Console
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import CorpusError, JobEvent

@@ -15,8 +15,8 @@ from typing import Any
 
 import job_corpus
 import pytest
+from click.testing import CliRunner
 from processors import LIMIT_S
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import JobError

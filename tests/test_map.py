@@ -23,6 +23,7 @@ ELSEWHERE = {
     "_encode_files": "test_encode_file",
     "_errors": "test_bad_input test_error_offsets test_concurrency",
     "_files": "test_format_files test_bounded_reading test_faults",
+    "_meanings": "test_mistakes",
     "_formats/__init__": "test_format_files test_matrix",
     "_formats/_arguments": "test_format_files",
     "_formats/_byte_characters": "test_format_gpt2",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from job_corpus import END, TOK, content, job, make
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import InvalidOption, JobError, UnknownName

@@ -10,8 +10,8 @@ import job_corpus
 import pyarrow as arrow
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from job_corpus import END, TOK, content
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import CorpusError, FormatError, JobError

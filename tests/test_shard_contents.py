@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from job_corpus import END, PAD, TEXTS, TOK, ids_of, job
 from shown_results import check_shown
-from typer.testing import CliRunner
 
 import toksmith
 from toksmith import InvalidOption, JobError

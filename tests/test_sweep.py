@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from hard_texts import small_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, _cli, reference

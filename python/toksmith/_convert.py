@@ -169,8 +169,9 @@ def convert(
     >>> report.documents, report.equal
     (2, True)
     """
-    row = _formats.target_format(target, to_format)
+    chosen = None if to_format is None else _formats.target_format(target, to_format)
     tok, name, found = opened(source, from_format, pattern, special_tokens)
+    row = chosen or _formats.holding(tok.model, shown(target), allow_loss)
     lost = _formats.lost_fields(tok.model, row, allow_loss)
     tok.save(target, format=row.name, allow_loss=allow_loss)
     files = _formats.written_files(target, row)

@@ -58,6 +58,7 @@ __all__ = [
 ]
 
 MOST_QUOTED = 200  # a message quotes at most this many characters of a value
+MOST_NAMES = 5  # a message lists at most this many names
 MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quotation
 
 
@@ -285,12 +286,18 @@ class UnknownId(ToksmithError, ValueError):
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are similar to a misspelt one."""
-    import difflib  # slow to import, and only errors need it
+    """The known names that a wrong one probably means, at most five."""
+    from ._meanings import close_names  # a table that only errors need
 
-    if len(name) > MOST_QUOTED:
-        return []
-    return difflib.get_close_matches(name, list(known))
+    return close_names(name, known)
+
+
+# Where the names of a kind are listed.
+LISTED = {
+    "encoding or file": "; toksmith.encodings() lists the names",
+    "format": "; toksmith.formats() lists the names",
+    "pattern": "; toksmith.patterns() lists the names",
+}
 
 
 class UnknownName(ToksmithError, LookupError):
@@ -305,7 +312,11 @@ class UnknownName(ToksmithError, LookupError):
         self.kind, self.name = kind, name
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?" if self.matches else ""
+        hint = LISTED.get(self.kind, "")
+        if self.matches:
+            hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?"
+        if len(self.matches) > MOST_NAMES:  # all that there are
+            hint = f"; expected one of {', '.join(map(quoted, self.matches[:MOST_NAMES]))}, …"
         return f"there is no {self.kind} named {quoted(self.name)}{hint}"
 
 
@@ -320,6 +331,8 @@ class InvalidOption(ToksmithError, ValueError):
         self.argument, self.value, self.allowed = argument, value, allowed
 
     def __str__(self) -> str:
+        if type(self.value).__name__ == "Unset":  # not given
+            return f"{self.argument}= is missing; expected {self.allowed}"
         return f"{self.argument}={quoted(self.value)} is not possible; expected {self.allowed}"
 
 

@@ -1,86 +1,155 @@
 """The command line: one small function for each command, which parses, calls the public functions and prints.
 
 Of toksmith the commands use the public names only, and `_render` to draw. Everything printed is UTF-8, on any locale.
-A new command is a function and a row in `COMMANDS`. Left out: any rule about tokens.
+A new command is a function and a row in `COMMANDS`; its module is imported when it is called. Left out: any rule about
+tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, NamedTuple
+import sys
+from collections import namedtuple
+from typing import TYPE_CHECKING
 
-import typer
-
-import toksmith
-from toksmith import _render
-
-from ._convert import convert
-from ._counts import count_pieces, merge_counts
-from ._explain import compare, explain
-from ._jobs import status, tokenize, verify
-from ._metrics import doctor, measure, parity
-from ._play import play
-from ._printed import PlainGroup, plain_log, print_lines
-from ._run import open_closed_streams, runnable
-from ._shards import merge_shards, shards
-from ._tokens import count, decode, encode, encodings, show
-from ._train import train
+if TYPE_CHECKING:
+    from ._program import app
 
 __all__ = ["COMMANDS", "app", "main"]
 
+ABOUT = "Train tokenizers, encode and decode with them, and look at what they do."
 
-class Command(NamedTuple):
-    """One command: the function, whose name is the command's with hyphens, and the example that its help shows."""
-
-    function: Callable[..., None]
-    example: str
-
+# One command: the function, whose name has underscores for hyphens, is in `module`. `help` is one line, `example` runs.
+# No typing.NamedTuple and no dataclass: this file is all that `--version` waits for.
+Row = namedtuple("Row", "name module help example")
 
 COMMANDS = (
-    Command(train, "toksmith train book.txt -o book.toksmith --vocab-size 8192"),
-    Command(encode, "toksmith encode *.jsonl -t o200k_base --append '<|endoftext|>' -o ids.npy"),
-    Command(tokenize, "toksmith tokenize corpus/ -t gpt2 --append '<|endoftext|>' --to megatron -o shards"),
-    Command(status, "toksmith status shards"),
-    Command(verify, "toksmith verify shards --decode"),
-    Command(shards, "toksmith shards shards --first 5"),
-    Command(merge_shards, "toksmith merge-shards part-*/ -o all --to megatron"),
-    Command(decode, "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2"),
-    Command(count, "toksmith count README.md notes.txt -t o200k_base"),
-    Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),
-    Command(explain, "toksmith explain -t gpt2 --text ' tokenization' --merges"),
-    Command(compare, "toksmith compare notes.txt -t gpt2 -t o200k_base"),
-    Command(convert, "toksmith convert cl100k_base tokenizer.json"),
-    Command(encodings, "toksmith encodings"),
-    Command(count_pieces, "toksmith count-pieces shard-0.jsonl.gz -o counts-0.parquet --pattern cl100k"),
-    Command(merge_counts, "toksmith merge-counts counts-*.parquet -o counts.parquet"),
-    Command(measure, "toksmith measure book.txt -t o200k_base"),
-    Command(parity, "toksmith parity en=english.txt ko=korean.txt -t cl100k_base"),
-    Command(doctor, "toksmith doctor -t gpt2"),
-    Command(play, "toksmith play gpt2 my.toksmith"),
+    Row(
+        "train",
+        "_train",
+        "Train a tokenizer on text files or on stdin.",
+        "toksmith train book.txt -o book.toksmith --vocab-size 8192",
+    ),
+    Row(
+        "encode",
+        "_tokens",
+        "Print the ids of texts, or write the ids of a corpus to a file.",
+        "toksmith encode *.jsonl -t o200k_base --append '<|endoftext|>' -o ids.npy",
+    ),
+    Row(
+        "decode",
+        "_tokens",
+        "Decode ids to bytes.",
+        "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2",
+    ),
+    Row(
+        "count",
+        "_tokens",
+        "Print the number of tokens of each file.",
+        "toksmith count README.md notes.txt -t o200k_base",
+    ),
+    Row(
+        "show",
+        "_tokens",
+        "Draw a text as its tokens, with a tick at the start of each.",
+        "toksmith show -t gpt2 --text 'Hello, world' --ids",
+    ),
+    Row(
+        "explain",
+        "_explain",
+        "Explain a text, its merges step by step, or one token by its id.",
+        "toksmith explain -t gpt2 --text ' tokenization' --merges",
+    ),
+    Row(
+        "compare",
+        "_explain",
+        "Compare tokenizers on one text: how many tokens, and where they cut differently.",
+        "toksmith compare notes.txt -t gpt2 -t o200k_base",
+    ),
+    Row(
+        "convert",
+        "_convert",
+        "Write a tokenizer in another format, and compare the ids of both.",
+        "toksmith convert cl100k_base tokenizer.json",
+    ),
+    Row("encodings", "_tokens", "List the published tokenizers that -t accepts by name.", "toksmith encodings"),
+    Row("formats", "_formats", "List the file formats, and the file names that mean each.", "toksmith formats"),
+    Row("measure", "_metrics", "Measure a tokenizer on texts.", "toksmith measure book.txt -t o200k_base"),
+    Row(
+        "parity",
+        "_metrics",
+        "Compare what the same text costs in several languages.",
+        "toksmith parity en=english.txt ko=korean.txt -t cl100k_base",
+    ),
+    Row(
+        "doctor",
+        "_metrics",
+        "Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.",
+        "toksmith doctor -t gpt2",
+    ),
+    Row("play", "_play", "Serve a page that shows how tokenizers split a text.", "toksmith play gpt2 my.toksmith"),
+    Row(
+        "count-pieces",
+        "_counts",
+        "Count the distinct pieces of text files, for train --from-counts.",
+        "toksmith count-pieces shard-0.jsonl.gz -o counts-0.parquet --pattern cl100k",
+    ),
+    Row(
+        "merge-counts",
+        "_counts",
+        "Add up the counts of shards, in bounded memory.",
+        "toksmith merge-counts counts-*.parquet -o counts.parquet",
+    ),
+    Row(
+        "tokenize",
+        "_jobs",
+        "Encode a corpus into shards of ids, in a folder.",
+        "toksmith tokenize corpus/ -t gpt2 --append '<|endoftext|>' --to megatron -o shards",
+    ),
+    Row("status", "_jobs", "Print how far a job is, also while it runs elsewhere.", "toksmith status shards"),
+    Row(
+        "verify",
+        "_jobs",
+        "Compare the files of a finished job with what was written.",
+        "toksmith verify shards --decode",
+    ),
+    Row("shards", "_shards", "Print what is in a folder of shards.", "toksmith shards shards --first 5"),
+    Row(
+        "merge-shards",
+        "_shards",
+        "Write the shards of finished jobs as one shard, in bounded memory.",
+        "toksmith merge-shards part-*/ -o all --to megatron",
+    ),
+    Row("help", "_about", "Show the help of a command, or the manual page.", "toksmith help train"),
+    Row(
+        "completion",
+        "_about",
+        "Print the lines that let bash, zsh or fish complete commands.",
+        'eval "$(toksmith completion bash)"',
+    ),
 )
 
-app = typer.Typer(
-    cls=PlainGroup,
-    help="Train tokenizers, encode and decode with them, and look at what they do.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-for row in COMMANDS:
-    app.command(name=row.function.__name__.replace("_", "-"), epilog=f"Example: {row.example}")(runnable(row.function))
 
+def __getattr__(name: str) -> object:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._program import app
 
-@app.callback(invoke_without_command=True)
-def about(*, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Answer what needs no command."""
-    if version:
-        print_lines(f"toksmith {toksmith.__version__}")
-        raise typer.Exit
+    return app
 
 
 def main() -> None:
     """Run the command line of this process: what the installed `toksmith` calls."""
+    if sys.argv[1:] in (["--version"], ["-V"]):  # without what commands need
+        import toksmith
+
+        sys.stdout.write(f"toksmith {toksmith.__version__}\n")
+        return
+    from .._render import use_utf8
+    from ._printed import plain_log
+    from ._program import app
+    from ._run import open_closed_streams
+
     open_closed_streams()
-    _render.use_utf8()
+    use_utf8()
     plain_log()
-    app(prog_name="toksmith")
+    app.main()

@@ -5,48 +5,110 @@ Options that were not given are not passed on, so the called function is the onl
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, BinaryIO
-
-import typer
 
 import toksmith
 
+from . import _params as cli
 from ._printed import tell
 
 __all__ = [
     "STDIN",
+    "TOKENIZER",
+    "Field",
     "FilePattern",
     "FileSpecials",
     "Files",
+    "GivenText",
     "Json",
     "Name",
+    "Names",
+    "Quiet",
+    "Raw",
+    "RowNumber",
     "Special",
+    "Threads",
     "given",
     "given_pattern",
+    "has_rows",
     "inputs",
     "loaded",
     "loaded_options",
+    "one_text",
     "stdin_bytes",
     "stdin_stream",
     "token_json",
 ]
 
 STDIN = "-"
-Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Text files; '-' or no file reads stdin.")]
-Name = Annotated[str, typer.Option("--tokenizer", "-t", help="A published name (see 'encodings') or a tokenizer file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Special = Annotated[
-    str, typer.Option(help="Special tokens in the text: raise an error, allow them, or treat them as text.")
+POLICIES = ("raise", "allow", "text")
+ROWS = (".jsonl", ".parquet", ".arrow")
+PACKED = (".gz", ".zst")
+
+
+def tokenizers(beginning: str) -> Sequence[str]:
+    """The published names, to complete one."""
+    return toksmith.encodings()
+
+
+def pattern_names(beginning: str) -> Sequence[str]:
+    """The names of split patterns, to complete one."""
+    return [*toksmith.patterns(), "none"]
+
+
+TOKENIZER: dict[str, Any] = {"envvar": "TOKSMITH_TOKENIZER", "complete": tokenizers, "metavar": "TOKENIZER"}
+Files = Annotated[list[str] | None, cli.Argument("FILE", "Text files; '-' reads stdin.", "stdin")]
+Name = Annotated[
+    str,
+    cli.Option(
+        "--tokenizer", "-t", help="A published name (see 'encodings') or a tokenizer file.", argument="tok", **TOKENIZER
+    ),
 ]
-FilePattern = Annotated[list[str] | None, typer.Option("--pattern", help="Split pattern or regex for .tiktoken files.")]
+Names = Annotated[
+    list[str],
+    cli.Option(
+        "--tokenizer", "-t", help="A published name or a tokenizer file; repeatable.", argument="tok", **TOKENIZER
+    ),
+]
+Json = Annotated[bool, cli.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no progress and no summary.")]
+Special = Annotated[
+    str,
+    cli.Option(
+        "--special", choices=POLICIES, help="Special tokens in the text: an error, their ids, or ordinary text."
+    ),
+]
+FilePattern = Annotated[
+    list[str] | None,
+    cli.Option(
+        "--pattern",
+        help="For files without one (.tiktoken): split pattern or regex, or none for no split; repeatable.",
+        default="the file's",
+        complete=pattern_names,
+    ),
+]
 FileSpecials = Annotated[
     list[str] | None,
-    typer.Option("--special-token", help="Special token for .tiktoken files, as TOKEN=ID; repeatable."),
+    cli.Option(
+        "--special-token",
+        metavar="TOKEN=ID",
+        help="For files without them (.tiktoken): a special token; repeatable.",
+        default="the file's",
+        argument="special_tokens",
+    ),
 ]
+GivenText = Annotated[str | None, cli.Option("--text", help="Text to use instead of a file.", default="the files")]
+Field = Annotated[str | None, cli.Option("--field", help="Field or column that contains the text.", default="text")]
+Raw = Annotated[bool, cli.Option("--raw", help="Read the bytes of files: do not unpack them, and look for no rows.")]
+RowNumber = Annotated[
+    int | None, cli.Option("--row", help="Which row of a file of rows, counted from 0.", default="the only row")
+]
+Threads = Annotated[int | None, cli.Option("--threads", help="Number of threads.", default="all cores")]
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -80,14 +142,65 @@ def token_and_id(text: str) -> tuple[str, int]:
     """The parts of a `TOKEN=ID` option; the token may hold `=` itself."""
     token, equals, id = text.rpartition("=")
     if not (equals and id.isascii() and id.isdigit()):
-        raise typer.BadParameter(f"{text!r} is not TOKEN=ID", param_hint="--special-token")
+        raise cli.BadParameter(f"{text!r} is not TOKEN=ID", param_hint="--special-token")
     return token, int(id)
 
 
-def inputs(files: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:
-    """The name and the bytes of each file, read when its turn comes; stdin where none is named."""
+def inputs(
+    files: Sequence[str] | None, text: str | None = None, *, field: str | None = None, raw: bool = False
+) -> Iterator[tuple[str, Iterable[str | bytes]]]:
+    """The name and the documents of each file, read when its turn comes; stdin where nothing is named.
+
+    Raises:
+        BadParameter: Both files and a text are given, or `field` with nothing that has fields.
+    """
+    if text is not None:
+        if files:
+            raise cli.BadParameter("give a file or a text, not both", param_hint="--text")
+        yield "--text", [os.fsencode(text)]
+        return
     for name in files or [STDIN]:
-        yield name, stdin_bytes() if name == STDIN else file_bytes(name)
+        if name == STDIN:
+            yield name, [stdin_bytes()]
+        elif not raw and (has_rows(name) or name.endswith(PACKED) or "://" in name):
+            yield name, file_named(name, field).documents()
+        else:
+            yield name, [file_bytes(name)]
+
+
+def file_named(name: str, field: str | None) -> toksmith.Files:
+    """A file argument. The shell has expanded globs, so a name is literal; it does not expand those of URLs."""
+    return toksmith.files(name if "://" in name else glob.escape(name), **given(field=field))
+
+
+def has_rows(name: str) -> bool:
+    """Whether a file holds one document in each row, by its name."""
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return name.endswith(ROWS)
+
+
+def one_text(
+    file: str, text: str | None, *, field: str | None = None, row: int | None = None, raw: bool = False
+) -> str | bytes:
+    """The one text that a command is asked about."""
+    [(name, documents)] = inputs(None if file == STDIN else [file], text, field=field, raw=raw)
+    if text is not None or raw or not has_rows(name):
+        if row is not None:
+            raise cli.BadParameter("needs a file of rows, such as .jsonl or .parquet", param_hint="--row")
+        [found] = documents
+        return found
+    wanted, rows, found = row or 0, 0, b""
+    for rows, document in enumerate(documents, 1):
+        if rows - 1 == wanted:
+            found = document
+        if rows > wanted + 1 and row is not None:
+            return found
+    if rows <= wanted:
+        raise toksmith.CorpusError(name, None, f"has {rows:,} rows; row {wanted:,} was asked for, counted from 0")
+    if row is None and rows > 1:
+        raise toksmith.CorpusError(name, None, f"has {rows:,} rows; choose one with --row N, or its bytes with --raw")
+    return found
 
 
 def file_bytes(name: str) -> bytes:

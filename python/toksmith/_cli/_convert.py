@@ -5,40 +5,57 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import toksmith
 
-from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options
+from . import _params as cli
+from ._arguments import FilePattern, FileSpecials, Json, Quiet, given, loaded_options, tokenizers
+from ._corpus import ticking, total_of
+from ._flags import check_format
 from ._printed import print_json, print_lines
+from ._progress import metered
 
-__all__ = ["convert"]
+__all__ = ["FORMAT", "convert"]
+
+FORMAT: dict[str, Any] = {"metavar": "FORMAT", "complete": lambda _: toksmith.formats()}
 
 
 def convert(
-    source: Annotated[str, typer.Argument(help="A tokenizer: a published name, a file or a folder.")],
-    target: Annotated[str, typer.Argument(help="File to write; its name decides the format unless --to does.")],
+    source: Annotated[
+        str, cli.Argument("SOURCE", "A tokenizer: a published name, a file or a folder.", complete=tokenizers)
+    ],
+    target: Annotated[str, cli.Argument("TARGET", "The file to write; its name decides the format unless --to does.")],
     *,
-    from_format: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
-    to_format: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
-    verify: Annotated[
-        list[Path] | None, typer.Option(help="Texts for the comparison; a built-in sample by default.")
+    from_format: Annotated[
+        str | None, cli.Option("--from", help="Format of the source.", default="by its content", **FORMAT)
     ] = None,
-    allow_loss: Annotated[list[str] | None, typer.Option(help="Field that may be left out; repeatable.")] = None,
+    to_format: Annotated[
+        str | None, cli.Option("--to", help="Format of the target.", default="by its name", **FORMAT)
+    ] = None,
+    verify: Annotated[
+        list[Path] | None, cli.Option(help="Texts for the comparison; repeatable.", default="a built-in sample")
+    ] = None,
+    allow_loss: Annotated[
+        list[str] | None, cli.Option(help="Field of the model that may be left out; repeatable.", default="nothing")
+    ] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Write a tokenizer in another format, load it again, and compare the ids of both on texts.
+    """Write a tokenizer in another format, and compare the ids of both.
 
-    The format's own library also encodes the texts if it is installed. The exit code is 1 if ids differ.
+    The target is loaded again, and both encode the same texts. The format's own library also encodes the texts if it is installed. The exit code is 1 if ids differ.
     """
+    check_format(from_format, "--from")
+    check_format(to_format, "--to")
     options: dict[str, Any] = loaded_options(pattern, special_token)
-    options |= given(from_format=from_format, to_format=to_format, verify=verify, allow_loss=allow_loss)
-    report = toksmith.convert(source, target, **options)
+    options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss)
+    with metered(total_of(verify or []), as_json=as_json, quiet=quiet) as meter:
+        options |= given(verify=ticking(verify, meter) if verify else None)
+        report = toksmith.convert(source, target, **options)
     if as_json:
         print_json(report.to_dict())
     else:
         print_lines(*str(report).split("\n"))
     if not report.equal:
-        raise typer.Exit(1)
+        raise cli.Exit(1)

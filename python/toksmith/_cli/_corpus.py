@@ -1,53 +1,103 @@
-"""`toksmith encode -o`: encodes a corpus into a file of ids."""
+"""Corpora of commands; and `toksmith encode -o`, which encodes one into a file of ids."""
 
 from __future__ import annotations
 
-import glob
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import toksmith
 
 from .._render import number_of
-from ._arguments import STDIN, given, stdin_stream
+from . import _params as cli
+from ._arguments import STDIN, file_bytes, file_named, stdin_bytes, stdin_stream
 from ._printed import print_json, print_lines
-from ._progress import progress_lines
+from ._progress import Meter, Watch, progress_of
 
-__all__ = ["write_corpus"]
+__all__ = ["corpus_of", "item", "ticking", "total_of", "write_corpus"]
+
+
+def corpus_of(
+    files: Sequence[str] | None,
+    text: str | None = None,
+    *,
+    field: str | None = None,
+    raw: bool = False,
+    again: bool = False,
+) -> list[Any]:
+    """The corpus that the arguments of a command name; stdin if they name none.
+
+    Args:
+        again: Whether the corpus is read more than once.
+    """
+    if text is None:
+        found: list[Any] = []
+        for name in files or [STDIN]:
+            if name == STDIN:
+                found.append(stdin_bytes() if again else stdin_stream())
+            else:
+                found.append(file_bytes(name) if raw else file_named(name, field))
+        return found
+    if files:
+        raise cli.BadParameter("give a file or a text, not both", param_hint="--text")
+    return [os.fsencode(text)]
+
+
+def ticking(items: Iterable[Any], meter: Meter) -> Iterator[Any]:
+    """The items of a corpus, one after another; the meter advances behind each."""
+    for each in items:
+        yield each
+        if isinstance(each, (bytes, toksmith.Files, Path)):
+            meter.advance(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))))
+
+
+def total_of(items: Iterable[Any]) -> int | None:
+    """The bytes of a corpus; None if nobody knows."""
+    found = [None if hasattr(each, "read") else each for each in items]
+    if None in found:
+        return None
+    return sum(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))) for each in found)
+
+
+def paths_of(item: Any) -> list[Path]:
+    """The files of this machine that an item of a corpus names."""
+    if isinstance(item, toksmith.Files) and any("://" in name for name in item.globs):
+        return []
+    try:
+        return [each for each in ([item] if isinstance(item, Path) else item.paths()) if each.is_file()]
+    except toksmith.CorpusError:  # the reader of the corpus says so
+        return []
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size
 
 
 def write_corpus(
     tok: toksmith.Tokenizer,
-    files: Sequence[str] | None,
+    corpus: list[Any],
     output: Path,
     options: Mapping[str, Any],
     *,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write the ids of `files` to `output`, and say what was written."""
-    options = dict(options)
-    field = options.pop("field", None)
-    corpus = [item(name, field) for name in files or [STDIN]]
-    if quiet or not sys.stderr.isatty():
-        options["progress"] = False if quiet else progress_lines()
-    written = toksmith.encode_corpus(tok, corpus, output, **options)
+    """Write the ids of `corpus` to `output`, and say what was written."""
+    watch = Watch()
+    progress = progress_of(as_json=as_json, quiet=quiet)
+    written = toksmith.encode_corpus(tok, corpus, output, **options, **progress)
     if as_json:
         names = {"file": os.fspath(written.path), "ends_file": os.fspath(written.ends_path)}
         print_json({**names, "dtype": written.dtype, "documents": written.documents, "ids": written.ids})
     elif not quiet:
         documents = number_of(written.documents, "document")
         print_lines(
-            f"{number_of(written.ids, 'id')} of {documents} saved as {written.path} ({written.dtype}), document ends as {written.ends_path}"
+            f"{number_of(written.ids, 'id')} of {documents}{watch.took(written.ids, 'ids')} saved as {written.path} "
+            f"({written.dtype}), document ends as {written.ends_path}"
         )
 
 
 def item(name: str, field: str | None) -> toksmith.Files | BinaryIO:
     """A file argument as an item of a corpus."""
-    if name == STDIN:
-        return stdin_stream()
-    # The shell has already expanded globs, so a name is literal. It does not expand those of URLs.
-    return toksmith.files(name if "://" in name else glob.escape(name), **given(field=field))
+    return stdin_stream() if name == STDIN else file_named(name, field)

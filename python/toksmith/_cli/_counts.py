@@ -6,34 +6,31 @@ One machine counts into one file; a folder is a job of many shards, which any nu
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import toksmith
 
 from .._render import number_of
+from . import _params as cli
 from . import _training_options as options
-from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_stream
-from ._corpus import item
+from ._arguments import Files, Json, Quiet, given, given_pattern
+from ._corpus import corpus_of
 from ._flags import flagged
-from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, corpus_of, run_job
+from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, files_of_job, run_job
 from ._printed import print_json, print_lines
-from ._progress import progress_lines
+from ._progress import progress_of
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
 Output = Annotated[
     str,
-    typer.Option("--output", "-o", help="File for the counts, .parquet or .tsv; or a folder DIR/ for a job of shards."),
+    cli.Option("--output", "-o", help="A file for the counts, .parquet or .tsv; or a folder DIR/ for a job of shards."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
 InOrder = Annotated[
     bool,
-    typer.Option("--in-order", help="Each file's documents follow those of the file before: keep first positions."),
+    cli.Option("--in-order", help="Each file's documents follow those of the file before: keep first positions."),
 ]
 
 OF_FILE = {
@@ -49,7 +46,9 @@ def count_pieces(
     output: Output,
     pattern: options.Pattern = None,
     field: options.Field = None,
-    start: Annotated[str | None, typer.Option(help="Where this shard begins: DOCUMENT or DOCUMENT:BYTE.")] = None,
+    start: Annotated[
+        str | None, cli.Option(help="Where this shard begins: DOCUMENT or DOCUMENT:BYTE.", default="0")
+    ] = None,
     min_count: options.MinPieceCount = None,
     max_piece_bytes: options.MaxPieceBytes = None,
     max_memory: options.MaxMemory = None,
@@ -68,7 +67,10 @@ def count_pieces(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Count the distinct pieces of text files (.txt, .jsonl, .parquet, .arrow; .gz, .zst), for train --from-counts."""
+    """Count the distinct pieces of text files, for train --from-counts.
+
+    Files are .txt, .jsonl, .parquet and .arrow; .gz and .zst are unpacked.
+    """
     asked = given(max_piece_bytes=max_piece_bytes, errors=errors) | given_pattern(pattern)
     of_file = {"--start": start, "--min-count": min_count, "--max-memory": max_memory, "--spill-to": spill_to}
     of_job = {"--max-errors": max_errors, "--shard-size": shard_size, "--part": part, "--force": force or None}
@@ -78,15 +80,13 @@ def count_pieces(
         refuse(of_job, "needs a folder: -o DIR/")
         if not output.endswith((".parquet", ".tsv")):
             said = f"{output!r} is neither a file .parquet or .tsv nor a folder; write DIR/ for a job of shards"
-            raise typer.BadParameter(said, param_hint="--output")
+            raise cli.BadParameter(said, param_hint="--output")
         asked |= given(min_count=min_count, spill_to=spill_to, threads=threads)
         asked |= given(start=None if start is None else position(start))
         asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
-        if quiet or not sys.stderr.isatty():
-            asked["progress"] = False if quiet else progress_lines()
-        corpus = [stdin_stream() if name == STDIN else item(name, field) for name in files or [STDIN]]
+        asked |= progress_of(as_json=as_json, quiet=quiet)
         with flagged(OF_FILE):
-            counts = toksmith.count_pieces(corpus, **asked)
+            counts = toksmith.count_pieces(corpus_of(files, field=field), **asked)
         saved(counts, Path(output), as_json=as_json, quiet=quiet)
         return
     refuse(of_file, "is for one file of counts; for the shards of a job use merge-counts --min-count, and --shard-size")
@@ -95,8 +95,8 @@ def count_pieces(
 
     def planned(*, force: bool, dry_run: bool) -> toksmith.Job:
         if not files:
-            raise typer.BadParameter("is missing: a job reads files", param_hint="FILE")
-        corpus = corpus_of(files, field)
+            raise cli.BadParameter("is missing: a job reads files", param_hint="FILE")
+        corpus = files_of_job(files, field)
         return toksmith.plan_counts(corpus, output, force=force, dry_run=dry_run, **asked)
 
     with flagged({**FLAGS, "pattern": "--pattern", "max_piece_bytes": "--max-piece-bytes"}):
@@ -110,13 +110,13 @@ def refuse(given_options: dict[str, Any], why: str) -> None:
     """Refuse options that do not fit the output."""
     for flag, value in given_options.items():
         if value is not None:
-            raise typer.BadParameter(why, param_hint=flag)
+            raise cli.BadParameter(why, param_hint=flag)
 
 
 def merge_counts(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of counts, and folders of finished jobs.")],
+    files: Annotated[list[Path], cli.Argument(metavar="FILE", help="Files of counts, and folders of finished jobs.")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the counts: .parquet or .tsv.")],
+    output: Annotated[Path, cli.Option("--output", "-o", help="File for the counts: .parquet or .tsv.")],
     in_order: InOrder = False,
     min_count: options.MinPieceCount = None,
     spill_to: options.SpillTo = None,
@@ -162,5 +162,5 @@ def position(text: str) -> tuple[int, int]:
     """The place that a --start option names."""
     document, _, byte = text.partition(":")
     if not all(part.isascii() and part.isdigit() for part in (document, byte or "0")):
-        raise typer.BadParameter(f"{text!r} is not DOCUMENT or DOCUMENT:BYTE", param_hint="--start")
+        raise cli.BadParameter(f"{text!r} is not DOCUMENT or DOCUMENT:BYTE", param_hint="--start")
     return int(document), int(byte or 0)

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import os
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 import toksmith
 
-from .._render import Shown
-from ._arguments import STDIN, FilePattern, FileSpecials, Json, Name, Special, inputs, loaded
+from . import _params as cli
+from ._arguments import (
+    STDIN,
+    Field,
+    FilePattern,
+    FileSpecials,
+    GivenText,
+    Json,
+    Name,
+    Names,
+    Raw,
+    RowNumber,
+    Special,
+    loaded,
+    one_text,
+)
 from ._shown import Html, Svg, print_shown
 
-__all__ = ["compare", "explain", "text_bytes"]
+if TYPE_CHECKING:
+    from .._render import Shown
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="Text file; '-' or no file reads stdin.")]
-GivenText = Annotated[str | None, typer.Option("--text", help="Text to use instead of a file.")]
+__all__ = ["compare", "explain"]
 
-
-def text_bytes(file: str, text: str | None) -> bytes:
-    """The text that a command is asked about."""
-    if text is not None and file != STDIN:
-        raise typer.BadParameter("give a file or a text, not both", param_hint="--text")
-    return next(inputs([file]))[1] if text is None else os.fsencode(text)
+File = Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin")]
 
 
 def explain(
@@ -31,37 +37,41 @@ def explain(
     *,
     tokenizer: Name,
     text: GivenText = None,
-    merges: Annotated[bool, typer.Option("--merges", help="Merge the text step by step, as one piece.")] = False,
+    merges: Annotated[bool, cli.Option("--merges", help="Merge the text step by step, as one piece.")] = False,
     id: Annotated[
-        int | None, typer.Option("--id", help="Show one token: its parts, and the tokens merged from it.")
+        int | None,
+        cli.Option("--id", help="Show one token: its parts, and the tokens merged from it.", default="show the text"),
     ] = None,
-    history: Annotated[
-        bool, typer.Option("--history", help="With --id: the history of the token in training.")
-    ] = False,
-    context: Annotated[int | None, typer.Option(help="Show how much of the text fits into this many tokens.")] = None,
-    lint: Annotated[bool, typer.Option("--lint", help="Find invisible text that costs tokens.")] = False,
+    history: Annotated[bool, cli.Option("--history", help="With --id: the history of the token in training.")] = False,
+    context: Annotated[
+        int | None, cli.Option(help="Show how much of the text fits into this many tokens.", default="show all of it")
+    ] = None,
+    lint: Annotated[bool, cli.Option("--lint", help="Find invisible text that costs tokens.")] = False,
     special: Special = "text",
+    field: Field = None,
+    row: RowNumber = None,
+    raw: Raw = False,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
-    """Explain a text (its pieces and tokens), its merges step by step, or one token by its id."""
+    """Explain a text, its merges step by step, or one token by its id."""
     asked = {"--merges": merges, "--id": id is not None, "--context": context is not None, "--lint": lint}
     chosen = [option for option, was_given in asked.items() if was_given]
     if len(chosen) > 1:
-        raise typer.BadParameter(f"give only one of {' and '.join(chosen)}", param_hint=chosen[-1])
+        raise cli.BadParameter(f"give only one of {' and '.join(chosen)}", param_hint=chosen[-1])
     if history and id is None:
-        raise typer.BadParameter("requires --id", param_hint="--history")
+        raise cli.BadParameter("requires --id", param_hint="--history")
     if id is not None and (text is not None or file != STDIN):
-        raise typer.BadParameter("cannot be combined with a text", param_hint="--id")
+        raise cli.BadParameter("cannot be combined with a text", param_hint="--id")
     tok = loaded(tokenizer, pattern, special_token)
     result: Shown
     if id is not None:
         result = (toksmith.explain.history if history else toksmith.explain.tree)(tok, id)
     else:
-        data = text_bytes(file, text)
+        data = one_text(file, text, field=field, row=row, raw=raw)
         if merges:
             result = toksmith.explain.merges(tok, data)
         elif context is not None:
@@ -76,18 +86,21 @@ def explain(
 def compare(
     file: File = STDIN,
     *,
-    tokenizer: Annotated[
-        list[str], typer.Option("--tokenizer", "-t", help="Published name or tokenizer file; give two or more.")
-    ],
+    tokenizer: Names,
     text: GivenText = None,
     special: Special = "text",
+    field: Field = None,
+    row: RowNumber = None,
+    raw: Raw = False,
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
     """Compare tokenizers on one text: how many tokens, and where they cut differently."""
     if len(tokenizer) < 2:
-        raise typer.BadParameter("give two or more", param_hint="-t")
-    toks = {name: loaded(name, None, None) for name in tokenizer}
-    result = toksmith.explain.compare(toks, text_bytes(file, text), special=special)
+        raise cli.BadParameter("give two or more tokenizers, such as -t gpt2 -t o200k_base", param_hint="--tokenizer")
+    toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
+    result = toksmith.explain.compare(toks, one_text(file, text, field=field, row=row, raw=raw), special=special)
     print_shown(result, as_json=as_json, html=html, svg=svg)

@@ -3,39 +3,90 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import re
 from collections.abc import Iterator, Mapping
 
-import typer
-
 import toksmith
 
-__all__ = ["flagged", "in_flags"]
+from .._meanings import close_names
+from . import _params as cli
 
-# `name='value'`, `name=True`, `name=5`, or `name=` alone.
-SAID = re.compile(r"(?<![\w.])([a-z_]+)=(?:'([^']*)'|(True)|([\w.]+)|)")
+__all__ = ["check_format", "flagged", "in_flags", "reason", "usage_of"]
+
+# `name='value'`, `name=['value']`, `name=True`, `name=5`, or `name=` alone.
+SAID = re.compile(r"(?<![\w.-])([a-z_]+)=(?:'([^']*)'|\['([^']*)'\]|(True|\.\.\.)|([\w.]+)|)")
 
 # The name of an argument that no word of English looks like.
 ALONE = re.compile(r"(?<![\w.'/-])[a-z]+(?:_[a-z]+)+(?![\w'/=])")
-KINDS = {"format of files of ids": "to", "runner": "run"}
+
+# What the system says of a file, inside what the library says.
+OF_SYSTEM = re.compile(r"cannot be read: \[Errno \d+\] ([^:]+)(?:: '.*'|: \".*\")?$")
+KINDS = {"format of files of ids": "to", "runner": "run", "pattern": "pattern"}
+NO_FILE = os.strerror(errno.ENOENT)
+WITH_NONE = ("--pattern", "--superword-pattern", "--digits")
+MOST = 5
 
 
 def in_flags(text: str, flags: Mapping[str, str]) -> str:
-    """The text, where arguments that have a flag are written as flags."""
+    """The text, where arguments that have a flag are written as flags.
+
+    >>> in_flags("merges=5 needs min_count=, not format='x'", {"merges": "--merges", "min_count": "--min-count"})
+    "--merges 5 needs --min-count, not format='x'"
+    """
 
     def flag(match: re.Match[str]) -> str:
-        name, quoted, true, plain = match.groups()
+        name, quoted, listed, true, plain = match.groups()
         if name not in flags:
             return match[0]
-        value = quoted if quoted is not None else plain
-        return flags[name] if true or value is None else f"{flags[name]} {value}"
+        value = next((each for each in (quoted, listed, plain) if each is not None), None)
+        return flags[name] if true or value is None else f"{flags[name]} {'none' if value == 'None' else value}"
 
     return ALONE.sub(lambda match: flags.get(match[0], match[0]), SAID.sub(flag, text))
 
 
-def allowed_in_shell(text: str) -> str:
-    """What a value may be; a flag that is left out is None in Python."""
-    return re.sub(r"\bNone\b", "no value", text)
+def allowed_in_shell(text: str, flag: str) -> str:
+    """What a value may be. None is the value none of some flags; others are left out."""
+    text = text.replace("a name of toksmith.patterns()", "a name such as gpt2, cl100k or o200k")
+    if flag in WITH_NONE:
+        return text.replace("None", "none")
+    text = re.sub(r",? or None for\b", ", or leave it out for", text)
+    return re.sub(r"\bNone\b", "no value", re.sub(r",? or None\b", "", text))
+
+
+def usage_of(error: Exception, flags: Mapping[str, str]) -> cli.BadParameter | None:
+    """An error of usage for a value that a flag cannot have; None for any other error."""
+    if isinstance(error, toksmith.InvalidOption) and error.argument in flags:
+        value, allowed = error.value, in_flags(allowed_in_shell(error.allowed, flags[error.argument]), flags)
+        if not isinstance(value, (str, int, float, list, tuple)) and type(value).__name__ == "Unset":
+            said = f"is missing; expected {allowed}"
+        elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            said = f"expected {allowed}, not {value!r:.200}"
+        else:
+            said = f"expected {allowed}"
+        return cli.BadParameter(said, param_hint=flags[error.argument])
+    if isinstance(error, toksmith.UnknownName) and (name := KINDS.get(error.kind, "")) in flags:
+        return cli.BadParameter(name_said(error), param_hint=flags[name])
+    return None
+
+
+def name_said(error: toksmith.UnknownName) -> str:
+    """That a name is unknown; at most five others are listed."""
+    kind = "tokenizer or file" if error.kind == "encoding or file" else error.kind
+    near = f"; did you mean {' or '.join(error.matches)}?" if error.matches else ""
+    if len(error.matches) > MOST:  # all that there are
+        near = f"; expected one of {', '.join(error.matches[:MOST])}, …"
+    see = {"encoding or file": "'toksmith encodings' lists the names", "format": "'toksmith formats' lists them"}
+    hint = "" if near or error.kind not in see else f"; {see[error.kind]}"
+    return f"there is no {kind} named {error.name!r:.200}{near}{hint}"
+
+
+def check_format(name: str | None, flag: str) -> None:
+    """Refuses the name of a format of tokenizers that does not exist."""
+    if name is not None and name not in (known := toksmith.formats()):
+        error = toksmith.UnknownName("format", name, close_names(name, known))
+        raise cli.BadParameter(name_said(error), param_hint=flag)
 
 
 @contextlib.contextmanager
@@ -47,16 +98,50 @@ def flagged(flags: Mapping[str, str]) -> Iterator[None]:
     """
     try:
         yield
-    except toksmith.InvalidOption as error:
-        if error.argument not in flags:
-            raise
-        said = f"{error.value!s:.200} is not possible; expected {in_flags(allowed_in_shell(error.allowed), flags)}"
-        raise typer.BadParameter(said, param_hint=flags[error.argument]) from error
-    except toksmith.UnknownName as error:
-        if (name := KINDS.get(error.kind, "")) not in flags:
-            raise
-        raise typer.BadParameter(str(error), param_hint=flags[name]) from error
     except toksmith.JobError as error:
         raise toksmith.JobError(error.folder, in_flags(error.problem, flags)) from error
     except toksmith.CorpusError as error:
         raise toksmith.CorpusError(error.path, error.record, in_flags(error.problem, flags)) from error
+    except toksmith.ToksmithError as error:
+        if (usage := usage_of(error, flags)) is None:
+            raise
+        raise usage from error
+
+
+def reason(error: BaseException, flags: Mapping[str, str]) -> str:
+    """The message of an error, in the words of a shell, on one line."""
+    if isinstance(error, toksmith.UnknownName):
+        text = name_said(error)
+    elif isinstance(error, toksmith.SpecialTokenInText) and "special" in flags:
+        where = f"at byte {error.offset}" + ("" if error.index is None else f" of text {error.index}")
+        text = f"the text holds the special token {error.token!r:.200} {where}; "
+        text += "--special text encodes it as ordinary text, --special allow turns it into its id"
+    elif isinstance(error, (toksmith.CorpusError, toksmith.FormatError, toksmith.InvalidOption, toksmith.JobError)):
+        text = of_file(in_flags(str(error), flags), flags)
+    elif isinstance(error, (toksmith.ToksmithError, toksmith.TrainingInterrupted, ImportError)):
+        text = in_flags(str(error), flags)  # ImportError: of an extra that is not installed
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    elif isinstance(error, KeyboardInterrupt):
+        text = "interrupted"
+    else:
+        text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
+    return " ".join(text.splitlines())
+
+
+def of_file(text: str, flags: Mapping[str, str]) -> str:
+    """What is wrong with a file: in the system's words where they are its own, and with what a shell can do about it."""
+    text = OF_SYSTEM.sub(r"\1", text).replace("no file matches this name", NO_FILE)
+    text = text.replace("toksmith.plan or `toksmith tokenize`", "`toksmith tokenize`")
+    text = text.replace(f"cannot be read: {NO_FILE}", NO_FILE).replace("toksmith.formats()", "'toksmith formats'")
+    text = text.replace("written: there is no such file", "written: there is no folder for it; make that first")
+    to, source = "--to" in flags.values(), "--from" in flags.values()
+    text = text.replace("give format=, or a name", "give --to, or a name" if to else "give a name")
+    if " fits " in text and to:
+        return text.replace("choose with format=", "choose with --to")
+    text = text.replace(", or choose its format with format=", ", or choose its format with --from" if source else "")
+    text = text.replace("with format=", "with --from" if source else "with 'toksmith convert --from FORMAT'")
+    if " cannot hold " in text and to:
+        text += "; choose another format ('toksmith formats' lists all)"
+        text += ", or leave out what --allow-loss names" if "--allow-loss" in flags.values() else ""
+    return text

@@ -9,12 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Protocol
 
-import typer
-
 import toksmith
 
 from .._render import number_of
-from ._arguments import STDIN, FilePattern, FileSpecials, Json, given, loaded
+from . import _params as cli
+from ._arguments import STDIN, TOKENIZER, FilePattern, FileSpecials, Json, given, loaded
 from ._corpus import item
 from ._flags import flagged
 from ._printed import log_lines, print_json, print_lines
@@ -33,7 +32,7 @@ __all__ = [
     "Run",
     "ShardSize",
     "Workers",
-    "corpus_of",
+    "files_of_job",
     "print_done",
     "run_job",
     "status",
@@ -46,42 +45,55 @@ FLAGS = {name: f"--{name.replace('_', '-')}" for name in f"{NAMES} dry_run to ru
 FLAGS |= {"folder": "--output", "corpus": "FILE"}
 OF_VERIFY = {name: f"--{name}" for name in ("decode", "source", "sample", "threads", "force")}
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")]
-Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Files, folders and URLs of texts.")]
-Name = Annotated[str | None, typer.Option("--tokenizer", "-t", help="A published name or a tokenizer file.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the shards; its parent must exist. Or a URL.")]
+Folder = Annotated[Path, cli.Argument(metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")]
+Files = Annotated[list[str] | None, cli.Argument(metavar="FILE", help="Files, folders and URLs of texts.")]
+Name = Annotated[str | None, cli.Option("--tokenizer", "-t", help="A published name or a tokenizer file.", **TOKENIZER)]
+Output = Annotated[Path, cli.Option("--output", "-o", help="Folder for the shards; its parent must exist. Or a URL.")]
 To = Annotated[
-    str, typer.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet, hf, mds, dolma or litdata.")
+    str, cli.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet, hf, mds, dolma or litdata.")
 ]
-Field = Annotated[str | None, typer.Option(help="Field or column that contains the text (default: text).")]
-IdField = Annotated[str | None, typer.Option(help="Field or column with the name of each document.")]
-Append = Annotated[str | None, typer.Option(help="Special token that ends each document.")]
-Prepend = Annotated[str | None, typer.Option(help="Special token that begins each document.")]
-Empty = Annotated[str | None, typer.Option(help="A text without ids: token (only --append), keep (no ids) or skip.")]
-Special = Annotated[str | None, typer.Option(help="Special tokens in the text: raise, allow or text.")]
-Dtype = Annotated[str | None, typer.Option(help="Type of the ids: auto, uint8, uint16, uint32 or int32.")]
-Errors = Annotated[str | None, typer.Option(help="Rows that have no text: stop, skip or quarantine.")]
-MaxErrors = Annotated[int | None, typer.Option(help="How many such rows the job may have.")]
-ShardSize = Annotated[str | None, typer.Option(help="Bytes of the files in a shard, such as 512M (default: 256M).")]
-Sources = Annotated[bool, typer.Option("--sources", help="Write where each document is from.")]
-Shuffle = Annotated[int | None, typer.Option(metavar="SEED", help="Put the documents into the order of this seed.")]
-Pack = Annotated[str | None, typer.Option(help="Make rows of --length ids: best-fit or chunk.")]
-Length = Annotated[int | None, typer.Option(help="With --pack: ids of a row.")]
-Pad = Annotated[str | None, typer.Option(help="With --pack: special token that fills up rows.")]
+Field = Annotated[str | None, cli.Option(help="Field or column that contains the text.", default="text")]
+IdField = Annotated[str | None, cli.Option(help="Field or column with the name of each document.", default="no names")]
+Append = Annotated[str | None, cli.Option(help="Special token that ends each document.", default="nothing")]
+Prepend = Annotated[str | None, cli.Option(help="Special token that begins each document.", default="nothing")]
+Empty = Annotated[
+    str | None, cli.Option(help="A text without ids: token (only --append), keep (no ids) or skip.", default="token")
+]
+Special = Annotated[str | None, cli.Option(help="Special tokens in the text: raise, allow or text.", default="raise")]
+Dtype = Annotated[str | None, cli.Option(help="Type of the ids: auto, uint8, uint16, uint32 or int32.", default="auto")]
+Errors = Annotated[str | None, cli.Option(help="Rows that have no text: stop, skip or quarantine.", default="stop")]
+MaxErrors = Annotated[int | None, cli.Option(help="How many such rows the job may have.", default="no limit")]
+ShardSize = Annotated[str | None, cli.Option(help="Bytes of the files in a shard, such as 512M.", default="256M")]
+Sources = Annotated[bool, cli.Option("--sources", help="Write where each document is from.")]
+Shuffle = Annotated[
+    int | None,
+    cli.Option(metavar="SEED", help="Put the documents into the order of this seed.", default="the order of the files"),
+]
+Pack = Annotated[
+    str | None, cli.Option(help="Make rows of --length ids: best-fit or chunk.", default="documents as they are")
+]
+Length = Annotated[int | None, cli.Option(help="With --pack: ids of a row.", default="no rows")]
+Pad = Annotated[str | None, cli.Option(help="With --pack: special token that fills up rows.", default="nothing")]
 MaxMemory = Annotated[
-    str | None, typer.Option(help="Memory of each process, such as 2G: limits threads and the length of documents.")
+    str | None,
+    cli.Option(
+        help="Memory of each process, such as 2G: limits threads and the length of documents.", default="no limit"
+    ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Write nothing; say how many shards there would be, and what they cost.")
+    bool, cli.Option("--dry-run", help="Write nothing; say how many shards there would be, and what they cost.")
 ]
-Only = Annotated[bool, typer.Option("--plan", help="Write the plan, and make no shard.")]
-Part = Annotated[str | None, typer.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.")]
-Finish = Annotated[bool, typer.Option("--finish", help="Complete a job whose parts are all made.")]
-Run = Annotated[str, typer.Option(help="Where: local, ray, or ray://HOST:PORT.")]
-Workers = Annotated[int, typer.Option(help="Number of processes.")]
-Threads = Annotated[int | None, typer.Option(help="Threads of each process; they share all cores by default.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace another or a finished job in this folder.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
+Only = Annotated[bool, cli.Option("--plan", help="Write the plan, and make no shard.")]
+Part = Annotated[
+    str | None,
+    cli.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.", default="all shards"),
+]
+Finish = Annotated[bool, cli.Option("--finish", help="Complete a job whose parts are all made.")]
+Run = Annotated[str, cli.Option(help="Where: local, ray, or ray://HOST:PORT.")]
+Workers = Annotated[int, cli.Option(help="Number of processes.")]
+Threads = Annotated[int | None, cli.Option(help="Threads of each process.", default="they share all cores")]
+Force = Annotated[bool, cli.Option("--force", help="Replace another or a finished job in this folder.")]
+Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no progress and no summary.")]
 
 
 def tokenize(
@@ -119,16 +131,19 @@ def tokenize(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Encode a corpus into shards of ids, in a folder. The same command again goes on with an unfinished job."""
+    """Encode a corpus into shards of ids, in a folder.
+
+    The same command again goes on with an unfinished job.
+    """
     asked = given(id_field=id_field, append=append, prepend=prepend, empty=empty, special=special, dtype=dtype)
     asked |= given(errors=errors, max_errors=max_errors, shuffle=shuffle, pack=pack, length=length, pad=pad)
     asked |= sizes_of(shard_size=shard_size, max_memory=max_memory)
 
     def planned(*, force: bool, dry_run: bool) -> toksmith.Job:
         if tokenizer is None or not files:
-            raise typer.BadParameter("is missing", param_hint="FILE" if tokenizer else "--tokenizer")
+            raise cli.BadParameter("is missing", param_hint="FILE" if tokenizer else "--tokenizer")
         tok = loaded(tokenizer, pattern, special_token)
-        corpus = corpus_of(files, field)
+        corpus = files_of_job(files, field)
         return toksmith.plan(tok, corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **asked)
 
     with flagged(FLAGS):
@@ -184,11 +199,11 @@ def run_job(
         print_done(done, as_json=as_json, quiet=quiet, event=events[-1])
 
 
-def corpus_of(files: Sequence[str], field: str | None) -> list[Any]:
+def files_of_job(files: Sequence[str], field: str | None) -> list[Any]:
     """The corpus of a job, whose shards read their parts of the files apart."""
     if STDIN in files:
         said = "is standard input, which is read once; the shards of a job read files: save it to a file first"
-        raise typer.BadParameter(said, param_hint=repr(STDIN))
+        raise cli.BadParameter(said, param_hint=repr(STDIN))
     return [item(name, field) for name in files]
 
 
@@ -198,12 +213,12 @@ def refuse_steps(steps: Mapping[str, bool], way: Mapping[str, Any]) -> None:
     others = {"--dry-run": steps["dry_run"], "--plan": steps["plan"], "--force": steps["force"], "--part": has_part}
     for flag, is_given in others.items():
         if steps["finish"] and is_given:
-            raise typer.BadParameter("completes a job as it is; it is not possible with " + flag, param_hint="--finish")
+            raise cli.BadParameter("completes a job as it is; it is not possible with " + flag, param_hint="--finish")
     if steps["dry_run"] and steps["plan"]:
-        raise typer.BadParameter("writes nothing; it is not possible with --plan", param_hint="--dry-run")
+        raise cli.BadParameter("writes nothing; it is not possible with --plan", param_hint="--dry-run")
     if steps["force"] and has_part:
         said = "is not possible with --part: each part would remove the others; use --force --plan once, then the parts"
-        raise typer.BadParameter(said, param_hint="--force")
+        raise cli.BadParameter(said, param_hint="--force")
 
 
 def print_event(facts: dict[str, Any], place: str) -> None:
@@ -234,13 +249,16 @@ def status(folder: Folder, *, as_json: Json = False) -> None:
 def verify(
     folder: Folder,
     *,
-    decode: Annotated[bool, typer.Option("--decode", help="Decode the ids, and compare the texts' sums.")] = False,
-    source: Annotated[bool, typer.Option("--source", help="Encode the texts again, and compare all ids.")] = False,
-    sample: Annotated[int | None, typer.Option(help="How many shards to decode or encode; all by default.")] = None,
+    decode: Annotated[bool, cli.Option("--decode", help="Decode the ids, and compare the texts' sums.")] = False,
+    source: Annotated[bool, cli.Option("--source", help="Encode the texts again, and compare all ids.")] = False,
+    sample: Annotated[int | None, cli.Option(help="How many shards to decode or encode.", default="all")] = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Compare the files of a finished job with what was written; exit with 3 if one differs."""
+    """Compare the files of a finished job with what was written.
+
+    The exit code is 3 if one differs.
+    """
     with flagged(OF_VERIFY):
         found = toksmith.verify(folder, decode=decode, source=source, sample=sample, threads=threads)
     if as_json:
@@ -249,7 +267,7 @@ def verify(
     else:
         print_lines(*str(found).splitlines())
     if not found.ok:
-        raise typer.Exit(3)
+        raise cli.Exit(3)
 
 
 def print_planned(job: toksmith.Job, cost: toksmith.JobCost | None, *, as_json: bool, quiet: bool) -> None:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, BinaryIO
-
-import typer
+from typing import Annotated
 
 import toksmith
 
-from ._arguments import STDIN, FilePattern, Files, FileSpecials, Json, Name, given, loaded, stdin_stream
+from . import _params as cli
+from ._arguments import (
+    Field,
+    FilePattern,
+    Files,
+    FileSpecials,
+    GivenText,
+    Json,
+    Name,
+    Quiet,
+    Raw,
+    Threads,
+    given,
+    loaded,
+)
+from ._corpus import corpus_of, ticking, total_of
 from ._printed import tell
+from ._progress import metered
 from ._shown import Html, Svg, print_shown
 
 __all__ = ["doctor", "measure", "parity"]
 
-Field = Annotated[str | None, typer.Option(help="Field of a .jsonl row that contains the text (default: text).")]
 FAILED = 3
 
 
@@ -25,31 +36,35 @@ def measure(
     files: Files = None,
     *,
     tokenizer: Name,
+    text: GivenText = None,
     field: Field = None,
-    threads: Annotated[int | None, typer.Option(help="Number of threads; all cores by default.")] = None,
+    raw: Raw = False,
+    threads: Threads = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Measure a tokenizer on texts: compression, words, characters, numbers, indentation, round trip.
+    """Measure a tokenizer on texts.
 
-    Each value is shown with its parts, its unit, its direction and its limits. Each row of a .jsonl file (.gz is
-    unpacked) is a document; any other file and stdin are one document.
+    Compression, words, characters, numbers, indentation, round trip: each value is shown with its parts, its unit, its
+    direction and its limits. Each row of a .jsonl, .parquet or .arrow file is a document; any other file and stdin are one
+    document; .gz and .zst are unpacked.
     """
     tok = loaded(tokenizer, pattern, special_token)
-    found = toksmith.metrics.measure(tok, corpus(files, field), **given(threads=threads))
+    items = corpus_of(files, text, field=field, raw=raw)
+    with metered(total_of(items), as_json=as_json, quiet=quiet) as meter:
+        found = toksmith.metrics.measure(tok, ticking(items, meter), **given(threads=threads))
     print_shown(found, as_json=as_json, html=html, svg=svg)
 
 
 def parity(
-    files: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]FILE", help="The same text in several languages, one file each.")
-    ],
+    files: Annotated[list[str], cli.Argument("[NAME=]FILE", "The same text in several languages, one file each.")],
     *,
     tokenizer: Name,
-    reference: Annotated[str | None, typer.Option(help="Language to compare with; the first by default.")] = None,
+    reference: Annotated[str | None, cli.Option(help="Language to compare with.", default="the first")] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
@@ -66,7 +81,7 @@ def parity(
         path = Path(file if equals else argument)
         key = name if equals else path.stem
         if key in texts:
-            raise typer.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
+            raise cli.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
         texts[key] = path
     tok = loaded(tokenizer, pattern, special_token)
     found = toksmith.parity(tok, texts, **given(reference=reference))
@@ -77,12 +92,16 @@ def parity(
 
 def doctor(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", help="Texts for further checks; '-' reads stdin.")
+        list[str] | None, cli.Argument("FILE", "Texts for further checks; '-' reads stdin.", "check without texts")
     ] = None,
     *,
     tokenizer: Name,
-    embeddings: Annotated[Path | None, typer.Option(help="A model's .safetensors file or its folder.")] = None,
+    text: GivenText = None,
+    embeddings: Annotated[
+        Path | None, cli.Option(help="A model's .safetensors file or its folder.", default="do without")
+    ] = None,
     field: Field = None,
+    raw: Raw = False,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
@@ -95,17 +114,11 @@ def doctor(
     if a check fails.
     """
     tok = loaded(tokenizer, pattern, special_token)
-    options = given(corpus=corpus(files, field) if files else None, embeddings=embeddings)
+    options = given(
+        corpus=corpus_of(files, text, field=field, raw=raw) if files or text is not None else None,
+        embeddings=embeddings,
+    )
     found = toksmith.doctor(tok, **options)
     print_shown(found, as_json=as_json, html=html, svg=svg)
     if found.failed:
-        raise typer.Exit(FAILED)
-
-
-def corpus(files: Sequence[str] | None, field: str | None) -> list[toksmith.Files | BinaryIO]:
-    """The corpus of the file arguments; stdin if there are none."""
-    # The shell has opened its globs; what is left is the name itself.
-    return [
-        stdin_stream() if name == STDIN else toksmith.files(glob.escape(name), **given(field=field))
-        for name in files or [STDIN]
-    ]
+        raise cli.Exit(FAILED)

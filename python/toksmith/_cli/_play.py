@@ -7,11 +7,10 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import toksmith
 
-from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options
+from . import _params as cli
+from ._arguments import FilePattern, FileSpecials, Json, given, loaded_options, tokenizers
 from ._printed import print_json, print_lines, tell
 
 __all__ = ["play"]
@@ -19,28 +18,29 @@ __all__ = ["play"]
 PUBLISHED = ["gpt2", "cl100k_base", "o200k_base"]
 Sources = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="TOKENIZER", help="Published names and tokenizer files; gpt2, cl100k_base and o200k_base by default."
-    ),
+    cli.Argument("TOKENIZER", "Published names and tokenizer files.", "gpt2, cl100k_base and o200k_base", tokenizers),
 ]
 
 
 def play(
     tokenizers: Sources = None,
     *,
-    port: Annotated[int, typer.Option(help="Port to listen on, or the next free one; 0 takes any free port.")] = 8765,
+    port: Annotated[int, cli.Option(help="Port to listen on, or the next free one; 0 takes any free port.")] = 8765,
     texts: Annotated[
         Path | None,
-        typer.Option(help="Folder with the same text in several languages (.txt files), for the chart of languages."),
+        cli.Option(
+            help="Folder with the same text in several languages (.txt files), for the chart of languages.",
+            default="a built-in sample",
+        ),
     ] = None,
-    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    browser: Annotated[bool, cli.Option("--open", help="Open the page in a browser.")] = False,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     as_json: Json = False,
 ) -> None:
-    """Serve a page that shows how tokenizers split a text, until Ctrl-C. Nothing leaves this machine.
+    """Serve a page that shows how tokenizers split a text.
 
-    The page names files that cannot be loaded. --pattern and --special-token are for files that require them.
+    It serves until Ctrl-C, and nothing leaves this machine. The page names files that cannot be loaded. --pattern and --special-token are for files that require them.
     """
     options = loaded_options(pattern, special_token)
     sources = {Path(name).name or name: source(name, options) for name in tokenizers or PUBLISHED}

@@ -12,13 +12,10 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
-from typing import Any
-
-from typer.core import TyperGroup
 
 from .. import _render
 
-__all__ = ["PlainGroup", "log_lines", "plain_log", "print_json", "print_lines", "tell"]
+__all__ = ["json_line", "log_lines", "plain_log", "print_json", "print_lines", "tell"]
 
 
 def print_lines(*lines: str) -> None:
@@ -38,6 +35,11 @@ def named(line: str) -> str:
 def print_json(value: object) -> None:
     """Print a value as JSON text, on one line."""
     print(_render.plain_json(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
+
+
+def json_line(value: object) -> None:
+    """Print an event as a line of JSON on stderr, where stdout is for the result."""
+    print(_render.plain_json(json.dumps(value, ensure_ascii=False)), file=sys.stderr)
 
 
 class PlainFormatter(logging.Formatter):
@@ -71,31 +73,6 @@ def log_lines() -> Iterator[None]:
         log.setLevel(level)
         for each, own in handlers:
             each.setLevel(own)
-
-
-class PlainGroup(TyperGroup):
-    """The group of commands. Usage errors quote arguments, so they are made plain."""
-
-    def make_context(self, *given: Any, **named: Any) -> Any:
-        """As typer does it."""
-        with plain_messages():
-            return super().make_context(*given, **named)
-
-    def invoke(self, *given: Any, **named: Any) -> Any:
-        """As typer does it."""
-        with plain_messages():
-            return super().invoke(*given, **named)
-
-
-@contextlib.contextmanager
-def plain_messages() -> Iterator[None]:
-    """Make the message of an error of usage plain."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(said := getattr(error, "message", None), str) and hasattr(error, "format_message"):
-            error.message = _render.plain(said)  # type: ignore[attr-defined]
-        raise
 
 
 def tell(message: str) -> None:

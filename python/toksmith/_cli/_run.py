@@ -1,47 +1,44 @@
 """How a command runs: an error becomes one line on stderr and an exit code.
 
-Exit codes: 0 success; 1 error; 2 wrong usage (typer's own); 3 a check found a difference (the command's own); 130 stopped
-by Ctrl-C; 143 stopped by SIGTERM.
+Exit codes: 0 success; 1 refused or failed; 2 wrong usage, which is a value that a flag cannot have, too; 3 a check found a
+difference (the command's own); 130 stopped by Ctrl-C; 143 stopped by SIGTERM.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import os
 import signal
 import sys
 import threading
-import traceback
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-import typer
+import click
 
-import toksmith
-from toksmith import _render
-
+from .. import _render
+from ._flags import reason, usage_of
+from ._params import Exit
 from ._printed import tell
 
 __all__ = ["drop_output", "open_closed_streams", "runnable"]
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
+def runnable(function: Callable[..., None], flags: Mapping[str, str]) -> Callable[..., None]:
+    """`function` for click: it takes what the annotations say, and its errors are printed.
 
-def runnable(function: Callable[..., None]) -> Callable[..., None]:
-    """`function` for typer: with a `--debug` option, and with its errors printed."""
+    Args:
+        flags: By argument of Python, the flag that sets it.
+    """
 
     @functools.wraps(function)
     def run(*, debug: bool, **options: Any) -> None:
-        with ended_by_sigterm(), told_errors(debug=debug):
-            function(**options)
+        given = {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in options.items()}
+        with ended_by_sigterm(), told_errors(flags, debug=debug):
+            function(**given)
             sys.stdout.flush()
 
-    own = inspect.signature(function, eval_str=True)
-    debug = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
-    run.__signature__ = own.replace(parameters=[*own.parameters.values(), debug])  # type: ignore[attr-defined]
-    run.__annotations__ = {**function.__annotations__, "debug": Debug}
     return run
 
 
@@ -63,20 +60,24 @@ def ended_by_sigterm() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told_errors(*, debug: bool) -> Iterator[None]:
+def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
     """Turn an error into one line on stderr and an exit code."""
     try:
         yield
-    except (typer.Exit, typer.Abort, typer.BadParameter):
+    except (Exit, click.Abort, click.UsageError):
         raise
     except BrokenPipeError:
         drop_output()
-        raise typer.Exit(0) from None
+        raise Exit(0) from None
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error is printed
         if debug:
+            import traceback  # slow to import
+
             print(_render.plain(traceback.format_exc()), end="", file=sys.stderr)
-        tell(reason(error))
-        raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
+        if isinstance(error, Exception) and (usage := usage_of(error, flags)) is not None:
+            raise usage from None
+        tell(reason(error, flags))
+        raise Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
 
 
 def open_closed_streams() -> None:
@@ -89,17 +90,3 @@ def open_closed_streams() -> None:
 def drop_output() -> None:
     """Writes nothing more on stdout, whose reader has closed the pipe; not at exit either."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def reason(error: BaseException) -> str:
-    """The message of `error` on one line."""
-    # ImportError: of an extra that is not installed.
-    if isinstance(error, (toksmith.ToksmithError, toksmith.TrainingInterrupted, ImportError)):
-        text = str(error)
-    elif isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
-    elif isinstance(error, KeyboardInterrupt):
-        text = "interrupted"
-    else:
-        text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
-    return " ".join(text.splitlines())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import toksmith
 
+from . import _params as cli
 from ._arguments import Json
 from ._flags import flagged
 from ._jobs import print_done
@@ -16,19 +15,22 @@ from ._shown import print_shown
 
 __all__ = ["merge_shards", "shards"]
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder or URL of shards, the -o of 'tokenize'.")]
-Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders or URLs of finished jobs, in order.")]
+Folder = Annotated[Path, cli.Argument(metavar="DIR", help="Folder or URL of shards, the -o of 'tokenize'.")]
+Folders = Annotated[list[Path], cli.Argument(metavar="DIR", help="Folders or URLs of finished jobs, in order.")]
 Output = Annotated[
-    Path, typer.Option("--output", "-o", help="New folder for the one shard; its parent must exist. Or a URL.")
+    Path, cli.Option("--output", "-o", help="New folder for the one shard; its parent must exist. Or a URL.")
 ]
-To = Annotated[str | None, typer.Option(help="Format, as of 'tokenize' (default: that of the first folder).")]
-First = Annotated[int | None, typer.Option(help="How many documents to show as text (default: 3).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]
+To = Annotated[str | None, cli.Option(help="Format, as of 'tokenize'.", default="that of the first folder")]
+First = Annotated[int | None, cli.Option(help="How many documents to show as text.", default="3")]
+Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no summary.")]
 FLAGS = {"to": "--to", "folders": "DIR", "folder": "--output", "first": "--first"}
 
 
 def shards(folder: Folder, *, first: First = None, as_json: Json = False) -> None:
-    """Print what is in a folder of shards: documents, ids, lengths, compression by source, and the first documents."""
+    """Print what is in a folder of shards.
+
+    Documents, ids, lengths, compression by source, and the first documents.
+    """
     with flagged(FLAGS):
         print_shown(toksmith.shards(folder, **({} if first is None else {"first": first})), as_json=as_json)
 

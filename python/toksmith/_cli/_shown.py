@@ -6,18 +6,22 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-from rich.console import Console, RenderableType
-
-from .._render import Shown
+from . import _params as cli
 from ._printed import print_json, print_lines
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from .._render import Shown
 
 __all__ = ["Html", "Svg", "print_drawn", "print_shown"]
 
-Html = Annotated[Path | None, typer.Option(help="Write a self-contained page and print its name.")]
-Svg = Annotated[Path | None, typer.Option(help="Write an SVG picture and print its name.")]
+Html = Annotated[
+    Path | None, cli.Option(help="Write a self-contained page and print its name.", default="print the result")
+]
+Svg = Annotated[Path | None, cli.Option(help="Write an SVG picture and print its name.", default="print the result")]
 
 
 def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: Path | None = None) -> None:
@@ -34,6 +38,8 @@ def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: 
 
 def print_drawn(*drawn: RenderableType) -> None:
     """Print what rich draws: coloured and as wide as the terminal is, plain and unwrapped elsewhere."""
+    from rich.console import Console  # slow to import
+
     # Not written by rich, which has an exit code of its own for a reader that leaves.
     out = io.StringIO()
     terminal = sys.stdout.isatty()

@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import typer
-
 import toksmith
 from toksmith import _render
 
+from . import _params as cli
 from ._printed import print_json, print_lines, tell
 
 __all__ = ["print_sweep", "sweep_sizes"]
@@ -27,22 +26,20 @@ def sweep_sizes(
     """
     if sweep is None:
         if held_out is not None:
-            raise typer.BadParameter("requires --sweep", param_hint="--held-out")
+            raise cli.BadParameter("requires --sweep", param_hint="--held-out")
         return []
     words = [word.replace("_", "").strip() for word in sweep.split(",")]
     if not all(word.isascii() and word.isdigit() for word in words):
-        raise typer.BadParameter(f"{sweep!r} is not a list of sizes such as 8000,16000,32000", param_hint="--sweep")
+        raise cli.BadParameter(f"{sweep!r} is not a list of sizes such as 8000,16000,32000", param_hint="--sweep")
     for option, value in others.items():
         if value is not None:
-            raise typer.BadParameter(
-                "cannot be combined with --sweep, which trains its largest size", param_hint=option
-            )
+            raise cli.BadParameter("cannot be combined with --sweep, which trains its largest size", param_hint=option)
     if held_out is None:
-        raise typer.BadParameter("requires --held-out, the text to compare the sizes on", param_hint="--sweep")
+        raise cli.BadParameter("requires --held-out, the text to compare the sizes on", param_hint="--sweep")
     if not held_out.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(held_out))
     if any(Path(name).exists() and os.path.samefile(name, held_out) for name in files or []):
-        raise typer.BadParameter(
+        raise cli.BadParameter(
             f"{held_out} is a training text; give a text that training does not see", param_hint="--held-out"
         )
     return sorted({int(word) for word in words})

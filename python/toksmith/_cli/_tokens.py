@@ -7,82 +7,106 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
-from rich.console import Console
 
 import toksmith
 from toksmith import _render
 
+from . import _params as cli
 from ._arguments import (
     STDIN,
+    Field,
     FilePattern,
     Files,
     FileSpecials,
+    GivenText,
     Json,
     Name,
+    Names,
+    Quiet,
+    Raw,
+    RowNumber,
     Special,
+    Threads,
+    file_bytes,
     given,
+    has_rows,
     inputs,
     loaded,
+    one_text,
+    stdin_bytes,
     token_json,
 )
-from ._corpus import write_corpus
-from ._explain import text_bytes
+from ._corpus import corpus_of, write_corpus
 from ._printed import print_json, print_lines
+from ._progress import Meter, metered
 from ._shown import Svg, print_shown
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
+
+IN_A_BATCH = 4096
 
 
 def encode(
     files: Files = None,
     *,
     tokenizer: Name,
+    text: GivenText = None,
     special: Special = "raise",
+    field: Field = None,
+    raw: Raw = False,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write ids to this .npy file.")] = None,
-    field: Annotated[
-        str | None, typer.Option(help="With -o: field of a .jsonl row that contains the text (default: text).")
+    output: Annotated[
+        Path | None,
+        cli.Option(
+            "--output", "-o", help="Write ids to this .npy file.", default="stdout, as numbers", argument="path"
+        ),
     ] = None,
-    append: Annotated[str | None, typer.Option(help="With -o: special token to append to each document.")] = None,
-    dtype: Annotated[str | None, typer.Option(help="With -o: auto, uint16 or uint32.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Number of threads; all cores by default.")] = None,
+    append: Annotated[
+        str | None, cli.Option(help="With -o: special token to append to each document.", default="nothing")
+    ] = None,
+    dtype: Annotated[str | None, cli.Option(help="With -o: auto, uint16 or uint32.", default="auto")] = None,
+    threads: Threads = None,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="With -o: print no progress and no summary.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Print the ids of each file (or of stdin) on one line, or write the ids of a corpus to a file.
+    """Print the ids of texts, or write the ids of a corpus to a file.
 
-    With -o, each row of a .jsonl file (.gz is unpacked) is a document; any other file and stdin are one document. The
-    ends of documents go to a second file: numpy.load reads ids.npy and ids.ends.npy.
+    Each document is one line. Each row of a .jsonl, .parquet or .arrow file is a document; any other file and stdin are
+    one document; .gz and .zst are unpacked. With -o, the ends of documents go to a second file: numpy.load reads ids.npy
+    and ids.ends.npy.
     """
-    corpus_options = given(field=field, append=append, dtype=dtype)
+    corpus_options = given(append=append, dtype=dtype)
     if output is None and corpus_options:
-        raise typer.BadParameter("requires -o", param_hint=f"--{next(iter(corpus_options))}")
+        raise cli.BadParameter("requires -o", param_hint=f"--{next(iter(corpus_options))}")
     tok = loaded(tokenizer, pattern, special_token)
     if output is not None:
-        options = {"special": special, **given(threads=threads)}
-        write_corpus(tok, files, output, corpus_options | options, as_json=as_json, quiet=quiet)
+        options = corpus_options | {"special": special, **given(threads=threads)}
+        write_corpus(tok, corpus_of(files, text, field=field, raw=raw), output, options, as_json=as_json, quiet=quiet)
         return
     rows = []
-    for name, data in inputs(files):
-        ids = tok.encode(data, special=special, threads=threads)
-        rows.append({"file": name, "ids": ids})
-        if not as_json:
-            print_lines(" ".join(map(str, ids)))
+    for name, documents in inputs(files, text, field=field, raw=raw):
+        for number, document in enumerate(documents):
+            ids = tok.encode(document, special=special, threads=threads)
+            if as_json:
+                place = {"document": number} if has_rows(name) and not raw else {}
+                rows.append({"file": name, **place, "ids": ids})
+            else:
+                print_lines(" ".join(map(str, ids)))
     if as_json:
         print_json(rows)
 
 
 def decode(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="File of ids: numbers, or the output of 'encode --json'.")
+        str, cli.Argument("FILE", "File of ids: numbers, or the output of 'encode --json'; '-' reads stdin.", "stdin")
     ] = STDIN,
     *,
     tokenizer: Name,
@@ -90,10 +114,13 @@ def decode(
     special_token: FileSpecials = None,
     as_json: Json = False,
 ) -> None:
-    """Decode ids to bytes. Ids are separated by white space or commas, or are JSON."""
+    """Decode ids to bytes.
+
+    Ids are separated by white space or commas, or are JSON.
+    """
     tok = loaded(tokenizer, pattern, special_token)
-    [(name, data)] = inputs([file])
-    decoded = tok.decode_bytes(parsed_ids(data, name))
+    data = stdin_bytes() if file == STDIN else file_bytes(file)
+    decoded = tok.decode_bytes(parsed_ids(data, file))
     if as_json:
         print_json(token_json(decoded))
     else:
@@ -105,15 +132,25 @@ def count(
     files: Files = None,
     *,
     tokenizer: Name,
+    text: GivenText = None,
+    field: Field = None,
+    raw: Raw = False,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Print the number of tokens of each file and their total. Special tokens count as ordinary text."""
+    """Print the number of tokens of each file.
+
+    Special tokens count as ordinary text. Of a .jsonl, .parquet or .arrow file, the texts of its rows count; .gz and .zst
+    are unpacked. Several files have a total.
+    """
     tok = loaded(tokenizer, pattern, special_token)
-    rows: list[dict[str, Any]] = [
-        {"file": name, "tokens": tok.count(data), "bytes": len(data)} for name, data in inputs(files)
-    ]
+    rows: list[dict[str, Any]] = []
+    with metered(bytes_of_files(files), as_json=as_json, quiet=quiet) as meter:
+        for name, documents in inputs(files, text, field=field, raw=raw):
+            tokens, size = counted(tok, documents, meter)
+            rows.append({"file": name, "tokens": tokens, "bytes": size})
     total = {key: sum(row[key] for row in rows) for key in ("tokens", "bytes")}
     if as_json:
         print_json({"files": rows, "total": total})
@@ -122,18 +159,40 @@ def count(
         print_lines(f"{row['tokens']:>12}  {row['file']}")
 
 
+def counted(tok: toksmith.Tokenizer, documents: Iterable[str | bytes], meter: Meter) -> tuple[int, int]:
+    """The tokens and the bytes of documents."""
+    tokens = size = 0
+    left = iter(documents)
+    while batch := list(islice(left, IN_A_BATCH)):
+        tokens += tok.count(batch[0]) if len(batch) == 1 else int(tok.count_batch(batch).sum())
+        now = sum(len(each if isinstance(each, bytes) else each.encode("utf-8", "surrogatepass")) for each in batch)
+        size += now
+        meter.advance(now)
+    return tokens, size
+
+
+def bytes_of_files(files: Sequence[str] | None) -> int | None:
+    """The size of all files together; None if a file has none of its own."""
+    if not files or not all(os.path.isfile(name) for name in files):
+        return None
+    return sum(os.path.getsize(name) for name in files)
+
+
 def show(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Text file; '-' or no file reads stdin.")] = STDIN,
+    file: Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin")] = STDIN,
     *,
-    tokenizer: Annotated[
-        list[str], typer.Option("--tokenizer", "-t", help="Published name or tokenizer file; repeatable with --html.")
-    ],
-    text: Annotated[str | None, typer.Option(help="Text to use instead of a file.")] = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Print the ids under each line.")] = False,
+    tokenizer: Names,
+    text: GivenText = None,
+    ids: Annotated[bool, cli.Option("--ids", help="Print the ids under each line.")] = False,
     special: Special = "text",
+    field: Field = None,
+    row: RowNumber = None,
+    raw: Raw = False,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
-    html: Annotated[Path | None, typer.Option(help="Write all views to a self-contained page.")] = None,
+    html: Annotated[
+        Path | None, cli.Option(help="Write all views to a self-contained page.", default="draw in the terminal")
+    ] = None,
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
@@ -143,8 +202,8 @@ def show(
     is ·, a tab →, a newline ↵. <E2> is a byte of a split character, which is drawn whole where it ends.
     """
     if len(tokenizer) > 1 and html is None:
-        raise typer.BadParameter("several tokenizers require --html; see also 'compare'", param_hint="-t")
-    data = text_bytes(file, text)
+        raise cli.BadParameter("several tokenizers require --html; see also 'compare'", param_hint="-t")
+    data = one_text(file, text, field=field, row=row, raw=raw)
     toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
     tok = toks[tokenizer[0]]
     if html is not None:
@@ -158,6 +217,8 @@ def show(
     if as_json:
         print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
         return
+    from rich.console import Console  # slow to import
+
     # Not written by rich, which has an exit code of its own for a reader that leaves.
     drawn = io.StringIO()
     console = Console(file=drawn, highlight=False, force_terminal=sys.stdout.isatty() or None)
@@ -169,7 +230,7 @@ def show(
     print_lines(_render.summary(views))
 
 
-def all_views(toks: dict[str, toksmith.Tokenizer], data: bytes, special: str) -> toksmith.explain.Overview:
+def all_views(toks: dict[str, toksmith.Tokenizer], data: str | bytes, special: str) -> toksmith.explain.Overview:
     """The views of a text, and of each tokenizer what languages cost and how its vocabulary is."""
     sections = [*toksmith.explain.overview(toks, data, special=special).sections]
     for name, tok in toks.items():

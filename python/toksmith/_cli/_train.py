@@ -4,40 +4,58 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 import toksmith
 from toksmith import _render
 
 from .._render import number_of
+from . import _params as cli
 from . import _training_options as options
-from ._arguments import STDIN, Files, Json, given, given_pattern, stdin_bytes, token_json
-from ._corpus import item
+from ._arguments import Files, GivenText, Json, Quiet, Raw, given, given_pattern, token_json
+from ._convert import FORMAT
+from ._corpus import corpus_of
 from ._counts import loaded_counts
+from ._flags import check_format, reason
 from ._printed import print_json, print_lines, tell
-from ._progress import progress_lines
+from ._progress import Watch, progress_of
 from ._sweep import print_sweep, sweep_sizes
 
 __all__ = ["train"]
+
+Output = Annotated[
+    Path | None,
+    cli.Option("--output", "-o", help="File for the tokenizer.", default="not saved: --show-merges or --json"),
+]
+To = Annotated[str | None, cli.Option(help="Format of that file.", default="by its name", **FORMAT)]
+FromCounts = Annotated[
+    list[Path] | None,
+    cli.Option(help="Train on counts: files or folders of count-pieces; repeatable.", default="train on FILE"),
+]
+Sweep = Annotated[
+    str | None, cli.Option(help="Compare sizes, such as 8000,16000, with one training.", default="one size")
+]
+HeldOut = Annotated[Path | None, cli.Option(help="Unseen text for --sweep.", default="no text")]
+ShowMerges = Annotated[bool, cli.Option("--show-merges", help="Print each merge and the number of ids after it.")]
 
 
 @options.say_kinds
 def train(
     files: Files = None,
     *,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the tokenizer.")] = None,
+    text: GivenText = None,
+    output: Output = None,
+    to: To = None,
     vocab_size: options.VocabSize = None,
     merges: options.MostMerges = None,
     kind: options.Kind = None,
     unit: options.Unit = None,
     alphabet: options.Alphabet = None,
     pattern: options.Pattern = None,
-    special: options.Special = None,
+    special_token: options.SpecialToken = None,
+    special: options.OldSpecial = None,
     ties: options.Ties = None,
     min_count: options.MinCount = None,
     max_token_bytes: options.MaxTokenBytes = None,
@@ -55,6 +73,7 @@ def train(
     end_of_word_suffix: options.EndOfWordSuffix = None,
     lowercase: options.Lowercase = None,
     field: options.Field = None,
+    raw: Raw = False,
     min_piece_count: options.MinPieceCount = None,
     max_piece_bytes: options.MaxPieceBytes = None,
     max_memory: options.MaxMemory = None,
@@ -62,30 +81,47 @@ def train(
     errors: options.Errors = None,
     checkpoint: options.Checkpoint = None,
     threads: options.Threads = None,
-    from_counts: Annotated[
-        list[Path] | None, typer.Option(help="Train on counts: files or folders of count-pieces; repeatable.")
-    ] = None,
-    sweep: Annotated[str | None, typer.Option(help="Compare sizes, such as 8000,16000, with one training.")] = None,
-    held_out: Annotated[Path | None, typer.Option(help="Unseen text for --sweep.")] = None,
-    show_merges: Annotated[
-        bool, typer.Option("--show-merges", help="Print each merge and the number of ids after it.")
-    ] = False,
+    from_counts: FromCounts = None,
+    sweep: Sweep = None,
+    held_out: HeldOut = None,
+    show_merges: ShowMerges = False,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Train a tokenizer on text files or on stdin. Each file is a document; in .jsonl files each row is one."""
+    """Train a tokenizer on text files or on stdin.
+
+    Each row of a .jsonl, .parquet or .arrow file is a document, and so is any other file; .gz and .zst are unpacked.
+    """
     asked = dict(locals())
+    asked["special_token"] = both_names(special_token, special)
+    watch = Watch()
     sizes = sweep_sizes(sweep, held_out, files, {"--vocab-size": vocab_size, "--merges": merges, "--kind": kind})
     if output is None and not (show_merges or as_json or sizes):
-        raise typer.BadParameter("give a file where to save the tokenizer, or --show-merges or --json", param_hint="-o")
-    check_target(output)
-    tok = trained(corpus_of(files, from_counts, field), output, arguments(asked, sizes))
+        raise cli.BadParameter("is missing; give a file for the tokenizer, or --show-merges or --json", param_hint="-o")
+    check_target(output, to)
+    tok = trained(training_corpus(asked), output, to, arguments(asked, sizes))
     if held_out is not None:
         print_sweep(tok, sizes, held_out, as_json=as_json)
     elif as_json:
         print_json(training_facts(tok, merges=show_merges))
     else:
-        say(tok, output, show_merges=show_merges, quiet=quiet)
+        say(tok, output, watch, show_merges=show_merges, quiet=quiet)
+
+
+def both_names(tokens: list[str] | None, old: list[str] | None) -> list[str] | None:
+    """The special tokens, also those of the old flag."""
+    if old:
+        tell("train --special is now --special-token, because --special says what encode does with special tokens")
+    return [*(tokens or []), *(old or [])] or None
+
+
+def training_corpus(asked: Mapping[str, Any]) -> Any:
+    """The texts, or the counts of --from-counts."""
+    if not asked["from_counts"]:
+        return corpus_of(asked["files"], asked["text"], field=asked["field"], raw=asked["raw"], again=True)
+    if asked["files"] or asked["text"] is not None:
+        raise cli.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
+    return loaded_counts(asked["from_counts"])
 
 
 def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
@@ -99,45 +135,36 @@ def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
         found["base"] = toksmith.load(asked["base"])
     if asked["max_memory"] is not None:
         found["max_memory"] = options.bytes_of(asked["max_memory"])
-    if asked["quiet"] or not sys.stderr.isatty():
-        found["progress"] = False if asked["quiet"] else progress_lines()
+    found |= progress_of(as_json=asked["as_json"], quiet=asked["quiet"])
     return found | given_pattern(asked["pattern"])
 
 
-def say(tok: toksmith.Tokenizer, output: Path | None, *, show_merges: bool, quiet: bool) -> None:
+def say(tok: toksmith.Tokenizer, output: Path | None, watch: Watch, *, show_merges: bool, quiet: bool) -> None:
     """Print the merges on request, and the summary unless --quiet is given."""
     if show_merges:
         print_lines(*_render.merge_lines(merge_views(tok)))
     if not quiet:
-        print_lines(training_summary(tok, output))
+        print_lines(training_summary(tok, output, watch))
 
 
-def check_target(output: Path | None) -> None:
+def check_target(output: Path | None, to: str | None) -> None:
     """Raise an error, before any work, for a file whose name or folder makes it unwritable."""
+    check_format(to, "--to")
     if output is None:
         return
-    if output.is_dir():
+    if output.is_dir() and to is None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(output))
     if not output.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
-    formats = toksmith.formats().values()
-    if not any(row.fits(str(output)) for row in formats):
-        names = ", ".join(suffix for row in formats for suffix in row.suffixes)
-        raise toksmith.FormatError(
-            str(output), None, f"the file name does not show the format; expected one of {names}"
+        said = f"cannot be written: there is no folder {str(output.parent)!r}; make it first"
+        raise toksmith.FormatError(str(output), None, said)
+    if to is None and not any(row.fits(str(output)) for row in toksmith.formats().values()):
+        said = (
+            "the file name does not show the format; end it in .toksmith, or give --to ('toksmith formats' lists all)"
         )
+        raise toksmith.FormatError(str(output), None, said)
 
 
-def corpus_of(files: Sequence[str] | None, from_counts: Sequence[Path] | None, field: str | None) -> Any:
-    """The corpus: files, or the counts of files."""
-    if not from_counts:
-        return [stdin_bytes() if name == STDIN else item(name, field) for name in files or [STDIN]]
-    if files:
-        raise typer.BadParameter("trains on counts; give no text files", param_hint="--from-counts")
-    return loaded_counts(from_counts)
-
-
-def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
+def trained(corpus: Any, output: Path | None, to: str | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
     """Train and save as `output`. After Ctrl-C or on a full disk, save the tokenizer so far beside it."""
     try:
         tok = toksmith.train(corpus, **asked)
@@ -148,19 +175,39 @@ def trained(corpus: Any, output: Path | None, asked: dict[str, Any]) -> toksmith
             raise
         where = "lost, because -o was not given"
         if output is not None:
-            beside = output.with_name(f"{output.stem}.interrupted.toksmith")  # the format that can hold any tokenizer
-            stopped.tokenizer.save(beside)
-            where = f"saved in {beside}"
+            where = f"saved in {saved_beside(stopped.tokenizer, output, 'interrupted')}"
         learned = len(stopped.tokenizer.model.merges)
         if isinstance(stopped, toksmith.CheckpointError):
             why, code = f"{stopped.path}: cannot write the checkpoint: {stopped.problem}", 1
         else:
             why, code = f"interrupted while {stopped.phase}", 130
         tell(f"{why}; learned so far: {number_of(learned, 'merge')}, {where}")
-        raise typer.Exit(code) from None
+        raise cli.Exit(code) from None
     if output is not None:
-        tok.save(output)
+        save(tok, output, to)
     return tok
+
+
+def save(tok: toksmith.Tokenizer, output: Path, to: str | None) -> None:
+    """Save the tokenizer; if the file cannot hold it, in the native format beside it: the training is not lost."""
+    try:
+        tok.save(output, **given(format=to))
+    except toksmith.FormatError as error:
+        beside = saved_beside(tok, output, "trained")
+        tell(f"{reason(error, {'to': '--to'})}; the tokenizer is saved in {beside}, which 'toksmith convert' reads")
+        raise cli.Exit(1) from None
+
+
+def saved_beside(tok: toksmith.Tokenizer, output: Path, why: str) -> Path:
+    """The file beside `output` that holds the tokenizer, in the format that can hold any."""
+    beside = output.with_name(f"{output.stem}.{why}.toksmith")
+    tok.save(beside)
+    return beside
+
+
+def size_of(output: Path) -> int:
+    """The bytes of a file, or of the files of a folder."""
+    return sum(each.stat().st_size for each in output.iterdir()) if output.is_dir() else output.stat().st_size
 
 
 def record_of(tok: toksmith.Tokenizer) -> toksmith.TrainingRecord:
@@ -189,10 +236,10 @@ def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
     return facts
 
 
-def training_summary(tok: toksmith.Tokenizer, output: Path | None) -> str:
+def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch) -> str:
     record = record_of(tok)
-    saved = "" if output is None else f"; saved as {output} ({output.stat().st_size:,} bytes)"
-    merges = f"{number_of(len(tok.model.merges), 'merge')} over {number_of(record.bytes, 'byte')}: {number_of(symbols_left(record), 'id')} left"
+    saved = "" if output is None else f"; saved as {output} ({size_of(output):,} bytes)"
+    merges = f"{number_of(len(tok.model.merges), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
     return f"{number_of(len(tok), 'token')}; {merges}; stopped because {record.stopped_because}{saved}"
 
 

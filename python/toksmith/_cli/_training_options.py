@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, get_args, get_type_hints
 
-import typer
-
 import toksmith
+
+from . import _params as cli
 
 __all__ = ["CHOSEN", "bytes_of", "in_flags", "say_kinds"]
 
@@ -22,85 +21,141 @@ UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 # Counting.
 Pattern = Annotated[
     list[str] | None,
-    typer.Option(
-        rich_help_panel=COUNTING, help="Split pattern: a name, a regex, or none; repeatable, applied in order."
+    cli.Option(
+        panel=COUNTING,
+        help="Split pattern: a name, a regex, or none for no split; repeatable, applied in order.",
+        default="o200k",
     ),
 ]
-Field = Annotated[str | None, typer.Option(rich_help_panel=COUNTING, help="Field or column that contains the text.")]
-MaxPieceBytes = Annotated[int | None, typer.Option(rich_help_panel=COUNTING, help="Leave out pieces longer than this.")]
+Field = Annotated[
+    str | None, cli.Option(panel=COUNTING, help="Field or column that contains the text.", default="text")
+]
+MaxPieceBytes = Annotated[
+    int | None, cli.Option(panel=COUNTING, help="Leave out pieces longer than this.", default="no limit")
+]
 MaxMemory = Annotated[
     str | None,
-    typer.Option(rich_help_panel=COUNTING, help="Memory for the table of pieces (512M, 4G); the rest goes to disk."),
+    cli.Option(
+        panel=COUNTING, help="Memory for the table of pieces (512M, 4G); the rest goes to disk.", default="no limit"
+    ),
 ]
 SpillTo = Annotated[
-    Path | None, typer.Option(rich_help_panel=COUNTING, help="Folder for the part of the table that goes to disk.")
+    Path | None,
+    cli.Option(
+        panel=COUNTING,
+        help="Folder for the part of the table that goes to disk.",
+        default="the folder for temporary files",
+    ),
 ]
 Errors = Annotated[
-    str | None, typer.Option(rich_help_panel=COUNTING, help="For unreadable files and rows: stop or skip.")
+    str | None, cli.Option(panel=COUNTING, help="For unreadable files and rows: stop or skip.", default="stop")
 ]
-Threads = Annotated[int | None, typer.Option(rich_help_panel=COUNTING, help="Number of threads; all cores by default.")]
+Threads = Annotated[int | None, cli.Option(panel=COUNTING, help="Number of threads.", default="all cores")]
 MinPieceCount = Annotated[
-    int | None, typer.Option(rich_help_panel=COUNTING, help="Leave out pieces that occur less often than this.")
+    int | None, cli.Option(panel=COUNTING, help="Leave out pieces that occur less often than this.", default="1")
 ]
 
 # Learning.
-VocabSize = Annotated[int | None, typer.Option(help="Stop at this size, special tokens included.")]
+VocabSize = Annotated[int | None, cli.Option(help="Stop at this size, special tokens included.", default="no limit")]
 MostMerges = Annotated[
-    int | None, typer.Option(help="Stop after this many merges. With neither option, until no pair repeats.")
+    int | None,
+    cli.Option(help="Stop after this many merges. With neither limit, until no pair repeats.", default="no limit"),
 ]
 Kind = Annotated[
     str | None,
-    typer.Option(help=f"Kind of tokenizer: {', '.join(dict.fromkeys(dict(row.arguments)['kind'] for row in KINDS))}."),
+    cli.Option(
+        help=f"Kind of tokenizer: {', '.join(dict.fromkeys(dict(row.arguments)['kind'] for row in KINDS))}.",
+        default="bpe",
+    ),
 ]
-Unit = Annotated[str | None, typer.Option(help="What merging starts from: byte, or char for bpe of characters.")]
-Alphabet = Annotated[str | None, typer.Option(help="gpt2 (ids of bytes as in GPT-2); with --unit char: ascii.")]
-Special = Annotated[list[str] | None, typer.Option(help="Special token; repeatable.")]
-Ties = Annotated[str | None, typer.Option(help="Which pair wins among equal counts: lowest_ids or first_seen.")]
-MinCount = Annotated[int | None, typer.Option(help="Lowest count at which a pair merges.")]
-MaxTokenBytes = Annotated[int | None, typer.Option(help="Length limit of a token in bytes.")]
-Digits = Annotated[str | None, typer.Option(help="Size of digit groups: none, 1, 3 or 3_right (from the right).")]
+Unit = Annotated[
+    str | None, cli.Option(help="What merging starts from: byte, or char for bpe of characters.", default="byte")
+]
+Alphabet = Annotated[
+    str | None,
+    cli.Option(
+        help="gpt2 (ids of bytes as in GPT-2); with --unit char: ascii.", default="ids 0 to 255 in the order of bytes"
+    ),
+]
+SpecialToken = Annotated[
+    list[str] | None,
+    cli.Option(
+        metavar="TOKEN",
+        help="Special token, which gets one of the last ids; repeatable.",
+        default="no tokens",
+        argument="special_tokens",
+    ),
+]
+OldSpecial = Annotated[list[str] | None, cli.Option("--special", hidden=True)]
+Ties = Annotated[
+    str | None, cli.Option(help="Which pair wins among equal counts: lowest_ids or first_seen.", default="lowest_ids")
+]
+MinCount = Annotated[
+    int | None,
+    cli.Option(
+        help="Lowest count at which a pair merges.", default="1; 2 where neither --vocab-size nor --merges is given"
+    ),
+]
+MaxTokenBytes = Annotated[int | None, cli.Option(help="Length limit of a token in bytes.", default="no limit")]
+Digits = Annotated[
+    str | None,
+    cli.Option(help="Size of digit groups: 1, 3, 3_right (from the right), or none for no groups.", default="none"),
+]
 WholeCharacters = Annotated[
     bool | None,
-    typer.Option("--whole-characters", help="Forbid tokens that join part of a character with anything else."),
+    cli.Option("--whole-characters", help="Forbid tokens that join part of a character with anything else."),
 ]
-SeedToken = Annotated[list[str] | None, typer.Option(help="Token to create first; repeatable.")]
-Superwords = Annotated[int | None, typer.Option(help="Number of merges in a second phase, across words.")]
-SuperwordPattern = Annotated[list[str] | None, typer.Option(help="Split pattern of the second phase.")]
-Base = Annotated[str | None, typer.Option(help="Tokenizer to continue: a file or a name.")]
+SeedToken = Annotated[list[str] | None, cli.Option(help="Token to create first; repeatable.", default="no tokens")]
+Superwords = Annotated[int | None, cli.Option(help="Number of merges in a second phase, across words.", default="0")]
+SuperwordPattern = Annotated[
+    list[str] | None,
+    cli.Option(help="Split pattern of the second phase.", default="across words, not across numbers and lines"),
+]
+Base = Annotated[
+    str | None, cli.Option(help="Tokenizer to continue: a file or a name.", default="start from bytes or characters")
+]
 Checkpoint = Annotated[
-    Path | None, typer.Option(help="File that stores the merges during training; training continues from it.")
+    Path | None,
+    cli.Option(help="File that stores the merges during training; training continues from it.", default="keep nothing"),
 ]
 
 # Models of characters and of words with marks.
 CharacterCoverage = Annotated[
     float | None,
-    typer.Option(rich_help_panel=CHARACTERS, help="Share of the text whose characters get tokens."),
+    cli.Option(panel=CHARACTERS, help="Share of the text whose characters get tokens.", default="0.9995"),
 ]
 ByteFallback = Annotated[
     bool | None,
-    typer.Option("--byte-fallback", rich_help_panel=CHARACTERS, help="Encode rare characters as tokens of bytes."),
+    cli.Option("--byte-fallback", panel=CHARACTERS, help="Encode rare characters as tokens of bytes."),
 ]
 DummyPrefix = Annotated[
     bool | None,
-    typer.Option(
-        "--dummy-prefix/--no-dummy-prefix", rich_help_panel=CHARACTERS, help="Whether to add a space before each text."
+    cli.Option(
+        "--dummy-prefix/--no-dummy-prefix", panel=CHARACTERS, help="Add a space before each text.", default="on"
     ),
 ]
 UserSymbol = Annotated[
-    list[str] | None, typer.Option(rich_help_panel=CHARACTERS, help="Symbol that always stays whole; repeatable.")
+    list[str] | None,
+    cli.Option(panel=CHARACTERS, help="Symbol that always stays whole; repeatable.", default="no symbols"),
 ]
 UnknownToken = Annotated[
-    str | None, typer.Option(rich_help_panel=CHARACTERS, help="Special token for text without a token.")
+    str | None,
+    cli.Option(
+        panel=CHARACTERS,
+        help="Special token for text without a token.",
+        default="none, or <unk> or [UNK] of kinds that need one",
+    ),
 ]
 EndOfWordSuffix = Annotated[
-    str | None, typer.Option(rich_help_panel=CHARACTERS, help="Mark at the end of words, such as </w>.")
+    str | None, cli.Option(panel=CHARACTERS, help="Mark at the end of words, such as </w>.", default="no mark")
 ]
 Lowercase = Annotated[
     bool | None,
-    typer.Option(
+    cli.Option(
         "--lowercase/--no-lowercase",
-        rich_help_panel=CHARACTERS,
-        help="Whether to lowercase texts and strip accents.",
+        panel=CHARACTERS,
+        help="Lowercase texts and strip accents.",
+        default="on",
     ),
 ]
 
@@ -113,7 +168,7 @@ CHOSEN = {
     },
     **{name: name for name in ("character_coverage", "byte_fallback", "dummy_prefix", "unknown_token", "lowercase")},
     **{name: name for name in ("end_of_word_suffix", "min_piece_count", "max_piece_bytes", "spill_to", "errors")},
-    "special": "special_tokens",
+    "special_token": "special_tokens",
     "seed_token": "seed_tokens",
     "user_symbol": "user_symbols",
 }
@@ -123,7 +178,7 @@ def bytes_of(text: str, flag: str = "--max-memory") -> int:
     """The number of bytes in a size such as 512M."""
     digits, unit = (text[:-1], UNITS[text[-1:].upper()]) if text[-1:].upper() in UNITS else (text, 1)
     if not (digits.isascii() and digits.isdigit()):
-        raise typer.BadParameter(f"{text!r} is not a size such as 512M or 4G", param_hint=flag)
+        raise cli.BadParameter(f"{text!r} is not a size such as 512M or 4G", param_hint=flag)
     return int(digits) * unit
 
 
@@ -153,12 +208,9 @@ def names_of(rows: Iterable[toksmith.TrainingKind]) -> str:
 
 
 def in_flags(error: toksmith.InvalidOption) -> toksmith.InvalidOption:
-    """The error of `toksmith.train` with flags in place of arguments."""
+    """The error of `toksmith.train` with the kinds of training, which it lists, as flags."""
     allowed = error.allowed
     for row in KINDS:
         flags = " ".join(f"{FLAGS[name]} {value}" for name, value in row.arguments)
         allowed = allowed.replace(str(row), flags)
-    for name, flag in FLAGS.items():
-        if "_" in name:  # the others are ordinary words
-            allowed = re.sub(rf"\b{name}\b", flag, allowed)
-    return toksmith.InvalidOption(FLAGS.get(error.argument, error.argument), error.value, allowed)
+    return toksmith.InvalidOption(error.argument, error.value, allowed)

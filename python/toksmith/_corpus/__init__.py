@@ -112,6 +112,14 @@ class Files:
                 else:
                     LOG.warning("%s is matched by %r and by %r; it is read once", name, before, pattern)
 
+    def documents(self) -> Iterator[str | bytes]:
+        """The documents of the files, in order, as `train` and every other reader of a corpus finds them.
+
+        Raises:
+            CorpusError: A file cannot be read, or a row has no text.
+        """
+        return documents(self)
+
 
 def named(pattern: str) -> list[str]:
     """The files that a glob names, sorted."""

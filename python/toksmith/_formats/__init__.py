@@ -8,6 +8,7 @@ finds, reads and writes them.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ __all__ = [
     "NotComparable",
     "format_of",
     "formats",
+    "holding",
     "lost_fields",
     "opened_by_peer",
     "ranks",
@@ -67,7 +69,7 @@ class Format:
 
     Attributes:
         name: The value for `format=` arguments.
-        suffixes: Suffixes of its file names (`.toksmith`), or whole file names (`tokenizer.json`).
+        suffixes: Suffixes of its file names (`.toksmith`), or whole file names (`tokenizer.json`, `merge_dict*.json`).
         sniff: Tells whether the bytes of a file (with its path) look like the format.
         load: Makes a model from the bytes of a file, or of the first `reads` of the `files`, each with its path.
         save: Makes the bytes of a file from a model, or of each of the `files`.
@@ -95,7 +97,10 @@ class Format:
     def fits(self, path: str) -> bool:
         """Whether the file name belongs to the format."""
         name = os.path.basename(path).lower()
-        return any(name == suffix or (suffix[0] == "." and name.endswith(suffix)) for suffix in self.suffixes)
+        return any(
+            fnmatch.fnmatchcase(name, suffix) or (suffix[0] == "." and name.endswith(suffix))
+            for suffix in self.suffixes
+        )
 
 
 def row(module: ModuleType) -> Format:
@@ -199,8 +204,12 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     if len(found) == 1:
         return next(iter(found.values()))
     if not found:
-        whole = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
-        raise FormatError(shown(folder), None, f"the folder holds no file with one of these names: {whole}")
+        raise FormatError(
+            shown(folder),
+            None,
+            "the folder holds no tokenizer; expected a file such as tokenizer.json, vocab.json, NAME.toksmith, "
+            "NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
+        )
     listed = " and ".join(f"{shown(os.path.basename(path))} ({name})" for name, path in found.items())
     raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
 
@@ -277,8 +286,9 @@ def write(
         InvalidOption: `allow_loss` contains an unknown field.
         UnknownName: There is no such format.
     """
-    known = target_format(path, format)
-    saved = known.save(model, allow_loss=check_losses(allow_loss))
+    losses = check_losses(allow_loss)
+    known = target_format(path, format) if format is not None else holding(model, shown(path), losses)
+    saved = known.save(model, allow_loss=losses)
     if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
         raise CannotRepresent(
             known.name, "tokens", f"a file can have at most {known.most_bytes} bytes, but this one would have {size}"
@@ -306,8 +316,21 @@ def sniffed(data: bytes, path: str) -> Format:
         names = " and ".join(repr(row.name) for row in candidates)
         raise FormatError(path, None, f"looks like {names}; choose with format=")
     content = "is empty" if not data else f"starts with {data[:20]!r}"
-    known = ", ".join(FORMATS)
-    raise FormatError(path, None, f"{content}, which matches no known format; choose one with format=: {known}")
+    raise FormatError(
+        path,
+        None,
+        f"{content}, which matches no known format of tokenizers; expected such a file, or choose its format with "
+        "format= (toksmith.formats() lists all)",
+    )
+
+
+def holding(model: Model, path: str, allow_loss: Collection[str]) -> Format:
+    """The only format to which the file name belongs, and which can hold the model where several do."""
+    losses = check_losses(allow_loss)
+    fitting = [known for known in FORMATS.values() if known.fits(path)]
+    if len(fitting) > 1 and len(able := [known for known in fitting if not refuses(model, known, losses)]) == 1:
+        return able[0]
+    return by_suffix(path)
 
 
 def by_suffix(path: str) -> Format:
@@ -318,7 +341,9 @@ def by_suffix(path: str) -> Format:
     if found:
         names = " and ".join(repr(known.name) for known in found)
         raise FormatError(path, None, f"the file name fits {names}; choose with format=")
-    meanings = ", ".join(f"{suffix} ({known.name})" for known in FORMATS.values() for suffix in known.suffixes)
     raise FormatError(
-        path, None, f"the file name does not show the format; give format=, or a name that ends in one of {meanings}"
+        path,
+        None,
+        "the file name does not show the format; give format=, or a name that ends in .toksmith, tokenizer.json, "
+        ".tiktoken, .model or .gguf (toksmith.formats() lists all)",
     )

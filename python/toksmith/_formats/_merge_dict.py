@@ -23,7 +23,7 @@ from ._recovered_merges import pair_merges
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "merge_dict"
-SUFFIXES = ("merge_dict.json",)
+SUFFIXES = ("merge_dict*.json",)
 ARGUMENTS = ("pattern", "special_tokens")
 DOC = 'the tutorials\' merges, {"256": [left, right], …}; load() takes the pattern and the special tokens as arguments'
 

@@ -6,25 +6,33 @@ results on one HTML page. `_shown` is the base class of all results. `_chart` dr
 pictures. Commands take `number_of` from here, because they import nothing else of ours.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .._errors import number_of
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
-from ._chart import bar_lines, table_lines
-from ._page import page
-from ._plot import Charted, Plot, to_chart
-from ._shown import Shown
-from ._terminal import draw_tokens, merge_lines, summary, use_utf8
-from ._view import (
-    DrawnPart,
-    MergeView,
-    TokenView,
-    merge_views,
-    one_line,
-    plain,
-    plain_json,
-    token_parts,
-    token_text,
-    token_views,
-)
+
+if TYPE_CHECKING:
+    from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
+    from ._chart import bar_lines, table_lines
+    from ._page import page
+    from ._plot import Charted, Plot, to_chart
+    from ._shown import Shown
+    from ._terminal import draw_tokens, merge_lines, summary
+    from ._view import (
+        DrawnPart,
+        MergeView,
+        TokenView,
+        merge_views,
+        one_line,
+        plain,
+        plain_json,
+        token_parts,
+        token_text,
+        token_views,
+        use_utf8,
+    )
 
 __all__ = [
     "Bars",
@@ -59,3 +67,34 @@ __all__ = [
     "token_views",
     "use_utf8",
 ]
+
+# By module, its names. A module is imported when one of them is first asked for: some import rich, which is slow.
+_HOMES = {
+    "_blocks": ("Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
+    "_chart": ("bar_lines", "table_lines"),
+    "_page": ("page",),
+    "_plot": ("Charted", "Plot", "to_chart"),
+    "_shown": ("Shown",),
+    "_terminal": ("draw_tokens", "merge_lines", "summary"),
+    "_view": (
+        "DrawnPart",
+        "MergeView",
+        "TokenView",
+        "merge_views",
+        "one_line",
+        "plain",
+        "plain_json",
+        "token_parts",
+        "token_text",
+        "token_views",
+        "use_utf8",
+    ),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    return found

@@ -6,8 +6,6 @@ which neighbours differ even where a terminal has 16 colours. Wrapping, and what
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -26,7 +24,7 @@ from ._chart import bar_lines
 from ._palette import COLORS, TICK
 from ._view import MergeView, TokenView, plain, token_parts, token_text
 
-__all__ = ["draw_tokens", "merge_lines", "renderables", "summary", "use_utf8"]
+__all__ = ["draw_tokens", "merge_lines", "renderables", "summary"]
 
 PALETTE = tuple(Style(color="black", bgcolor=color) for color in COLORS)
 SPECIAL = Style(color="bright_white", bgcolor="#444444", bold=True)
@@ -168,10 +166,3 @@ def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str
         token = f"{TICK}{token_text(merge.token)}{TICK}"
         padding = " " * (width - cell_len(token))
         yield f"merge {number}: {pair} → {id}  {token}{padding}{count} {'time, ' if merge.count == 1 else 'times,'} {left} id{'' if merge.left == 1 else 's'} left"
-
-
-def use_utf8() -> None:
-    """Make this process's stdout and stderr UTF-8 on any locale; a file name that is not UTF-8 is printed unchanged."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")

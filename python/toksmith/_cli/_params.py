@@ -1,0 +1,185 @@
+"""Options and arguments: what a command's annotations say, as parameters of click.
+
+A command is a function whose parameters are annotated `Annotated[type, Option(...)]` or `Annotated[type, Argument(...)]`.
+Every default is shown in the help: the parameter's own, or the words of `default`, where the called function has it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+import click
+from click.shell_completion import CompletionItem
+
+__all__ = ["Argument", "BadParameter", "Exit", "Option", "flags_of", "parameters_of"]
+
+if TYPE_CHECKING:
+    Parameter = click.ParamType[Any]
+else:
+    Parameter = click.ParamType  # no generic class in older releases
+
+Exit = click.exceptions.Exit
+BadParameter = click.BadParameter
+Completion = Callable[[str], Sequence[str]]
+
+
+@dataclass
+class Option:
+    """What the help says of an option, and how it is completed.
+
+    Attributes: `flags` (made of the parameter's name, if none is given); `help`; `default`, in words, of an option that is
+    passed on only if it is given; `metavar`; `panel`, the heading in the help; `choices`; `envvar`; `hidden`; `complete`
+    gives the values for the beginning of one; `argument`, the name in Python, where it differs.
+    """
+
+    flags: tuple[str, ...]
+    help: str = ""
+    default: str = ""
+    metavar: str | None = None
+    panel: str = ""
+    choices: tuple[str, ...] = ()
+    envvar: str | None = None
+    hidden: bool = False
+    complete: Completion | None = None
+    argument: str = ""
+
+    def __init__(self, *flags: str, **more: Any) -> None:
+        self.flags = flags
+        for name, value in more.items():
+            if name not in self.__dataclass_fields__:
+                raise TypeError(f"an option has no {name}")
+            setattr(self, name, value)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What the help says of an argument: its name there, its meaning, its default in words, and how it is completed."""
+
+    metavar: str = ""
+    help: str = ""
+    default: str = ""
+    complete: Completion | None = None
+
+
+class Value(Parameter):
+    """The value of an option: converts it, completes it, and says what was expected."""
+
+    def __init__(self, kind: Any, info: Option | Argument) -> None:
+        self.kind, self.info = kind, info
+        self.choices = info.choices if isinstance(info, Option) else ()
+        self.name = {int: "n", float: "number", Path: "path"}.get(kind, "text")
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
+        """The choices, if there are few."""
+        return "|".join(self.choices) if 0 < len(self.choices) <= 5 else None
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value; an error says what was expected."""
+        if isinstance(value, str):
+            try:
+                value = self.kind(value)
+            except ValueError:
+                expected = "a whole number" if self.kind is int else "a number"
+                self.fail(f"expected {expected}, not {value!r}", param, ctx)
+        if self.choices and value not in self.choices:
+            self.fail(f"expected {or_list(self.choices)}, not {value!r}", param, ctx)
+        return value
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        """One value, which may hold white space."""
+        return [rv]
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The choices, the names, or files."""
+        names = [*self.choices, *(() if self.info.complete is None else self.info.complete(incomplete))]
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        takes_files = isinstance(self.info, Argument) or self.kind is Path or self.info.complete is not None
+        return found or ([CompletionItem(incomplete, type="file")] if takes_files and not self.choices else [])
+
+
+def or_list(names: Sequence[str]) -> str:
+    """The names in words; at most five."""
+    shown = list(names[:5]) if len(names) > 5 else list(names)
+    if len(names) > 5:
+        return f"{', '.join(shown)}, …"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def parameters_of(function: Callable[..., None]) -> list[click.Parameter]:
+    """The parameters of a command."""
+    hints = get_type_hints(function, include_extras=True)
+    found: list[click.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if get_origin(hints[name]) is not Annotated:
+            raise TypeError(f"{function.__name__}: {name} has neither an Option nor an Argument")
+        kind, info = get_args(hints[name])
+        required = parameter.default is inspect.Parameter.empty
+        default = None if required else parameter.default
+        make = argument_of if isinstance(info, Argument) else option_of
+        found.append(make(name, kind, info, default=default, required=required))
+    return found
+
+
+def bare(kind: Any) -> tuple[Any, bool]:
+    """A type without None, and whether many values are allowed."""
+    if isinstance(kind, types.UnionType):
+        [kind] = [each for each in get_args(kind) if each is not types.NoneType]
+    return (get_args(kind)[0], True) if get_origin(kind) is list else (kind, False)
+
+
+def argument_of(name: str, kind: Any, info: Argument, *, default: Any, required: bool) -> click.Argument:
+    """An argument for click."""
+    plain, many = bare(kind)
+    more: dict[str, Any] = {} if required or many else {"default": default}
+    made = click.Argument([name], type=Value(plain, info), nargs=-1 if many else 1, required=required, **more)
+    made.metavar = None
+    made.said = info  # type: ignore[attr-defined]
+    shown = info.metavar or name.upper()
+    made.make_metavar = functools.partial(usage_of, shown, many=many, required=required)  # type: ignore[method-assign]
+    return made
+
+
+def usage_of(shown: str, *_: object, many: bool, required: bool, **__: object) -> str:
+    """An argument as the usage line shows it."""
+    shown = f"{shown}..." if many else shown
+    return shown if required else f"[{shown}]"
+
+
+def option_of(name: str, kind: Any, info: Option, *, default: Any, required: bool) -> click.Option:
+    """An option for click."""
+    plain, many = bare(kind)
+    flags = info.flags or (f"--{name.replace('_', '-')}",)
+    said = info.help if not info.hidden else ""
+    more: dict[str, Any] = {}
+    if plain is bool:
+        more["is_flag"] = True
+        default = default if default is not None or "/" in flags[0] else None
+    else:
+        more |= {"type": Value(plain, info), "multiple": many, "metavar": info.metavar}
+        in_words = info.default or ("" if default is None else str(default))
+        said += f"  [default: {in_words}]" if in_words and not required else ""
+        said += f"  [env: {info.envvar}]" if info.envvar else ""
+    if plain is bool and info.default:
+        said += f"  [default: {info.default}]"
+    if not required:
+        more["default"] = default
+    made = click.Option([name, *flags], help=said, required=required, hidden=info.hidden, envvar=info.envvar, **more)
+    made.said = info  # type: ignore[attr-defined]
+    return made
+
+
+def flags_of(parameters: Sequence[click.Parameter]) -> dict[str, str]:
+    """By argument of Python, the flag that sets it."""
+    found: dict[str, str] = {}
+    for parameter in parameters:
+        if isinstance(parameter, click.Option) and parameter.name and not parameter.hidden:
+            info = getattr(parameter, "said", None)
+            long = next((flag for flag in parameter.opts if flag.startswith("--")), parameter.opts[0])
+            found[(info.argument if info else "") or parameter.name] = long
+    return found
