@@ -13,6 +13,7 @@ import inspect
 import numbers
 import operator
 import os
+import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
@@ -225,6 +226,11 @@ def index(value: Any, name: str) -> int | slice:
     return value if isinstance(value, slice) else whole_number(value, name)
 
 
+def index_or_name(value: Any, name: str) -> int | str:
+    """A place, or the name of a field."""
+    return value if isinstance(value, str) else whole_number(value, name)
+
+
 def call_or_flag(value: Any, name: str) -> Any:
     """A callable, or a bool."""
     return value if callable(value) or isinstance(value, bool) else refuse(name, "a callable or a bool", value)
@@ -250,6 +256,7 @@ CHECKS: Mapping[str, Check] = {
     "bytes | str": text_or_bytes,
     "bytes": plain_bytes,
     "int | slice": index,
+    "int | str": index_or_name,
     "str | os.PathLike[str]": path,
     "Sequence[str | os.PathLike[str]]": paths,
     "Iterable[str]": texts,
@@ -343,17 +350,65 @@ class Arguments:
         return [*first, *placed[len(first) :]], rest
 
 
+# Errors that say everything in their message: where this package raised them helps nobody who calls it.
+TOLD = (ToksmithError, TypeError, UnicodeError, KeyboardInterrupt)
+OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+INSTALLED = ("site-packages", "dist-packages")
+
+
+def without_our_frames(error: BaseException) -> BaseException:
+    """The error, whose traceback begins anew where it is raised: the caller sees the own call and one line of ours.
+
+    An error that says all it knows in its message loses the frames of this package. Any other error, which may be a
+    fault of ours, keeps them, and so does one that went through code of the caller, such as an iterable or a callback.
+    `TOKSMITH_TRACEBACK=full` keeps all.
+    """
+    if os.environ.get("TOKSMITH_TRACEBACK") == "full" or not says_enough(error):
+        return error
+    if isinstance(error, ToksmithError):
+        error.__suppress_context__ = True
+    if error.__cause__ is not None and ours_alone(error.__cause__.__traceback__):
+        error.__cause__.__traceback__ = None
+    return error.with_traceback(None)
+
+
+def says_enough(error: BaseException) -> bool:
+    """Whether the frames of an error tell its reader nothing."""
+    frames = error.__traceback__
+    if not isinstance(error, TOLD) or not ours_alone(frames):
+        return False
+    if isinstance(error, (ToksmithError, KeyboardInterrupt)):
+        return True
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    return frames is not None and frames.tb_frame.f_code.co_filename == refuse.__code__.co_filename
+
+
+def ours_alone(frames: types.TracebackType | None) -> bool:
+    """Whether all frames are in this package, or in the standard library, which it calls."""
+    while frames is not None:
+        path = os.path.abspath(frames.tb_frame.f_code.co_filename)
+        standard = path.startswith(LIBRARY) and not any(name in path for name in INSTALLED)
+        if not path.startswith(OWN) and not standard and not path.endswith(">"):
+            return False
+        frames = frames.tb_next
+    return True
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The function; its arguments are checked before each call."""
     arguments = Arguments(function)
 
     @functools.wraps(function)
     def run(*placed: P.args, **named: P.kwargs) -> R:
-        first, rest = arguments.taken(placed, named)
         try:
+            first, rest = arguments.taken(placed, named)
             return function(*first, **rest)
         except WrongDocument as error:
             raise TypeError(f"{arguments.corpus}: {error}") from None
+        except TOLD as error:
+            raise without_our_frames(error)  # noqa: B904 - the same error
 
     return run
 
@@ -366,18 +421,31 @@ def checked_late(
     Errors of the classes in `passed` say enough by themselves.
     """
     arguments = Arguments(function)
+    kept: tuple[type[BaseException], ...] = (KeyboardInterrupt, *passed)
 
     @functools.wraps(function)
     def run(*placed: P.args, **named: P.kwargs) -> R:
         try:
             return function(*placed, **named)
-        except passed:
-            raise
+        except TOLD as error:
+            said = None if isinstance(error, kept) else wrong_argument(arguments, placed, named)
+            raise said or without_our_frames(error)  # noqa: B904 - of the same call
         except Exception:
-            arguments.taken(placed, named)
+            if said := wrong_argument(arguments, placed, named):
+                raise said from None
             raise
 
     return run
+
+
+def wrong_argument(arguments: Arguments, placed: tuple[Any, ...], named: dict[str, Any]) -> BaseException | None:
+    """What is wrong with the arguments of a call that failed; None if nothing is."""
+    try:
+        arguments.taken(placed, named)
+    except TOLD as error:
+        error.__suppress_context__ = True  # the failure that made us look
+        return without_our_frames(error)
+    return None
 
 
 def checked_fields(made: type[R]) -> type[R]:

@@ -51,6 +51,7 @@ __all__ = [
     "UnknownId",
     "UnknownName",
     "close_names",
+    "first_of",
     "moved",
     "number_of",
     "quoted",
@@ -58,6 +59,7 @@ __all__ = [
 ]
 
 MOST_QUOTED = 200  # a message quotes at most this many characters of a value
+MOST_CHOICES = 5  # a message lists at most this many names to choose from
 MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quotation
 
 
@@ -284,19 +286,32 @@ class UnknownId(ToksmithError, ValueError):
         return f"id {quoted(self.id)}{where} is out of range; ids lie in [0, {self.vocab_size})"
 
 
+def first_of(values: Any, most: int = 6) -> str:
+    """The first items of a result, as its `repr` shows them.
+
+    >>> first_of([1, 2, 3], 2), first_of([])
+    ('[1, 2, …]', '[]')
+    """
+    shown = [quoted(value) if isinstance(value, (str, bytes, tuple)) else str(value) for value in values[:most]]
+    return f"[{', '.join([*shown, '…'] if len(values) > most else shown)}]"
+
+
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are similar to a misspelt one."""
+    """The known names that mean what a wrong one means in other programs, or else those that are spelt like it."""
     import difflib  # slow to import, and only errors need it
+
+    from ._other_names import same_meaning
 
     if len(name) > MOST_QUOTED:
         return []
-    return difflib.get_close_matches(name, list(known))
+    names = list(known)
+    return same_meaning(name, names) or difflib.get_close_matches(name, names)
 
 
 class UnknownName(ToksmithError, LookupError):
     """A name is unknown.
 
-    Attributes: `kind` of thing, `name` as given, `matches` similar names.
+    Attributes: `kind` of thing, `name` as given, `matches` names that may be meant. The message lists at most five.
     """
 
     def __init__(self, kind: str, name: str, matches: Iterable[str] = ()) -> None:
@@ -305,7 +320,12 @@ class UnknownName(ToksmithError, LookupError):
         self.kind, self.name = kind, name
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?" if self.matches else ""
+        names = [*self.matches]
+        if names and set(names) <= set(close_names(self.name, names)):
+            hint = f"; did you mean {' or '.join(map(quoted, names[:MOST_CHOICES]))}?"
+        else:
+            more = f" and {len(names) - MOST_CHOICES} more" if len(names) > MOST_CHOICES else ""
+            hint = f"; there are {', '.join(map(quoted, names[:MOST_CHOICES]))}{more}" if names else ""
         return f"there is no {self.kind} named {quoted(self.name)}{hint}"
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arguments import checked_fields, checked_late, flag, items, whole_number
-from ._errors import ModelError
+from ._errors import ModelError, first_of, number_of
 
 __all__ = [
     "RARE_FIELDS",
@@ -36,6 +36,7 @@ __all__ = [
 
 Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
+ENDS_SHOWN = 20  # tokens at each end of a table that a notebook shows
 
 
 class TokenTable(Sequence[bytes]):
@@ -77,6 +78,17 @@ class TokenTable(Sequence[bytes]):
     def __reduce__(self) -> tuple[Any, ...]:
         return TokenTable, (self.blob, self.ends)
 
+    def __repr__(self) -> str:
+        return f"<TokenTable {number_of(len(self), 'token')}: {first_of(self[:7])}>"
+
+    def _repr_html_(self) -> str:
+        from ._render import Line, Table, View, notebook, token_text  # when asked for: it imports rich
+
+        size = f"{number_of(len(self), 'token')}, {number_of(len(self.blob), 'byte')}"
+        rows = [[str(place), token_text(self[place]), self[place].hex(" ")] for place in both_ends(len(self))]
+        more = [Line(f"the first and last {ENDS_SHOWN} of {len(self):,}", "dim")] if len(rows) < len(self) else []
+        return notebook(View(size, [Table(["place", "token", "bytes"], rows, left=(1, 2)), *more]))
+
     @overload
     def __getitem__(self, index: int) -> bytes: ...
     @overload
@@ -94,6 +106,12 @@ class TokenTable(Sequence[bytes]):
         for end in self.ends.tolist():
             yield self.blob[start:end]
             start = end
+
+
+def both_ends(length: int) -> list[int]:
+    """The places of a long table that a notebook shows."""
+    places = range(length)
+    return [*places] if length <= 2 * ENDS_SHOWN else [*places[:ENDS_SHOWN], *places[-ENDS_SHOWN:]]
 
 
 def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
@@ -232,6 +250,10 @@ class TrainingRecord:
         set_field(self, "counts", frozen(self.counts, np.uint64, "counts"))
         set_field(self, "left", frozen(self.left, np.uint64, "left"))
 
+    def __repr__(self) -> str:
+        corpus = f"{number_of(self.documents, 'document')}, {number_of(self.bytes, 'byte')}"
+        return f"<TrainingRecord {corpus}, {number_of(len(self.counts), 'merge')}: {first_of(self.counts)}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         return _rebuild, (TrainingRecord, own | {"options": dict(self.options)})
@@ -292,6 +314,10 @@ class Model:
     training: TrainingRecord | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     vocab: _core.Vocab = field(init=False, repr=False)
+
+    def __repr__(self) -> str:
+        sizes = f"{number_of(len(self.tokens), 'token')}, {number_of(len(self.merges), 'merge')}"
+        return f"<Model {self.kind}/{self.unit}, {sizes}: {first_of(self.tokens[:7])}>"
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__

@@ -5,21 +5,21 @@ This module holds the defaults and the documentation of the arguments; the work 
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core
+from . import _boundaries, _core, _sampling
 from ._arguments import checked, checked_late, flag, items, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
-from ._errors import InvalidOption, NotInVocabulary, UnknownId
+from ._errors import NotInVocabulary, UnknownId
 from ._model import Model
+from ._other_names import OF_A_TOKENIZER, told
 from ._pattern_fit import pattern_fit
 from ._post import PLAIN, template_of
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, Retold, StreamDecoder
@@ -64,6 +64,36 @@ class Tokenizer:
         stages = engine_stages(model)
         patterns = [] if stages else [step["pattern"] for step in model.splitters]
         self._engine = _core.Engine(model.vocab, patterns, added, character_options(model), stages)
+
+    @overload  # first, because a str is an iterable of str as well
+    def __call__(  # type: ignore[overload-overlap]
+        self, text: Text, *, special: Special = "raise", errors: str = "replace"
+    ) -> Encoding: ...
+    @overload
+    def __call__(
+        self, text: Iterable[Text], *, special: Special = "raise", errors: str = "replace"
+    ) -> RaggedEncoding: ...
+    def __call__(
+        self, text: Text | Iterable[Text], *, special: Special = "raise", errors: str = "replace"
+    ) -> Encoding | RaggedEncoding:
+        """The ids of a text, or of each text of a list, with the characters that each comes from.
+
+        The result has the names of transformers too: `tok(text)["input_ids"]`, `["attention_mask"]`, `["offset_mapping"]`.
+        Unlike there, a special token in the text is an error, and none is added around it.
+
+        Returns: what `encode_with_offsets` returns; for a list, what `encode_ragged_with_offsets` does.
+        Raises: as `encode`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+        >>> tok("slow"), tok(["slow", "low"])["input_ids"]
+        (<Encoding 2 ids: [115, 257], characters [(0, 1), (1, 4)]>, [[115, 257], [257]])
+        """
+        if isinstance(text, (str, bytes)):
+            return self.encode_with_offsets(text, special=special, errors=errors)
+        return self.encode_ragged_with_offsets(
+            items(text, "text", "str, bytes or a list of them"), special=special, errors=errors
+        )
 
     def encode(
         self,
@@ -188,60 +218,8 @@ class Tokenizer:
         batch, count = as_sequence(texts), thread_count(threads)
         return _boundaries.encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
 
-    @checked
-    def encode_sampled(
-        self,
-        text: Text,
-        *,
-        seed: int,
-        dropout: float = 0.1,
-        alpha: float = 0.1,
-        special: Special = "raise",
-        errors: str = "replace",
-    ) -> list[int]:
-        """The ids of a randomly drawn encoding of a text; training on such encodings makes a model more robust.
-
-        Byte-pair encoding skips each merge with the probability `dropout`, independently each time (BPE-dropout). A
-        unigram model draws each encoding with a probability proportional to the exponential of `alpha` times its score
-        (subword regularization). Equal seeds give equal ids, on any machine.
-
-        Args:
-            seed: From 0 to 2**64 - 1.
-            dropout: From 0 (the ids of `encode`, if that looks up no whole pieces) to 1 (no merge at all).
-            alpha: At least 0; 0 draws all encodings equally often, a large number draws the best.
-        Raises: as `encode`; InvalidOption for tokenizers that have only one encoding.
-        Source: Provilkov et al., ACL 2020; Kudo, ACL 2018.
-
-        >>> import toksmith
-        >>> tok = toksmith.train("low lower lowest " * 9, 262)
-        >>> [[tok.decode([id]) for id in tok.encode_sampled("lowest", seed=seed, dropout=0.5)] for seed in (1, 5)]
-        [['low', 'e', 'st'], ['l', 'o', 'w', 'e', 'st']]
-        """
-        if self.model.kind not in ("bpe", "unigram"):
-            raise InvalidOption("kind", self.model.kind, "'bpe' or 'unigram'; other kinds have only one encoding")
-        if not 0 <= seed < 1 << 64:
-            raise InvalidOption("seed", seed, "from 0 to 2**64 - 1")
-        if not 0 <= dropout <= 1:
-            raise InvalidOption("dropout", dropout, "from 0 to 1")
-        if not 0 <= alpha < math.inf:
-            raise InvalidOption("alpha", alpha, "at least 0, and finite")
-        drawn = {"seed": seed, "dropout": float(dropout), "alpha": float(alpha)}
-        return _core.sample(self._engine, text, special, errors, drawn)
-
-    @checked
-    def encode_best(self, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
-        """The `n` best encodings of a text in a unigram model, the best first, each with the sum of its scores.
-
-        Special tokens are ordinary text here. If the text has fewer encodings, it returns fewer; `n` is below 2**32.
-
-        Raises: as `encode`; InvalidOption for tokenizers of other kinds.
-        Cost: time grows with the length of the text times `n`.
-        """
-        if self.model.kind != "unigram":
-            raise InvalidOption("kind", self.model.kind, "'unigram'; the encodings of other kinds have no scores")
-        if not 1 <= n < 1 << 32:
-            raise InvalidOption("n", n, "from 1 to 2**32 - 1")
-        return _core.best_ways(self._engine, text, errors, n)
+    encode_sampled = _sampling.encode_sampled
+    encode_best = _sampling.encode_best
 
     @checked_late
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
@@ -580,9 +558,20 @@ class Tokenizer:
     def __deepcopy__(self, memo: object) -> Tokenizer:
         return self
 
+    if not TYPE_CHECKING:  # which would believe that every name exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise told(self, "a Tokenizer", name, OF_A_TOKENIZER)
+
     def __repr__(self) -> str:
-        model = self.model
-        return f"<Tokenizer {model.kind}/{model.unit}, {len(self)} tokens, {self.fingerprint[:12]}>"
+        from . import _tokenizer_view
+
+        return _tokenizer_view.line(self)
+
+    def _repr_html_(self) -> str:
+        from . import _tokenizer_view  # when asked for: it draws
+
+        return _tokenizer_view.html(self)
 
 
 def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:

@@ -65,6 +65,8 @@ def ended_by_sigterm() -> Iterator[None]:
 @contextlib.contextmanager
 def told_errors(*, debug: bool) -> Iterator[None]:
     """Turn an error into one line on stderr and an exit code."""
+    if debug:
+        os.environ["TOKSMITH_TRACEBACK"] = "full"
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):

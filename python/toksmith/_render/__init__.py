@@ -11,7 +11,7 @@ from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, Vi
 from ._chart import bar_lines, table_lines
 from ._page import page
 from ._plot import Charted, Plot, to_chart
-from ._shown import Shown
+from ._shown import Shown, notebook
 from ._terminal import draw_tokens, merge_lines, summary, use_utf8
 from ._view import (
     DrawnPart,
@@ -46,6 +46,7 @@ __all__ = [
     "draw_tokens",
     "merge_lines",
     "merge_views",
+    "notebook",
     "number_of",
     "one_line",
     "page",

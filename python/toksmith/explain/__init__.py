@@ -75,3 +75,7 @@ __all__ = [
     "specials",
     "tree",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -24,3 +24,7 @@ __all__ = [
     "names",
     "parity",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]
