@@ -56,7 +56,7 @@ def test_all_is_sorted_and_complete() -> None:
     assert list(toksmith.__all__) == sorted(set(toksmith.__all__))
     kinds = (types.ModuleType, type(annotations))
     bound = {name for name, value in vars(toksmith).items() if not isinstance(value, kinds)}
-    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__) | {"import_module"}
+    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__)
 
 
 def test_type_checkers_are_told_of_the_same_names_in_the_same_modules() -> None:

@@ -28,7 +28,7 @@ quotes at most 200 characters of a refused value; the attributes hold the whole 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,6 +56,7 @@ __all__ = [
     "number_of",
     "quoted",
     "shortened",
+    "some_of",
 ]
 
 MOST_QUOTED = 200  # a message quotes at most this many characters of a value
@@ -286,6 +287,16 @@ class UnknownId(ToksmithError, ValueError):
         return f"id {quoted(self.id)}{where} is out of range; ids lie in [0, {self.vocab_size})"
 
 
+def some_of(names: Sequence[str]) -> str:
+    """Names to choose from, for a message: five at most.
+
+    >>> some_of(["a", "b"]), some_of(list("abcdefg"))
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    more = len(names) - MOST_CHOICES
+    return ", ".join(names[:MOST_CHOICES]) + (f" and {more} more" if more > 0 else "")
+
+
 def first_of(values: Any, most: int = 6) -> str:
     """The first items of a result, as its `repr` shows them.
 
@@ -324,8 +335,8 @@ class UnknownName(ToksmithError, LookupError):
         if names and set(names) <= set(close_names(self.name, names)):
             hint = f"; did you mean {' or '.join(map(quoted, names[:MOST_CHOICES]))}?"
         else:
-            more = f" and {len(names) - MOST_CHOICES} more" if len(names) > MOST_CHOICES else ""
-            hint = f"; there are {', '.join(map(quoted, names[:MOST_CHOICES]))}{more}" if names else ""
+            verb = "the known one is" if len(names) == 1 else "the known ones are"
+            hint = f"; {verb} {some_of([*map(quoted, names)])}" if names else ""
         return f"there is no {self.kind} named {quoted(self.name)}{hint}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import checked_late
+from ._arguments import checked, checked_late
 from ._errors import InvalidOption, UnknownName, first_of, number_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Encoding:
         """The names that `encoding[name]` takes, so that `dict(encoding)` works."""
         return FIELDS
 
-    @checked_late
+    @checked
     def __getitem__(self, name: str) -> list[Any]:
         if name not in FIELDS:
             raise UnknownName("field of an Encoding", name, FIELDS)

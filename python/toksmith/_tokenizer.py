@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core, _sampling
-from ._arguments import checked, checked_late, flag, items, whole_number
+from . import _boundaries, _core, _offsets, _sampled
+from ._arguments import advised, as_sequence, checked, checked_late, flag, items, texts_or_bytes, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
-from ._errors import NotInVocabulary, UnknownId
+from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
 from ._other_names import OF_A_TOKENIZER, told
 from ._pattern_fit import pattern_fit
@@ -73,6 +73,7 @@ class Tokenizer:
     def __call__(
         self, text: Iterable[Text], *, special: Special = "raise", errors: str = "replace"
     ) -> RaggedEncoding: ...
+    @checked_late
     def __call__(
         self, text: Text | Iterable[Text], *, special: Special = "raise", errors: str = "replace"
     ) -> Encoding | RaggedEncoding:
@@ -91,9 +92,7 @@ class Tokenizer:
         """
         if isinstance(text, (str, bytes)):
             return self.encode_with_offsets(text, special=special, errors=errors)
-        return self.encode_ragged_with_offsets(
-            items(text, "text", "str, bytes or a list of them"), special=special, errors=errors
-        )
+        return self.encode_ragged_with_offsets(texts_or_bytes(text, "text"), special=special, errors=errors)
 
     def encode(
         self,
@@ -116,7 +115,10 @@ class Tokenizer:
             TextTooLong: A step makes the text longer than 64 times its length plus 1 MiB.
         Cost: time grows at worst as n log n with the length of the text, and linearly with the number of its pieces.
         """
-        ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
+        try:
+            ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
+        except (TypeError, ToksmithError) as error:
+            raise advised(error, text) from None
         return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
     def encode_array(
@@ -185,41 +187,10 @@ class Tokenizer:
         first = items(ids, "ids", "ids (integers)")
         return self._template.apply(first, None if pair is None else items(pair, "pair", "ids (integers)"))[0]
 
-    @checked_late
-    def encode_with_offsets(
-        self, text: Text, *, unit: str = "char", special: Special = "raise", errors: str = "replace"
-    ) -> Encoding:
-        """The ids of a text, and where in the text each comes from.
-
-        Args:
-            unit: "char": characters of the text (for `bytes`, of `text.decode(errors="replace")`); "byte": bytes of the
-                text as UTF-8.
-        Returns: `.ids`, `.starts`, `.ends`; see `Encoding`. A stretch that a normalizer rewrites as a whole belongs to
-            the id in which the rewritten stretch ends (in characters: to each id with a part of it). Removed text
-            belongs to the next id, and at the end of the text to the last.
-        Raises: as `encode`; InvalidOption for another `unit`.
-        """
-        return _boundaries.encoding(self._engine, text, unit=unit, special=special, errors=errors)
-
-    @checked_late
-    def encode_ragged_with_offsets(
-        self,
-        texts: Iterable[Text],
-        *,
-        unit: str = "char",
-        special: Special = "raise",
-        errors: str = "replace",
-        threads: int | None = None,
-    ) -> RaggedEncoding:
-        """The same for many texts, in one array each; see `RaggedEncoding`.
-
-        Raises: as `encode_batch`; InvalidOption for another `unit`.
-        """
-        batch, count = as_sequence(texts), thread_count(threads)
-        return _boundaries.encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
-
-    encode_sampled = _sampling.encode_sampled
-    encode_best = _sampling.encode_best
+    encode_with_offsets = _offsets.encode_with_offsets
+    encode_ragged_with_offsets = _offsets.encode_ragged_with_offsets
+    encode_sampled = _sampled.encode_sampled
+    encode_best = _sampled.encode_best
 
     @checked_late
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
@@ -382,7 +353,10 @@ class Tokenizer:
             UnknownId: No token has one of the ids.
             UnicodeDecodeError: The bytes are not UTF-8, with `errors="strict"`.
         """
-        return self._engine.decode(ids, errors)
+        try:
+            return self._engine.decode(ids, errors)
+        except (TypeError, ToksmithError) as error:
+            raise advised(error, ids) from None
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids, concatenated.
@@ -576,8 +550,3 @@ class Tokenizer:
 
 def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:
     return Tokenizer(model, run_report=run_report)
-
-
-def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
-    """A batch as it is if it has a length, else as a tuple; the core refuses a single text."""
-    return batch if isinstance(batch, (list, tuple, str, bytes)) else items(batch, "texts", "a batch of texts (a list)")

@@ -15,7 +15,7 @@ from types import MappingProxyType, ModuleType
 
 from .._arguments import checked_late
 from .._atomic_files import current, settle, write_files
-from .._errors import CannotRepresent, FormatError, UnknownName, close_names
+from .._errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
 from .._files import Room, make_folder, read_file, shown
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
@@ -199,7 +199,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     if len(found) == 1:
         return next(iter(found.values()))
     if not found:
-        whole = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+        whole = some_of([suffix for row in FORMATS.values() for suffix in row.suffixes])
         raise FormatError(shown(folder), None, f"the folder holds no file with one of these names: {whole}")
     listed = " and ".join(f"{shown(os.path.basename(path))} ({name})" for name, path in found.items())
     raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
@@ -306,7 +306,7 @@ def sniffed(data: bytes, path: str) -> Format:
         names = " and ".join(repr(row.name) for row in candidates)
         raise FormatError(path, None, f"looks like {names}; choose with format=")
     content = "is empty" if not data else f"starts with {data[:20]!r}"
-    known = ", ".join(FORMATS)
+    known = some_of([*FORMATS])
     raise FormatError(path, None, f"{content}, which matches no known format; choose one with format=: {known}")
 
 
@@ -318,7 +318,7 @@ def by_suffix(path: str) -> Format:
     if found:
         names = " and ".join(repr(known.name) for known in found)
         raise FormatError(path, None, f"the file name fits {names}; choose with format=")
-    meanings = ", ".join(f"{suffix} ({known.name})" for known in FORMATS.values() for suffix in known.suffixes)
+    meanings = some_of([suffix for known in FORMATS.values() for suffix in known.suffixes])
     raise FormatError(
         path, None, f"the file name does not show the format; give format=, or a name that ends in one of {meanings}"
     )

@@ -297,7 +297,11 @@ def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
         except KeyboardInterrupt:
             raise TrainingInterrupted(None, "counting") from None
     if counts.bytes == 0:
-        raise CorpusError(None, None, f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte")
+        raise CorpusError(
+            None,
+            None,
+            f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte; expected text to learn from",
+        )
     if options.ties == "first_seen" and not counts.has_positions:
         raise InvalidOption("ties", options.ties, "'lowest_ids': the counts do not record where pieces occur first")
     return counts

@@ -15,18 +15,19 @@ from ._errors import InvalidOption
 
 __all__ = ["encode_best", "encode_sampled"]
 
-Tokenizer = Any  # the methods of a class that is defined in a layer above
+Text = str | bytes
+Special = str | Collection[str]
 
 
 @checked
 def encode_sampled(
-    self: Tokenizer,
-    text: str | bytes,
+    self: Any,
+    text: Text,
     *,
     seed: int,
     dropout: float = 0.1,
     alpha: float = 0.1,
-    special: str | Collection[str] = "raise",
+    special: Special = "raise",
     errors: str = "replace",
 ) -> list[int]:
     """The ids of a randomly drawn encoding of a text; training on such encodings makes a model more robust.
@@ -60,9 +61,7 @@ def encode_sampled(
 
 
 @checked
-def encode_best(
-    self: Tokenizer, text: str | bytes, n: int, *, errors: str = "replace"
-) -> list[tuple[list[int], float]]:
+def encode_best(self: Any, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
     """The `n` best encodings of a text in a unigram model, the best first, each with the sum of its scores.
 
     Special tokens are ordinary text here. If the text has fewer encodings, it returns fewer; `n` is below 2**32.
