@@ -26,6 +26,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +75,42 @@ def test_only_what_is_asked_for_is_imported() -> None:
     assert "toksmith._load" in found
     heavy = {"rich", "regex", "typer", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
     assert not {*found} & (heavy | {"toksmith.explain", "toksmith._doctor", "toksmith._training"})
+
+
+MODULES = ("", ".compat", ".compat.minbpe", ".compat.tiktoken", ".compat.transformers", ".explain", ".metrics")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_dir_shows_public_names_only(module: str) -> None:
+    found = import_module(f"toksmith{module}")
+    shown = [name for name in dir(found) if not name.startswith("__")]
+    assert shown == sorted(found.__all__)
+    assert all(getattr(found, name) is not None for name in shown)
+
+
+def completions(line: str, *, jedi: bool) -> set[str]:
+    """What IPython offers at the end of a line, in a shell that has run `import toksmith` and made `tok`."""
+    from IPython.core.completer import IPCompleter, provisionalcompleter
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    shell.user_ns.update(toksmith=toksmith, tok=toksmith.train("low", 257, progress=False))
+    completer = IPCompleter(shell=shell, namespace=shell.user_ns, use_jedi=jedi)
+    with provisionalcompleter():
+        return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
+
+
+@pytest.mark.parametrize("jedi", [True, False], ids=["jedi", "plain"])
+def test_completion_in_ipython(jedi: bool) -> None:
+    pytest.importorskip("IPython", reason="lacks IPython; tests/requirements.txt has it")
+    offered = completions("toksmith.", jedi=jedi)
+    assert set(toksmith.__all__) <= offered
+    assert not {name for name in offered if name.startswith("_") and not name.startswith("__")}
+    assert completions("toksmith.enc", jedi=jedi) == {"encode_corpus", "encodings"}
+    assert {"encode", "encode_batch", "encode_with_offsets", "encode_sampled"} <= completions("tok.enc", jedi=jedi)
+    assert {"encode", "n_vocab"} <= completions("toksmith.compat.tiktoken.Encoding.", jedi=jedi)
+    assert completions("toksmith.compat.", jedi=jedi) >= {"minbpe", "tiktoken", "transformers"}
 
 
 @pytest.mark.parametrize("name, thing", [*public_things()], ids=lambda value: value if isinstance(value, str) else "")

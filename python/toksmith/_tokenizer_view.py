@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ._errors import number_of, shortened
+from ._patterns import patterns
 
 __all__ = ["html", "line"]
 
@@ -42,16 +43,17 @@ def facts(tok: Any) -> Iterator[list[str]]:
         yield ["merges", f"{len(model.merges):,}"]
     special = [*tok.special_tokens]
     more = f" and {len(special) - FIRST_SPECIALS:,} more" if len(special) > FIRST_SPECIALS else ""
-    yield ["special tokens", (", ".join(special[:FIRST_SPECIALS]) + more) or "none"]
+    yield ["specials", (", ".join(special[:FIRST_SPECIALS]) + more) or "none"]
     for step in model.splitters:
-        options = dict(step.options)
-        yield ["pieces", shortened(str(options.get("pattern", step.kind)), 160)]
+        regex = dict(step.options).get("pattern", step.kind)
+        known = [name for name, row in patterns().items() if regex in row.regexes]
+        yield ["pieces by", known[0] if known else shortened(str(regex), 120)]
     if model.training is not None:
         corpus = f"{number_of(model.training.documents, 'document')}, {number_of(model.training.bytes, 'byte')}"
         yield ["trained on", corpus]
     if len(model.tokens):
         longest = max(model.tokens, key=len)
-        yield ["longest token", f"{shortened(token_text(longest), 80)} ({number_of(len(longest), 'byte')})"]
+        yield ["longest", f"{shortened(token_text(longest), 80)} ({number_of(len(longest), 'byte')})"]
     yield ["fingerprint", tok.fingerprint[:16]]
 
 

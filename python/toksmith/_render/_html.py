@@ -29,6 +29,7 @@ TONES = {
 }
 PARTS = {"text": "", "mark": f"color:{LIGHT.mark}", "bytes": f"color:{LIGHT.raw};font-style:italic"}
 SPECIAL = f"background-color:{LIGHT.special};color:{LIGHT.on_special};font-weight:bold"
+CAPTION = ' style="padding:8px;text-align:left"'
 WHOLE = "white-space:nowrap"
 SCOPE = ' scope="col"'
 MARKED = "text-decoration:underline"
@@ -90,7 +91,7 @@ def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[s
             found.append(f'<{tag}{more} style="{style}">{escaped(text, chars)}</{tag}>')
         return f"<tr>{''.join(found)}</tr>"
 
-    caption = f"<caption>{escaped(table.caption, chars)}</caption>" if table.caption else ""
+    caption = f"<caption{CAPTION}>{escaped(table.caption, chars)}</caption>" if table.caption else ""
     head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>"
     body = "\n".join(cells(row, "td") for row in islice(table.rows, items))
     yield f'<table style="border-collapse:collapse">{caption}{head}<tbody>{body}</tbody></table>'
@@ -128,8 +129,13 @@ def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iter
     def drawn(place: int, inner: str, *, last: bool) -> str:
         nonlocal seen
         first, seen = place > seen, place
-        number = f"<small>{shown[place].id}</small>" if block.ids and last else ""
-        return tags.token(place, inner + number, first=first)
+        if block.ids and last:
+            tail = "<br></span>" if inner.endswith("<br></span>") else "<br>" if inner.endswith("<br>") else ""
+            inner = f"{inner.removesuffix(tail)}{number(place)}{tail}"
+        return tags.token(place, inner, first=first)
+
+    def number(place: int) -> str:
+        return f"<sub>{shown[place].id}</sub>"
 
     for cluster in clusters([view.token for view in shown]):
         ends = {place: at for at, each in enumerate(cluster) for place in places_of(each)}
@@ -139,13 +145,17 @@ def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iter
                 inner = "".join(tags.part(each.place, part) for part in each.parts)
                 elements.append(drawn(each.place, inner, last=ends[each.place] == at))
                 continue
-            numbers, byte = [], 0
+            numbers: list[str] = []
+            byte = 0
             for place, count in each.shares:
                 said = "".join(str(byte + number) for number in range(1, count + 1))
-                numbers.append(drawn(place, said, last=ends[place] == at))
+                numbers.append(drawn(place, said, last=False))
                 byte += count
-            glyph = tags.part(each.shares[-1][0], each.part)
+            glyph = escaped(each.part.text)  # on no token's colour
             elements.append(f"<ruby>{glyph}<rt>{''.join(numbers)}</rt></ruby>")
+            if block.ids:  # beside it: above it there is no room
+                ended = [place for place, _ in each.shares if ends[place] == at]
+                elements += [tags.token(place, number(place), first=False) for place in ended]
         yield elements
 
 
@@ -188,7 +198,7 @@ def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str
             f'<tr><td style="text-align:right;padding:0 8px">{escaped(name, chars)}</td>'
             f'<td style="width:320px">{bar}</td><td style="padding:0 8px">{escaped(said, chars)}</td></tr>'
         )
-    caption = f"<caption>{escaped(block.caption, chars)}</caption>" if block.caption else ""
+    caption = f"<caption{CAPTION}>{escaped(block.caption, chars)}</caption>" if block.caption else ""
     if rows:
         yield f'<table style="border-collapse:collapse">{caption}<tbody>{"".join(rows)}</tbody></table>'
     yield from left_out(len(block.bars), items, "bars")
