@@ -11,6 +11,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,14 @@ def documented() -> Iterator[tuple[str, Any, int]]:
 
 def too_wide() -> list[str]:
     """The lines that `help` would show beyond the last column."""
-    return [
-        f"{name}: {line}"
-        for name, thing, width in documented()
-        for line in (inspect.getdoc(thing) or "").splitlines()
-        if len(line) > width and not line.lstrip().startswith((">>>", "...", "|"))
-    ]
+    found = []
+    for name, thing, width in documented():
+        example = False
+        for line in (inspect.getdoc(thing) or "").splitlines():
+            example = (example or line.lstrip().startswith(">>>")) and bool(line.strip())
+            if len(line) > width and not example and not line.lstrip().startswith("|"):
+                found.append(f"{name}: {line}")
+    return found
 
 
 def rewrapped(text: str, width: int) -> str:
@@ -68,16 +71,16 @@ def continues(line: str, margin: str, before: list[str]) -> bool:
     """Whether a line belongs to the paragraph, or to the argument, that began with the margin."""
     plain = line.strip()
     indent = line[: len(line) - len(line.lstrip())]
-    if not plain or plain.startswith((">>>", "- ", "|", "```")) or SECTION(plain):
+    if not plain or plain.startswith((">>>", "- ", "|", "```")) or begins_section(plain):
         return False
     if before:
         return indent == before[0][: len(before[0]) - len(before[0].lstrip())]
-    return len(indent) > len(margin) or (indent == margin and not is_item(plain))
+    return len(indent) > len(margin) or (indent == margin and not (margin and is_item(plain)))
 
 
-def SECTION(plain: str) -> bool:  # noqa: N802 - reads as a name of the rule
+def begins_section(plain: str) -> bool:
     """Whether a line begins a section of a docstring."""
-    return plain.split(":")[0] in ("Attributes", "Args", "Returns", "Raises", "Cost", "Source")
+    return plain.partition(":")[0] in ("Attributes", "Args", "Returns", "Raises", "Cost", "Source")
 
 
 def is_item(plain: str) -> bool:
@@ -90,18 +93,18 @@ def hanging_of(line: str, margin: str) -> str:
     """The indentation of the lines that continue a line of its own."""
     plain = line.strip()
     item = bool(margin) and is_item(plain)
-    return margin + ("    " if item or SECTION(plain) else "  " if plain.startswith("- ") else "")
+    return margin + ("    " if item or begins_section(plain) else "  " if plain.startswith("- ") else "")
 
 
-def rewrite(path: Path, wanted: dict[int, int]) -> int:
-    """Rewraps the docstrings of the definitions that start in these lines of a file; how many changed."""
+def rewrite(path: Path, wanted: dict[int | str, int]) -> int:
+    """Rewraps the docstrings of the definitions of a file that start in these lines or have these names; how many changed."""
     source = path.read_text(encoding="utf-8")
     lines = source.split("\n")
     changed = 0
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    for node in sorted(nodes, key=lambda node: -node.lineno):
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        width = wanted.get(node.lineno) or wanted.get(first)
+    kinds = (ast.FunctionDef, ast.ClassDef, ast.Module)
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    for node in sorted(nodes, key=lambda node: -getattr(node, "lineno", 0)):
+        width = wanted.get(key_of(node))
         if width is None or not ast.get_docstring(node):
             continue
         expression = node.body[0]
@@ -115,7 +118,7 @@ def rewrite(path: Path, wanted: dict[int, int]) -> int:
         # The opening quotes take room in the source, not in what `help` shows.
         new = rewrapped(body, width).split("\n")
         told = [opening + new[0], *(f"{margin}{line}" if line else "" for line in new[1:])]
-        told[-1] += closing
+        told[-1] = (told[-1] or margin) + closing
         if told != old:
             lines[start:end] = told
             changed += 1
@@ -123,15 +126,29 @@ def rewrite(path: Path, wanted: dict[int, int]) -> int:
     return changed
 
 
+def key_of(node: ast.FunctionDef | ast.ClassDef | ast.Module) -> int | str:
+    """What a definition is found by: the first line of a function, the name of a class, "" for the module."""
+    if isinstance(node, ast.Module):
+        return ""
+    lines = [node.lineno, *(each.lineno for each in node.decorator_list)]
+    return node.name if isinstance(node, ast.ClassDef) else min(lines)
+
+
 def main() -> None:
     """Lists, or rewrites."""
     if "--write" in sys.argv:
-        files: dict[str, dict[int, int]] = {}
+        files: dict[str, dict[int | str, int]] = {}
         for _, thing, width in documented():
-            if inspect.isfunction(thing) or inspect.isclass(thing):
+            if inspect.isfunction(thing):
+                found = files.setdefault(inspect.getsourcefile(thing) or "", {})
                 line = inspect.getsourcelines(thing)[1]
-                wanted = files.setdefault(inspect.getsourcefile(thing) or "", {})
-                wanted[line] = min(width, wanted.get(line, width))
+                found[line] = min(width, found.get(line, width))
+            elif inspect.ismodule(thing):
+                files.setdefault(thing.__file__ or "", {})[""] = width
+            elif inspect.isclass(thing):
+                errors = thing.__module__ == "toksmith"  # as tracebacks name them
+                module = import_module("toksmith._errors") if errors else sys.modules[thing.__module__]
+                files.setdefault(module.__file__ or "", {})[thing.__name__] = width
         for path, wanted in sorted(files.items()):
             if changed := rewrite(Path(path), wanted):
                 print(f"{path}: {changed}")

@@ -122,6 +122,13 @@ def test_every_public_name_is_documented(name: str, thing: object) -> None:
     assert list(dict.fromkeys(found)) == in_order, f"{name}: the sections are not in the order {SECTIONS}"
 
 
+def test_help_fits_into_80_columns() -> None:
+    """`python scripts/wrap_docstrings.py --write` rewraps what does not."""
+    command = [sys.executable, str(ROOT / "scripts" / "wrap_docstrings.py")]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 class Command(NamedTuple):
     """A shell command of a document, and what the document shows that it prints."""
 

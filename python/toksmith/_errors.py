@@ -122,8 +122,9 @@ class ToksmithError(Exception):
 class FormatError(ToksmithError, ValueError):
     """A file violates its format.
 
-    Attributes: `path` the file, `place` a line number, `"byte 17"` or a field name (None for the whole file), `problem`
-    what was found and what was expected.
+    Attributes: `path` the file, `place` a line number, `"byte 17"` or a field
+    name (None for the whole file), `problem` what was found and what was
+    expected.
     """
 
     def __init__(self, path: str, place: int | str | None, problem: str) -> None:
@@ -136,9 +137,11 @@ class FormatError(ToksmithError, ValueError):
 
 
 class CannotRepresent(FormatError):
-    """A format cannot hold a field of the model; saving never drops a field silently.
+    """A format cannot hold a field of the model; saving never drops a field
+    silently.
 
-    Attributes: `format` the format's name, `field` the model's field, `problem` why.
+    Attributes: `format` the format's name, `field` the model's field,
+        `problem` why.
     """
 
     def __init__(self, format: str, field: str, problem: str) -> None:
@@ -152,7 +155,8 @@ class CannotRepresent(FormatError):
 class ModelError(ToksmithError, ValueError):
     """A model breaks one of its invariants.
 
-    Attributes: `invariant` the broken rule, in words; `id` the affected id, or None.
+    Attributes: `invariant` the broken rule, in words; `id` the affected id, or
+        None.
     """
 
     def __init__(self, invariant: str, id: int | None = None) -> None:
@@ -167,9 +171,10 @@ class ModelError(ToksmithError, ValueError):
 class PatternError(ToksmithError, ValueError):
     """The regex engine gave up on a text.
 
-    Attributes: `pattern` the regex, `problem` what the engine says; `offset` where in the text the search began, in
-    characters for `str` and in bytes for `bytes` and documents (None if the place is not in the caller's text); `index`
-    the text's position in the batch, or None.
+    Attributes: `pattern` the regex, `problem` what the engine says; `offset`
+    where in the text the search began, in characters for `str` and in bytes
+    for `bytes` and documents (None if the place is not in the caller's text);
+    `index` the text's position in the batch, or None.
     """
 
     def __init__(self, pattern: str, problem: str, offset: int | None = None, index: int | None = None) -> None:
@@ -192,8 +197,9 @@ class PatternError(ToksmithError, ValueError):
 class TextTooLong(ToksmithError, ValueError):
     """A step of the model makes a text far too long.
 
-    Attributes: `step` its position and kind; `limit` the limit in bytes: 64 times the length of the text plus 1 MiB;
-    `index` the text's position in the batch, or None.
+    Attributes: `step` its position and kind; `limit` the limit in bytes: 64
+    times the length of the text plus 1 MiB; `index` the text's position in the
+    batch, or None.
     """
 
     def __init__(self, step: str, limit: int, index: int | None = None) -> None:
@@ -211,8 +217,9 @@ class TextTooLong(ToksmithError, ValueError):
 class SpecialTokenInText(ToksmithError, ValueError):
     """A text contains a special token that the call does not allow.
 
-    Attributes: `token` its text; `offset` where it starts, in characters for `str` and in bytes for
-    `bytes`; `index` the text's place in the batch, or None.
+    Attributes: `token` its text; `offset` where it starts, in characters for
+    `str` and in bytes for `bytes`; `index` the text's place in the batch, or
+    None.
     """
 
     def __init__(self, token: str, offset: int, index: int | None = None) -> None:
@@ -232,10 +239,13 @@ class SpecialTokenInText(ToksmithError, ValueError):
 
 
 class NotInVocabulary(ToksmithError, ValueError):
-    """A character, word or token is not in the vocabulary, and there is no fallback for it.
+    """A character, word or token is not in the vocabulary, and there is no
+    fallback for it.
 
-    Attributes: `content` what is missing (`str`, or `bytes` that are not UTF-8); `offset` where it starts in the text, in
-    characters for `str` and in bytes for `bytes`, or None outside a text; `index` the text's place in the batch, or None.
+    Attributes: `content` what is missing (`str`, or `bytes` that are not
+    UTF-8); `offset` where it starts in the text, in characters for `str` and
+    in bytes for `bytes`, or None outside a text; `index` the text's place in
+    the batch, or None.
     """
 
     def __init__(self, content: str | bytes, offset: int | None = None, index: int | None = None) -> None:
@@ -271,8 +281,9 @@ def place(offset: int, index: int | None) -> str:
 class UnknownId(ToksmithError, ValueError):
     """An id belongs to no token.
 
-    Attributes: `id`, `position` its position in the sequence (None outside one), `vocab_size` the largest id + 1,
-    `index` the sequence's position in the batch, or None.
+    Attributes: `id`, `position` its position in the sequence (None outside
+    one), `vocab_size` the largest id + 1, `index` the sequence's position in
+    the batch, or None.
     """
 
     def __init__(self, id: int, position: int | None, vocab_size: int, index: int | None = None) -> None:
@@ -322,7 +333,8 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 class UnknownName(ToksmithError, LookupError):
     """A name is unknown.
 
-    Attributes: `kind` of thing, `name` as given, `matches` names that may be meant. The message lists at most five.
+    Attributes: `kind` of thing, `name` as given, `matches` names that may be
+        meant. The message lists at most five.
     """
 
     def __init__(self, kind: str, name: str, matches: Iterable[str] = ()) -> None:
@@ -357,8 +369,8 @@ class InvalidOption(ToksmithError, ValueError):
 class CorpusError(ToksmithError, ValueError):
     """A document of a corpus cannot be read.
 
-    Attributes: `path` the file (None for documents in memory), `record` the row or document (counted from 0,
-    None for the whole file), `problem`.
+    Attributes: `path` the file (None for documents in memory), `record` the
+    row or document (counted from 0, None for the whole file), `problem`.
     """
 
     def __init__(self, path: str | None, record: int | None, problem: str) -> None:
@@ -385,9 +397,11 @@ class JobError(ToksmithError, RuntimeError):
 
 
 class DownloadError(ToksmithError, OSError):
-    """A published file could not be downloaded, or differs from the published file.
+    """A published file could not be downloaded, or differs from the published
+    file.
 
-    Attributes: `url`, `expected` its sha256 in hex, `target` where to put the file by hand, `problem`.
+    Attributes: `url`, `expected` its sha256 in hex, `target` where to put the
+        file by hand, `problem`.
     """
 
     def __init__(self, url: str, expected: str, target: str, problem: str) -> None:
@@ -406,10 +420,12 @@ class DownloadError(ToksmithError, OSError):
 
 
 class CheckpointError(ToksmithError, OSError):
-    """The checkpoint file of a training cannot be read or written, for example on a full disk.
+    """The checkpoint file of a training cannot be read or written, for example on
+    a full disk.
 
-    Attributes: `errno` as of any OSError, `path` the file, `problem` what the system says, `tokenizer` with the merges learned
-    so far (None before the first).
+    Attributes: `errno` as of any OSError, `path` the file, `problem` what the
+    system says, `tokenizer` with the merges learned so far (None before the
+    first).
     """
 
     def __init__(self, errno: int | None, path: str, problem: str, tokenizer: Any = None) -> None:
@@ -431,9 +447,11 @@ class CheckpointError(ToksmithError, OSError):
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Training was stopped by Ctrl-C. Like every `KeyboardInterrupt`, it is no `Exception`.
+    """Training was stopped by Ctrl-C. Like every `KeyboardInterrupt`, it is no
+    `Exception`.
 
-    Attributes: `tokenizer` with the merges learned so far (None before the first), `phase` "counting" or "merging".
+    Attributes: `tokenizer` with the merges learned so far (None before the
+        first), `phase` "counting" or "merging".
     """
 
     __module__ = "toksmith"

@@ -26,11 +26,14 @@ def encode_with_offsets(
     """The ids of a text, and where in the text each comes from.
 
     Args:
-        unit: "char": characters of the text (for `bytes`, of `text.decode(errors="replace")`); "byte": bytes of the
-            text as UTF-8.
-    Returns: `.ids`, `.starts`, `.ends`; see `Encoding`. A stretch that a normalizer rewrites as a whole belongs to
-        the id in which the rewritten stretch ends (in characters: to each id with a part of it). Removed text
-        belongs to the next id, and at the end of the text to the last.
+        unit: "char": characters of the text (for `bytes`, of
+            `text.decode(errors="replace")`); "byte": bytes of the text as
+            UTF-8.
+    Returns: `.ids`, `.starts`, `.ends`; see `Encoding`. A stretch that a
+        normalizer rewrites as a whole belongs to the id in which the
+        rewritten stretch ends (in characters: to each id with a part of
+        it). Removed text belongs to the next id, and at the end of the
+        text to the last.
     Raises: as `encode`; InvalidOption for another `unit`.
     """
     return _boundaries.encoding(self._engine, text, unit=unit, special=special, errors=errors)

@@ -31,9 +31,11 @@ PatternArgument = str | Sequence[str] | None | Unset
 
 @dataclass(frozen=True)
 class Pattern:
-    """One row of the pattern table: regexes in the Rust dialect, each applied to the pieces of the one before.
+    """One row of the pattern table: regexes in the Rust dialect, each applied to
+    the pieces of the one before.
 
-    `hard_texts` tells the row from its neighbours: why a text is hard, and its pieces.
+    `hard_texts` tells the row from its neighbours: why a text is hard, and its
+    pieces.
     """
 
     name: str

@@ -25,7 +25,8 @@ MOST_TEXTS = 50  # a notebook shows so many texts of a batch
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """The ids of many texts in one array: text i has `ids[ends[i - 1]:ends[i]]`, which is `ragged[i]`.
+    """The ids of many texts in one array: text i has `ids[ends[i - 1]:ends[i]]`,
+    which is `ragged[i]`.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -61,11 +62,13 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The ids of a text, and where in it each comes from: id i encodes `text[starts[i]:ends[i]]`.
+    """The ids of a text, and where in it each comes from: id i encodes
+    `text[starts[i]:ends[i]]`.
 
-    With `unit="byte"` the ranges partition the text as UTF-8: each starts where the one before it ends, and only text
-    that a normalizer added has an empty range. With `unit="char"` they are widened to whole characters, so ids that
-    share a character have the same range.
+    With `unit="byte"` the ranges partition the text as UTF-8: each starts
+    where the one before it ends, and only text that a normalizer added has an
+    empty range. With `unit="char"` they are widened to whole characters, so
+    ids that share a character have the same range.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -73,7 +76,8 @@ class Encoding:
         ends: int64, shape (n,), ascending.
         unit: What `starts` and `ends` count: "char" or "byte".
 
-    The names of transformers work too: `encoding["input_ids"]`, `["attention_mask"]` and `["offset_mapping"]` are lists.
+    The names of transformers work too: `encoding["input_ids"]`,
+    `["attention_mask"]` and `["offset_mapping"]` are lists.
     """
 
     ids: NDArray[np.uint32]
@@ -117,7 +121,8 @@ class Encoding:
         return notebook(self.view())
 
     def view(self) -> View:
-        """What is to be seen: the tokens with their ids, and under a pointer the range of each."""
+        """What is to be seen: the tokens with their ids, and under a pointer the
+        range of each."""
         from ._render import Table, TokenText, TokenView, View
 
         said = f"{number_of(len(self), 'id')}, {number_of(int(self.ends[-1]) if len(self) else 0, UNITS[self.unit])}"
@@ -133,7 +138,8 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class RaggedEncoding:
-    """The encodings of many texts in one: text i has the ids from `text_ends[i - 1]` to `text_ends[i]`, `ragged[i]`.
+    """The encodings of many texts in one: text i has the ids from `text_ends[i -
+    1]` to `text_ends[i]`, `ragged[i]`.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -154,7 +160,8 @@ class RaggedEncoding:
         return len(self.text_ends)
 
     def keys(self) -> tuple[str, ...]:
-        """The names that `ragged[name]` takes: lists with one list for each text; see `Encoding`."""
+        """The names that `ragged[name]` takes: lists with one list for each text;
+        see `Encoding`."""
         return FIELDS
 
     @overload
@@ -230,10 +237,12 @@ class Healing:
 
     Attributes:
         ids: The ids of the beginning of the prompt.
-        rest: The bytes of the prompt behind them; empty if nothing was cut off.
-        continuations: The ids of all tokens that begin with `rest`: uint32, ascending. Special tokens are not among them.
-        stable: Whether no text after the prompt can change `ids`; False if `rest` would have to be longer than any
-            token that begins with it.
+        rest: The bytes of the prompt behind them; empty if nothing was cut
+            off.
+        continuations: The ids of all tokens that begin with `rest`: uint32,
+            ascending. Special tokens are not among them.
+        stable: Whether no text after the prompt can change `ids`; False if
+            `rest` would have to be longer than any token that begins with it.
     """
 
     ids: list[int]
@@ -249,11 +258,13 @@ class Healing:
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a vocabulary fits the pattern that splits its texts; made by `Tokenizer.pattern_fits`.
+    """How well a vocabulary fits the pattern that splits its texts; made by
+    `Tokenizer.pattern_fits`.
 
     Attributes:
         tokens: How many tokens were encoded: those that are UTF-8.
-        misfits: How many of them do not encode to themselves. About 0 with the pattern of the training.
+        misfits: How many of them do not encode to themselves. About 0 with the
+            pattern of the training.
         examples: Some of these, as (id, token), the lowest ids first.
     """
 
@@ -274,8 +285,9 @@ class Fit:
 class StreamDecoder:
     """Decodes ids as they come; made by `Tokenizer.decoder`.
 
-    `feed` returns the characters that no later id can change. It holds back the bytes of an incomplete character, so a
-    stream of valid UTF-8 never shows U+FFFD, wherever its tokens end.
+    `feed` returns the characters that no later id can change. It holds back
+    the bytes of an incomplete character, so a stream of valid UTF-8 never
+    shows U+FFFD, wherever its tokens end.
     """
 
     def __init__(
@@ -306,9 +318,11 @@ class StreamDecoder:
         return self._characters.decode(decoded)
 
     def finish(self) -> str:
-        """The text of the bytes that were held back; the decoder then starts again.
+        """The text of the bytes that were held back; the decoder then starts
+        again.
 
-        Returns: "" if the stream ended with a whole character; otherwise the rest, decoded as `errors` says.
+        Returns: "" if the stream ended with a whole character; otherwise the
+            rest, decoded as `errors` says.
         """
         rest = self._characters.decode(self._rest(), final=True)
         self._characters.reset()

@@ -30,17 +30,23 @@ def encode_sampled(
     special: Special = "raise",
     errors: str = "replace",
 ) -> list[int]:
-    """The ids of a randomly drawn encoding of a text; training on such encodings makes a model more robust.
+    """The ids of a randomly drawn encoding of a text; training on such
+    encodings makes a model more robust.
 
-    Byte-pair encoding skips each merge with the probability `dropout`, independently each time (BPE-dropout). A
-    unigram model draws each encoding with a probability proportional to the exponential of `alpha` times its score
-    (subword regularization). Equal seeds give equal ids, on any machine.
+    Byte-pair encoding skips each merge with the probability `dropout`,
+    independently each time (BPE-dropout). A unigram model draws each
+    encoding with a probability proportional to the exponential of `alpha`
+    times its score (subword regularization). Equal seeds give equal ids,
+    on any machine.
 
     Args:
         seed: From 0 to 2**64 - 1.
-        dropout: From 0 (the ids of `encode`, if that looks up no whole pieces) to 1 (no merge at all).
-        alpha: At least 0; 0 draws all encodings equally often, a large number draws the best.
-    Raises: as `encode`; InvalidOption for tokenizers that have only one encoding.
+        dropout: From 0 (the ids of `encode`, if that looks up no whole
+            pieces) to 1 (no merge at all).
+        alpha: At least 0; 0 draws all encodings equally often, a large
+            number draws the best.
+    Raises: as `encode`; InvalidOption for tokenizers that have only one
+        encoding.
     Source: Provilkov et al., ACL 2020; Kudo, ACL 2018.
 
     >>> import toksmith
@@ -62,9 +68,11 @@ def encode_sampled(
 
 @checked
 def encode_best(self: Any, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
-    """The `n` best encodings of a text in a unigram model, the best first, each with the sum of its scores.
+    """The `n` best encodings of a text in a unigram model, the best first,
+    each with the sum of its scores.
 
-    Special tokens are ordinary text here. If the text has fewer encodings, it returns fewer; `n` is below 2**32.
+    Special tokens are ordinary text here. If the text has fewer encodings,
+    it returns fewer; `n` is below 2**32.
 
     Raises: as `encode`; InvalidOption for tokenizers of other kinds.
     Cost: time grows with the length of the text times `n`.

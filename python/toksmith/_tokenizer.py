@@ -38,13 +38,17 @@ Special = Literal["raise", "allow", "text"] | Collection[str]
 
 
 class Tokenizer:
-    """Turns text into ids and back, as its model says. Immutable; safe to share between threads and across a fork.
+    """Turns text into ids and back, as its model says. Immutable; safe to share
+    between threads and across a fork.
 
-    A text is a `str` or `bytes`; byte-level models encode bytes that are not UTF-8 losslessly. `special` says what
-    happens to special tokens in the text: `"raise"` refuses them, `"allow"` turns them into their ids, `"text"` treats
-    them as ordinary text, and a collection allows its members and refuses all others. `add_special_tokens` adds the
-    special tokens of the model's template around each text (for example `<s>` before it). `errors` says what happens to
-    lone surrogates in a `str`: `"replace"` makes them U+FFFD, `"strict"` raises UnicodeEncodeError.
+    A text is a `str` or `bytes`; byte-level models encode bytes that are not
+    UTF-8 losslessly. `special` says what happens to special tokens in the
+    text: `"raise"` refuses them, `"allow"` turns them into their ids, `"text"`
+    treats them as ordinary text, and a collection allows its members and
+    refuses all others. `add_special_tokens` adds the special tokens of the
+    model's template around each text (for example `<s>` before it). `errors`
+    says what happens to lone surrogates in a `str`: `"replace"` makes them
+    U+FFFD, `"strict"` raises UnicodeEncodeError.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -106,14 +110,20 @@ class Tokenizer:
         """The ids of a text.
 
         Args:
-            threads: At least 1; None uses all processors for a text longer than 1 MiB, else one. The ids do not depend
-                on it. A pattern that is not in `toksmith.patterns()` uses one thread.
+            threads: At least 1; None uses all processors for a text longer
+                than 1 MiB, else one. The ids do not depend on it. A pattern
+                that is not in `toksmith.patterns()` uses one thread.
         Raises:
-            SpecialTokenInText: The text contains a special token that `special` does not allow.
-            NotInVocabulary: A character or word has no id; never for byte-level models.
-            PatternError: A regex of the model takes more steps than a text has (`docs/spec.md`, *Bounds*).
-            TextTooLong: A step makes the text longer than 64 times its length plus 1 MiB.
-        Cost: time grows at worst as n log n with the length of the text, and linearly with the number of its pieces.
+            SpecialTokenInText: The text contains a special token that
+                `special` does not allow.
+            NotInVocabulary: A character or word has no id; never for
+                byte-level models.
+            PatternError: A regex of the model takes more steps than a text has
+                (`docs/spec.md`, *Bounds*).
+            TextTooLong: A step makes the text longer than 64 times its length
+                plus 1 MiB.
+        Cost: time grows at worst as n log n with the length of the text, and
+            linearly with the number of its pieces.
         """
         try:
             ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
@@ -152,8 +162,10 @@ class Tokenizer:
         """The ids of each text, in order.
 
         Args:
-            threads: At least 1; None for all processors. The result does not depend on it.
-        Raises: as `encode`, for the first text that cannot be encoded; the error's `index` is its position.
+            threads: At least 1; None for all processors. The result does not
+                depend on it.
+        Raises: as `encode`, for the first text that cannot be encoded; the
+            error's `index` is its position.
         """
         lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
         return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
@@ -180,9 +192,11 @@ class Tokenizer:
         return self._template.apply(ids)[0] if flag(put, "add_special_tokens") else ids
 
     def post_process(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> list[int]:
-        """The ids of a text, or of two, with the special tokens of the model's template around them.
+        """The ids of a text, or of two, with the special tokens of the model's
+        template around them.
 
-        A model without a template adds none, and the second text follows the first.
+        A model without a template adds none, and the second text follows the
+        first.
         """
         first = items(ids, "ids", "ids (integers)")
         return self._template.apply(first, None if pair is None else items(pair, "pair", "ids (integers)"))[0]
@@ -196,12 +210,15 @@ class Tokenizer:
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of a text that consists of trusted and untrusted segments.
 
-        The segments form one text, so pieces may cross their edges. A special token is found only if it lies completely
-        in adjacent trusted segments. Everywhere else it is ordinary text.
+        The segments form one text, so pieces may cross their edges. A special
+        token is found only if it lies completely in adjacent trusted segments.
+        Everywhere else it is ordinary text.
 
         Args:
-            segments: Pairs of a text and a bool that says whether it is trusted.
-        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`; `index` is the number of the segment.
+            segments: Pairs of a text and a bool that says whether it is
+                trusted.
+        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`;
+            `index` is the number of the segment.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
@@ -221,20 +238,25 @@ class Tokenizer:
         threads: int | None = None,
         special: Special = "text",
     ) -> Ragged:
-        r"""The ids of a text file, which is read and encoded in parts and never held completely.
+        r"""The ids of a text file, which is read and encoded in parts and never
+        held completely.
 
-        The bytes are encoded unchanged, UTF-8 or not (`.gz` is unpacked). With a pattern of `toksmith.patterns()`, one
-        document is encoded on all processors; with another pattern each document is held completely.
+        The bytes are encoded unchanged, UTF-8 or not (`.gz` is unpacked). With
+        a pattern of `toksmith.patterns()`, one document is encoded on all
+        processors; with another pattern each document is held completely.
 
         Args:
-            separator: The text between documents, such as "\n\n"; it is not part of them, and at the end of the file it
-                starts no further document. None: the file is one document.
-            threads: At least 1; None for all processors. The result does not depend on it.
+            separator: The text between documents, such as "\n\n"; it is not
+                part of them, and at the end of the file it starts no further
+                document. None: the file is one document.
+            threads: At least 1; None for all processors. The result does not
+                depend on it.
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (documents,).
         Raises:
             CorpusError: The file cannot be read, or changes while it is read.
-            SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `encode`; offsets are bytes of the
-            document, and `index` is the number of the document if there is a separator.
+            SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as
+            `encode`; offsets are bytes of the document, and `index` is the
+            number of the document if there is a separator.
         Cost: memory for the ids and for a few MiB of text.
         """
         if isinstance(separator, str):
@@ -243,7 +265,8 @@ class Tokenizer:
         return Ragged(*found)
 
     def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
-        """The number of ids of a text. Special tokens count as ordinary text unless `special` says otherwise."""
+        """The number of ids of a text. Special tokens count as ordinary text
+        unless `special` says otherwise."""
         return self._engine.count(text, special, errors)
 
     @checked_late
@@ -263,16 +286,19 @@ class Tokenizer:
 
     @checked
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
-        """The longest prefix that ends behind one of the text's first `max_tokens` ids and itself has no more ids.
+        """The longest prefix that ends behind one of the text's first
+        `max_tokens` ids and itself has no more ids.
 
-        It never cuts a character. With a pattern of `toksmith.patterns()` and in a raw stream it encodes only as much
-        of the text as it needs; otherwise it encodes all of it.
+        It never cuts a character. With a pattern of `toksmith.patterns()` and
+        in a raw stream it encodes only as much of the text as it needs;
+        otherwise it encodes all of it.
 
         Args:
             max_tokens: At least 0.
-            side: The side to cut off; "left" gives the longest suffix that starts before one of the last `max_tokens`
-                ids.
-        Raises: as `encode`, for the encoded part; InvalidOption for another `side` or a negative number.
+            side: The side to cut off; "left" gives the longest suffix that
+                starts before one of the last `max_tokens` ids.
+        Raises: as `encode`, for the encoded part; InvalidOption for another
+            `side` or a negative number.
 
         >>> import toksmith
         >>> toksmith.train("low", merges=2, pattern=None).truncate("low ☀ low", 4)
@@ -282,14 +308,18 @@ class Tokenizer:
 
     @checked
     def chunk(self, text: Some, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
-        """The text in parts of at most `max_tokens` ids, each as long as `truncate` makes it.
+        """The text in parts of at most `max_tokens` ids, each as long as
+        `truncate` makes it.
 
         Args:
             max_tokens: At least 1, and enough for each character.
-            overlap: The next chunk begins with at most this many ids of the chunk before; below `max_tokens`. Each
-                chunk ends behind the one before it, so the overlap may be shorter.
-        Returns: `.text`, `.start`, `.end`, `.ids` of each; without overlap the texts, joined, are the text.
-        Raises: as `encode`; InvalidOption where a character has more ids than `max_tokens`.
+            overlap: The next chunk begins with at most this many ids of the
+                chunk before; below `max_tokens`. Each chunk ends behind the
+                one before it, so the overlap may be shorter.
+        Returns: `.text`, `.start`, `.end`, `.ids` of each; without overlap the
+            texts, joined, are the text.
+        Raises: as `encode`; InvalidOption where a character has more ids than
+            `max_tokens`.
 
         >>> import toksmith
         >>> tok = toksmith.train("low", merges=2, pattern=None)
@@ -300,11 +330,14 @@ class Tokenizer:
 
     @checked
     def heal(self, text: Text, *, special: Special = "raise") -> Healing:
-        """The part of a prompt that allows every continuation, and the tokens that continue it.
+        """The part of a prompt that allows every continuation, and the tokens
+        that continue it.
 
-        A longer text often does not begin with the ids of the prompt: a space at the end would be part of the next
-        token, and a word that continues is cut elsewhere. `heal` keeps the ids that later text cannot change, or as few
-        more as possible, such that some token begins with the remaining bytes. It returns these bytes and tokens.
+        A longer text often does not begin with the ids of the prompt: a space
+        at the end would be part of the next token, and a word that continues
+        is cut elsewhere. `heal` keeps the ids that later text cannot change,
+        or as few more as possible, such that some token begins with the
+        remaining bytes. It returns these bytes and tokens.
 
         Returns: `.ids`, `.rest`, `.continuations`, `.stable`; see `Healing`.
         Raises: as `encode`.
@@ -319,7 +352,8 @@ class Tokenizer:
 
     @checked_late
     def is_canonical(self, ids: Iterable[int]) -> bool:
-        """Whether decoding the ids and encoding the text gives the same ids; see `first_drift`.
+        """Whether decoding the ids and encoding the text gives the same ids; see
+        `first_drift`.
 
         Raises:
             UnknownId: No token has one of the ids.
@@ -328,10 +362,11 @@ class Tokenizer:
 
     @checked_late
     def first_drift(self, ids: Iterable[int]) -> int | None:
-        """The position of the first id that differs after decoding and encoding again; None if none does.
+        """The position of the first id that differs after decoding and encoding
+        again; None if none does.
 
-        Special tokens are not text: each run of ids between them is decoded to bytes, and encoded with
-        `special="text"`.
+        Special tokens are not text: each run of ids between them is decoded to
+        bytes, and encoded with `special="text"`.
 
         Raises:
             UnknownId: No token has one of the ids.
@@ -348,10 +383,12 @@ class Tokenizer:
 
         Args:
             ids: A list, array or iterable of integers.
-            errors: What to do with bytes that are not UTF-8, as in `bytes.decode`: "replace", "strict", "ignore", …
+            errors: What to do with bytes that are not UTF-8, as in
+                `bytes.decode`: "replace", "strict", "ignore", …
         Raises:
             UnknownId: No token has one of the ids.
-            UnicodeDecodeError: The bytes are not UTF-8, with `errors="strict"`.
+            UnicodeDecodeError: The bytes are not UTF-8, with
+                `errors="strict"`.
         """
         try:
             return self._engine.decode(ids, errors)
@@ -402,7 +439,8 @@ class Tokenizer:
         return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
 
     def memory(self) -> MemoryUse:
-        """What the tokenizer holds in memory, in bytes: its tables, and what it keeps for later calls.
+        """What the tokenizer holds in memory, in bytes: its tables, and what it
+        keeps for later calls.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", 260)
@@ -414,7 +452,8 @@ class Tokenizer:
         return _memory.memory_use(self.model, self._engine, self._continuations.made())
 
     def release(self) -> None:
-        """Frees what the tokenizer keeps for later calls. These are slower for a while; no id changes.
+        """Frees what the tokenizer keeps for later calls. These are slower for a
+        while; no id changes.
 
         Calls that run in other threads keep what they use until they end.
 
@@ -464,10 +503,12 @@ class Tokenizer:
         return found
 
     def pattern_fits(self) -> Fit:
-        """Whether the vocabulary fits the pattern: how many tokens that are UTF-8 do not encode to themselves.
+        """Whether the vocabulary fits the pattern: how many tokens that are UTF-8
+        do not encode to themselves.
 
-        A token that the pattern cuts is never emitted. If there are many, the vocabulary was trained with another
-        pattern. The first call computes this.
+        A token that the pattern cuts is never emitted. If there are many, the
+        vocabulary was trained with another pattern. The first call computes
+        this.
 
         Cost: the time to encode the vocabulary, once.
 
@@ -507,10 +548,13 @@ class Tokenizer:
         """Writes the tokenizer to a file, completely or not at all.
 
         Args:
-            path: The file; its suffix selects the format unless `format` does (see `toksmith.formats()`).
-            allow_loss: Names of model fields that may be left out if the format cannot hold them.
+            path: The file; its suffix selects the format unless `format` does
+                (see `toksmith.formats()`).
+            allow_loss: Names of model fields that may be left out if the
+                format cannot hold them.
         Raises:
-            CannotRepresent: The format has no room for a field that is not in `allow_loss`.
+            CannotRepresent: The format has no room for a field that is not in
+                `allow_loss`.
             FormatError: The file cannot be written.
         """
         from . import _formats  # imported on demand: training and encoding do not need the readers of files

@@ -99,7 +99,8 @@ class Files:
     field: str = "text"
 
     def paths(self) -> Iterator[Path]:
-        """The files, sorted by name for each glob; a file that two globs match comes once, with a warning in the log."""
+        """The files, sorted by name for each glob; a file that two globs match
+        comes once, with a warning in the log."""
         seen: dict[str, str] = {}
         for pattern in self.globs:
             found = named(pattern)
@@ -134,7 +135,8 @@ def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
 
     Args:
         globs: Paths, `*`, `?`, `[…]` and `**` allowed.
-        field: The field of a `.jsonl` row, or the column of a Parquet file, that holds the text.
+        field: The field of a `.jsonl` row, or the column of a Parquet file,
+            that holds the text.
 
     >>> import toksmith
     >>> toksmith.files("data/*.jsonl", field="content")

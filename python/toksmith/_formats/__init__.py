@@ -67,16 +67,24 @@ class Format:
 
     Attributes:
         name: The value for `format=` arguments.
-        suffixes: Suffixes of its file names (`.toksmith`), or whole file names (`tokenizer.json`).
-        sniff: Tells whether the bytes of a file (with its path) look like the format.
-        load: Makes a model from the bytes of a file, or of the first `reads` of the `files`, each with its path.
-        save: Makes the bytes of a file from a model, or of each of the `files`.
+        suffixes: Suffixes of its file names (`.toksmith`), or whole file names
+            (`tokenizer.json`).
+        sniff: Tells whether the bytes of a file (with its path) look like the
+            format.
+        load: Makes a model from the bytes of a file, or of the first `reads`
+            of the `files`, each with its path.
+        save: Makes the bytes of a file from a model, or of each of the
+            `files`.
         doc: A description in one line.
-        arguments: The arguments that `toksmith.load` accepts because the files do not contain them.
-        files: Sets of file names; the files of a set together are one tokenizer.
+        arguments: The arguments that `toksmith.load` accepts because the files
+            do not contain them.
+        files: Sets of file names; the files of a set together are one
+            tokenizer.
         reads: The number of files of a set to read; the others are for people.
-        start_bytes: The most bytes to read, if other data follows the tokenizer; None to read the whole file.
-        most_bytes: The largest file to read or write, at least four times the largest published one.
+        start_bytes: The most bytes to read, if other data follows the
+            tokenizer; None to read the whole file.
+        most_bytes: The largest file to read or write, at least four times the
+            largest published one.
     """
 
     name: str

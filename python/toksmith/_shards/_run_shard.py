@@ -38,21 +38,25 @@ def run_shard(
 ) -> Receipt:
     r"""Makes one shard of a planned job: its files, then its receipt.
 
-    A runner calls this for each number of `Job.missing()`, in any process and order. A shard that is done twice, also at
-    the same time, has equal bytes.
+    A runner calls this for each number of `Job.missing()`, in any process and
+    order. A shard that is done twice, also at the same time, has equal bytes.
 
     Args:
         job: The file `job.json` of the job, or its URL.
         number: Of the shard, from 0.
-        threads: At least 1; None for all processors. The bytes do not depend on it.
+        threads: At least 1; None for all processors. The bytes do not depend on
+            it.
         max_memory: As of `plan`.
     Raises:
-        CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there; or a
-            document is too long for `max_memory`.
+        CorpusError: A file cannot be read or was changed after the plan, or a
+            row has no text and the job stops there; or a document is too long
+            for `max_memory`.
         FormatError: A file cannot be written.
         InvalidOption: `max_memory` is too little for one thread.
-        JobError: There is no job, its tokenizer or a library is another than in the plan, or too many rows are bad.
-    Cost: time as encoding; memory for some MiB of text and its ids, and for the longest document.
+        JobError: There is no job, its tokenizer or a library is another than in
+            the plan, or too many rows are bad.
+    Cost: time as encoding; memory for some MiB of text and its ids, and for the
+        longest document.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)
