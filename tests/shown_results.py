@@ -16,7 +16,7 @@ from toksmith._render import Shown
 STYLES = {
     *("background-color", "border-collapse", "border-left", "border-right", "color", "font-family", "font-style"),
     *("font-weight", "height", "line-height", "opacity", "overflow-wrap", "padding", "padding-left", "text-align"),
-    *("text-decoration", "vertical-align", "width"),
+    *("text-decoration", "vertical-align", "white-space", "width"),
 }
 ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "*": {"style", "title"}}
 

@@ -193,6 +193,7 @@ def methods(text: Path, folder: Path) -> dict[str, Call]:
         "encode_batch": (TOK.encode_batch, {**many, "add_special_tokens": False}),
         "encode_ragged": (TOK.encode_ragged, {**many, "add_special_tokens": False}),
         "post_process": (TOK.post_process, {"ids": [1], "pair": [2]}),
+        "__call__": (TOK.__call__, {"text": "low", **how}),
         "encode_with_offsets": (TOK.encode_with_offsets, {"text": "low", "unit": "char", **how}),
         "encode_ragged_with_offsets": (TOK.encode_ragged_with_offsets, {**many, "unit": "byte"}),
         "encode_sampled": (TOK.encode_sampled, {"text": "low", "seed": 1, "dropout": 0.1, "alpha": 0.1, **how}),
@@ -436,7 +437,14 @@ NAMES = [
         "parity",
     ),
     *("measure", "Tokenizer", "encode", "encode_array", "encode_batch", "encode_ragged", "post_process"),
-    *("encode_with_offsets", "encode_ragged_with_offsets", "encode_sampled", "encode_best", "encode_segments"),
+    *(
+        "__call__",
+        "encode_with_offsets",
+        "encode_ragged_with_offsets",
+        "encode_sampled",
+        "encode_best",
+        "encode_segments",
+    ),
     *("encode_file", "count", "count_batch", "truncate", "chunk", "heal", "is_canonical", "first_drift", "decode"),
     *("decode_bytes", "decode_batch", "decoder", "decoder.feed", "encoder", "encoder.feed", "token_bytes", "token_id"),
     *("save", "PieceCounts.of", "PieceCounts.sum", "PieceCounts.filter", "PieceCounts.save", "PieceCounts.load"),
@@ -504,10 +512,16 @@ def test_arguments_that_are_right_pass_in_every_form() -> None:
 def test_names_and_documents_are_told_in_errors() -> None:
     wrong: Any = 5
     for call, said in (
-        (lambda: toksmith.train(wrong), "corpus: expected texts, paths or open files, not int"),
-        (lambda: toksmith.train("abc", "300"), "vocab_size must be an int, not str"),  # type: ignore[arg-type]
+        (
+            lambda: toksmith.train(wrong),
+            "corpus: expected texts, paths or open files, not int; the corpus comes before the size",
+        ),
+        (lambda: toksmith.train("abc", "300"), "vocab_size must be an int, not str; pass 300"),  # type: ignore[arg-type]
         (lambda: toksmith.load(None), "source: expected a path (str or os.PathLike), not NoneType"),  # type: ignore[arg-type]
-        (lambda: explain.pieces("gpt2", "low"), "tok: expected a Tokenizer, not str"),  # type: ignore[arg-type]
+        (
+            lambda: explain.pieces("gpt2", "low"),  # type: ignore[arg-type]
+            "tok: expected a Tokenizer, not str; the tokenizer comes first: pass toksmith.load('gpt2') if this is its name or file",
+        ),
         (
             lambda: explain.compare(["gpt2"], "low"),  # type: ignore[list-item]
             "toks: expected a Tokenizer, a dict of them by name, or a list of them, not str",
@@ -521,7 +535,7 @@ def test_names_and_documents_are_told_in_errors() -> None:
         (lambda: TOK.encode_batch(["a", wrong]), "texts: item 1: expected str or bytes, not int"),
         (lambda: TOK.decode(["a"]), "ids: position 0: expected an integer id, not str"),  # type: ignore[list-item]
         (lambda: TOK.decode_batch([[97], ["a"]]), "batch: sequence 1: position 0: expected an integer id, not str"),  # type: ignore[list-item]
-        (lambda: TOK.decode(wrong), "ids: expected ids (integers), not int"),
+        (lambda: TOK.decode(wrong), "ids: expected ids (integers), not int; pass [5]"),
     ):
         with pytest.raises(TypeError) as caught:
             call()

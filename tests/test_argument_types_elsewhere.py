@@ -135,6 +135,7 @@ def of_results(folder: Path) -> dict[str, Call]:
     (folder / "a.txt").write_text("low", encoding="utf-8")
     return {
         "Ragged.__getitem__": (tok.encode_ragged(texts).__getitem__, {"index": 0}),
+        "Encoding.__getitem__": (tok("low").__getitem__, {"name": "input_ids"}),
         "RaggedEncoding.__getitem__": (tok.encode_ragged_with_offsets(texts).__getitem__, {"index": 0}),
         "TokenTable": (toksmith.TokenTable, table),
         "TokenTable.__getitem__": (model.tokens.__getitem__, {"index": 0}),
@@ -213,7 +214,9 @@ def owned(owner: type, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     """The methods of a class that a caller gives arguments to."""
     for name, value in vars(owner).items():
         function = getattr(value, "__func__", value)
-        if not inspect.isfunction(function) or (name.startswith("_") and name not in ("__getitem__", "__add__")):
+        if not inspect.isfunction(function) or (
+            name.startswith("_") and name not in ("__getitem__", "__add__", "__call__")
+        ):
             continue
         if {*inspect.signature(function).parameters} - {"self", "cls"}:
             yield f"{prefix}{owner.__name__}.{name}", function

@@ -46,6 +46,8 @@ ELSEWHERE = {
     "_formats/_tekken": "test_format_rows",
     "_formats/_vocab_txt": "test_covered_formats",
     "_load": "test_format_files test_encodings",
+    "_other_names": "test_mistakes_python",
+    "_tokenizer_view": "test_results",
     "_patterns": "test_reference test_peer_tiktoken",
     "_post": "test_hf_load test_compat_transformers",
     "_progress": "test_counts test_cli",

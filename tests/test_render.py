@@ -3,6 +3,7 @@
 import io
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 from rich.console import Console
 
+import toksmith
 from toksmith._render import (
     MergeView,
     TokenView,
@@ -22,7 +24,8 @@ from toksmith._render import (
     token_text,
     token_views,
 )
-from toksmith._render._palette import COLORS
+from toksmith._render._palette import COLORS, DARK, LIGHT, Colours
+from toksmith._render._view import clusters
 
 
 def views(*tokens: bytes, special: bytes = b"\0") -> list[TokenView]:
@@ -95,6 +98,51 @@ def test_neighbours_differ_with_fewer_colours(system: ColorSystem) -> None:
     assert all(first != second for first, second in pairwise(colours))
 
 
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours as WCAG 2 defines it, from 1 to 21."""
+
+    def luminance(color: str) -> float:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_by_hand() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_everything_on_a_token_can_be_read(colours: Colours) -> None:
+    for token in colours.tokens:
+        for text in (colours.ink, colours.mark, colours.raw):
+            assert contrast(text, token) >= 4.5, f"{text} on {token}"
+    assert contrast(colours.special, colours.on_special) >= 4.5
+    assert contrast(colours.page, colours.ink) >= 4.5
+    for line in (colours.alone, colours.accent, colours.tick):
+        assert contrast(colours.page, line) >= 3  # lines and bars, by WCAG 1.4.11
+    assert all(contrast(colours.special, token) >= 3 for token in colours.tokens)
+
+
+STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "style.css"
+
+
+def test_the_playground_has_the_same_colours() -> None:
+    light, dark, dark_by_default = re.findall(
+        r"(?s):root[^{]*\{\s*color-scheme: \w+;(.*?)\}", STYLE.read_text(encoding="utf-8")
+    )
+    for block, colours in ((light, LIGHT), (dark, DARK), (dark_by_default, DARK)):
+        found = dict(re.findall(r"--([\w-]+): (#\w+);", block))
+        named = {name: value for name, value in colours._asdict().items() if isinstance(value, str)}
+        tokens = {f"c{place}": color for place, color in enumerate(colours.tokens)}
+        there = {name.replace("_", "-"): value for name, value in (named | tokens).items()}
+        own = {name: found[name] for name in there if name not in ("mark", "raw")}
+        assert own == {name: value for name, value in there.items() if name in own}
+
+
 def test_special_tokens_have_a_colour_of_their_own() -> None:
     def style_of_second(special: bytes) -> str:
         picture = drawn(views(b"a", b"<|end|>", special=special), force_terminal=True, color_system="truecolor")
@@ -145,6 +193,21 @@ def test_token_views_look_each_id_up_once() -> None:
 
     assert token_views([65, 66, 65], token_bytes, {66}) == [(65, b"A", False), (66, b"B", True), (65, b"A", False)]
     assert asked == [65, 66]
+
+
+def test_a_shared_character_is_drawn_once_with_who_has_its_bytes() -> None:
+    rows = clusters([b"a\xf0", b"", b"\x9f\x98", b"\x84!", b"b", b"\xff"])
+    told = [[tuple(part) for part in cluster] for cluster in rows]
+    assert told == [
+        [
+            (0, [("a", "text")]),
+            (1, []),
+            (("😄", "text"), [(0, 1), (2, 2), (3, 1)]),
+            (3, [("!", "text")]),
+        ],
+        [(4, [("b", "text")])],
+        [(5, [("<FF>", "bytes")])],
+    ]
 
 
 def test_summary() -> None:

@@ -84,9 +84,15 @@ def test_what_is_seen() -> None:
 def test_every_medium_says_the_same_words() -> None:
     sample = Sample((BLOCKS["table"], BLOCKS["tokens"], BLOCKS["tree"]))
     told = sample._repr_html_()
-    for said in ("a caption", "2,000", "▏def", "<98>", "☀", "node 3", "side"):
+    for said in ("a caption", "2,000", "▏def", "☀", "node 3", "side"):
         for medium in (str(sample), words(told), words(sample.to_html()), words(sample.to_svg())):
             assert said in medium
+    # The bytes of a character that tokens share: their values where there is one line, else their numbers beside it.
+    for medium in (str(sample), words(sample.to_svg())):
+        assert "<E2><98>" in medium
+    for medium in (told, sample.to_html()):
+        above = r"<ruby>☀<rt><bdi[^>]*>▏12</bdi><bdi[^>]*>▏3</bdi></rt></ruby>"
+        assert re.search(above + r"<bdi[^>]*><sub>3</sub></bdi><bdi[^>]*><sub>4</sub>", medium)
     assert 'title="id 1: 20 66"' in told
 
 
@@ -94,6 +100,29 @@ def test_colour_is_not_the_only_difference() -> None:
     """Without style, each token still begins with its tick."""
     plain = re.sub(r' style="[^"]*"', "", Sample((BLOCKS["tokens"],))._repr_html_())
     assert plain.count("▏") == 6
+
+
+@given(st.lists(st.binary(max_size=4), max_size=8))
+def test_every_token_has_one_tick_and_every_byte_is_drawn(content: list[bytes]) -> None:
+    html = Sample((TokenText(tokens(*content)),))._repr_html_()
+    drawn = html.partition("<p style")[2]
+    ticks = b"".join(content).decode("utf-8", "replace").count("▏")
+    assert drawn.count("▏") == len(content) + ticks
+    shared = re.findall(r"<rt>(.*?)</rt>", drawn)
+    numbers = ["".join(re.findall(r"\d", words(each))) for each in shared]
+    assert all(each in ("12", "123", "1234") for each in numbers)
+
+
+def test_no_line_breaks_inside_a_token() -> None:
+    """Only between clusters, where `wbr` is; each token, and each row of tokens that share a character, is whole."""
+    content = ("漢字-kana/x y".encode(), b"a\xc3", b"\xa9", b"b")
+    html = Sample((TokenText(tokens(*content)),))._repr_html_()
+    clusters = html.partition('1.9">')[2].removesuffix("</p></div>").split("<wbr>")
+    assert [words(cluster) for cluster in clusters] == ["▏漢字-kana/x·y", "▏aé1▏2", "▏b"]
+    assert all("white-space:nowrap" in cluster.partition(">")[0] for cluster in clusters)
+    page = _render.page("pages", [("one", Sample((TokenText(tokens(*content)),)).view())])
+    assert re.search(r"\.t \{[^}]*white-space: nowrap", page)
+    assert '<span style="white-space:nowrap"><bdi class="t c1 first"' in page
 
 
 @pytest.mark.parametrize(

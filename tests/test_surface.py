@@ -26,6 +26,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +57,7 @@ def test_all_is_sorted_and_complete() -> None:
     assert list(toksmith.__all__) == sorted(set(toksmith.__all__))
     kinds = (types.ModuleType, type(annotations))
     bound = {name for name, value in vars(toksmith).items() if not isinstance(value, kinds)}
-    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__) | {"import_module"}
+    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__)
 
 
 def test_type_checkers_are_told_of_the_same_names_in_the_same_modules() -> None:
@@ -76,6 +77,42 @@ def test_only_what_is_asked_for_is_imported() -> None:
     assert not {*found} & (heavy | {"toksmith.explain", "toksmith._doctor", "toksmith._training"})
 
 
+MODULES = ("", ".compat", ".compat.minbpe", ".compat.tiktoken", ".compat.transformers", ".explain", ".metrics")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_dir_shows_public_names_only(module: str) -> None:
+    found = import_module(f"toksmith{module}")
+    shown = [name for name in dir(found) if not name.startswith("__")]
+    assert shown == sorted(found.__all__)
+    assert all(getattr(found, name) is not None for name in shown)
+
+
+def completions(line: str, *, jedi: bool) -> set[str]:
+    """What IPython offers at the end of a line, in a shell that has run `import toksmith` and made `tok`."""
+    core: Any = import_module("IPython.core.completer")
+    shells: Any = import_module("IPython.core.interactiveshell")
+    config: Any = import_module("traitlets.config")
+
+    shell = shells.InteractiveShell(config=config.Config({"HistoryManager": {"enabled": False}}))
+    shell.user_ns.update(toksmith=toksmith, tok=toksmith.train("low", 257, progress=False))
+    completer = core.IPCompleter(shell=shell, namespace=shell.user_ns, use_jedi=jedi)
+    with core.provisionalcompleter():
+        return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
+
+
+@pytest.mark.parametrize("jedi", [True, False], ids=["jedi", "plain"])
+def test_completion_in_ipython(jedi: bool) -> None:
+    pytest.importorskip("IPython", reason="lacks IPython; tests/requirements.txt has it")
+    offered = completions("toksmith.", jedi=jedi)
+    assert set(toksmith.__all__) <= offered
+    assert not {name for name in offered if name.startswith("_") and not name.startswith("__")}
+    assert completions("toksmith.enc", jedi=jedi) == {"encode_corpus", "encodings"}
+    assert {"encode", "encode_batch", "encode_with_offsets", "encode_sampled"} <= completions("tok.enc", jedi=jedi)
+    assert {"encode", "n_vocab"} <= completions("toksmith.compat.tiktoken.Encoding.", jedi=jedi)
+    assert completions("toksmith.compat.", jedi=jedi) >= {"minbpe", "tiktoken", "transformers"}
+
+
 @pytest.mark.parametrize("name, thing", [*public_things()], ids=lambda value: value if isinstance(value, str) else "")
 def test_every_public_name_is_documented(name: str, thing: object) -> None:
     text = inspect.getdoc(thing) or ""
@@ -83,6 +120,13 @@ def test_every_public_name_is_documented(name: str, thing: object) -> None:
     found = re.findall(rf"^({'|'.join(SECTIONS)})\b:?", text, re.MULTILINE)
     in_order = [section for section in SECTIONS if section in found]
     assert list(dict.fromkeys(found)) == in_order, f"{name}: the sections are not in the order {SECTIONS}"
+
+
+def test_help_fits_into_80_columns() -> None:
+    """`python scripts/wrap_docstrings.py --write` rewraps what does not."""
+    command = [sys.executable, str(ROOT / "scripts" / "wrap_docstrings.py")]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 class Command(NamedTuple):

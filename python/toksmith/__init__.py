@@ -7,7 +7,8 @@ and can be imported where the compiled core is missing.
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib import import_module as _import_module
+from sys import modules as _modules
 
 try:
     from . import _core
@@ -132,7 +133,7 @@ else:
         ),
         "metrics": ("parity",),
     }
-    _MODULES = ("explain", "metrics")
+    _MODULES = ("compat", "explain", "metrics", "reference")
     _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
     __version__ = _core.__version__
@@ -140,11 +141,13 @@ else:
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            return import_module(f".{name}", __name__)
+            return _import_module(f".{name}", __name__)
         if name not in _HOME_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+            from ._other_names import OF_THE_PACKAGE, told
+
+            raise told(_modules[__name__], "toksmith", name, OF_THE_PACKAGE)
+        found = globals()[name] = getattr(_import_module(f".{_HOME_OF[name]}", __name__), name)
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -1,4 +1,4 @@
-from . import explain, metrics
+from . import compat, explain, metrics, reference
 from ._convert import ConversionReport, convert
 from ._corpus import Files, files
 from ._counts import MergedCounts, PieceCounts, count_pieces, merge_counts
@@ -120,6 +120,7 @@ __all__ = [
     "UnknownName",
     "Verified",
     "add_special",
+    "compat",
     "convert",
     "count_pieces",
     "doctor",
@@ -139,6 +140,7 @@ __all__ = [
     "plan_counts",
     "play",
     "prune",
+    "reference",
     "rewind",
     "run_shard",
     "shards",

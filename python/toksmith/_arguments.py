@@ -13,14 +13,18 @@ import inspect
 import numbers
 import operator
 import os
-from collections.abc import Callable, Mapping
+import pathlib
+import types
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from ._errors import InvalidOption, ToksmithError
+from ._errors import InvalidOption, ToksmithError, close_names, quoted
 
 __all__ = [
     "WrongDocument",
+    "advised",
     "all_or_texts",
+    "as_sequence",
     "checked",
     "checked_fields",
     "checked_late",
@@ -33,6 +37,8 @@ __all__ = [
     "whole_number",
 ]
 
+LONGEST_NUMBER = 20  # digits in a text that a message gives as a number
+
 P = ParamSpec("P")
 R = TypeVar("R")
 Check = Callable[[Any, str], Any]
@@ -42,9 +48,10 @@ class WrongDocument(TypeError):
     """A document of a corpus has a wrong type; `checked` adds the name of the argument."""
 
 
-def refuse(name: str, expected: str, value: object) -> NoReturn:
-    """Raises the TypeError."""
-    raise TypeError(f"{name}: expected {expected}, not {type(value).__name__}") from None
+def refuse(name: str, expected: str, value: object, advice: str = "") -> NoReturn:
+    """Raises the TypeError; `advice` says what to pass, where that can be known."""
+    said = f"{name}: expected {expected}, not {type(value).__name__}"
+    raise TypeError(f"{said}; {advice}" if advice else said) from None
 
 
 def whole_number(value: Any, name: str) -> int:
@@ -52,7 +59,10 @@ def whole_number(value: Any, name: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
+        written = isinstance(value, str) and value.strip().isdecimal() and len(value) < LONGEST_NUMBER
+        whole = isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53
+        advice = f"; pass {int(value)}" if written or whole else ""
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}{advice}") from None
 
 
 def number(value: Any, name: str) -> float:
@@ -121,12 +131,29 @@ def paths(value: Any, name: str) -> tuple[str | os.PathLike[str], ...]:
 def items(value: Any, name: str, expected: str) -> tuple[Any, ...]:
     """The items of an iterable. A single text is refused: nobody means its characters."""
     if isinstance(value, (str, bytes)):
-        refuse(name, expected, value)
+        refuse(name, expected, value, f"pass [{quoted(value)}]" if "str" in expected else "")
     try:
         iterator = iter(value)
     except TypeError:
         refuse(name, expected, value)
     return tuple([item for item in iterator])  # noqa: C416 - because a reported length may be wrong
+
+
+def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
+    """A batch as it is if it has a length, else as a tuple; the core refuses a single text."""
+    return batch if isinstance(batch, (list, tuple, str, bytes)) else items(batch, "texts", "a batch of texts (a list)")
+
+
+def advised(error: TypeError | ToksmithError, value: Any) -> BaseException:
+    """What the core says of a text or of ids, with what to do."""
+    if isinstance(error, ToksmithError):
+        return without_our_frames(error)
+    if isinstance(value, (list, tuple)):
+        advice = "; encode_batch takes a list of texts" if "str" in str(error).partition("expected")[2][:5] else ""
+    else:
+        one_id = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 32
+        advice = f"; pass [{value}]" if one_id and str(error).startswith("ids") else ""
+    return TypeError(f"{error}{advice}")
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:
@@ -163,7 +190,7 @@ def whole_numbers(value: Any, name: str) -> tuple[int, ...]:
 def mapping(value: Any, name: str) -> Mapping[Any, Any]:
     """A mapping with any content."""
     if not isinstance(value, Mapping):
-        refuse(name, "a mapping (a dict)", value)
+        refuse(name, "a mapping (a dict)", value, "pass a dict, such as {'en': lines}" if name == "texts" else "")
     return value
 
 
@@ -188,7 +215,8 @@ def corpus(value: Any, name: str) -> Any:
             iter(value)
         except TypeError:
             if not hasattr(value, "globs"):
-                refuse(name, "texts, paths or open files", value)
+                advice = "the corpus comes before the size" if isinstance(value, int) else ""
+                refuse(name, "texts, paths or open files", value, advice)
     elif isinstance(value, os.PathLike):
         path_text(value, name)
     return value
@@ -225,6 +253,11 @@ def index(value: Any, name: str) -> int | slice:
     return value if isinstance(value, slice) else whole_number(value, name)
 
 
+def index_or_name(value: Any, name: str) -> int | str:
+    """A place, or the name of a field."""
+    return value if isinstance(value, str) else whole_number(value, name)
+
+
 def call_or_flag(value: Any, name: str) -> Any:
     """A callable, or a bool."""
     return value if callable(value) or isinstance(value, bool) else refuse(name, "a callable or a bool", value)
@@ -250,6 +283,7 @@ CHECKS: Mapping[str, Check] = {
     "bytes | str": text_or_bytes,
     "bytes": plain_bytes,
     "int | slice": index,
+    "int | str": index_or_name,
     "str | os.PathLike[str]": path,
     "Sequence[str | os.PathLike[str]]": paths,
     "Iterable[str]": texts,
@@ -302,9 +336,19 @@ class ArgumentRule(NamedTuple):
         classes = tuple(known[name] for name in self.classes if isinstance(known.get(name), type))
         if not classes or isinstance(value, classes):
             return value
-        return (
-            self.check(value, self.name) if self.check else refuse(self.name, f"a {' or '.join(self.classes)}", value)
-        )
+        if self.check:
+            return self.check(value, self.name)
+        refuse(self.name, f"a {' or '.join(self.classes)}", value, advice_for(self.classes, value))
+
+
+def advice_for(classes: tuple[str, ...], value: Any) -> str:
+    """What to pass for a class of ours, if a name or a text was given."""
+    if not isinstance(value, (str, pathlib.PurePath)):
+        return ""
+    shown = quoted(str(value))
+    if "Tokenizer" in classes:
+        return f"the tokenizer comes first: pass toksmith.load({shown}) if this is its name or file"
+    return f"toksmith.load({shown}) gives a tokenizer" if "Model" in classes else ""
 
 
 def row_of(parameter: inspect.Parameter) -> ArgumentRule:
@@ -332,15 +376,76 @@ class Arguments:
         self.rows = {parameter.name: row_of(parameter) for parameter in parameters}
         places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
         self.positional = [self.rows[one.name] for one in places]
+        self.name = function.__name__ if function.__name__ != "__init__" else function.__qualname__.split(".")[0]
+        self.open = any(one.kind is one.VAR_KEYWORD for one in parameters)
         self.corpus = next((row.name for row in self.rows.values() if row.check is corpus), "")
 
     def taken(self, placed: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as the function gets them. It refuses unknown arguments itself."""
+        """The arguments as the function gets them.
+
+        Raises:
+            TypeError: One is unknown, or has a wrong type. That one is missing, the function says itself.
+        """
+        if not self.open:
+            for name in named:
+                if name not in self.rows:
+                    meant = close_names(name, self.rows)
+                    hint = f"; did you mean {meant[0]}=?" if meant else ""
+                    raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}{hint}")
         first = [row.taken(value, self.known) for row, value in zip(self.positional, placed, strict=False)]
         rest = {
             name: self.rows[name].taken(named[name], self.known) if name in self.rows else named[name] for name in named
         }
         return [*first, *placed[len(first) :]], rest
+
+
+# Errors that say everything in their message: where this package raised them helps nobody who calls it.
+TOLD = (ToksmithError, TypeError, UnicodeError, KeyboardInterrupt)
+OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+INSTALLED = ("site-packages", "dist-packages")
+
+
+def without_our_frames(error: BaseException, names: Collection[str] = ()) -> BaseException:
+    """The error, whose traceback begins anew where it is raised: the caller sees the own call and one line of ours.
+
+    An error that says all it knows in its message loses the frames of this package. Any other error, which may be a
+    fault of ours, keeps them, and so does one that went through code of the caller, such as an iterable or a callback.
+    `TOKSMITH_TRACEBACK=full` keeps all.
+
+    Args:
+        names: The arguments of the call; a TypeError that begins with one of them is about the argument.
+    """
+    if os.environ.get("TOKSMITH_TRACEBACK") == "full" or not says_enough(error, names):
+        return error
+    if isinstance(error, ToksmithError):
+        error.__suppress_context__ = True
+    if error.__cause__ is not None and ours_alone(error.__cause__.__traceback__):
+        error.__cause__.__traceback__ = None
+    return error.with_traceback(None)
+
+
+def says_enough(error: BaseException, names: Collection[str]) -> bool:
+    """Whether the frames of an error tell its reader nothing."""
+    frames = error.__traceback__
+    if not isinstance(error, TOLD) or not ours_alone(frames):
+        return False
+    if isinstance(error, (ToksmithError, KeyboardInterrupt)) or str(error).partition(":")[0] in names:
+        return True
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    return frames is not None and frames.tb_frame.f_code.co_filename == refuse.__code__.co_filename
+
+
+def ours_alone(frames: types.TracebackType | None) -> bool:
+    """Whether all frames are in this package, or in the standard library, which it calls."""
+    while frames is not None:
+        path = os.path.abspath(frames.tb_frame.f_code.co_filename)
+        standard = path.startswith(LIBRARY) and not any(name in path for name in INSTALLED)
+        if not path.startswith(OWN) and not standard and not path.endswith(">"):
+            return False
+        frames = frames.tb_next
+    return True
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -349,11 +454,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def run(*placed: P.args, **named: P.kwargs) -> R:
-        first, rest = arguments.taken(placed, named)
         try:
+            first, rest = arguments.taken(placed, named)
             return function(*first, **rest)
         except WrongDocument as error:
             raise TypeError(f"{arguments.corpus}: {error}") from None
+        except TOLD as error:
+            raise without_our_frames(error, arguments.rows)  # noqa: B904 - the same error
 
     return run
 
@@ -366,18 +473,31 @@ def checked_late(
     Errors of the classes in `passed` say enough by themselves.
     """
     arguments = Arguments(function)
+    kept: tuple[type[BaseException], ...] = (KeyboardInterrupt, *passed)
 
     @functools.wraps(function)
     def run(*placed: P.args, **named: P.kwargs) -> R:
         try:
             return function(*placed, **named)
-        except passed:
-            raise
+        except TOLD as error:
+            said = None if isinstance(error, kept) else wrong_argument(arguments, placed, named)
+            raise said or without_our_frames(error, arguments.rows)  # noqa: B904 - of the same call
         except Exception:
-            arguments.taken(placed, named)
+            if said := wrong_argument(arguments, placed, named):
+                raise said from None
             raise
 
     return run
+
+
+def wrong_argument(arguments: Arguments, placed: tuple[Any, ...], named: dict[str, Any]) -> BaseException | None:
+    """What is wrong with the arguments of a call that failed; None if nothing is."""
+    try:
+        arguments.taken(placed, named)
+    except TOLD as error:
+        error.__suppress_context__ = True  # the failure that made us look
+        return without_our_frames(error)
+    return None
 
 
 def checked_fields(made: type[R]) -> type[R]:

@@ -48,7 +48,7 @@ def longest_added(model: Model) -> int:
 
 def encoding(engine: _core.Engine, text: str | bytes, *, unit: str, special: Special, errors: str) -> Encoding:
     """The ids of one text with their ranges."""
-    return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit)
+    return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit, engine.token)
 
 
 def encodings(
@@ -63,7 +63,7 @@ def encodings(
     """The ids of each text with their ranges."""
     characters = in_characters(unit)
     ranges, text_ends = _core.encode_ragged_with_offsets(engine, batch, special, errors, threads, characters)
-    return RaggedEncoding(*ranges, text_ends, unit)
+    return RaggedEncoding(*ranges, text_ends, unit, engine.token)
 
 
 def in_characters(unit: str) -> bool:

@@ -88,7 +88,8 @@ class ConversionReport:
     Attributes:
         source: The source as text.
         target: The file or folder that was written.
-        from_format: The format of the source; None for a published encoding or a tokenizer in memory.
+        from_format: The format of the source; None for a published encoding or
+            a tokenizer in memory.
         to_format: The format of the target.
         lost: The fields that the format cannot store and that were left out.
         documents: The number of documents that both encoded.
@@ -141,23 +142,30 @@ def convert(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
 ) -> ConversionReport:
-    """Writes a tokenizer in another format, loads it back, and encodes a corpus with both.
+    """Writes a tokenizer in another format, loads it back, and encodes a corpus
+    with both.
 
-    The format's own library (tiktoken, tokenizers, sentencepiece, …) encodes the corpus too if it is installed. If ids
-    differ, the file is still written and the report's `equal` is False; no error is raised.
+    The format's own library (tiktoken, tokenizers, sentencepiece, …) encodes
+    the corpus too if it is installed. If ids differ, the file is still written
+    and the report's `equal` is False; no error is raised.
 
     Args:
         source: A value for `load`, or a tokenizer.
-        target: The file, or the folder for formats of several files. Its name decides the format unless `to_format` does.
-        from_format: The format of the source; None to detect it from the content.
+        target: The file, or the folder for formats of several files. Its name
+            decides the format unless `to_format` does.
+        from_format: The format of the source; None to detect it from the
+            content.
         to_format: A name of `toksmith.formats()`.
-        verify: The corpus, as for `train`; None for a built-in sample of difficult texts.
-        allow_loss: Names of model fields that may be left out if the format cannot store them.
+        verify: The corpus, as for `train`; None for a built-in sample of
+            difficult texts.
+        allow_loss: Names of model fields that may be left out if the format
+            cannot store them.
         pattern: As for `load`, for sources without a split pattern.
         special_tokens: As for `load`, for the same sources.
     Returns: A report, which can be printed.
     Raises:
-        CannotRepresent: The format cannot store a field that is not in `allow_loss`.
+        CannotRepresent: The format cannot store a field that is not in
+            `allow_loss`.
         FormatError: The source cannot be read, or the target cannot be written.
         InvalidOption: As `load`.
     Cost: time grows with the corpus and the number of libraries that run.

@@ -101,7 +101,9 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     except ToksmithError:
         raise
     except (OSError, EOFError, ValueError) as problem:
-        raise CorpusError(spelled(path), None, f"cannot be read: {problem}") from problem
+        raise CorpusError(
+            spelled(path), None, f"cannot be read: {getattr(problem, 'strerror', None) or problem}"
+        ) from problem
     except MemoryError as problem:
         raise CorpusError(os.fsdecode(path), None, "cannot be read: there is not enough memory for it") from problem
 

@@ -28,7 +28,7 @@ quotes at most 200 characters of a refused value; the attributes hold the whole 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,14 +51,16 @@ __all__ = [
     "UnknownId",
     "UnknownName",
     "close_names",
+    "first_of",
     "moved",
     "number_of",
     "quoted",
     "shortened",
+    "some_of",
 ]
 
 MOST_QUOTED = 200  # a message quotes at most this many characters of a value
-MOST_NAMES = 5  # a message lists at most this many names
+MOST_CHOICES = 5  # a message lists at most this many names to choose from
 MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quotation
 
 
@@ -120,8 +122,9 @@ class ToksmithError(Exception):
 class FormatError(ToksmithError, ValueError):
     """A file violates its format.
 
-    Attributes: `path` the file, `place` a line number, `"byte 17"` or a field name (None for the whole file), `problem`
-    what was found and what was expected.
+    Attributes: `path` the file, `place` a line number, `"byte 17"` or a field
+    name (None for the whole file), `problem` what was found and what was
+    expected.
     """
 
     def __init__(self, path: str, place: int | str | None, problem: str) -> None:
@@ -134,9 +137,11 @@ class FormatError(ToksmithError, ValueError):
 
 
 class CannotRepresent(FormatError):
-    """A format cannot hold a field of the model; saving never drops a field silently.
+    """A format cannot hold a field of the model; saving never drops a field
+    silently.
 
-    Attributes: `format` the format's name, `field` the model's field, `problem` why.
+    Attributes: `format` the format's name, `field` the model's field,
+        `problem` why.
     """
 
     def __init__(self, format: str, field: str, problem: str) -> None:
@@ -150,7 +155,8 @@ class CannotRepresent(FormatError):
 class ModelError(ToksmithError, ValueError):
     """A model breaks one of its invariants.
 
-    Attributes: `invariant` the broken rule, in words; `id` the affected id, or None.
+    Attributes: `invariant` the broken rule, in words; `id` the affected id, or
+        None.
     """
 
     def __init__(self, invariant: str, id: int | None = None) -> None:
@@ -165,9 +171,10 @@ class ModelError(ToksmithError, ValueError):
 class PatternError(ToksmithError, ValueError):
     """The regex engine gave up on a text.
 
-    Attributes: `pattern` the regex, `problem` what the engine says; `offset` where in the text the search began, in
-    characters for `str` and in bytes for `bytes` and documents (None if the place is not in the caller's text); `index`
-    the text's position in the batch, or None.
+    Attributes: `pattern` the regex, `problem` what the engine says; `offset`
+    where in the text the search began, in characters for `str` and in bytes
+    for `bytes` and documents (None if the place is not in the caller's text);
+    `index` the text's position in the batch, or None.
     """
 
     def __init__(self, pattern: str, problem: str, offset: int | None = None, index: int | None = None) -> None:
@@ -190,8 +197,9 @@ class PatternError(ToksmithError, ValueError):
 class TextTooLong(ToksmithError, ValueError):
     """A step of the model makes a text far too long.
 
-    Attributes: `step` its position and kind; `limit` the limit in bytes: 64 times the length of the text plus 1 MiB;
-    `index` the text's position in the batch, or None.
+    Attributes: `step` its position and kind; `limit` the limit in bytes: 64
+    times the length of the text plus 1 MiB; `index` the text's position in the
+    batch, or None.
     """
 
     def __init__(self, step: str, limit: int, index: int | None = None) -> None:
@@ -209,8 +217,9 @@ class TextTooLong(ToksmithError, ValueError):
 class SpecialTokenInText(ToksmithError, ValueError):
     """A text contains a special token that the call does not allow.
 
-    Attributes: `token` its text; `offset` where it starts, in characters for `str` and in bytes for
-    `bytes`; `index` the text's place in the batch, or None.
+    Attributes: `token` its text; `offset` where it starts, in characters for
+    `str` and in bytes for `bytes`; `index` the text's place in the batch, or
+    None.
     """
 
     def __init__(self, token: str, offset: int, index: int | None = None) -> None:
@@ -230,10 +239,13 @@ class SpecialTokenInText(ToksmithError, ValueError):
 
 
 class NotInVocabulary(ToksmithError, ValueError):
-    """A character, word or token is not in the vocabulary, and there is no fallback for it.
+    """A character, word or token is not in the vocabulary, and there is no
+    fallback for it.
 
-    Attributes: `content` what is missing (`str`, or `bytes` that are not UTF-8); `offset` where it starts in the text, in
-    characters for `str` and in bytes for `bytes`, or None outside a text; `index` the text's place in the batch, or None.
+    Attributes: `content` what is missing (`str`, or `bytes` that are not
+    UTF-8); `offset` where it starts in the text, in characters for `str` and
+    in bytes for `bytes`, or None outside a text; `index` the text's place in
+    the batch, or None.
     """
 
     def __init__(self, content: str | bytes, offset: int | None = None, index: int | None = None) -> None:
@@ -269,8 +281,9 @@ def place(offset: int, index: int | None) -> str:
 class UnknownId(ToksmithError, ValueError):
     """An id belongs to no token.
 
-    Attributes: `id`, `position` its position in the sequence (None outside one), `vocab_size` the largest id + 1,
-    `index` the sequence's position in the batch, or None.
+    Attributes: `id`, `position` its position in the sequence (None outside
+    one), `vocab_size` the largest id + 1, `index` the sequence's position in
+    the batch, or None.
     """
 
     def __init__(self, id: int, position: int | None, vocab_size: int, index: int | None = None) -> None:
@@ -285,8 +298,28 @@ class UnknownId(ToksmithError, ValueError):
         return f"id {quoted(self.id)}{where} is out of range; ids lie in [0, {self.vocab_size})"
 
 
+def some_of(names: Sequence[str]) -> str:
+    """Names to choose from, for a message: five at most.
+
+    >>> some_of(["a", "b"]), some_of(list("abcdefg"))
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    more = len(names) - MOST_CHOICES
+    return ", ".join(names[:MOST_CHOICES]) + (f" and {more} more" if more > 0 else "")
+
+
+def first_of(values: Any, most: int = 6) -> str:
+    """The first items of a result, as its `repr` shows them.
+
+    >>> first_of([1, 2, 3], 2), first_of([])
+    ('[1, 2, …]', '[]')
+    """
+    shown = [quoted(value) if isinstance(value, (str, bytes, tuple)) else str(value) for value in values[:most]]
+    return f"[{', '.join([*shown, '…'] if len(values) > most else shown)}]"
+
+
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that a wrong one probably means, at most five."""
+    """The known names that mean what a wrong one means in other programs, or else those that are spelt like it."""
     from ._meanings import close_names  # a table that only errors need
 
     return close_names(name, known)
@@ -294,16 +327,17 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
 # Where the names of a kind are listed.
 LISTED = {
-    "encoding or file": "; toksmith.encodings() lists the names",
-    "format": "; toksmith.formats() lists the names",
-    "pattern": "; toksmith.patterns() lists the names",
+    "encoding or file": "toksmith.encodings() lists the names",
+    "format": "toksmith.formats() lists the names",
+    "pattern": "toksmith.patterns() lists the names",
 }
 
 
 class UnknownName(ToksmithError, LookupError):
     """A name is unknown.
 
-    Attributes: `kind` of thing, `name` as given, `matches` similar names.
+    Attributes: `kind` of thing, `name` as given, `matches` names that may be
+        meant. The message lists at most five.
     """
 
     def __init__(self, kind: str, name: str, matches: Iterable[str] = ()) -> None:
@@ -312,11 +346,15 @@ class UnknownName(ToksmithError, LookupError):
         self.kind, self.name = kind, name
 
     def __str__(self) -> str:
-        hint = LISTED.get(self.kind, "")
-        if self.matches:
-            hint = f"; did you mean {' or '.join(map(quoted, self.matches))}?"
-        if len(self.matches) > MOST_NAMES:  # all that there are
-            hint = f"; expected one of {', '.join(map(quoted, self.matches[:MOST_NAMES]))}, …"
+        names, listed = [*self.matches], LISTED.get(self.kind)
+        if names and set(names) <= set(close_names(self.name, names)):
+            hint = f"; did you mean {' or '.join(map(quoted, names[:MOST_CHOICES]))}?"
+        elif names:
+            verb = "the known one is" if len(names) == 1 else "the known ones are"
+            hint = f"; {verb} {some_of([*map(quoted, names)])}"
+            hint += f" ({listed})" if listed and len(names) > MOST_CHOICES else ""
+        else:
+            hint = f"; {listed}" if listed else ""
         return f"there is no {self.kind} named {quoted(self.name)}{hint}"
 
 
@@ -339,8 +377,8 @@ class InvalidOption(ToksmithError, ValueError):
 class CorpusError(ToksmithError, ValueError):
     """A document of a corpus cannot be read.
 
-    Attributes: `path` the file (None for documents in memory), `record` the row or document (counted from 0,
-    None for the whole file), `problem`.
+    Attributes: `path` the file (None for documents in memory), `record` the
+    row or document (counted from 0, None for the whole file), `problem`.
     """
 
     def __init__(self, path: str | None, record: int | None, problem: str) -> None:
@@ -367,9 +405,11 @@ class JobError(ToksmithError, RuntimeError):
 
 
 class DownloadError(ToksmithError, OSError):
-    """A published file could not be downloaded, or differs from the published file.
+    """A published file could not be downloaded, or differs from the published
+    file.
 
-    Attributes: `url`, `expected` its sha256 in hex, `target` where to put the file by hand, `problem`.
+    Attributes: `url`, `expected` its sha256 in hex, `target` where to put the
+        file by hand, `problem`.
     """
 
     def __init__(self, url: str, expected: str, target: str, problem: str) -> None:
@@ -388,10 +428,12 @@ class DownloadError(ToksmithError, OSError):
 
 
 class CheckpointError(ToksmithError, OSError):
-    """The checkpoint file of a training cannot be read or written, for example on a full disk.
+    """The checkpoint file of a training cannot be read or written, for example on
+    a full disk.
 
-    Attributes: `errno` as of any OSError, `path` the file, `problem` what the system says, `tokenizer` with the merges learned
-    so far (None before the first).
+    Attributes: `errno` as of any OSError, `path` the file, `problem` what the
+    system says, `tokenizer` with the merges learned so far (None before the
+    first).
     """
 
     def __init__(self, errno: int | None, path: str, problem: str, tokenizer: Any = None) -> None:
@@ -413,9 +455,11 @@ class CheckpointError(ToksmithError, OSError):
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Training was stopped by Ctrl-C. Like every `KeyboardInterrupt`, it is no `Exception`.
+    """Training was stopped by Ctrl-C. Like every `KeyboardInterrupt`, it is no
+    `Exception`.
 
-    Attributes: `tokenizer` with the merges learned so far (None before the first), `phase` "counting" or "merging".
+    Attributes: `tokenizer` with the merges learned so far (None before the
+        first), `phase` "counting" or "merging".
     """
 
     __module__ = "toksmith"

@@ -27,21 +27,31 @@ def load(
 ) -> Tokenizer:
     """Loads a published encoding or a tokenizer file.
 
-    A `str` that is one of `toksmith.encodings()` means that encoding; everything else is a path (`./gpt2` or a
-    `pathlib.Path` for a file of the same name). The content of the file decides its format, not its name.
+    A `str` that is one of `toksmith.encodings()` means that encoding;
+    everything else is a path (`./gpt2` or a `pathlib.Path` for a file of the
+    same name). The content of the file decides its format, not its name.
 
     Args:
         source: A published name, or a path.
-        format: A name of `toksmith.formats()`; None to detect the format from the content.
-        pattern: For files without a split pattern (required for `.tiktoken`, optional for `merge_dict.json`): a name
-            of `toksmith.patterns()`, a regex in the Rust dialect, a list applied in order, or None for no split.
-        special_tokens: For the same files: ids by content. No content may contain or overlap another.
+        format: A name of `toksmith.formats()`; None to detect the format from
+            the content.
+        pattern: For files without a split pattern (required for `.tiktoken`,
+            optional for `merge_dict.json`): a name of `toksmith.patterns()`, a
+            regex in the Rust dialect, a list applied in order, or None for no
+            split.
+        special_tokens: For the same files: ids by content. No content may
+            contain or overlap another.
     Raises:
-        FormatError: The file cannot be read, or is not valid in its format. The message names the place.
-        InvalidOption: An argument that the file requires is missing, or an argument contradicts the file.
-        ModelError: The file contains a feature that this version can load and save but not run. The message names it.
-        UnknownName: There is no encoding or file of this name, or no such format or pattern.
-        DownloadError: The encoding's file is not cached and cannot be downloaded. The message says which file to put where.
+        FormatError: The file cannot be read, or is not valid in its format. The
+            message names the place.
+        InvalidOption: An argument that the file requires is missing, or an
+            argument contradicts the file.
+        ModelError: The file contains a feature that this version can load and
+            save but not run. The message names it.
+        UnknownName: There is no encoding or file of this name, or no such
+            format or pattern.
+        DownloadError: The encoding's file is not cached and cannot be
+            downloaded. The message says which file to put where.
     Cost: time and memory grow with the file.
 
     >>> import tempfile, toksmith
@@ -56,7 +66,7 @@ def load(
             refuse_arguments(f"the published encoding {source!r}", pattern, special_tokens, format)
             return Tokenizer(published(source))
         if not os.path.lexists(source):
-            raise UnknownName("encoding or file", source, close_names(source, encodings()))
+            raise UnknownName("encoding or file", source, close_names(source, encodings()) or encodings())
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)

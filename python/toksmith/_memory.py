@@ -26,10 +26,14 @@ class MemoryUse(_render.Shown):
     Attributes:
         model: The arrays of the model: tokens, ids, merges, scores.
         tables: The tables made from them for encoding and decoding.
-        first_use: Tables that were made when a call first needed them. They stay, and do not grow.
-        healing: The sorted tokens that `heal` searches; made at its first call, freed by `release`.
-        session_bytes: What the tokenizer keeps for later calls, mostly pieces with their ids; freed by `release`.
-        sessions: How many concurrent calls can use it: at most the number of processors, or 4.
+        first_use: Tables that were made when a call first needed them. They
+            stay, and do not grow.
+        healing: The sorted tokens that `heal` searches; made at its first
+            call, freed by `release`.
+        session_bytes: What the tokenizer keeps for later calls, mostly pieces
+            with their ids; freed by `release`.
+        sessions: How many concurrent calls can use it: at most the number of
+            processors, or 4.
     """
 
     model: int

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arguments import checked_fields, checked_late, flag, items, whole_number
-from ._errors import ModelError
+from ._errors import ModelError, first_of, number_of
 
 __all__ = [
     "RARE_FIELDS",
@@ -36,13 +36,15 @@ __all__ = [
 
 Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
+ENDS_SHOWN = 20  # tokens at each end of a table that a notebook shows
 
 
 class TokenTable(Sequence[bytes]):
-    """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made on demand.
+    """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made
+    on demand.
 
-    Args of the constructor: `blob` all tokens, concatenated; `ends` uint32, shape (n,), where each ends. The table
-    keeps an immutable copy of both.
+    Args of the constructor: `blob` all tokens, concatenated; `ends` uint32,
+    shape (n,), where each ends. The table keeps an immutable copy of both.
     """
 
     __slots__ = ("blob", "ends")
@@ -77,6 +79,17 @@ class TokenTable(Sequence[bytes]):
     def __reduce__(self) -> tuple[Any, ...]:
         return TokenTable, (self.blob, self.ends)
 
+    def __repr__(self) -> str:
+        return f"<TokenTable {number_of(len(self), 'token')}: {first_of(self[:7])}>"
+
+    def _repr_html_(self) -> str:
+        from ._render import Line, Table, View, notebook, token_text  # when asked for: it imports rich
+
+        size = f"{number_of(len(self), 'token')}, {number_of(len(self.blob), 'byte')}"
+        rows = [[str(place), token_text(self[place]), self[place].hex(" ")] for place in both_ends(len(self))]
+        more = [Line(f"the first and last {ENDS_SHOWN} of {len(self):,}", "dim")] if len(rows) < len(self) else []
+        return notebook(View(size, [Table(["place", "token", "bytes"], rows, left=(1, 2)), *more]))
+
     @overload
     def __getitem__(self, index: int) -> bytes: ...
     @overload
@@ -94,6 +107,12 @@ class TokenTable(Sequence[bytes]):
         for end in self.ends.tolist():
             yield self.blob[start:end]
             start = end
+
+
+def both_ends(length: int) -> list[int]:
+    """The places of a long table that a notebook shows."""
+    places = range(length)
+    return [*places] if length <= 2 * ENDS_SHOWN else [*places[:ENDS_SHOWN], *places[-ENDS_SHOWN:]]
 
 
 def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
@@ -157,9 +176,10 @@ def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
 class AddedToken:
     """A token that is found in the text before anything else happens to it.
 
-    `special` tokens are found only where the call allows them; the others always. The remaining flags are those of HF's
-    tokenizer.json: white space before or behind the token belongs to it; it is found only as a whole word; it is
-    normalized and found in the normalized text.
+    `special` tokens are found only where the call allows them; the others
+    always. The remaining flags are those of HF's tokenizer.json:
+    white space before or behind the token belongs to it; it is found only as a
+    whole word; it is normalized and found in the normalized text.
     """
 
     content: str
@@ -173,7 +193,8 @@ class AddedToken:
 
 @dataclass(frozen=True)
 class Step:
-    """One tagged step of a pipeline (normalizer, splitter, decoder or post-processor): a kind and its options.
+    """One tagged step of a pipeline (normalizer, splitter, decoder or
+    post-processor): a kind and its options.
 
     `options` are the kind's arguments by name, sorted, JSON values only.
     """
@@ -204,16 +225,22 @@ def is_regex_split(step: Step) -> bool:
 @checked_fields
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
-    """What training did: order-independent facts only, the same for any machine, thread count or sharding.
+    """What training did: order-independent facts only, the same for any machine,
+    thread count or sharding.
 
     Attributes:
-        options: The options of the training (rule of ties, pattern, limits), JSON values.
+        options: The options of the training (rule of ties, pattern, limits),
+            JSON values.
         documents: Documents in the corpus.
         bytes: UTF-8 bytes in them.
-        digest: Hex digest of the counted pieces; equal corpora (in any order) have equal digests.
-        symbols: Symbols before the first merge (bytes, or characters for `unit="char"`).
-        counts: uint64, shape (merges,): how often each merge's pair occurred in the text when it was chosen.
-        left: uint64, shape (merges,): symbols left in the text after each merge.
+        digest: Hex digest of the counted pieces; equal corpora (in any order)
+            have equal digests.
+        symbols: Symbols before the first merge (bytes, or characters for
+            `unit="char"`).
+        counts: uint64, shape (merges,): how often each merge's pair occurred
+            in the text when it was chosen.
+        left: uint64, shape (merges,): symbols left in the text after each
+            merge.
         stopped_because: The rule that ended training, in words.
     """
 
@@ -231,6 +258,10 @@ class TrainingRecord:
         set_field(self, "options", MappingProxyType(copy.deepcopy(dict(self.options))))
         set_field(self, "counts", frozen(self.counts, np.uint64, "counts"))
         set_field(self, "left", frozen(self.left, np.uint64, "left"))
+
+    def __repr__(self) -> str:
+        corpus = f"{number_of(self.documents, 'document')}, {number_of(self.bytes, 'byte')}"
+        return f"<TrainingRecord {corpus}, {number_of(len(self.counts), 'merge')}: {first_of(self.counts)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
@@ -253,21 +284,34 @@ class Model:
     """One tokenizer as a value. See ARCHITECTURE.md, "What a Model holds".
 
     Attributes:
-        tokens: The ordinary tokens' bytes, unique. For `merge_rule="bytes"` without scores, in rank order.
-        ids: uint32, shape (len(tokens),): the id of each; unique, holes allowed.
-        merges: uint32, shape (n, 3): left id, right id, result id, in rank order. Empty for `merge_rule="bytes"`.
-        merge_rule: "pair": the pairs of `merges` merge. "bytes": any two neighbours whose joined bytes are a token.
-        whole_piece: Whether a piece that is a token becomes that token without merging.
-        splitters: Steps that cut the text into pieces, each working on the pieces of the one before; none: the raw stream.
-        added_tokens: In order; several may share an id, and decoding gives the first.
-        scores: float32 or float64, shape (len(tokens),); `kind="unigram"` computes its sums in this type.
-        continuing_subword_prefix: The prefix of tokens that continue a piece (`##`); a merge removes that of its right
-            part.
-        end_of_word_suffix: The suffix of tokens that end a piece (`</w>`); "" for none.
-        fuse_unknown: Whether a run of unknown characters becomes one unknown token.
-        max_piece_chars: Longer pieces become the unknown token, for `kind="wordpiece"`; None for no limit.
-        training: The record, or None for a tokenizer that was not trained here.
-        metadata: Free text by name; equality and fingerprint ignore it, as they ignore `training`.
+        tokens: The ordinary tokens' bytes, unique. For `merge_rule="bytes"`
+            without scores, in rank order.
+        ids: uint32, shape (len(tokens),): the id of each; unique, holes
+            allowed.
+        merges: uint32, shape (n, 3): left id, right id, result id, in rank
+            order. Empty for `merge_rule="bytes"`.
+        merge_rule: "pair": the pairs of `merges` merge. "bytes": any two
+            neighbours whose joined bytes are a token.
+        whole_piece: Whether a piece that is a token becomes that token without
+            merging.
+        splitters: Steps that cut the text into pieces, each working on the
+            pieces of the one before; none: the raw stream.
+        added_tokens: In order; several may share an id, and decoding gives the
+            first.
+        scores: float32 or float64, shape (len(tokens),); `kind="unigram"`
+            computes its sums in this type.
+        continuing_subword_prefix: The prefix of tokens that continue a piece
+            (`##`); a merge removes that of its right part.
+        end_of_word_suffix: The suffix of tokens that end a piece (`</w>`); ""
+            for none.
+        fuse_unknown: Whether a run of unknown characters becomes one unknown
+            token.
+        max_piece_chars: Longer pieces become the unknown token, for
+            `kind="wordpiece"`; None for no limit.
+        training: The record, or None for a tokenizer that was not trained
+            here.
+        metadata: Free text by name; equality and fingerprint ignore it, as
+            they ignore `training`.
     """
 
     tokens: TokenTable
@@ -292,6 +336,10 @@ class Model:
     training: TrainingRecord | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     vocab: _core.Vocab = field(init=False, repr=False)
+
+    def __repr__(self) -> str:
+        sizes = f"{number_of(len(self.tokens), 'token')}, {number_of(len(self.merges), 'merge')}"
+        return f"<Model {self.kind}/{self.unit}, {sizes}: {first_of(self.tokens[:7])}>"
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -355,7 +403,8 @@ class Model:
             contents.add(added.content)
 
     def cover(self) -> dict[str, Any] | None:
-        """What the core needs to cover pieces with tokens; None if it merges, or if something is missing."""
+        """What the core needs to cover pieces with tokens; None if it merges, or
+        if something is missing."""
         if self.kind == "bpe" or (self.kind in ("words", "chars") and self.unknown_id is None):
             return None
         scores = None
@@ -389,9 +438,11 @@ class Model:
         return max([largest, *(added.id for added in self.added_tokens)]) + 1
 
     def fields(self) -> dict[str, Any]:
-        """The fields that are not tables, as JSON values by name, without `training` and `metadata`.
+        """The fields that are not tables, as JSON values by name, without
+        `training` and `metadata`.
 
-        Fields of `RARE_FIELDS` are included only if they differ from the usual value.
+        Fields of `RARE_FIELDS` are included only if they differ from the usual
+        value.
         """
         rare = {name: getattr(self, name) for name in RARE_FIELDS if name != "score_type"}
         if self.scores is not None:
@@ -412,7 +463,8 @@ class Model:
         }
 
     def fingerprint(self) -> str:
-        """The sha256 (hex) of all content but `training` and `metadata`: equal models have equal fingerprints."""
+        """The sha256 (hex) of all content but `training` and `metadata`: equal
+        models have equal fingerprints."""
         digest = hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode())
         scores = np.empty(0, np.float32) if self.scores is None else self.scores
         for table in (self.tokens.ends, self.ids, self.merges, scores):

@@ -31,9 +31,11 @@ PatternArgument = str | Sequence[str] | None | Unset
 
 @dataclass(frozen=True)
 class Pattern:
-    """One row of the pattern table: regexes in the Rust dialect, each applied to the pieces of the one before.
+    """One row of the pattern table: regexes in the Rust dialect, each applied to
+    the pieces of the one before.
 
-    `hard_texts` tells the row from its neighbours: why a text is hard, and its pieces.
+    `hard_texts` tells the row from its neighbours: why a text is hard, and its
+    pieces.
     """
 
     name: str
@@ -73,7 +75,7 @@ def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:
         return tuple(regex_split(regex) for regex in patterns()[pattern].regexes)
     if not pattern:
         raise InvalidOption("pattern", pattern, "a name of toksmith.patterns(), a regex, a list of them, or None")
-    if pattern.isidentifier():
+    if pattern.replace("-", "_").isidentifier():
         # No tokenizer splits at one fixed word, so this is a misspelt name.
-        raise UnknownName("pattern", pattern, close_names(pattern, patterns()))
+        raise UnknownName("pattern", pattern, close_names(pattern, patterns()) or patterns())
     return (regex_split(pattern),)

@@ -25,8 +25,9 @@ Phase = Literal["counting", "merging", "pruning", "encoding"]
 class Progress:
     """How far a training or the encoding of a corpus is.
 
-    Attributes: `phase`; `done` bytes counted, merges learned, tokens left or ids made, of `total` (None when nobody knows);
-    `elapsed_s` seconds since the work began, `phase_s` since the phase did.
+    Attributes: `phase`; `done` bytes counted, merges learned, tokens left or
+    ids made, of `total` (None when nobody knows); `elapsed_s` seconds since
+    the work began, `phase_s` since the phase did.
     """
 
     phase: Phase
@@ -42,7 +43,8 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """The seconds that the rest of the phase takes at this rate; None when nobody knows."""
+        """The seconds that the rest of the phase takes at this rate; None when
+        nobody knows."""
         return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
 
     def __str__(self) -> str:

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import checked_late
-from ._errors import InvalidOption
+from ._arguments import checked, checked_late
+from ._errors import InvalidOption, UnknownName, first_of, number_of
+
+if TYPE_CHECKING:
+    from ._render import View
 
 __all__ = ["Chunk", "Encoding", "Fit", "Healing", "Ragged", "RaggedEncoding", "Retold", "StreamDecoder"]
+
+FIELDS = ("input_ids", "attention_mask", "offset_mapping")  # what transformers calls the ids, ones, and the ranges
+UNITS = {"char": "character", "byte": "byte"}
+MOST_TEXTS = 50  # a notebook shows so many texts of a batch
 
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """The ids of many texts in one array: text i has `ids[ends[i - 1]:ends[i]]`, which is `ragged[i]`.
+    """The ids of many texts in one array: text i has `ids[ends[i - 1]:ends[i]]`,
+    which is `ragged[i]`.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -39,26 +48,43 @@ class Ragged:
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         return (self[index] for index in range(len(self)))
 
+    def __repr__(self) -> str:
+        shown = [first_of(ids) for ids in first_texts(self, 4)]
+        return f"<Ragged {number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}: {joined(shown, len(self))}>"
+
+    def _repr_html_(self) -> str:
+        from ._render import Table, View, notebook  # when asked for: it imports rich
+
+        rows = [[str(place), f"{len(ids):,}", first_of(ids, 20)[1:-1]] for place, ids in enumerate(first_texts(self))]
+        title = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
+        return notebook(View(title, [Table(["text", "ids", "the first"], rows, left=(2,)), *left_out(self)]))
+
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The ids of a text, and where in it each comes from: id i encodes `text[starts[i]:ends[i]]`.
+    """The ids of a text, and where in it each comes from: id i encodes
+    `text[starts[i]:ends[i]]`.
 
-    With `unit="byte"` the ranges partition the text as UTF-8: each starts where the one before it ends, and only text
-    that a normalizer added has an empty range. With `unit="char"` they are widened to whole characters, so ids that
-    share a character have the same range.
+    With `unit="byte"` the ranges partition the text as UTF-8: each starts
+    where the one before it ends, and only text that a normalizer added has an
+    empty range. With `unit="char"` they are widened to whole characters, so
+    ids that share a character have the same range.
 
     Attributes:
         ids: uint32, shape (n,).
         starts: int64, shape (n,), ascending.
         ends: int64, shape (n,), ascending.
         unit: What `starts` and `ends` count: "char" or "byte".
+
+    The names of transformers work too: `encoding["input_ids"]`,
+    `["attention_mask"]` and `["offset_mapping"]` are lists.
     """
 
     ids: NDArray[np.uint32]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     unit: str
+    _token: Callable[[int], bytes | None] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -68,10 +94,52 @@ class Encoding:
         """Start and end of each id."""
         return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
 
+    def keys(self) -> tuple[str, ...]:
+        """The names that `encoding[name]` takes, so that `dict(encoding)` works."""
+        return FIELDS
+
+    @checked
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in FIELDS:
+            raise UnknownName("field of an Encoding", name, FIELDS)
+        ids = self.ids.tolist()
+        return ids if name == "input_ids" else [1] * len(ids) if name == "attention_mask" else self.spans
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoding, (self.ids, self.starts, self.ends, self.unit)  # without the engine
+
+    def __repr__(self) -> str:
+        spans = first_of(self.spans)
+        return f"<Encoding {number_of(len(self), 'id')}: {first_of(self.ids)}, {UNITS[self.unit]}s {spans}>"
+
+    def _repr_html_(self) -> str:
+        from ._render import notebook  # when asked for: it imports rich
+
+        return notebook(self.view())
+
+    def view(self) -> View:
+        """What is to be seen: the tokens with their ids, and under a pointer the
+        range of each."""
+        from ._render import Table, TokenText, TokenView, View
+
+        said = f"{number_of(len(self), 'id')}, {number_of(int(self.ends[-1]) if len(self) else 0, UNITS[self.unit])}"
+        if self._token is None:
+            rows = [[str(id), str(start), str(end)] for id, (start, end) in zip(self, self.spans, strict=True)]
+            return View(said, [Table(["id", "starts", "ends"], rows, left=())])
+        tokens = [TokenView(id, self._token(id) or b"") for id in self]
+        titles = [
+            f"id {id}: {UNITS[self.unit]}s {start} to {end}" for id, (start, end) in zip(self, self.spans, strict=True)
+        ]
+        return View(said, [TokenText(tokens, ids=True, titles=titles)])
+
 
 @dataclass(frozen=True, eq=False)
 class RaggedEncoding:
-    """The encodings of many texts in one: text i has the ids from `text_ends[i - 1]` to `text_ends[i]`, `ragged[i]`.
+    """The encodings of many texts in one: text i has the ids from `text_ends[i -
+    1]` to `text_ends[i]`, `ragged[i]`.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -86,18 +154,64 @@ class RaggedEncoding:
     ends: NDArray[np.int64]
     text_ends: NDArray[np.uint64]
     unit: str
+    _token: Callable[[int], bytes | None] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.text_ends)
 
+    def keys(self) -> tuple[str, ...]:
+        """The names that `ragged[name]` takes: lists with one list for each text;
+        see `Encoding`."""
+        return FIELDS
+
+    @overload
+    def __getitem__(self, index: int) -> Encoding: ...
+    @overload
+    def __getitem__(self, index: str) -> list[list[Any]]: ...
     @checked_late
-    def __getitem__(self, index: int) -> Encoding:
+    def __getitem__(self, index: int | str) -> Encoding | list[list[Any]]:
+        if isinstance(index, str):
+            if index not in FIELDS:
+                raise UnknownName("field of a RaggedEncoding", index, FIELDS)
+            return [one[index] for one in self]
         place = range(len(self))[index]
         own = slice(int(self.text_ends[place - 1]) if place else 0, int(self.text_ends[place]))
-        return Encoding(self.ids[own], self.starts[own], self.ends[own], self.unit)
+        return Encoding(self.ids[own], self.starts[own], self.ends[own], self.unit, self._token)
 
     def __iter__(self) -> Iterator[Encoding]:
         return (self[index] for index in range(len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RaggedEncoding, (self.ids, self.starts, self.ends, self.text_ends, self.unit)  # without the engine
+
+    def __repr__(self) -> str:
+        shown = [first_of(one.ids) for one in first_texts(self, 4)]
+        size = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
+        return f"<RaggedEncoding {size}: {joined(shown, len(self))}>"
+
+    def _repr_html_(self) -> str:
+        from ._render import Line, View, notebook  # when asked for: it imports rich
+
+        title = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
+        blocks = [block for one in first_texts(self) for block in (Line(one.view().title, "dim"), *one.view().blocks)]
+        return notebook(View(title, [*blocks, *left_out(self)]))
+
+
+def first_texts(batch: Any, most: int = MOST_TEXTS) -> list[Any]:
+    """The first texts of a batch."""
+    return [batch[place] for place in range(min(most, len(batch)))]
+
+
+def joined(shown: list[str], total: int) -> str:
+    """Some texts of a batch, in brackets."""
+    return f"[{', '.join([*shown, '…'] if total > len(shown) else shown)}]"
+
+
+def left_out(batch: Any) -> list[Any]:
+    """The line under a view that does not show all texts."""
+    from ._render import Line
+
+    return [Line(f"showing {MOST_TEXTS} of {len(batch):,} texts", "dim")] if len(batch) > MOST_TEXTS else []
 
 
 @dataclass(frozen=True)
@@ -123,10 +237,12 @@ class Healing:
 
     Attributes:
         ids: The ids of the beginning of the prompt.
-        rest: The bytes of the prompt behind them; empty if nothing was cut off.
-        continuations: The ids of all tokens that begin with `rest`: uint32, ascending. Special tokens are not among them.
-        stable: Whether no text after the prompt can change `ids`; False if `rest` would have to be longer than any
-            token that begins with it.
+        rest: The bytes of the prompt behind them; empty if nothing was cut
+            off.
+        continuations: The ids of all tokens that begin with `rest`: uint32,
+            ascending. Special tokens are not among them.
+        stable: Whether no text after the prompt can change `ids`; False if
+            `rest` would have to be longer than any token that begins with it.
     """
 
     ids: list[int]
@@ -134,14 +250,21 @@ class Healing:
     continuations: NDArray[np.uint32]
     stable: bool
 
+    def __repr__(self) -> str:
+        size = number_of(len(self.continuations), "continuation")
+        last = f"ids={first_of(self.ids)}, rest={self.rest!r}, {size} {first_of(self.continuations)}"
+        return f"<Healing {last}, stable={self.stable}>"
+
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a vocabulary fits the pattern that splits its texts; made by `Tokenizer.pattern_fits`.
+    """How well a vocabulary fits the pattern that splits its texts; made by
+    `Tokenizer.pattern_fits`.
 
     Attributes:
         tokens: How many tokens were encoded: those that are UTF-8.
-        misfits: How many of them do not encode to themselves. About 0 with the pattern of the training.
+        misfits: How many of them do not encode to themselves. About 0 with the
+            pattern of the training.
         examples: Some of these, as (id, token), the lowest ids first.
     """
 
@@ -162,8 +285,9 @@ class Fit:
 class StreamDecoder:
     """Decodes ids as they come; made by `Tokenizer.decoder`.
 
-    `feed` returns the characters that no later id can change. It holds back the bytes of an incomplete character, so a
-    stream of valid UTF-8 never shows U+FFFD, wherever its tokens end.
+    `feed` returns the characters that no later id can change. It holds back
+    the bytes of an incomplete character, so a stream of valid UTF-8 never
+    shows U+FFFD, wherever its tokens end.
     """
 
     def __init__(
@@ -194,9 +318,11 @@ class StreamDecoder:
         return self._characters.decode(decoded)
 
     def finish(self) -> str:
-        """The text of the bytes that were held back; the decoder then starts again.
+        """The text of the bytes that were held back; the decoder then starts
+        again.
 
-        Returns: "" if the stream ended with a whole character; otherwise the rest, decoded as `errors` says.
+        Returns: "" if the stream ended with a whole character; otherwise the
+            rest, decoded as `errors` says.
         """
         rest = self._characters.decode(self._rest(), final=True)
         self._characters.reset()

@@ -43,9 +43,10 @@ def offset_in(text: str | bytes, place: int) -> int:
 class StreamEncoder:
     """Encodes text as it comes; made by `Tokenizer.encoder`.
 
-    The results of `feed` and `finish`, joined, are the ids of the whole text. `feed` holds back the text that later
-    text could affect: about a word with a pattern of `toksmith.patterns()` and in a raw stream of bytes; all of it with
-    another pattern or with normalizers.
+    The results of `feed` and `finish`, joined, are the ids of the whole text.
+    `feed` holds back the text that later text could affect: about a word with
+    a pattern of `toksmith.patterns()` and in a raw stream of bytes; all of it
+    with another pattern or with normalizers.
     """
 
     def __init__(self, engine: _core.Engine, special: Special, longest_added: int) -> None:
@@ -62,8 +63,8 @@ class StreamEncoder:
         Args:
             text: `str`, or `bytes` that may end inside a character.
         Raises:
-            SpecialTokenInText, NotInVocabulary: as `encode`; the encoder is unchanged. Offsets are bytes of the whole
-            stream as UTF-8.
+            SpecialTokenInText, NotInVocabulary: as `encode`; the encoder is
+            unchanged. Offsets are bytes of the whole stream as UTF-8.
         """
         data, half = self._joined(text)
         before = len(self._kept)

@@ -27,8 +27,9 @@ BATCH_DOCUMENTS = 10_000
 class SweepRow:
     """What a tokenizer of one size makes of a text.
 
-    Attributes: `vocab_size`, special tokens included; `ids` that the text takes; `used`, how many different ids are among
-    them; `bytes` and `documents` of the text.
+    Attributes: `vocab_size`, special tokens included; `ids` that the text
+    takes; `used`, how many different ids are among them; `bytes` and
+    `documents` of the text.
     """
 
     vocab_size: int
@@ -45,16 +46,21 @@ class SweepRow:
 
 @checked
 def rewind(tok: Tokenizer, vocab_size: int) -> Tokenizer:
-    """The tokenizer that the same training gives at a smaller size, without training again.
+    """The tokenizer that the same training gives at a smaller size, without
+    training again.
 
-    It equals `train(…, vocab_size)` on the same corpus to the byte, the record of its training included: the merges from
-    the first on, as many as the size has room for. The special tokens keep their order and are the last ids again.
+    It equals `train(…, vocab_size)` on the same corpus to the byte, the record
+    of its training included: the merges from the first on, as many as the size
+    has room for. The special tokens keep their order and are the last ids
+    again.
 
     Args:
-        tok: A tokenizer that `train` made of `kind="bpe"`, or that was loaded with its record.
+        tok: A tokenizer that `train` made of `kind="bpe"`, or that was loaded
+            with its record.
         vocab_size: From the alphabet and the special tokens up to `len(tok)`.
     Raises:
-        InvalidOption: `tok` does not come from such a training, or the size is out of range.
+        InvalidOption: `tok` does not come from such a training, or the size is
+            out of range.
     Cost: a copy of the tables.
 
     >>> import toksmith
@@ -110,13 +116,16 @@ def rewound(model: Model, record: TrainingRecord, merges: int, vocab_size: int) 
 
 @checked
 def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: int | None = None) -> list[SweepRow]:
-    """How well a text that training has not seen is compressed at each of several vocabulary sizes.
+    """How well a text that training has not seen is compressed at each of several
+    vocabulary sizes.
 
-    Each size is `rewind(tok, size)`. Special tokens in the text are ordinary text.
+    Each size is `rewind(tok, size)`. Special tokens in the text are ordinary
+    text.
 
     Args:
         sizes: As for `rewind`, in any order; each is measured once.
-        held_out: Documents as for `train`, but others than those that it saw: what was seen compresses too well.
+        held_out: Documents as for `train`, but others than those that it saw:
+            what was seen compresses too well.
         threads: At least 1; None for all processors.
     Returns:
         One row a size, ascending.

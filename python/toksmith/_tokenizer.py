@@ -5,21 +5,21 @@ This module holds the defaults and the documentation of the arguments; the work 
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core
-from ._arguments import checked, checked_late, flag, items, whole_number
+from . import _boundaries, _core, _offsets, _sampled
+from ._arguments import advised, as_sequence, checked, checked_late, flag, items, texts_or_bytes, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
-from ._errors import InvalidOption, NotInVocabulary, UnknownId
+from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
+from ._other_names import OF_A_TOKENIZER, told
 from ._pattern_fit import pattern_fit
 from ._post import PLAIN, template_of
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, Retold, StreamDecoder
@@ -38,13 +38,17 @@ Special = Literal["raise", "allow", "text"] | Collection[str]
 
 
 class Tokenizer:
-    """Turns text into ids and back, as its model says. Immutable; safe to share between threads and across a fork.
+    """Turns text into ids and back, as its model says. Immutable; safe to share
+    between threads and across a fork.
 
-    A text is a `str` or `bytes`; byte-level models encode bytes that are not UTF-8 losslessly. `special` says what
-    happens to special tokens in the text: `"raise"` refuses them, `"allow"` turns them into their ids, `"text"` treats
-    them as ordinary text, and a collection allows its members and refuses all others. `add_special_tokens` adds the
-    special tokens of the model's template around each text (for example `<s>` before it). `errors` says what happens to
-    lone surrogates in a `str`: `"replace"` makes them U+FFFD, `"strict"` raises UnicodeEncodeError.
+    A text is a `str` or `bytes`; byte-level models encode bytes that are not
+    UTF-8 losslessly. `special` says what happens to special tokens in the
+    text: `"raise"` refuses them, `"allow"` turns them into their ids, `"text"`
+    treats them as ordinary text, and a collection allows its members and
+    refuses all others. `add_special_tokens` adds the special tokens of the
+    model's template around each text (for example `<s>` before it). `errors`
+    says what happens to lone surrogates in a `str`: `"replace"` makes them
+    U+FFFD, `"strict"` raises UnicodeEncodeError.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -65,6 +69,35 @@ class Tokenizer:
         patterns = [] if stages else [step["pattern"] for step in model.splitters]
         self._engine = _core.Engine(model.vocab, patterns, added, character_options(model), stages)
 
+    @overload  # first, because a str is an iterable of str as well
+    def __call__(  # type: ignore[overload-overlap]
+        self, text: Text, *, special: Special = "raise", errors: str = "replace"
+    ) -> Encoding: ...
+    @overload
+    def __call__(
+        self, text: Iterable[Text], *, special: Special = "raise", errors: str = "replace"
+    ) -> RaggedEncoding: ...
+    @checked_late
+    def __call__(
+        self, text: Text | Iterable[Text], *, special: Special = "raise", errors: str = "replace"
+    ) -> Encoding | RaggedEncoding:
+        """The ids of a text, or of each text of a list, with the characters that each comes from.
+
+        The result has the names of transformers too: `tok(text)["input_ids"]`, `["attention_mask"]`, `["offset_mapping"]`.
+        Unlike there, a special token in the text is an error, and none is added around it.
+
+        Returns: what `encode_with_offsets` returns; for a list, what `encode_ragged_with_offsets` does.
+        Raises: as `encode`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+        >>> tok("slow"), tok(["slow", "low"])["input_ids"]
+        (<Encoding 2 ids: [115, 257], characters [(0, 1), (1, 4)]>, [[115, 257], [257]])
+        """
+        if isinstance(text, (str, bytes)):
+            return self.encode_with_offsets(text, special=special, errors=errors)
+        return self.encode_ragged_with_offsets(texts_or_bytes(text, "text"), special=special, errors=errors)
+
     def encode(
         self,
         text: Text,
@@ -77,16 +110,25 @@ class Tokenizer:
         """The ids of a text.
 
         Args:
-            threads: At least 1; None uses all processors for a text longer than 1 MiB, else one. The ids do not depend
-                on it. A pattern that is not in `toksmith.patterns()` uses one thread.
+            threads: At least 1; None uses all processors for a text longer
+                than 1 MiB, else one. The ids do not depend on it. A pattern
+                that is not in `toksmith.patterns()` uses one thread.
         Raises:
-            SpecialTokenInText: The text contains a special token that `special` does not allow.
-            NotInVocabulary: A character or word has no id; never for byte-level models.
-            PatternError: A regex of the model takes more steps than a text has (`docs/spec.md`, *Bounds*).
-            TextTooLong: A step makes the text longer than 64 times its length plus 1 MiB.
-        Cost: time grows at worst as n log n with the length of the text, and linearly with the number of its pieces.
+            SpecialTokenInText: The text contains a special token that
+                `special` does not allow.
+            NotInVocabulary: A character or word has no id; never for
+                byte-level models.
+            PatternError: A regex of the model takes more steps than a text has
+                (`docs/spec.md`, *Bounds*).
+            TextTooLong: A step makes the text longer than 64 times its length
+                plus 1 MiB.
+        Cost: time grows at worst as n log n with the length of the text, and
+            linearly with the number of its pieces.
         """
-        ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
+        try:
+            ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
+        except (TypeError, ToksmithError) as error:
+            raise advised(error, text) from None
         return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
     def encode_array(
@@ -120,8 +162,10 @@ class Tokenizer:
         """The ids of each text, in order.
 
         Args:
-            threads: At least 1; None for all processors. The result does not depend on it.
-        Raises: as `encode`, for the first text that cannot be encoded; the error's `index` is its position.
+            threads: At least 1; None for all processors. The result does not
+                depend on it.
+        Raises: as `encode`, for the first text that cannot be encoded; the
+            error's `index` is its position.
         """
         lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
         return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
@@ -148,111 +192,33 @@ class Tokenizer:
         return self._template.apply(ids)[0] if flag(put, "add_special_tokens") else ids
 
     def post_process(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> list[int]:
-        """The ids of a text, or of two, with the special tokens of the model's template around them.
+        """The ids of a text, or of two, with the special tokens of the model's
+        template around them.
 
-        A model without a template adds none, and the second text follows the first.
+        A model without a template adds none, and the second text follows the
+        first.
         """
         first = items(ids, "ids", "ids (integers)")
         return self._template.apply(first, None if pair is None else items(pair, "pair", "ids (integers)"))[0]
 
-    @checked_late
-    def encode_with_offsets(
-        self, text: Text, *, unit: str = "char", special: Special = "raise", errors: str = "replace"
-    ) -> Encoding:
-        """The ids of a text, and where in the text each comes from.
-
-        Args:
-            unit: "char": characters of the text (for `bytes`, of `text.decode(errors="replace")`); "byte": bytes of the
-                text as UTF-8.
-        Returns: `.ids`, `.starts`, `.ends`; see `Encoding`. A stretch that a normalizer rewrites as a whole belongs to
-            the id in which the rewritten stretch ends (in characters: to each id with a part of it). Removed text
-            belongs to the next id, and at the end of the text to the last.
-        Raises: as `encode`; InvalidOption for another `unit`.
-        """
-        return _boundaries.encoding(self._engine, text, unit=unit, special=special, errors=errors)
-
-    @checked_late
-    def encode_ragged_with_offsets(
-        self,
-        texts: Iterable[Text],
-        *,
-        unit: str = "char",
-        special: Special = "raise",
-        errors: str = "replace",
-        threads: int | None = None,
-    ) -> RaggedEncoding:
-        """The same for many texts, in one array each; see `RaggedEncoding`.
-
-        Raises: as `encode_batch`; InvalidOption for another `unit`.
-        """
-        batch, count = as_sequence(texts), thread_count(threads)
-        return _boundaries.encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
-
-    @checked
-    def encode_sampled(
-        self,
-        text: Text,
-        *,
-        seed: int,
-        dropout: float = 0.1,
-        alpha: float = 0.1,
-        special: Special = "raise",
-        errors: str = "replace",
-    ) -> list[int]:
-        """The ids of a randomly drawn encoding of a text; training on such encodings makes a model more robust.
-
-        Byte-pair encoding skips each merge with the probability `dropout`, independently each time (BPE-dropout). A
-        unigram model draws each encoding with a probability proportional to the exponential of `alpha` times its score
-        (subword regularization). Equal seeds give equal ids, on any machine.
-
-        Args:
-            seed: From 0 to 2**64 - 1.
-            dropout: From 0 (the ids of `encode`, if that looks up no whole pieces) to 1 (no merge at all).
-            alpha: At least 0; 0 draws all encodings equally often, a large number draws the best.
-        Raises: as `encode`; InvalidOption for tokenizers that have only one encoding.
-        Source: Provilkov et al., ACL 2020; Kudo, ACL 2018.
-
-        >>> import toksmith
-        >>> tok = toksmith.train("low lower lowest " * 9, 262)
-        >>> [[tok.decode([id]) for id in tok.encode_sampled("lowest", seed=seed, dropout=0.5)] for seed in (1, 5)]
-        [['low', 'e', 'st'], ['l', 'o', 'w', 'e', 'st']]
-        """
-        if self.model.kind not in ("bpe", "unigram"):
-            raise InvalidOption("kind", self.model.kind, "'bpe' or 'unigram'; other kinds have only one encoding")
-        if not 0 <= seed < 1 << 64:
-            raise InvalidOption("seed", seed, "from 0 to 2**64 - 1")
-        if not 0 <= dropout <= 1:
-            raise InvalidOption("dropout", dropout, "from 0 to 1")
-        if not 0 <= alpha < math.inf:
-            raise InvalidOption("alpha", alpha, "at least 0, and finite")
-        drawn = {"seed": seed, "dropout": float(dropout), "alpha": float(alpha)}
-        return _core.sample(self._engine, text, special, errors, drawn)
-
-    @checked
-    def encode_best(self, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
-        """The `n` best encodings of a text in a unigram model, the best first, each with the sum of its scores.
-
-        Special tokens are ordinary text here. If the text has fewer encodings, it returns fewer; `n` is below 2**32.
-
-        Raises: as `encode`; InvalidOption for tokenizers of other kinds.
-        Cost: time grows with the length of the text times `n`.
-        """
-        if self.model.kind != "unigram":
-            raise InvalidOption("kind", self.model.kind, "'unigram'; the encodings of other kinds have no scores")
-        if not 1 <= n < 1 << 32:
-            raise InvalidOption("n", n, "from 1 to 2**32 - 1")
-        return _core.best_ways(self._engine, text, errors, n)
+    encode_with_offsets = _offsets.encode_with_offsets
+    encode_ragged_with_offsets = _offsets.encode_ragged_with_offsets
+    encode_sampled = _sampled.encode_sampled
+    encode_best = _sampled.encode_best
 
     @checked_late
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of a text that consists of trusted and untrusted segments.
 
-        The segments form one text, so pieces may cross their edges. A special token is found only if it lies completely
-        in adjacent trusted segments. Everywhere else it is ordinary text.
+        The segments form one text, so pieces may cross their edges. A special
+        token is found only if it lies completely in adjacent trusted segments.
+        Everywhere else it is ordinary text.
 
         Args:
-            segments: Pairs of a text and a bool that says whether it is trusted.
-        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`; `index` is the number of the segment.
+            segments: Pairs of a text and a bool that says whether it is
+                trusted.
+        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`;
+            `index` is the number of the segment.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
@@ -272,20 +238,25 @@ class Tokenizer:
         threads: int | None = None,
         special: Special = "text",
     ) -> Ragged:
-        r"""The ids of a text file, which is read and encoded in parts and never held completely.
+        r"""The ids of a text file, which is read and encoded in parts and never
+        held completely.
 
-        The bytes are encoded unchanged, UTF-8 or not (`.gz` is unpacked). With a pattern of `toksmith.patterns()`, one
-        document is encoded on all processors; with another pattern each document is held completely.
+        The bytes are encoded unchanged, UTF-8 or not (`.gz` is unpacked). With
+        a pattern of `toksmith.patterns()`, one document is encoded on all
+        processors; with another pattern each document is held completely.
 
         Args:
-            separator: The text between documents, such as "\n\n"; it is not part of them, and at the end of the file it
-                starts no further document. None: the file is one document.
-            threads: At least 1; None for all processors. The result does not depend on it.
+            separator: The text between documents, such as "\n\n"; it is not
+                part of them, and at the end of the file it starts no further
+                document. None: the file is one document.
+            threads: At least 1; None for all processors. The result does not
+                depend on it.
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (documents,).
         Raises:
             CorpusError: The file cannot be read, or changes while it is read.
-            SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `encode`; offsets are bytes of the
-            document, and `index` is the number of the document if there is a separator.
+            SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as
+            `encode`; offsets are bytes of the document, and `index` is the
+            number of the document if there is a separator.
         Cost: memory for the ids and for a few MiB of text.
         """
         if isinstance(separator, str):
@@ -294,7 +265,8 @@ class Tokenizer:
         return Ragged(*found)
 
     def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
-        """The number of ids of a text. Special tokens count as ordinary text unless `special` says otherwise."""
+        """The number of ids of a text. Special tokens count as ordinary text
+        unless `special` says otherwise."""
         return self._engine.count(text, special, errors)
 
     @checked_late
@@ -314,16 +286,19 @@ class Tokenizer:
 
     @checked
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
-        """The longest prefix that ends behind one of the text's first `max_tokens` ids and itself has no more ids.
+        """The longest prefix that ends behind one of the text's first
+        `max_tokens` ids and itself has no more ids.
 
-        It never cuts a character. With a pattern of `toksmith.patterns()` and in a raw stream it encodes only as much
-        of the text as it needs; otherwise it encodes all of it.
+        It never cuts a character. With a pattern of `toksmith.patterns()` and
+        in a raw stream it encodes only as much of the text as it needs;
+        otherwise it encodes all of it.
 
         Args:
             max_tokens: At least 0.
-            side: The side to cut off; "left" gives the longest suffix that starts before one of the last `max_tokens`
-                ids.
-        Raises: as `encode`, for the encoded part; InvalidOption for another `side` or a negative number.
+            side: The side to cut off; "left" gives the longest suffix that
+                starts before one of the last `max_tokens` ids.
+        Raises: as `encode`, for the encoded part; InvalidOption for another
+            `side` or a negative number.
 
         >>> import toksmith
         >>> toksmith.train("low", merges=2, pattern=None).truncate("low ☀ low", 4)
@@ -333,14 +308,18 @@ class Tokenizer:
 
     @checked
     def chunk(self, text: Some, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
-        """The text in parts of at most `max_tokens` ids, each as long as `truncate` makes it.
+        """The text in parts of at most `max_tokens` ids, each as long as
+        `truncate` makes it.
 
         Args:
             max_tokens: At least 1, and enough for each character.
-            overlap: The next chunk begins with at most this many ids of the chunk before; below `max_tokens`. Each
-                chunk ends behind the one before it, so the overlap may be shorter.
-        Returns: `.text`, `.start`, `.end`, `.ids` of each; without overlap the texts, joined, are the text.
-        Raises: as `encode`; InvalidOption where a character has more ids than `max_tokens`.
+            overlap: The next chunk begins with at most this many ids of the
+                chunk before; below `max_tokens`. Each chunk ends behind the
+                one before it, so the overlap may be shorter.
+        Returns: `.text`, `.start`, `.end`, `.ids` of each; without overlap the
+            texts, joined, are the text.
+        Raises: as `encode`; InvalidOption where a character has more ids than
+            `max_tokens`.
 
         >>> import toksmith
         >>> tok = toksmith.train("low", merges=2, pattern=None)
@@ -351,11 +330,14 @@ class Tokenizer:
 
     @checked
     def heal(self, text: Text, *, special: Special = "raise") -> Healing:
-        """The part of a prompt that allows every continuation, and the tokens that continue it.
+        """The part of a prompt that allows every continuation, and the tokens
+        that continue it.
 
-        A longer text often does not begin with the ids of the prompt: a space at the end would be part of the next
-        token, and a word that continues is cut elsewhere. `heal` keeps the ids that later text cannot change, or as few
-        more as possible, such that some token begins with the remaining bytes. It returns these bytes and tokens.
+        A longer text often does not begin with the ids of the prompt: a space
+        at the end would be part of the next token, and a word that continues
+        is cut elsewhere. `heal` keeps the ids that later text cannot change,
+        or as few more as possible, such that some token begins with the
+        remaining bytes. It returns these bytes and tokens.
 
         Returns: `.ids`, `.rest`, `.continuations`, `.stable`; see `Healing`.
         Raises: as `encode`.
@@ -370,7 +352,8 @@ class Tokenizer:
 
     @checked_late
     def is_canonical(self, ids: Iterable[int]) -> bool:
-        """Whether decoding the ids and encoding the text gives the same ids; see `first_drift`.
+        """Whether decoding the ids and encoding the text gives the same ids; see
+        `first_drift`.
 
         Raises:
             UnknownId: No token has one of the ids.
@@ -379,10 +362,11 @@ class Tokenizer:
 
     @checked_late
     def first_drift(self, ids: Iterable[int]) -> int | None:
-        """The position of the first id that differs after decoding and encoding again; None if none does.
+        """The position of the first id that differs after decoding and encoding
+        again; None if none does.
 
-        Special tokens are not text: each run of ids between them is decoded to bytes, and encoded with
-        `special="text"`.
+        Special tokens are not text: each run of ids between them is decoded to
+        bytes, and encoded with `special="text"`.
 
         Raises:
             UnknownId: No token has one of the ids.
@@ -399,12 +383,17 @@ class Tokenizer:
 
         Args:
             ids: A list, array or iterable of integers.
-            errors: What to do with bytes that are not UTF-8, as in `bytes.decode`: "replace", "strict", "ignore", …
+            errors: What to do with bytes that are not UTF-8, as in
+                `bytes.decode`: "replace", "strict", "ignore", …
         Raises:
             UnknownId: No token has one of the ids.
-            UnicodeDecodeError: The bytes are not UTF-8, with `errors="strict"`.
+            UnicodeDecodeError: The bytes are not UTF-8, with
+                `errors="strict"`.
         """
-        return self._engine.decode(ids, errors)
+        try:
+            return self._engine.decode(ids, errors)
+        except (TypeError, ToksmithError) as error:
+            raise advised(error, ids) from None
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids, concatenated.
@@ -450,7 +439,8 @@ class Tokenizer:
         return StreamEncoder(self._engine, special, _boundaries.longest_added(self.model))
 
     def memory(self) -> MemoryUse:
-        """What the tokenizer holds in memory, in bytes: its tables, and what it keeps for later calls.
+        """What the tokenizer holds in memory, in bytes: its tables, and what it
+        keeps for later calls.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", 260)
@@ -462,7 +452,8 @@ class Tokenizer:
         return _memory.memory_use(self.model, self._engine, self._continuations.made())
 
     def release(self) -> None:
-        """Frees what the tokenizer keeps for later calls. These are slower for a while; no id changes.
+        """Frees what the tokenizer keeps for later calls. These are slower for a
+        while; no id changes.
 
         Calls that run in other threads keep what they use until they end.
 
@@ -512,10 +503,12 @@ class Tokenizer:
         return found
 
     def pattern_fits(self) -> Fit:
-        """Whether the vocabulary fits the pattern: how many tokens that are UTF-8 do not encode to themselves.
+        """Whether the vocabulary fits the pattern: how many tokens that are UTF-8
+        do not encode to themselves.
 
-        A token that the pattern cuts is never emitted. If there are many, the vocabulary was trained with another
-        pattern. The first call computes this.
+        A token that the pattern cuts is never emitted. If there are many, the
+        vocabulary was trained with another pattern. The first call computes
+        this.
 
         Cost: the time to encode the vocabulary, once.
 
@@ -555,10 +548,13 @@ class Tokenizer:
         """Writes the tokenizer to a file, completely or not at all.
 
         Args:
-            path: The file; its suffix selects the format unless `format` does (see `toksmith.formats()`).
-            allow_loss: Names of model fields that may be left out if the format cannot hold them.
+            path: The file; its suffix selects the format unless `format` does
+                (see `toksmith.formats()`).
+            allow_loss: Names of model fields that may be left out if the
+                format cannot hold them.
         Raises:
-            CannotRepresent: The format has no room for a field that is not in `allow_loss`.
+            CannotRepresent: The format has no room for a field that is not in
+                `allow_loss`.
             FormatError: The file cannot be written.
         """
         from . import _formats  # imported on demand: training and encoding do not need the readers of files
@@ -580,15 +576,21 @@ class Tokenizer:
     def __deepcopy__(self, memo: object) -> Tokenizer:
         return self
 
+    if not TYPE_CHECKING:  # which would believe that every name exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise told(self, "a Tokenizer", name, OF_A_TOKENIZER)
+
     def __repr__(self) -> str:
-        model = self.model
-        return f"<Tokenizer {model.kind}/{model.unit}, {len(self)} tokens, {self.fingerprint[:12]}>"
+        from . import _tokenizer_view
+
+        return _tokenizer_view.line(self)
+
+    def _repr_html_(self) -> str:
+        from . import _tokenizer_view  # when asked for: it draws
+
+        return _tokenizer_view.html(self)
 
 
 def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:
     return Tokenizer(model, run_report=run_report)
-
-
-def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
-    """A batch as it is if it has a length, else as a tuple; the core refuses a single text."""
-    return batch if isinstance(batch, (list, tuple, str, bytes)) else items(batch, "texts", "a batch of texts (a list)")

@@ -29,7 +29,8 @@ SUPERWORDS = ("superwords", "superword_pattern")
 class TrainingKind:
     """One kind of tokenizer that `train` makes.
 
-    Attributes: `name`; `arguments`, which ask `train` for this kind; `options`, the arguments of `train` that it takes.
+    Attributes: `name`; `arguments`, which ask `train` for this kind;
+        `options`, the arguments of `train` that it takes.
     """
 
     name: str

@@ -62,6 +62,8 @@ def ended_by_sigterm() -> Iterator[None]:
 @contextlib.contextmanager
 def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
     """Turn an error into one line on stderr and an exit code."""
+    if debug:
+        os.environ["TOKSMITH_TRACEBACK"] = "full"
     try:
         yield
     except (Exit, click.Abort, click.UsageError):

@@ -18,10 +18,10 @@ from typing import BinaryIO, cast
 
 from .._arguments import WrongDocument, path_text, text
 from .._encode_files import PACKED, opened, readable
-from .._errors import CorpusError, InvalidOption
+from .._errors import CorpusError, InvalidOption, some_of
 from .._paths import spelled, url_of
 from .._remote import files_below, globbed
-from ._refused import refuse_frame, refuse_name
+from ._refused import refuse_binary, refuse_frame, refuse_name
 
 __all__ = [
     "TABLES",
@@ -99,12 +99,17 @@ class Files:
     field: str = "text"
 
     def paths(self) -> Iterator[Path]:
-        """The files, sorted by name for each glob; a file that two globs match comes once, with a warning in the log."""
+        """The files, sorted by name for each glob; a file that two globs match
+        comes once, with a warning in the log."""
         seen: dict[str, str] = {}
         for pattern in self.globs:
             found = named(pattern)
             if not found:
-                raise CorpusError(pattern, None, "no file matches this name")
+                raise CorpusError(
+                    pattern,
+                    None,
+                    "no file matches this name; expected the path of a file, or a glob such as data/*.txt",
+                )
             for name in found:
                 before = seen.setdefault(os.path.realpath(name), pattern)
                 if before is pattern:
@@ -138,7 +143,8 @@ def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
 
     Args:
         globs: Paths, `*`, `?`, `[…]` and `**` allowed.
-        field: The field of a `.jsonl` row, or the column of a Parquet file, that holds the text.
+        field: The field of a `.jsonl` row, or the column of a Parquet file,
+            that holds the text.
 
     >>> import toksmith
     >>> toksmith.files("data/*.jsonl", field="content")
@@ -226,11 +232,12 @@ def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
         yield from (File(Path(name), field) for name in in_url(url) if not is_inside(Path(name), without))
         return
     if not os.path.isdir(path):
+        refuse_binary(path)
         yield File(path, field)
         return
     inside = files_in_folder(path, without)
     if not inside:
-        raise CorpusError(str(path), None, f"the folder contains no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
+        raise CorpusError(str(path), None, f"the folder contains no file ending in {some_of(SUFFIXES_IN_FOLDERS)}")
     for item in inside:
         yield File(item, field)
 
@@ -278,7 +285,7 @@ def in_url(url: str) -> list[str]:
     with readable(url):
         found = files_below(url, SUFFIXES_IN_FOLDERS)
     if found == []:
-        raise CorpusError(url, None, f"the folder contains no file ending in {', '.join(SUFFIXES_IN_FOLDERS)}")
+        raise CorpusError(url, None, f"the folder contains no file ending in {some_of(SUFFIXES_IN_FOLDERS)}")
     return [url] if found is None else found
 
 

@@ -6,11 +6,44 @@ import os
 from collections.abc import Mapping
 
 from .._arguments import WrongDocument
-from .._errors import InvalidOption
+from .._errors import CorpusError, InvalidOption
+from .._paths import spelled
 
-__all__ = ["refuse_frame", "refuse_name"]
+__all__ = ["refuse_binary", "refuse_frame", "refuse_name"]
 
 LONGEST_NAME = 256
+# Files whose bytes are no text. Tables and tokenizers have readers, but not as text.
+BINARY: tuple[str, ...] = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".webp",
+    ".pdf",
+    ".docx",
+    ".xlsx",
+    ".odt",
+    ".epub",
+    ".zip",
+    ".tar",
+    ".7z",
+    ".xz",
+)
+BINARY += (
+    ".npy",
+    ".npz",
+    ".bin",
+    ".pt",
+    ".pth",
+    ".pkl",
+    ".safetensors",
+    ".gguf",
+    ".mp3",
+    ".mp4",
+    ".wav",
+    ".exe",
+    ".so",
+)
 SUFFIXES = (".txt", ".md", ".json", ".jsonl", ".csv", ".tsv", ".parquet", ".arrow", ".gz", ".zst")
 
 
@@ -33,6 +66,20 @@ def is_name(text: str) -> bool:
         return False
     looks = any(mark in text for mark in "/\\") or text.lower().endswith(SUFFIXES)
     return (looks and len(text.split()) == 1 and text == text.strip()) or os.path.exists(text)
+
+
+def refuse_binary(path: str | os.PathLike[str]) -> None:
+    """Refuses a file that is no text by its suffix: training on its bytes would seem to work.
+
+    Raises:
+        CorpusError: It is.
+    """
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix in BINARY:
+        said = (
+            f"a file ending in {suffix} is not text; expected text, .jsonl, .parquet or .arrow; extract its text first"
+        )
+        raise CorpusError(spelled(path), None, f"{said}, or open it and pass its bytes")
 
 
 def refuse_frame(corpus: object) -> None:

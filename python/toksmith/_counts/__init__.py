@@ -97,28 +97,38 @@ def count_pieces(
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
 ) -> PieceCounts:
-    """The distinct pieces of a corpus, how often each occurs, and where it occurs first.
+    """The distinct pieces of a corpus, how often each occurs, and where it occurs
+    first.
 
-    `train(counts)` gives what `train(corpus)` gives, bit for bit, and `+` adds the counts of shards, in any order. For
-    `ties="first_seen"` each shard needs its position in the whole: pass the `end` of the previous shard as `start`.
+    `train(counts)` gives what `train(corpus)` gives, bit for bit, and `+` adds
+    the counts of shards, in any order. For `ties="first_seen"` each shard needs
+    its position in the whole: pass the `end` of the previous shard as `start`.
 
     Args:
         corpus: As of `train`.
         pattern: As of `train`.
-        start: The number of the first document over all shards, or this number and a byte in the document.
-        min_count: Pieces that occur less often are left out at the end, as by `filter`.
-        max_piece_bytes: Longer pieces are left out and reported in `long`; None leaves none out.
-        max_memory: The bytes of memory that the table of pieces may use before it is written to a file; None for no
-            limit. The result does not depend on it. A single piece is never divided, and the result itself is in
-            memory.
-        spill_to: The folder for such files; None for the system's. They have no name and always disappear with the
-            process.
-        errors: "stop" raises at a file or row that cannot be read; "skip" leaves it out (of a file, the part after the
-            error), logs a warning, and counts it in `skipped`.
-        threads: At least 1; None for all processors. The result does not depend on it.
-        progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+        start: The number of the first document over all shards, or this number
+            and a byte in the document.
+        min_count: Pieces that occur less often are left out at the end, as by
+            `filter`.
+        max_piece_bytes: Longer pieces are left out and reported in `long`; None
+            leaves none out.
+        max_memory: The bytes of memory that the table of pieces may use before
+            it is written to a file; None for no limit. The result does not
+            depend on it. A single piece is never divided, and the result itself
+            is in memory.
+        spill_to: The folder for such files; None for the system's. They have no
+            name and always disappear with the process.
+        errors: "stop" raises at a file or row that cannot be read; "skip"
+            leaves it out (of a file, the part after the error), logs a warning,
+            and counts it in `skipped`.
+        threads: At least 1; None for all processors. The result does not depend
+            on it.
+        progress: None draws a bar on a terminal, False draws nothing, a
+            callable gets `Progress` values.
     Raises:
-        CorpusError: A document cannot be read, or the disk for `max_memory` is full.
+        CorpusError: A document cannot be read, or the disk for `max_memory` is
+            full.
         InvalidOption: An argument is out of range.
     Cost: time grows with the corpus, memory with its distinct pieces.
 
@@ -183,9 +193,11 @@ def counted_pieces(counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]]) ->
 
 
 class PieceCounts:
-    """The distinct pieces of a corpus with their counts, which is what training needs. Made by `count_pieces`.
+    """The distinct pieces of a corpus with their counts, which is what training
+    needs. Made by `count_pieces`.
 
-    `len()` is the number of distinct pieces, `+` adds the counts of two corpora. Values are immutable.
+    `len()` is the number of distinct pieces, `+` adds the counts of two
+    corpora. Values are immutable.
     """
 
     __slots__ = ("_core", "_patterns", "_skipped", "_spans")
@@ -200,14 +212,16 @@ class PieceCounts:
     def of(
         counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]], *, pattern: str | Sequence[str] | None = "o200k"
     ) -> PieceCounts:
-        """Counts from another source, as one document with the pieces in this order.
+        """Counts from another source, as one document with the pieces in this
+        order.
 
         Args:
             counts: Pieces, each once and not empty, with counts of at least 1.
             pattern: The pattern that split them; it cannot be checked.
         Raises:
             FormatError: A piece is empty or occurs twice, or a count is 0.
-            InvalidOption: A count, or the bytes of all occurrences, do not fit in 64 bits.
+            InvalidOption: A count, or the bytes of all occurrences, do not fit
+                in 64 bits.
 
         >>> import toksmith
         >>> counts = toksmith.PieceCounts.of({b"low": 3, b" lower": 2})
@@ -229,7 +243,8 @@ class PieceCounts:
         """The counts of several corpora together, in one step.
 
         Raises:
-            InvalidOption: There are none, they were split by different patterns, or a sum does not fit in 64 bits.
+            InvalidOption: There are none, they were split by different
+                patterns, or a sum does not fit in 64 bits.
         Cost: time and memory grow with the distinct pieces of all parts.
         """
         parts = items(parts, "parts", "a list of PieceCounts")
@@ -258,10 +273,12 @@ class PieceCounts:
 
     @checked
     def filter(self, min_count: int) -> PieceCounts:
-        """The counts without the pieces that occur less often; `rare` reports what was left out.
+        """The counts without the pieces that occur less often; `rare` reports
+        what was left out.
 
-        Training may then learn other merges than from all counts. The run report says which merge is the first that may
-        differ (`tok.run_report["first_uncertified_merge"]`).
+        Training may then learn other merges than from all counts. The run
+        report says which merge is the first that may differ
+        (`tok.run_report["first_uncertified_merge"]`).
 
         >>> import toksmith
         >>> counts = toksmith.count_pieces("low low low").filter(2)
@@ -275,12 +292,15 @@ class PieceCounts:
     def save(self, path: str | os.PathLike[str]) -> None:
         r"""Writes the counts to a file, completely or not at all.
 
-        `.parquet` holds everything. `.tsv` is for other tools: a line for each piece, with its count, a tab and its bytes
-        (`\\`, `\t`, `\n`, `\r`, and `\xNN` for other control characters and for bytes that are not UTF-8), after one
-        line of facts; it has no first positions. Pieces are sorted by their bytes, so equal counts give equal files.
+        `.parquet` holds everything. `.tsv` is for other tools: a line for each
+        piece, with its count, a tab and its bytes (`\\`, `\t`, `\n`, `\r`, and
+        `\xNN` for other control characters and for bytes that are not UTF-8),
+        after one line of facts; it has no first positions. Pieces are sorted
+        by their bytes, so equal counts give equal files.
 
         Raises:
-            FormatError: The name has neither suffix, or the file cannot be written.
+            FormatError: The name has neither suffix, or the file cannot be
+                written.
         """
         facts = Facts(self._patterns, self.documents, self.long, self._core.rare, self._spans, self._skipped)
         write_counts(self._core, facts, path)
@@ -292,7 +312,8 @@ class PieceCounts:
 
         Args:
             path: The file, or its URL; or a folder, as of `load_all`.
-            pattern: For `.tsv` files without a line of facts: the pattern that split the pieces.
+            pattern: For `.tsv` files without a line of facts: the pattern that
+                split the pieces.
         Raises:
             FormatError: The file cannot be read, or is not a file of counts.
             InvalidOption: `pattern` is missing, or the file contains it.
@@ -312,14 +333,17 @@ class PieceCounts:
     @staticmethod
     @checked
     def load_all(paths: Sequence[str | os.PathLike[str]], *, in_order: bool = False) -> PieceCounts:
-        """The counts of several files or folders together, as `merge_counts` adds them up.
+        """The counts of several files or folders together, as `merge_counts` adds
+        them up.
 
         Args:
             paths: As of `merge_counts`.
             in_order: As of `merge_counts`.
         Raises:
-            FormatError: A file cannot be read, is not sorted, or a job is not finished.
-            InvalidOption: There are no files, or they were split by different patterns.
+            FormatError: A file cannot be read, is not sorted, or a job is not
+                finished.
+            InvalidOption: There are no files, or they were split by different
+                patterns.
         Cost: the memory of the result, and some MiB for each of a few files.
         """
         core, facts = in_memory(moved_files([Path(path) for path in paths], in_order=in_order))
@@ -327,10 +351,12 @@ class PieceCounts:
 
     @checked
     def moved(self, documents: int) -> PieceCounts:
-        """The same counts with first positions that are so many documents later, as if other documents came before.
+        """The same counts with first positions that are so many documents later,
+        as if other documents came before.
 
         Raises:
-            InvalidOption: `documents` is negative, or the last number of a document does not fit in 63 bits.
+            InvalidOption: `documents` is negative, or the last number of a
+                document does not fit in 63 bits.
 
         >>> import toksmith
         >>> first, second = toksmith.count_pieces(["b"]), toksmith.count_pieces(["a", "b"])
@@ -353,7 +379,8 @@ class PieceCounts:
         return PieceCounts(core, self._patterns, spans, self._skipped)
 
     def items(self) -> list[tuple[bytes, int]]:
-        """The pieces and their counts, sorted by first position if it is known, else by bytes."""
+        """The pieces and their counts, sorted by first position if it is known,
+        else by bytes."""
         return self._core.items()
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
@@ -389,12 +416,14 @@ class PieceCounts:
 
     @property
     def digest(self) -> str:
-        """The digest of the pieces and counts in the training record; it does not depend on the order of documents."""
+        """The digest of the pieces and counts in the training record; it does not
+        depend on the order of documents."""
         return self._core.digest
 
     @property
     def has_positions(self) -> bool:
-        """Whether the first positions of the pieces are known, which `ties="first_seen"` needs."""
+        """Whether the first positions of the pieces are known, which
+        `ties="first_seen"` needs."""
         return self._core.positions
 
     @property
@@ -432,8 +461,9 @@ def spans_of(facts: Facts) -> tuple[Span, ...]:
 class MergedCounts:
     """What `merge_counts` wrote.
 
-    Attributes: `path`; `documents`, `bytes` and `digest` as of `PieceCounts`; `pieces`, how many different ones; `end`,
-    `has_positions`, `long`, `rare` and `skipped` as of `PieceCounts`.
+    Attributes: `path`; `documents`, `bytes` and `digest` as of `PieceCounts`;
+    `pieces`, how many different ones; `end`, `has_positions`, `long`, `rare`
+    and `skipped` as of `PieceCounts`.
     """
 
     path: Path
@@ -457,22 +487,32 @@ def merge_counts(
     min_count: int = 1,
     spill_to: str | os.PathLike[str] | None = None,
 ) -> MergedCounts:
-    """Adds up files of counts into one file, in bounded memory however many and large they are.
+    """Adds up files of counts into one file, in bounded memory however many and
+    large they are.
 
-    The file has the bytes that counting everything at once and `save` give. First positions stay known if the files have
-    positions in one corpus: those of one job's folder, those that were counted with `start`, or all with `in_order`.
+    The file has the bytes that counting everything at once and `save` give.
+    First positions stay known if the files have positions in one corpus: those
+    of one job's folder, those that were counted with `start`, or all with
+    `in_order`.
 
     Args:
-        paths: Files that `save` wrote; folders of finished jobs of `plan_counts`; other folders with such files. Or URLs.
+        paths: Files that `save` wrote; folders of finished jobs of
+            `plan_counts`; other folders with such files. Or URLs.
         path: The new file, `.parquet` or `.tsv`.
-        in_order: Whether each file has the documents that follow those of the file before. Their first positions are
-            moved, so that each may have been counted from 0.
-        min_count: Pieces that occur less often in all files together are left out, as by `PieceCounts.filter`.
-        spill_to: The folder for temporary files, which many files need; None for the system's.
+        in_order: Whether each file has the documents that follow those of the
+            file before. Their first positions are moved, so that each may have
+            been counted from 0.
+        min_count: Pieces that occur less often in all files together are left
+            out, as by `PieceCounts.filter`.
+        spill_to: The folder for temporary files, which many files need; None
+            for the system's.
     Raises:
-        FormatError: A file cannot be read or written, is not sorted as `save` sorts it, or a job is not finished.
-        InvalidOption: There are no files, they were split by different patterns, or a sum does not fit in 64 bits.
-    Cost: time grows with the pieces of all files, and with the rounds (32 files at a time). Memory for 32 parts of files.
+        FormatError: A file cannot be read or written, is not sorted as `save`
+            sorts it, or a job is not finished.
+        InvalidOption: There are no files, they were split by different
+            patterns, or a sum does not fit in 64 bits.
+    Cost: time grows with the pieces of all files, and with the rounds (32 files
+        at a time). Memory for 32 parts of files.
 
     >>> import tempfile, toksmith
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -48,18 +48,24 @@ CHECKS = (
 def doctor(
     tok: Tokenizer, *, corpus: Corpus | None = None, embeddings: str | os.PathLike[str] | None = None
 ) -> Diagnosis:
-    """What is wrong with a tokenizer: findings with severities, exact counts and witnesses.
+    """What is wrong with a tokenizer: findings with severities, exact counts and
+    witnesses.
 
     Args:
-        corpus: Documents as for `train`, to see which tokens text needs. Special tokens in it are ordinary text.
-        embeddings: A safetensors file of a model that uses the tokenizer, or the folder that it lies in with others: to
-            see which tokens the model hardly ever saw in training. Its matrices are mapped, not loaded.
+        corpus: Documents as for `train`, to see which tokens text needs.
+            Special tokens in it are ordinary text.
+        embeddings: A safetensors file of a model that uses the tokenizer, or
+            the folder that it lies in with others: to see which tokens the
+            model hardly ever saw in training. Its matrices are mapped, not
+            loaded.
     Returns:
         One finding for each check, "not applicable" where something is missing.
     Raises:
         CorpusError: A file of the corpus cannot be read.
-        FormatError: It is not a file of embeddings, or has no matrix with a row for each id.
-    Cost: a few encodings of the whole vocabulary; with a corpus, one encoding of it; with embeddings, a few passes.
+        FormatError: It is not a file of embeddings, or has no matrix with a row
+            for each id.
+    Cost: a few encodings of the whole vocabulary; with a corpus, one encoding
+        of it; with embeddings, a few passes.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)

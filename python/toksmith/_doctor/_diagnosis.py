@@ -104,7 +104,8 @@ class Diagnosis(_render.Shown):
         raise UnknownName("check", check, [each.check for each in self.findings])
 
     def view(self) -> _render.View:
-        """What is to be seen, as plain data; at most twelve witnesses of each finding."""
+        """What is to be seen, as plain data; at most twelve witnesses of each
+        finding."""
         rows: list[list[str | _render.Cell]] = [
             [_render.Cell(each.severity, TONES[each.severity]), each.check, each.says] for each in self.findings
         ]

@@ -16,7 +16,7 @@ from types import MappingProxyType, ModuleType
 
 from .._arguments import checked_late
 from .._atomic_files import current, settle, write_files
-from .._errors import CannotRepresent, FormatError, UnknownName, close_names
+from .._errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
 from .._files import Room, make_folder, read_file, shown
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
@@ -52,6 +52,7 @@ __all__ = [
     "ranks",
     "read",
     "refuse_arguments",
+    "some_of",
     "spelt",
     "target_format",
     "write",
@@ -69,16 +70,24 @@ class Format:
 
     Attributes:
         name: The value for `format=` arguments.
-        suffixes: Suffixes of its file names (`.toksmith`), or whole file names (`tokenizer.json`, `merge_dict*.json`).
-        sniff: Tells whether the bytes of a file (with its path) look like the format.
-        load: Makes a model from the bytes of a file, or of the first `reads` of the `files`, each with its path.
-        save: Makes the bytes of a file from a model, or of each of the `files`.
+        suffixes: Suffixes of its file names (`.toksmith`), or whole file names
+            (`tokenizer.json`, `merge_dict*.json`).
+        sniff: Tells whether the bytes of a file (with its path) look like the
+            format.
+        load: Makes a model from the bytes of a file, or of the first `reads`
+            of the `files`, each with its path.
+        save: Makes the bytes of a file from a model, or of each of the
+            `files`.
         doc: A description in one line.
-        arguments: The arguments that `toksmith.load` accepts because the files do not contain them.
-        files: Sets of file names; the files of a set together are one tokenizer.
+        arguments: The arguments that `toksmith.load` accepts because the files
+            do not contain them.
+        files: Sets of file names; the files of a set together are one
+            tokenizer.
         reads: The number of files of a set to read; the others are for people.
-        start_bytes: The most bytes to read, if other data follows the tokenizer; None to read the whole file.
-        most_bytes: The largest file to read or write, at least four times the largest published one.
+        start_bytes: The most bytes to read, if other data follows the
+            tokenizer; None to read the whole file.
+        most_bytes: The largest file to read or write, at least four times the
+            largest published one.
     """
 
     name: str

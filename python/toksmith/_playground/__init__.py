@@ -32,7 +32,8 @@ Source = Any  # a Tokenizer, or what `toksmith.load` takes
 
 
 class Playground:
-    """A running playground: the page is at `url` until `stop`, which leaving a `with` block calls too.
+    """A running playground: the page is at `url` until `stop`, which leaving a
+    `with` block calls too.
 
     Attributes:
         url: Where the page is.
@@ -58,7 +59,8 @@ class Playground:
         self.stop()
 
     def stop(self) -> None:
-        """Stops the server and closes its port; the page keeps its text and says that the server is gone."""
+        """Stops the server and closes its port; the page keeps its text and says
+        that the server is gone."""
         self._server.should_exit = True
         self._thread.join()
 
@@ -84,20 +86,26 @@ def play(
     port: int = 0,
     texts: Mapping[str, str] | None = None,
 ) -> Playground:
-    """A page on this machine that shows what tokenizers make of a text, down to the bytes; nothing leaves the machine.
+    """A page on this machine that shows what tokenizers make of a text, down to
+    the bytes; nothing leaves the machine.
 
-    The server runs in its own thread until `stop()` or the end of the program. It answers this machine only, and
-    no page of another origin. What cannot be loaded is named on the page, and the others work.
+    The server runs in its own thread until `stop()` or the end of the program.
+    It answers this machine only, and no page of another origin. What cannot be
+    loaded is named on the page, and the others work.
 
     Args:
-        toks: A tokenizer, several by name, or several in order; instead of each what `toksmith.load` takes.
+        toks: A tokenizer, several by name, or several in order; instead of each
+            what `toksmith.load` takes.
         host: A loopback address: 127.0.0.1, ::1 or localhost.
-        port: Where to listen; where it is in use, the next that is free. 0: any that is free.
-        texts: The same text in several languages, by name, for the chart of languages; None for the playground's own.
+        port: Where to listen; where it is in use, the next that is free. 0: any
+            that is free.
+        texts: The same text in several languages, by name, for the chart of
+            languages; None for the playground's own.
     Returns:
         The running server, with its `url`.
     Raises:
-        InvalidOption: `host` is not a loopback address, no tokenizer was given, or no port is free.
+        InvalidOption: `host` is not a loopback address, no tokenizer was given,
+            or no port is free.
         ImportError: The extra `toksmith[play]` is not installed.
         ToksmithError: No tokenizer could be loaded; the first one's error.
 

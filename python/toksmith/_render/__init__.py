@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._chart import bar_lines, table_lines
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown
+    from ._shown import Shown, notebook
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -54,6 +54,7 @@ __all__ = [
     "draw_tokens",
     "merge_lines",
     "merge_views",
+    "notebook",
     "number_of",
     "one_line",
     "page",

@@ -3,18 +3,18 @@
 The rules: inline styles only, no script, no identifier, nothing fetched; only elements and attributes that sanitisers
 let through, written as they write them, so that sanitising changes nothing. The tick before a token and the marks are
 characters, so that the cuts are read where styles are taken away. Every token is isolated (`bdi`), so that a text from
-right to left does not move its neighbours.
+right to left does not move its neighbours, and no line breaks inside a token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
-from ._palette import COLORS, TICK
-from ._view import DrawnPart, TokenView, plain, token_parts
+from ._palette import LIGHT, TICK
+from ._view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
 
 __all__ = ["document", "fragment"]
 
@@ -27,8 +27,10 @@ TONES = {
     "warn": "border-left:4px double #e67700;padding-left:4px",
     "bad": "border-left:4px solid #c92a2a;padding-left:4px;font-weight:bold",
 }
-PARTS = {"text": "", "mark": "color:#555555", "bytes": "color:#8b0000;font-style:italic"}
-SPECIAL = "background-color:#444444;color:#ffffff;font-weight:bold"
+PARTS = {"text": "", "mark": f"color:{LIGHT.mark}", "bytes": f"color:{LIGHT.raw};font-style:italic"}
+SPECIAL = f"background-color:{LIGHT.special};color:{LIGHT.on_special};font-weight:bold"
+CAPTION = ' style="padding:8px;text-align:left"'
+WHOLE = "white-space:nowrap"
 SCOPE = ' scope="col"'
 MARKED = "text-decoration:underline"
 PAGE = """<!DOCTYPE html>
@@ -89,7 +91,7 @@ def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[s
             found.append(f'<{tag}{more} style="{style}">{escaped(text, chars)}</{tag}>')
         return f"<tr>{''.join(found)}</tr>"
 
-    caption = f"<caption>{escaped(table.caption, chars)}</caption>" if table.caption else ""
+    caption = f"<caption{CAPTION}>{escaped(table.caption, chars)}</caption>" if table.caption else ""
     head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>"
     body = "\n".join(cells(row, "td") for row in islice(table.rows, items))
     yield f'<table style="border-collapse:collapse">{caption}{head}<tbody>{body}</tbody></table>'
@@ -97,27 +99,93 @@ def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[s
 
 
 def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Iterator[str]:
-    tokens = block.tokens[:items]
     if block.caption:
         yield element("p", "", escaped(block.caption, chars))
-    drawn = []
-    for place, (token, parts) in enumerate(zip(tokens, token_parts([view.token for view in tokens]), strict=True)):
-        said = block.titles[place] if block.titles else title(token)
-        style = SPECIAL if token.special else f"background-color:{COLORS[place % len(COLORS)]};color:#000000"
-        tick = TICK
-        if place in block.marked:
-            style, tick = f"{style};{MARKED}", TICK * 2
-        body = "".join(part_html(part, chars, token) for part in parts)
-        number = f"<small>{token.id}</small>" if block.ids else ""
-        drawn.append(f'<bdi title="{attribute(said[:200])}" style="{style}">{tick}{body}{number}</bdi>')
-    yield element("p", f"{MONO};line-height:1.7;overflow-wrap:anywhere", "<wbr>".join(drawn))
+    drawn = map(joined, drawn_clusters(block, InlineTokens(block, chars), items))
+    yield element("p", f"{MONO};line-height:1.9", "<wbr>".join(drawn))
     yield from left_out(len(block.tokens), items, "tokens")
 
 
-def part_html(part: DrawnPart, chars: int | None, token: TokenView) -> str:
-    text = "<br>".join(escaped(part.text, chars).split("\n"))
-    style = "" if token.special else PARTS[part.kind]
-    return f'<span style="{style}">{text}</span>' if style else text
+def joined(cluster: Sequence[str]) -> str:
+    """One cluster; no line breaks between its tokens, which share a character."""
+    return cluster[0] if len(cluster) == 1 else element("span", WHOLE, "".join(cluster))
+
+
+class TokenTags(Protocol):
+    """How a medium writes the elements of a token."""
+
+    def token(self, place: int, inner: str, *, first: bool) -> str:
+        """A stretch of a token; `first` for the one that it begins with."""
+
+    def part(self, place: int, part: DrawnPart) -> str:
+        """What is in it."""
+
+
+def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iterator[list[str]]:
+    """The elements of each cluster. A character that several tokens share has the numbers of its bytes above it."""
+    shown = block.tokens[:items]
+    seen = -1  # the last token that was begun
+
+    def drawn(place: int, inner: str, *, last: bool) -> str:
+        nonlocal seen
+        first, seen = place > seen, place
+        if block.ids and last:
+            tail = "<br></span>" if inner.endswith("<br></span>") else "<br>" if inner.endswith("<br>") else ""
+            inner = f"{inner.removesuffix(tail)}{number(place)}{tail}"
+        return tags.token(place, inner, first=first)
+
+    def number(place: int) -> str:
+        return f"<sub>{shown[place].id}</sub>"
+
+    for cluster in clusters([view.token for view in shown]):
+        ends = {place: at for at, each in enumerate(cluster) for place in places_of(each)}
+        elements = []
+        for at, each in enumerate(cluster):
+            if isinstance(each, TokenRun):
+                inner = "".join(tags.part(each.place, part) for part in each.parts)
+                elements.append(drawn(each.place, inner, last=ends[each.place] == at))
+                continue
+            numbers: list[str] = []
+            byte = 0
+            for place, count in each.shares:
+                said = "".join(str(byte + number) for number in range(1, count + 1))
+                numbers.append(drawn(place, said, last=False))
+                byte += count
+            glyph = escaped(each.part.text)  # on no token's colour
+            elements.append(f"<ruby>{glyph}<rt>{''.join(numbers)}</rt></ruby>")
+            if block.ids:  # beside it: above it there is no room
+                ended = [place for place, _ in each.shares if ends[place] == at]
+                elements += [tags.token(place, number(place), first=False) for place in ended]
+        yield elements
+
+
+def places_of(part: TokenRun | SharedCharacter) -> list[int]:
+    """The tokens that a part of a cluster belongs to."""
+    return [part.place] if isinstance(part, TokenRun) else [place for place, _ in part.shares]
+
+
+class InlineTokens(NamedTuple):
+    """Tokens with inline styles, for notebooks."""
+
+    block: TokenText
+    chars: int | None
+
+    def token(self, place: int, inner: str, *, first: bool) -> str:
+        """A stretch of a token; the first has its tick."""
+        view, block = self.block.tokens[place], self.block
+        color = LIGHT.tokens[place % len(LIGHT.tokens)]
+        style = SPECIAL if view.special else f"background-color:{color};color:{LIGHT.ink}"
+        tick = TICK if first else ""
+        if place in block.marked and first:
+            style, tick = f"{style};{MARKED}", TICK * 2
+        said = block.titles[place] if block.titles else title(view)
+        return f'<bdi title="{attribute(said[:200])}" style="{style};{WHOLE}">{tick}{inner}</bdi>'
+
+    def part(self, place: int, part: DrawnPart) -> str:
+        """A part of it."""
+        text = "<br>".join(escaped(part.text, self.chars).split("\n"))
+        style = "" if self.block.tokens[place].special else PARTS[part.kind]
+        return f'<span style="{style}">{text}</span>' if style else text
 
 
 def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str]:
@@ -125,12 +193,12 @@ def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str
     rows = []
     for name, value, said in block.bars[:items]:
         wide = f"width:{round(100 * max(value, 0) / longest, 1):g}%"  # as a sanitiser writes it
-        bar = f'<div style="background-color:#5c9dff;border-right:2px solid #0b3d91;height:12px;{wide}"></div>'
+        bar = f'<div style="background-color:{LIGHT.accent};height:12px;{wide}"></div>'
         rows.append(
             f'<tr><td style="text-align:right;padding:0 8px">{escaped(name, chars)}</td>'
             f'<td style="width:320px">{bar}</td><td style="padding:0 8px">{escaped(said, chars)}</td></tr>'
         )
-    caption = f"<caption>{escaped(block.caption, chars)}</caption>" if block.caption else ""
+    caption = f"<caption{CAPTION}>{escaped(block.caption, chars)}</caption>" if block.caption else ""
     if rows:
         yield f'<table style="border-collapse:collapse">{caption}<tbody>{"".join(rows)}</tbody></table>'
     yield from left_out(len(block.bars), items, "bars")

@@ -7,11 +7,12 @@ the tabulator key, and says then what it is; light and dark as the reader has it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ._blocks import TokenText, View
-from ._html import DRAW, PAGE, escaped, title
-from ._palette import COLORS
-from ._view import DrawnPart, token_parts
+from ._html import DRAW, PAGE, drawn_clusters, escaped, joined, title
+from ._palette import DARK, LIGHT, Colours
+from ._view import DrawnPart
 
 __all__ = ["page"]
 
@@ -20,16 +21,17 @@ STYLE = """body {{ background: Canvas; color: CanvasText; font-family: system-ui
 summary {{ cursor: pointer; font-weight: bold; padding: 0.3rem 0; }}
 details {{ border-top: 1px solid #888888; }}
 details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
-.tokens {{ font-family: ui-monospace, Menlo, Consolas, monospace; line-height: 1.9; overflow-wrap: anywhere; }}
-.t {{ border-left: 2px solid #444444; color: #000000; padding: 0.1em 0; }}
-.t:focus {{ outline: 3px solid #0b57d0; }}
-.marked {{ border-left: 4px double #b3261e; }}
-.special {{ background-color: #444444; color: #ffffff; font-weight: bold; }}
+.tokens {{ font-family: ui-monospace, Menlo, Consolas, monospace; line-height: 1.9; }}
+.t {{ padding: 0.1em 0; white-space: nowrap; }}
+.first {{ border-left: 2px solid; }}
 .said {{ display: none; }}
 .t:hover > .said, .t:focus > .said {{ background: Canvas; border: 2px solid #767c85; bottom: 0.5rem; color: CanvasText;
-  display: block; font-weight: normal; left: 0.5rem; max-width: 90vw; padding: 0.4rem 0.7rem; position: fixed; }}
-{colors}
-@media (forced-colors: active) {{ .t {{ border-left: 2px solid CanvasText; }} }}"""
+  display: block; font-weight: normal; left: 0.5rem; max-width: 90vw; padding: 0.4rem 0.7rem; position: fixed; white-space: normal; }}
+{light}
+@media (prefers-color-scheme: dark) {{
+{dark}
+}}
+@media (forced-colors: active) {{ .first {{ border-left: 2px solid CanvasText; }} }}"""
 MAIN = """<h1>{title}</h1>
 <p>Point at a token, or move to it with the tab key, to read its details.</p>
 {sections}"""
@@ -37,10 +39,24 @@ MAIN = """<h1>{title}</h1>
 
 def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
     """The views under their headings, as one page."""
-    colors = "\n".join(f".c{place} {{ background-color: {color}; }}" for place, color in enumerate(COLORS))
     drawn = "\n".join(section(name, view) for name, view in sections)
     main = MAIN.format(title=escaped(heading), sections=drawn)
-    return PAGE.format(title=escaped(heading), style=STYLE.format(colors=colors), main=main)
+    return PAGE.format(title=escaped(heading), style=STYLE.format(light=rules(LIGHT), dark=rules(DARK)), main=main)
+
+
+def rules(colours: Colours) -> str:
+    """The rules of a scheme."""
+    found = [
+        f".t {{ color: {colours.ink}; }}",
+        f".first {{ border-left-color: {colours.tick}; }}",
+        f".marked {{ border-left: 4px double {colours.alone}; }}",
+        f".t:focus {{ outline: 3px solid {colours.accent}; }}",
+        f".mark {{ color: {colours.mark}; }}",
+        f".raw {{ color: {colours.raw}; font-style: italic; }}",
+        *(f".c{place} {{ background-color: {color}; }}" for place, color in enumerate(colours.tokens)),
+        f".special, .special * {{ background-color: {colours.special}; color: {colours.on_special}; font-weight: bold; }}",
+    ]
+    return "\n".join(found)
 
 
 def section(heading: str, view: View) -> str:
@@ -55,21 +71,27 @@ def section(heading: str, view: View) -> str:
 def tokens_html(block: TokenText) -> str:
     """A text as its tokens, each with its description."""
     caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
-    drawn = []
-    parts = token_parts([view.token for view in block.tokens])
-    for place, (token, own) in enumerate(zip(block.tokens, parts, strict=True)):
-        names = ["t", "special" if token.special else f"c{place % len(COLORS)}"]
-        if place in block.marked:
-            names.append("marked")
-        said = block.titles[place] if block.titles else title(token)
-        body = "".join(map(part_html, own))
-        drawn.append(
-            f'<bdi class="{" ".join(names)}" tabindex="0">{body}<span class="said">{escaped(said)}</span></bdi>'
-        )
+    drawn = map(joined, drawn_clusters(block, PageTokens(block), None))
     return f'{caption}<p class="tokens">{"<wbr>".join(drawn)}</p>'
 
 
-def part_html(part: DrawnPart) -> str:
-    """A part of a token; bytes of a cut character are slanted."""
-    text = "<br>".join(escaped(part.text).split("\n"))
-    return f"<i>{text}</i>" if part.kind == "bytes" else text
+class PageTokens(NamedTuple):
+    """Tokens with classes; the first stretch of each can have the focus, and then says what the token is."""
+
+    block: TokenText
+
+    def token(self, place: int, inner: str, *, first: bool) -> str:
+        """A stretch of a token."""
+        view, block = self.block.tokens[place], self.block
+        names = ["t", "special" if view.special else f"c{place % len(LIGHT.tokens)}"]
+        if not first:
+            return f'<bdi class="{" ".join(names)}">{inner}</bdi>'
+        names += ["first", *(["marked"] if place in block.marked else [])]
+        said = escaped(block.titles[place] if block.titles else title(view))
+        return f'<bdi class="{" ".join(names)}" tabindex="0">{inner}<span class="said">{said}</span></bdi>'
+
+    def part(self, place: int, part: DrawnPart) -> str:
+        """A part of it."""
+        text = "<br>".join(escaped(part.text).split("\n"))
+        names = {"mark": "mark", "bytes": "raw"}
+        return f'<span class="{names[part.kind]}">{text}</span>' if part.kind in names else text

@@ -20,11 +20,19 @@ from ._html import document, fragment
 from ._svg import picture
 from ._terminal import renderables
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "notebook"]
 
 WIDTH = 100  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
 SVG_ITEMS = 2000
+
+
+def notebook(view: View) -> str:
+    """A view as HTML for a notebook, of at most 200,000 characters; see `Shown._repr_html_`."""
+    items = NOTEBOOK_ITEMS
+    while len(html := fragment(view, items=items, chars=4 * items)) > NOTEBOOK_CHARS and items > 1:
+        items //= 2
+    return html
 
 
 class Shown(ABC):
@@ -56,10 +64,7 @@ class Shown(ABC):
 
         What does not fit is left out, and the view says how much.
         """
-        view, items = self.view(), NOTEBOOK_ITEMS
-        while len(html := fragment(view, items=items, chars=4 * items)) > NOTEBOOK_CHARS and items > 1:
-            items //= 2
-        return html
+        return notebook(self.view())
 
     def to_html(self) -> str:
         """The result as one self-contained HTML page, complete at any size."""

@@ -21,13 +21,13 @@ from rich.tree import Tree
 from .._errors import number_of
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._chart import bar_lines
-from ._palette import COLORS, TICK
+from ._palette import COLORS, LIGHT, TICK
 from ._view import MergeView, TokenView, plain, token_parts, token_text
 
 __all__ = ["draw_tokens", "merge_lines", "renderables", "summary"]
 
 PALETTE = tuple(Style(color="black", bgcolor=color) for color in COLORS)
-SPECIAL = Style(color="bright_white", bgcolor="#444444", bold=True)
+SPECIAL = Style(color="bright_white", bgcolor=LIGHT.special, bold=True)
 TONES = {
     "": Style(),
     "strong": Style(bold=True),
@@ -36,7 +36,7 @@ TONES = {
     "warn": Style(color="yellow"),
     "bad": Style(color="red", bold=True),
 }
-KINDS = {"text": Style(), "mark": Style(color="#555555"), "bytes": Style(color="#8b0000", italic=True)}
+KINDS = {"text": Style(), "mark": Style(color=LIGHT.mark), "bytes": Style(color=LIGHT.raw, italic=True)}
 
 
 def draw_tokens(tokens: Sequence[TokenView], *, ids: bool = False, marked: Collection[int] = ()) -> Iterator[Text]:

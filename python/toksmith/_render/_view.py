@@ -19,7 +19,10 @@ from typing import Literal, NamedTuple
 __all__ = [
     "DrawnPart",
     "MergeView",
+    "SharedCharacter",
+    "TokenRun",
     "TokenView",
+    "clusters",
     "merge_views",
     "one_line",
     "plain",
@@ -62,6 +65,20 @@ class DrawnPart(NamedTuple):
 
     text: str
     kind: Literal["text", "mark", "bytes"]
+
+
+class TokenRun(NamedTuple):
+    """A stretch of one token: its place among the tokens, and its parts."""
+
+    place: int
+    parts: list[DrawnPart]
+
+
+class SharedCharacter(NamedTuple):
+    """A character that several tokens share: how it is drawn, and of each token its place and how many bytes it has."""
+
+    part: DrawnPart
+    shares: list[tuple[int, int]]
 
 
 def token_views(
@@ -112,6 +129,65 @@ def token_parts(tokens: Sequence[bytes]) -> list[list[DrawnPart]]:
     for other, parts in zip(cut, cut_parts([tokens[other] for other in cut]), strict=True):
         drawn[other] = parts
     return drawn
+
+
+def clusters(tokens: Sequence[bytes]) -> list[list[TokenRun | SharedCharacter]]:
+    r"""The tokens of one text for media that can draw a shared character once, with its bytes beside it.
+
+    A cluster is one token, or several that share characters. A break between clusters cuts no token.
+
+    >>> clusters([b"a", b"b\xc3", b"\xa9"])[1]
+    [TokenRun(place=1, parts=[DrawnPart(text='b', kind='text')]), SharedCharacter(part=DrawnPart(text='é', kind='text'), shares=[(1, 1), (2, 1)])]
+    """
+    found: list[list[TokenRun | SharedCharacter]] = []
+    cut: list[int] = []
+    known: dict[bytes, list[DrawnPart]] = {}
+    for place, token in enumerate(tokens):
+        if token not in known and is_whole(token):
+            known[token] = cut_parts([token])[0]
+        if token in known:
+            found += cut_clusters(tokens, cut)
+            cut = []
+            found.append([TokenRun(place, known[token])])
+        else:
+            cut.append(place)
+    return [*found, *cut_clusters(tokens, cut)]
+
+
+def cut_clusters(tokens: Sequence[bytes], places: Sequence[int]) -> list[list[TokenRun | SharedCharacter]]:
+    """The same for the tokens at these places, byte by byte."""
+    found: list[list[TokenRun | SharedCharacter]] = []
+    waiting, place, room = iter(places), -1, 0  # the token under the cursor, and how many of its bytes are left
+
+    def run_of(place: int) -> list[DrawnPart]:
+        last = found[-1][-1]
+        if not (isinstance(last, TokenRun) and last.place == place):
+            found[-1].append(last := TokenRun(place, []))
+        return last.parts
+
+    for char in b"".join(tokens[place] for place in places).decode("utf-8", "surrogateescape"):
+        rest = len(char.encode("utf-8", "surrogateescape"))
+        shares: list[tuple[int, int]] = []
+        while rest:
+            while room == 0:
+                place = next(waiting)
+                room = len(tokens[place])
+                if not shares:
+                    found.append([TokenRun(place, [])])
+                elif room == 0:
+                    found[-1].append(TokenRun(place, []))
+            taken = min(rest, room)
+            shares.append((place, taken))
+            rest, room = rest - taken, room - taken
+        if len(shares) > 1:
+            found[-1] = [part for part in found[-1] if part != TokenRun(shares[0][0], [])]
+            found[-1].append(SharedCharacter(character_part(char, []), shares))
+        elif "\udc80" <= char <= "\udcff":
+            append(run_of(place), DrawnPart(f"<{ord(char) - 0xDC00:02X}>", "bytes"))
+        else:
+            parts = run_of(place)
+            append(parts, character_part(char, parts))
+    return found + [[TokenRun(place, [])] for place in waiting]
 
 
 def is_whole(token: bytes) -> bool:

@@ -38,9 +38,11 @@ class IdMap:
     Attributes:
         old_size: The size of the old vocabulary; all old ids are below it.
         new_size: The size of the new vocabulary.
-        old_to_new: The new id for each old id, without the ids of removed tokens.
-        sources: For each new id, the old ids whose embedding rows are averaged into its row: its own old id if the
-            token stays, the ids of the token's text under the old tokenizer if it is new.
+        old_to_new: The new id for each old id, without the ids of removed
+            tokens.
+        sources: For each new id, the old ids whose embedding rows are averaged
+            into its row: its own old id if the token stays, the ids of the
+            token's text under the old tokenizer if it is new.
 
     >>> import numpy as np
     >>> import toksmith
@@ -63,12 +65,15 @@ class IdMap:
         return self.old_to_new.get(old)
 
     def apply(self, rows: ArrayLike) -> NDArray[Any]:
-        """Converts an array with a row for each old id (embeddings, biases) into one with a row for each new id.
+        """Converts an array with a row for each old id (embeddings, biases) into
+        one with a row for each new id.
 
         Args:
-            rows: An array with at least `old_size` rows; further rows are left out.
-        Returns: An array of the same type with `new_size` rows: a copy for an id that stays, a mean for a new id, zeros
-            for an id without a token.
+            rows: An array with at least `old_size` rows; further rows are left
+                out.
+        Returns: An array of the same type with `new_size` rows: a copy for an
+            id that stays, a mean for a new id, zeros for an id without a
+            token.
         """
         try:
             old = np.asarray(rows)
@@ -89,22 +94,29 @@ class IdMap:
 def extend(
     tok: Tokenizer, corpus: Corpus, n: int, *, min_count: int = 2, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:
-    """Adds `n` tokens that a corpus teaches, and returns the new tokenizer with the map of its ids.
+    """Adds `n` tokens that a corpus teaches, and returns the new tokenizer with
+    the map of its ids.
 
-    The corpus is encoded, and training continues from its ids: the pair of neighbouring tokens with the highest count
-    becomes a token, with a merge after all others. A text whose ids contain no such pair keeps its ids. Merging reaches
-    every new token, which is checked for each. For a model that does not split (SentencePiece), words are counted, which
-    begin at `▁`. In a model with scores, new tokens get lower scores than all others.
+    The corpus is encoded, and training continues from its ids: the pair of
+    neighbouring tokens with the highest count becomes a token, with a merge
+    after all others. A text whose ids contain no such pair keeps its ids.
+    Merging reaches every new token, which is checked for each. For a model that
+    does not split (SentencePiece), words are counted, which begin at `▁`. In a
+    model with scores, new tokens get lower scores than all others.
 
     Args:
-        n: The number of tokens to add; at least 1. Their ids follow the largest id.
+        n: The number of tokens to add; at least 1. Their ids follow the largest
+            id.
         min_count: The lowest count at which a pair becomes a token.
-        threads: At least 1; None for all processors. The result does not depend on it.
+        threads: At least 1; None for all processors. The result does not depend
+            on it.
     Raises:
         CorpusError: The corpus is empty, or no pair occurs `min_count` times.
         InvalidOption: `n` or `min_count` is too small.
-        ModelError: The model is not a byte-pair encoding, or its tokens inside words carry a mark.
-    Cost: time grows with the distinct pieces of the corpus, and with the number of pieces that contain each new token.
+        ModelError: The model is not a byte-pair encoding, or its tokens inside
+            words carry a mark.
+    Cost: time grows with the distinct pieces of the corpus, and with the number
+        of pieces that contain each new token.
     """
     if not 1 <= n < 1 << 24:
         raise InvalidOption("n", n, "at least 1 and below 2**24")
@@ -131,12 +143,15 @@ def extend(
 
 @checked
 def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap]:
-    """Adds special tokens, whose ids follow the largest id, and returns the new tokenizer with the map of its ids.
+    """Adds special tokens, whose ids follow the largest id, and returns the new
+    tokenizer with the map of its ids.
 
-    The embedding row of a new token starts from the ids of its content as ordinary text.
+    The embedding row of a new token starts from the ids of its content as
+    ordinary text.
 
     Args:
-        tokens: Contents. None may contain or overlap another content or an existing special token.
+        tokens: Contents. None may contain or overlap another content or an
+            existing special token.
     Raises:
         InvalidOption: A content is empty, already exists, or overlaps another.
 
@@ -164,19 +179,25 @@ def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap
 def prune(
     tok: Tokenizer, n: int | None = None, *, corpus: Corpus | None = None, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:
-    """Removes tokens, closes the holes in the ids, and returns the new tokenizer with the map of its ids.
+    """Removes tokens, closes the holes in the ids, and returns the new tokenizer
+    with the map of its ids.
 
-    Leaves of the forest of merges go first, then the tokens that become leaves: the ones that the corpus uses least, or
-    without a corpus the ones with the largest ids. A text without any removed token keeps its tokens. Bytes, characters,
-    special tokens and other added tokens stay.
+    Leaves of the forest of merges go first, then the tokens that become leaves:
+    the ones that the corpus uses least, or without a corpus the ones with the
+    largest ids. A text without any removed token keeps its tokens. Bytes,
+    characters, special tokens and other added tokens stay.
 
     Args:
-        n: The number of tokens to remove; None for all tokens that the corpus does not use.
+        n: The number of tokens to remove; None for all tokens that the corpus
+            does not use.
         corpus: The texts in which the use of tokens is counted.
-        threads: At least 1; None for all processors. The result does not depend on it.
+        threads: At least 1; None for all processors. The result does not depend
+            on it.
     Raises:
-        InvalidOption: Fewer than `n` tokens can be removed, or neither `n` nor a corpus is given.
-        ModelError: The model's post-processing contains ids, which removal would make wrong.
+        InvalidOption: Fewer than `n` tokens can be removed, or neither `n` nor
+            a corpus is given.
+        ModelError: The model's post-processing contains ids, which removal
+            would make wrong.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=4, pattern=None)

@@ -79,64 +79,93 @@ def train(
 ) -> Tokenizer:
     """Trains a tokenizer on a corpus.
 
-    Training merges the pair of neighbours with the highest count everywhere in the corpus, and repeats this until it
-    reaches `vocab_size` or `merges`, or no pair occurs `min_count` times. Merges never cross pieces or documents.
-    `tok.model.training` records each merge, `tok.run_report` holds times. If rare pieces were left out, the report's
-    `"first_uncertified_merge"` is the first merge that they could have changed or added (from 0; None if there is none).
-    `toksmith.training_kinds()` lists which options each kind takes.
+    Training merges the pair of neighbours with the highest count everywhere in
+    the corpus, and repeats this until it reaches `vocab_size` or `merges`, or
+    no pair occurs `min_count` times. Merges never cross pieces or documents.
+    `tok.model.training` records each merge, `tok.run_report` holds times. If
+    rare pieces were left out, the report's `"first_uncertified_merge"` is the
+    first merge that they could have changed or added (from 0; None if there is
+    none). `toksmith.training_kinds()` lists which options each kind takes.
 
     Args:
-        corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an iterable of texts and paths, or the
-            `PieceCounts` of one of these, which gives the same result bit for bit.
-        vocab_size: The number of tokens, special tokens included; special tokens get the last ids.
-        merges: The number of merges instead. With neither, `min_count` must be at least 2.
-        kind: "bpe"; "unigram" for scored tokens, of which encoding takes the most likely ones, as in SentencePiece;
-            "wordpiece" for encoding that takes the longest token, as in BERT; "chars" for the sorted characters of the
-            corpus; "words" for its whole pieces.
-        unit: What merging starts from: "byte", or "char" for the characters of the corpus, as in SentencePiece.
-        alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's trainer; None uses their values as ids. For
-            `unit="char"`, "ascii" uses the 128 ASCII characters; None uses the characters that `character_coverage`
-            selects.
-        pattern: A name of `toksmith.patterns()`, a regex, a list applied in order, or None for no split. The default is
-            the pattern of the counts, that of `base`, or "o200k". Models of characters accept only the default (words
-            begin at spaces) and None.
-        special_tokens: Contents that are never merged with text. None may contain or overlap another.
-        ties: Among pairs with equal counts, "lowest_ids" takes the smallest ids, "first_seen" the first in the corpus.
-        min_count: The lowest count at which a pair still merges, or at which "chars" and "words" list a piece; at
-            least 1.
+        corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an
+            iterable of texts and paths, or the `PieceCounts` of one of these,
+            which gives the same result bit for bit.
+        vocab_size: The number of tokens, special tokens included; special
+            tokens get the last ids.
+        merges: The number of merges instead. With neither, `min_count` must be
+            at least 2.
+        kind: "bpe"; "unigram" for scored tokens, of which encoding takes the
+            most likely ones, as in SentencePiece; "wordpiece" for encoding that
+            takes the longest token, as in BERT; "chars" for the sorted
+            characters of the corpus; "words" for its whole pieces.
+        unit: What merging starts from: "byte", or "char" for the characters of
+            the corpus, as in SentencePiece.
+        alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's
+            trainer; None uses their values as ids. For `unit="char"`, "ascii"
+            uses the 128 ASCII characters; None uses the characters that
+            `character_coverage` selects.
+        pattern: A name of `toksmith.patterns()`, a regex, a list applied in
+            order, or None for no split. The default is the pattern of the
+            counts, that of `base`, or "o200k". Models of characters accept only
+            the default (words begin at spaces) and None.
+        special_tokens: Contents that are never merged with text. None may
+            contain or overlap another.
+        ties: Among pairs with equal counts, "lowest_ids" takes the smallest
+            ids, "first_seen" the first in the corpus.
+        min_count: The lowest count at which a pair still merges, or at which
+            "chars" and "words" list a piece; at least 1.
         max_token_bytes: The length of the longest token; None for no limit.
-        character_coverage: For models of characters: the share of the text whose characters get their own tokens,
-            above 0 and at most 1. The rarest characters get none.
-        byte_fallback: Whether characters without a token become tokens of bytes instead of the unknown token.
-        dummy_prefix: For models of characters: whether a space is added before each text, so that its first word looks
-            like any other word.
+        character_coverage: For models of characters: the share of the text
+            whose characters get their own tokens, above 0 and at most 1. The
+            rarest characters get none.
+        byte_fallback: Whether characters without a token become tokens of bytes
+            instead of the unknown token.
+        dummy_prefix: For models of characters: whether a space is added before
+            each text, so that its first word looks like any other word.
         user_symbols: For models of characters: symbols that always stay whole.
-        unknown_token: The special token for text without a token: "<unk>" by default in models of characters, "[UNK]"
-            for "wordpiece". "chars" and "words" have none by default and refuse such text.
-        end_of_word_suffix: A mark at the end of each word's last token (`</w>`), for byte-pair encoding of characters.
-            Words are separated by white space, which is lost.
-        lowercase: For "wordpiece": whether texts are lowercased and lose their accents, as in BERT's uncased models.
-        digits: "1", "3" or "3_right" splits runs of digits before the pattern does: into single digits, or into groups
-            of three from the left or from the right. "none" leaves digits to the pattern.
-        whole_characters: Whether to forbid tokens that hold part of a character together with anything else.
-        seed_tokens: Tokens to create first, whatever their counts, together with the shorter tokens that they are built
-            from. A seed that is one character becomes part of the alphabet. Each must be a single piece.
-        superwords: How many of the merges are learned in a second phase, on the pieces of `superword_pattern`. That
-            pattern is coarser, so tokens can span several words, and it becomes the tokenizer's pattern.
-        superword_pattern: Like `pattern`. The default splits at line breaks and around digits.
-        base: A tokenizer to continue. Its tokens and merges stay, and new ids follow its last one.
-        min_piece_count: Pieces that occur less often are left out (`PieceCounts.filter`).
+        unknown_token: The special token for text without a token: "<unk>" by
+            default in models of characters, "[UNK]" for "wordpiece". "chars"
+            and "words" have none by default and refuse such text.
+        end_of_word_suffix: A mark at the end of each word's last token
+            (`</w>`), for byte-pair encoding of characters. Words are separated
+            by white space, which is lost.
+        lowercase: For "wordpiece": whether texts are lowercased and lose their
+            accents, as in BERT's uncased models.
+        digits: "1", "3" or "3_right" splits runs of digits before the pattern
+            does: into single digits, or into groups of three from the left or
+            from the right. "none" leaves digits to the pattern.
+        whole_characters: Whether to forbid tokens that hold part of a character
+            together with anything else.
+        seed_tokens: Tokens to create first, whatever their counts, together
+            with the shorter tokens that they are built from. A seed that is one
+            character becomes part of the alphabet. Each must be a single piece.
+        superwords: How many of the merges are learned in a second phase, on the
+            pieces of `superword_pattern`. That pattern is coarser, so tokens
+            can span several words, and it becomes the tokenizer's pattern.
+        superword_pattern: Like `pattern`. The default splits at line breaks and
+            around digits.
+        base: A tokenizer to continue. Its tokens and merges stay, and new ids
+            follow its last one.
+        min_piece_count: Pieces that occur less often are left out
+            (`PieceCounts.filter`).
         max_piece_bytes, max_memory, spill_to, errors: As in `count_pieces`.
-        checkpoint: A file that stores the merges during training. If it exists, training continues from it, with the
-            same result as without a stop. It may come from a training with a smaller `vocab_size`.
-        threads: At least 1; None for all processors. The result does not depend on it.
-        progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+        checkpoint: A file that stores the merges during training. If it exists,
+            training continues from it, with the same result as without a stop.
+            It may come from a training with a smaller `vocab_size`.
+        threads: At least 1; None for all processors. The result does not depend
+            on it.
+        progress: None draws a bar on a terminal, False draws nothing, a
+            callable gets `Progress` values.
     Raises:
-        CheckpointError: The checkpoint cannot be read or written, as on a full disk. It carries the tokenizer so far.
+        CheckpointError: The checkpoint cannot be read or written, as on a full
+            disk. It carries the tokenizer so far.
         CorpusError: The corpus is empty, or a document cannot be read.
-        InvalidOption: An argument is out of range, or the kind does not take it. The message says what is possible.
+        InvalidOption: An argument is out of range, or the kind does not take
+            it. The message says what is possible.
         TrainingInterrupted: Ctrl-C. It carries the tokenizer so far.
-    Cost: time grows with the corpus (counting) and with its distinct pieces (merging), hardly with `vocab_size`.
+    Cost: time grows with the corpus (counting) and with its distinct pieces
+        (merging), hardly with `vocab_size`.
     Source: Gage 1994; Sennrich et al., ACL 2016.
 
     >>> import toksmith
@@ -297,7 +326,11 @@ def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
         except KeyboardInterrupt:
             raise TrainingInterrupted(None, "counting") from None
     if counts.bytes == 0:
-        raise CorpusError(None, None, f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte")
+        raise CorpusError(
+            None,
+            None,
+            f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte; expected text to learn from",
+        )
     if options.ties == "first_seen" and not counts.has_positions:
         raise InvalidOption("ties", options.ties, "'lowest_ids': the counts do not record where pieces occur first")
     return counts

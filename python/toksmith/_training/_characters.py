@@ -90,7 +90,8 @@ class CharacterOptions:
         if self.kind == "unigram":
             need(self.vocab_size is not None, "vocab_size", "a number of tokens for kind='unigram'")
         elif self.vocab_size is None and self.merges is None:
-            need(self.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
+            what = "a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs"
+            need(self.min_count >= 2, "vocab_size", what)
         spaced = [symbol for symbol in self.user_symbols if {" ", BLOCK} & {*symbol}]
         if spaced:
             raise InvalidOption(
@@ -146,7 +147,11 @@ def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
         raise TrainingInterrupted(None, "counting") from None
     counts = counter.finish(limits.min_count, threads)
     if counts.bytes == 0:
-        raise CorpusError(None, None, f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte")
+        raise CorpusError(
+            None,
+            None,
+            f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte; expected text to learn from",
+        )
     return counts
 
 

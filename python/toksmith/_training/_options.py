@@ -168,8 +168,10 @@ def check_ends(options: Options) -> None:
         parts = f"{what} {first}, and there are {number_of(len(options.special_tokens), 'special token')}"
         need(options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
         need(options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
-    elif options.merges is None:
-        need(options.min_count >= 2, "min_count", "at least 2 when neither vocab_size nor merges ends the training")
+    elif options.merges is None and options.min_count < 2:
+        raise InvalidOption(
+            "vocab_size", None, "a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs"
+        )
     most = 0 if options.limit == NO_LIMIT else options.limit
     need(
         0 <= options.superwords <= most,

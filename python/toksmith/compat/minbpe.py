@@ -38,6 +38,11 @@ __all__ = [
     "replace_control_characters",
 ]
 
+
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
 Pair = tuple[int, int]
 Allowed = str | Collection[str]
 

@@ -29,6 +29,11 @@ from ._tiktoken_models import MODELS, PREFIXES
 
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
 
+
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
 All = Literal["all"]
 ENDOFTEXT = "<|endoftext|>"
 

@@ -34,6 +34,11 @@ except ImportError as error:
 
 __all__ = ["ToksmithTokenizer", "export"]
 
+
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 VOCAB_FILE = "tokenizer.toksmith"
 NOWHERE = (0, 0)

@@ -1,9 +1,11 @@
-"""Why a text was cut at a place: views of pieces, merges and tokens, for any tokenizer, offline.
+"""Why a text was cut at a place: views of pieces, merges and tokens, for any
+tokenizer, offline.
 
-Every result prints well in a terminal, displays itself in a notebook, and has `to_dict()`, `to_json()`, `to_html()` and
-`to_svg()`; `save_html(path)` and `save_svg(path)` write files. Each view is one function in one file; `toksmith._render`
-draws them. Left out: numbers about a whole corpus (`toksmith.metrics`) and judgements about a tokenizer
-(`toksmith.doctor`).
+Every result prints well in a terminal, displays itself in a notebook, and
+has `to_dict()`, `to_json()`, `to_html()` and `to_svg()`; `save_html(path)`
+and `save_svg(path)` write files. Each view is one function in one file;
+`toksmith._render` draws them. Left out: numbers about a whole corpus
+(`toksmith.metrics`) and judgements about a tokenizer (`toksmith.doctor`).
 
 >>> import toksmith
 >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -75,3 +77,7 @@ __all__ = [
     "specials",
     "tree",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -1,7 +1,9 @@
-"""Metrics of a tokenizer on a corpus, each with its parts, its unit, its direction, and what it does not show.
+"""Metrics of a tokenizer on a corpus, each with its parts, its unit, its
+direction, and what it does not show.
 
-`measure` encodes once and counts exactly; `METRICS` is the table of metrics. There is no single score, because it is
-disputed which figure predicts a model's quality. `toksmith.parity` compares languages.
+`measure` encodes once and counts exactly; `METRICS` is the table of
+metrics. There is no single score, because it is disputed which figure
+predicts a model's quality. `toksmith.parity` compares languages.
 """
 
 from ._languages import LANGUAGES
@@ -24,3 +26,7 @@ __all__ = [
     "names",
     "parity",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

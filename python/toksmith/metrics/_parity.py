@@ -124,21 +124,27 @@ def _figure(value: float | None) -> str:
 def parity(
     tok: Tokenizer, texts: Mapping[str, Parallel], *, reference: str | None = None, threads: int | None = None
 ) -> Parity:
-    """What the same text costs in each language: tokens relative to the reference language.
+    """What the same text costs in each language: tokens relative to the reference
+    language.
 
-    A text is encoded as a whole, a list of lines line by line. The texts of all languages should be translations of
-    each other with equally many lines. Layout counts as text, so remove it first; special tokens are ordinary text.
+    A text is encoded as a whole, a list of lines line by line. The texts of all
+    languages should be translations of each other with equally many lines.
+    Layout counts as text, so remove it first; special tokens are ordinary text.
 
     Args:
-        texts: By language: a text, its lines, or the path of a file (without its last newline).
-        reference: The language that the others are compared with; None for the first.
+        texts: By language: a text, its lines, or the path of a file (without
+            its last newline).
+        reference: The language that the others are compared with; None for the
+            first.
         threads: At least 1; None for all processors.
     Returns:
-        Premiums, Gini coefficients, and warnings if the numbers of lines differ or lines contain layout.
+        Premiums, Gini coefficients, and warnings if the numbers of lines differ
+        or lines contain layout.
     Raises:
         InvalidOption: There is no language, or `reference` is not one of them.
         CorpusError: A file cannot be read.
-    Cost: that of encoding. Source: Petrov et al., NeurIPS 2023 (premium); Foroutan et al. 2025 (Gini).
+    Cost: that of encoding. Source: Petrov et al., NeurIPS 2023 (premium);
+        Foroutan et al. 2025 (Gini).
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)

@@ -33,6 +33,7 @@ class Report(_render.Shown, Mapping[str, float | None]):
         self.sample = sample
         self._parts = {name: row.function(sample) for name, row in METRICS.items()}
 
+    @checked
     def __getitem__(self, name: str) -> float | None:
         numerator, denominator = self.parts(name)
         return numerator / denominator if denominator else None

@@ -1,22 +1,32 @@
-"""The executable specification: what every id and every merge of toksmith must be, in plain Python.
+"""The executable specification: what every id and every merge of toksmith must
+be, in plain Python.
 
-Text to ids is `cut` → `split` → `merge`, conducted by `encode`; ids to text is `decode`. Corpus to merges is `count` →
-`train`, and `model_of` turns merges into a model. The functions carry the names of the core's modules, `docs/spec.md`
-says the same in words, and tests hold the core to both.
+Text to ids is `cut` → `split` → `merge`, conducted by `encode`; ids to text
+is `decode`. Corpus to merges is `count` → `train`, and `model_of` turns
+merges into a model. The functions carry the names of the core's modules,
+`docs/spec.md` says the same in words, and tests hold the core to both.
 
-This page is read first, and holds what every byte-pair encoding does. The other files of the specification, one idea each:
+This page is read first, and holds what every byte-pair encoding does. The
+other files of the specification, one idea each:
 
-- `added`: added tokens with flags, and the walk of a text through steps. `normalizers`, `splitters` and `decoders` are the
-  tables of steps, `search` is what they search with, `unicode9` the old tables of characters that they follow.
-- `unknown`: pieces of characters of which some have no token, and marks at the ends of pieces.
-- `training`: every option of byte-pair training; `character_training`: training on characters, for SentencePiece's models,
-  WordPiece and models with ends of words; `unigram_training`: training of unigram models.
+- `added`: added tokens with flags, and the walk of a text through steps.
+  `normalizers`, `splitters` and `decoders` are the tables of steps,
+  `search` is what they search with, `unicode9` the old tables of characters
+  that they follow.
+- `unknown`: pieces of characters of which some have no token, and marks at
+  the ends of pieces.
+- `training`: every option of byte-pair training; `character_training`:
+  training on characters, for SentencePiece's models, WordPiece and models
+  with ends of words; `unigram_training`: training of unigram models.
 - `templates`: the ids that a model puts around texts.
-- `surgery`: tokens that are added to a model; `pruning`: tokens that are removed from it.
-- `toksmith.reference_models`: the kinds of models beside byte-pair encoding, and SentencePiece's normalizer.
+- `surgery`: tokens that are added to a model; `pruning`: tokens that are
+  removed from it.
+- `toksmith.reference_models`: the kinds of models beside byte-pair
+  encoding, and SentencePiece's normalizer.
 
-All of them leave out speed (every merge looks at everything again), files, threads and, but for SentencePiece, offsets. They need
-the package `regex` and nothing else, not even the compiled core.
+All of them leave out speed (every merge looks at everything again), files,
+threads and, but for SentencePiece, offsets. They need the package `regex`
+and nothing else, not even the compiled core.
 
 >>> corpus = ["low lower", "low slow"]
 >>> merges = train(count(corpus, ["[a-z]+"]), 2)

@@ -28,7 +28,8 @@ MOST_SHOWN_SOURCES = 20
 
 @dataclass(frozen=True)
 class LengthBin:
-    """The documents of `least` to `most` ids: how many `documents`, and the `ids` of all of them."""
+    """The documents of `least` to `most` ids: how many `documents`, and the `ids`
+    of all of them."""
 
     least: int
     most: int
@@ -40,7 +41,8 @@ class LengthBin:
 class SourceSums:
     """What a source gave.
 
-    Attributes: `source`, a file, or a folder where the corpus has several; `documents`, `ids` and `text_bytes`.
+    Attributes: `source`, a file, or a folder where the corpus has several;
+        `documents`, `ids` and `text_bytes`.
     """
 
     source: str
@@ -50,7 +52,8 @@ class SourceSums:
 
     @property
     def bytes_per_id(self) -> float | None:
-        """Bytes of text for one id on average, those that were appended and prepended included. None without ids."""
+        """Bytes of text for one id on average, those that were appended and
+        prepended included. None without ids."""
         return self.text_bytes / self.ids if self.ids else None
 
 
@@ -58,7 +61,8 @@ class SourceSums:
 class FirstDocument:
     """One of the first documents.
 
-    Attributes: `shard` it is in; `ids`, how many; `text` that the first of them decode to, None without the tokenizer.
+    Attributes: `shard` it is in; `ids`, how many; `text` that the first of
+        them decode to, None without the tokenizer.
     """
 
     shard: int
@@ -73,11 +77,15 @@ class ShardContents(_render.Shown):
     Attributes:
         folder: Of the shards; a URL as a path.
         to: The format of its files, and `dtype` the type of the ids.
-        finished: Whether the job is finished; if not, all sums are of the shards that are done.
+        finished: Whether the job is finished; if not, all sums are of the
+            shards that are done.
         shards: How many there are to be, and `done` how many are done.
-        documents: How many, with `ids`, `text_bytes` of their texts, and `bad_rows` that were left out.
-        lengths: How many documents have which lengths, in powers of 2; empty if the files do not tell documents apart.
-        sources: By where documents are from, the largest first; empty if nobody knows.
+        documents: How many, with `ids`, `text_bytes` of their texts, and
+            `bad_rows` that were left out.
+        lengths: How many documents have which lengths, in powers of 2; empty
+            if the files do not tell documents apart.
+        sources: By where documents are from, the largest first; empty if
+            nobody knows.
         first: The first documents, or packed rows.
     """
 
@@ -142,14 +150,16 @@ def span_of(bin: LengthBin) -> str:
 
 @checked
 def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
-    r"""What is in the folder of a job, finished or not, or in a folder that `merge_shards` wrote.
+    r"""What is in the folder of a job, finished or not, or in a folder that
+    `merge_shards` wrote.
 
     Args:
         folder: Of the shards, or its URL.
         first: How many documents to show as text.
     Raises:
         InvalidOption: `first` is negative.
-        JobError: There are no shards of toksmith, a file is damaged, or the job counts.
+        JobError: There are no shards of toksmith, a file is damaged, or the job
+            counts.
     Cost: reads the lengths of all documents, and the ids of the first ones.
 
     >>> import tempfile, toksmith

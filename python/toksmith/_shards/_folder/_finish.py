@@ -48,8 +48,10 @@ VERSION = 1
 class Tokenized:
     """What a finished job contains.
 
-    Attributes: `folder`, and `place`, its name or URL; `to`, the sink; `documents`, `ids` and `text_bytes`; `bad_rows` that were left out; `shards`, their
-    number; `files`, the names of the files of ids and of what belongs to them.
+    Attributes: `folder`, and `place`, its name or URL; `to`, the sink;
+    `documents`, `ids` and `text_bytes`; `bad_rows` that were left out;
+    `shards`, their number; `files`, the names of the files of ids and of what
+    belongs to them.
     """
 
     folder: Path

@@ -37,21 +37,27 @@ __all__ = ["merge_shards"]
 def merge_shards(
     folders: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, to: str | None = None
 ) -> Tokenized:
-    r"""Writes the documents of finished jobs into one shard of a new folder, in the order of the folders and their shards.
+    r"""Writes the documents of finished jobs into one shard of a new folder, in the
+    order of the folders and their shards.
 
-    A job of one shard has the same files, so it does not matter into how many a corpus was cut; Parquet and Arrow files may
-    have other groups of rows. The same call goes on if it was stopped.
+    A job of one shard has the same files, so it does not matter into how many a
+    corpus was cut; Parquet and Arrow files may have other groups of rows. The
+    same call goes on if it was stopped.
 
     Args:
-        folders: Of finished jobs of one tokenizer, in formats that tell documents apart; or their URLs.
+        folders: Of finished jobs of one tokenizer, in formats that tell
+            documents apart; or their URLs.
         folder: The new one; it is made if its parent exists. Or a URL.
         to: The format, as of `plan`; None for that of the first folder.
     Raises:
         FormatError: A file cannot be written.
-        InvalidOption: There are no folders, or their jobs cannot be merged; the message says why.
-        JobError: A job is not finished, a file is damaged, or the new folder has such files already.
+        InvalidOption: There are no folders, or their jobs cannot be merged; the
+            message says why.
+        JobError: A job is not finished, a file is damaged, or the new folder
+            has such files already.
         UnknownName: There is no such format.
-    Cost: time as reading and writing all ids; memory for some MiB of ids, or the longest document.
+    Cost: time as reading and writing all ids; memory for some MiB of ids, or
+        the longest document.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)

@@ -55,8 +55,9 @@ class FileDifference(NamedTuple):
 class Verified:
     """What `verify` found.
 
-    Attributes: `files` whose sha256 was compared; `decoded` and `encoded`, the numbers of shards whose ids were decoded, or
-    whose texts were encoded again; `differences`, empty if all is as it was written.
+    Attributes: `files` whose sha256 was compared; `decoded` and `encoded`, the
+    numbers of shards whose ids were decoded, or whose texts were encoded
+    again; `differences`, empty if all is as it was written.
     """
 
     files: int
@@ -87,20 +88,25 @@ def verify(
     sample: int | None = None,
     threads: int | None = None,
 ) -> Verified:
-    """Compares the files of a finished job with its manifest, and on request with the texts.
+    """Compares the files of a finished job with its manifest, and on request with
+    the texts.
 
     Args:
         folder: Of the job, or its URL.
-        decode: Whether to decode the ids and compare the texts with `text_sha256`. It needs a tokenizer that loses
-            nothing, and a format that tells documents apart.
+        decode: Whether to decode the ids and compare the texts with
+            `text_sha256`. It needs a tokenizer that loses nothing, and a format
+            that tells documents apart.
         source: Whether to encode the input files again and compare all ids.
-        sample: How many shards to decode or encode, evenly spread; None for all.
+        sample: How many shards to decode or encode, evenly spread; None for
+            all.
         threads: At least 1; None for all processors.
     Raises:
         CorpusError: With `source`, an input cannot be read or was changed.
         FormatError: A store does not answer.
-        InvalidOption: The job cannot be decoded, or encoded again; the message says why.
-        JobError: The job is not finished; with `decode` or `source`, a library or the tokenizer is another than in the plan.
+        InvalidOption: The job cannot be decoded, or encoded again; the message
+            says why.
+        JobError: The job is not finished; with `decode` or `source`, a library
+            or the tokenizer is another than in the plan.
     Cost: reads all files once; with `source`, time as of the job.
     """
     place = folder_at(folder)

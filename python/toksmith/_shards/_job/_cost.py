@@ -41,8 +41,9 @@ SIZES = {"1 TB": 10**12, "60 TB": 60 * 10**12}
 class CostRow:
     """What so much text costs.
 
-    Attributes: `what` it is; `text_bytes`; `core_hours` of one core like this; `read_bytes` of the inputs, as packed as these;
-    `written_bytes` of the result; `disk_bytes`, the most that the folder has while the job runs.
+    Attributes: `what` it is; `text_bytes`; `core_hours` of one core like this;
+    `read_bytes` of the inputs, as packed as these; `written_bytes` of the
+    result; `disk_bytes`, the most that the folder has while the job runs.
     """
 
     what: str
@@ -57,8 +58,9 @@ class CostRow:
 class JobCost(_render.Shown):
     """What a job will cost, and what that was computed from.
 
-    Attributes: `measured`, in words; `core_mb_per_s`, megabytes of text that one core handles in a second; `rows`, of this
-    input, 1 TB and 60 TB of such text.
+    Attributes: `measured`, in words; `core_mb_per_s`, megabytes of text that
+    one core handles in a second; `rows`, of this input, 1 TB and 60 TB of such
+    text.
     """
 
     measured: str

@@ -38,10 +38,13 @@ RUNNERS = {"local": "_local", "ray": "_ray"}
 class JobStatus:
     """How far a job is.
 
-    Attributes: `shards`, how many there are to make (with a shuffle, in both rounds), and how many are `done`; `documents`,
-    `ids`, `text_bytes` and `bad_rows` of those; `finished`, whether the manifest is written; `bytes` of the inputs of all
-    shards, and `done_bytes` of those that are done; `running`, the shards that processes are making now, on any machine
-    that sees the folder and its locks (of a URL nobody knows); `unit`, what `ids` are: "id", or "piece" if the job counts.
+    Attributes: `shards`, how many there are to make (with a shuffle, in both
+    rounds), and how many are `done`; `documents`, `ids`, `text_bytes` and
+    `bad_rows` of those; `finished`, whether the manifest is written; `bytes`
+    of the inputs of all shards, and `done_bytes` of those that are done;
+    `running`, the shards that processes are making now, on any machine that
+    sees the folder and its locks (of a URL nobody knows); `unit`, what `ids`
+    are: "id", or "piece" if the job counts.
     """
 
     shards: int
@@ -58,9 +61,11 @@ class JobStatus:
 
 
 class Job:
-    """A planned job that encodes a corpus into shards; made by `plan`, or by `Job.at` for a folder with a plan.
+    """A planned job that encodes a corpus into shards; made by `plan`, or by
+    `Job.at` for a folder with a plan.
 
-    Attributes: `folder` of the job, a URL as a path too; `place`, its name or URL.
+    Attributes: `folder` of the job, a URL as a path too; `place`, its name or
+        URL.
     """
 
     def __init__(
@@ -107,9 +112,11 @@ class Job:
         return is_finished(self._folder)
 
     def missing(self) -> list[int]:
-        """The numbers for `run_shard` of what is not done: shards without a receipt, or without their files.
+        """The numbers for `run_shard` of what is not done: shards without a
+        receipt, or without their files.
 
-        With a shuffle, numbers from `shards` on are those of the second round, which needs all of the first.
+        With a shuffle, numbers from `shards` on are those of the second round,
+        which needs all of the first.
 
         Raises:
             JobError: A receipt cannot be read.
@@ -150,12 +157,14 @@ class Job:
         )
 
     def cost(self) -> JobCost:
-        r"""What the job will cost: core-hours, bytes that are read and written, and room on the disk, also of 1 TB and 60 TB.
+        r"""What the job will cost: core-hours, bytes that are read and written,
+        and room on the disk, also of 1 TB and 60 TB.
 
         Raises:
             CorpusError: An input cannot be read.
             InvalidOption: The job counts; only jobs of ids have a cost.
-            JobError: A sample of the inputs has no text, or the tokenizer is another than in the plan.
+            JobError: A sample of the inputs has no text, or the tokenizer is
+                another than in the plan.
         Cost: encodes at most 16 MB of the inputs on one thread.
 
         >>> import tempfile, toksmith
@@ -174,7 +183,8 @@ class Job:
     @staticmethod
     @checked
     def check_run(run: str = "local", *, part: str | None = None, workers: int = 1, threads: int | None = None) -> None:
-        """Refuses the arguments that `run` would refuse; of use before `plan` with `force=True` removes a job.
+        """Refuses the arguments that `run` would refuse; of use before `plan`
+        with `force=True` removes a job.
 
         Args:
             run: As of `run`.
@@ -205,29 +215,39 @@ class Job:
     ) -> Tokenized | None:
         r"""Makes the shards that are missing, and finishes the job.
 
-        A run that was stopped or killed leaves only whole shards; the next goes on with the others. Several runs may
-        work in one folder at once.
+        A run that was stopped or killed leaves only whole shards; the next
+        goes on with the others. Several runs may work in one folder at once.
 
         Args:
-            run: "local" for processes of this machine, "ray" for tasks of Ray, which is started or joined, or an address
-                "ray://HOST:PORT" (the extra `ray`).
-            part: "I/N" makes every Nth shard from the Ith on, counted from 0, and does not finish the job. For arrays of
-                a batch system: call `finish` when all of them are done.
-            workers: How many processes; 1 works in this one. More start with `spawn`, so a script needs
-                `if __name__ == "__main__":`. With Ray, how many tasks at once; 1 leaves that to Ray.
-            threads: Of each process, at least 1; None for all processors, which the processes share.
-            max_memory: As of `plan`, of each process; None for what `plan` was given.
-            progress: None draws the job and each worker on a terminal, and elsewhere writes a line a minute to the log;
-                False does nothing; a callable gets `Progress` values.
-            events: Gets a `JobEvent` at the start, for each shard that is started, finished or failed, and at the end. With
-                it, None as `progress` does nothing.
+            run: "local" for processes of this machine, "ray" for tasks of Ray,
+                which is started or joined, or an address "ray://HOST:PORT"
+                (the extra `ray`).
+            part: "I/N" makes every Nth shard from the Ith on, counted from 0,
+                and does not finish the job. For arrays of a batch system: call
+                `finish` when all of them are done.
+            workers: How many processes; 1 works in this one. More start with
+                `spawn`, so a script needs `if __name__ == "__main__":`. With
+                Ray, how many tasks at once; 1 leaves that to Ray.
+            threads: Of each process, at least 1; None for all processors,
+                which the processes share.
+            max_memory: As of `plan`, of each process; None for what `plan` was
+                given.
+            progress: None draws the job and each worker on a terminal, and
+                elsewhere writes a line a minute to the log; False does
+                nothing; a callable gets `Progress` values.
+            events: Gets a `JobEvent` at the start, for each shard that is
+                started, finished or failed, and at the end. With it, None as
+                `progress` does nothing.
         Returns: what the job contains; None with `part`.
         Raises:
-            CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there;
-                or a document is too long for `max_memory`.
+            CorpusError: A file cannot be read or was changed after the plan,
+                or a row has no text and the job stops there; or a document is
+                too long for `max_memory`.
             FormatError: A file cannot be written.
-            InvalidOption: `max_memory` is too little for one thread and the longest document that is known.
-            JobError: A process died again and again, or a library or the tokenizer is another than in the plan.
+            InvalidOption: `max_memory` is too little for one thread and the
+                longest document that is known.
+            JobError: A process died again and again, or a library or the
+                tokenizer is another than in the plan.
 
         >>> import tempfile, toksmith
         >>> tok = toksmith.train("low lower lowest", merges=3)
@@ -286,11 +306,13 @@ class Job:
         return [n for n in missing if n % self.shards % count == index and (n < self.shards or not waits)]
 
     def finish(self) -> Tokenized:
-        """Writes the files that a job has once (those of some formats, `manifest.json`, `SHA256SUMS`) if no shard is missing.
+        """Writes the files that a job has once (those of some formats,
+        `manifest.json`, `SHA256SUMS`) if no shard is missing.
 
         Raises:
             FormatError: A file cannot be written.
-            JobError: Shards are missing, or there are more bad rows than `max_errors`.
+            JobError: Shards are missing, or there are more bad rows than
+                `max_errors`.
         """
         plan, tok = opened_job(self._folder)
         try:

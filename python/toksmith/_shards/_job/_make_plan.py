@@ -56,46 +56,64 @@ def plan(
     force: bool = False,
     dry_run: bool = False,
 ) -> Job:
-    r"""Plans a job that encodes a corpus into shards, and writes the plan to `folder/job.json`.
+    r"""Plans a job that encodes a corpus into shards, and writes the plan to
+    `folder/job.json`.
 
-    The plan never changes: with the number of a shard it decides every byte of the shard. The same call again returns
-    the job, which then goes on where it was. Each shard reads about `shard_size` bytes: rows of a plain `.jsonl` file, row
-    groups of Parquet, or whole files of other kinds.
+    The plan never changes: with the number of a shard it decides every byte of
+    the shard. The same call again returns the job, which then goes on where it
+    was. Each shard reads about `shard_size` bytes: rows of a plain `.jsonl`
+    file, row groups of Parquet, or whole files of other kinds.
 
     Args:
         tok: The tokenizer, which is saved in the folder.
-        corpus: Paths, folders, URLs as paths, or `toksmith.files(…)`; documents as of `train`. Files that the job itself
-            writes are left out.
-        folder: Of the job; it is made if its parent exists. Or a URL (the extra `remote`): "s3://bucket/name".
-        to: The format of the files, one of `docs/sinks.md`: "npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf",
-            "mds", "dolma", "litdata".
-        id_field: The field or column with the name of each document, for formats that have room for it.
+        corpus: Paths, folders, URLs as paths, or `toksmith.files(…)`; documents
+            as of `train`. Files that the job itself writes are left out.
+        folder: Of the job; it is made if its parent exists. Or a URL (the extra
+            `remote`): "s3://bucket/name".
+        to: The format of the files, one of `docs/sinks.md`: "npy", "megatron",
+            "nanogpt", "llmc", "datatrove", "parquet", "hf", "mds", "dolma",
+            "litdata".
+        id_field: The field or column with the name of each document, for
+            formats that have room for it.
         append: A special token whose id ends every document.
         prepend: A special token whose id begins every document.
-        empty: What a text without ids is: "token", a document of only what is appended and prepended; "keep", a document
-            of no ids; "skip", no document.
-        special: What happens to special tokens in the documents, as in `Tokenizer.encode`.
-        dtype: Of the ids in the files; "auto" is what readers of the format expect.
-        errors: What a row is that has no text or cannot be encoded: "stop" ends the job, "skip" leaves it out and counts
-            it, "quarantine" also writes it to `quarantine/`. A file that cannot be read to its end always ends the job.
+        empty: What a text without ids is: "token", a document of only what is
+            appended and prepended; "keep", a document of no ids; "skip", no
+            document.
+        special: What happens to special tokens in the documents, as in
+            `Tokenizer.encode`.
+        dtype: Of the ids in the files; "auto" is what readers of the format
+            expect.
+        errors: What a row is that has no text or cannot be encoded: "stop" ends
+            the job, "skip" leaves it out and counts it, "quarantine" also
+            writes it to `quarantine/`. A file that cannot be read to its end
+            always ends the job.
         max_errors: How many such rows the job may have.
         shard_size: In bytes of the files.
         sources: Whether `sources/` says for each document where it is from.
-        shuffle: A seed from 0 to 2**64 - 1: the documents are in an order that only the seed, the inputs and the shards decide.
-        pack: Makes rows of one length, "chunk" of documents one after another, "best-fit" with as few cuts as possible.
-            `seq_lengths` has the lengths of the pieces.
+        shuffle: A seed from 0 to 2**64 - 1: the documents are in an order that
+            only the seed, the inputs and the shards decide.
+        pack: Makes rows of one length, "chunk" of documents one after another,
+            "best-fit" with as few cuts as possible. `seq_lengths` has the
+            lengths of the pieces.
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it they may be shorter.
-        max_memory: The most bytes of memory that a process of the job may use: 300 MB, 64 MB a thread and 6 times the longest
-            document (or the texts of the largest row group of a table); with `shuffle` or `pack="best-fit"` 6 times the
-            largest shard as well. It is not written to the plan: `run` uses fewer threads, and ends at a longer document.
-        force: Replaces another or a finished job in this folder; its files are removed.
-        dry_run: Writes nothing; the result says how many shards and bytes there are, and what the job will cost.
+        max_memory: The most bytes of memory that a process of the job may use:
+            300 MB, 64 MB a thread and 6 times the longest document (or the
+            texts of the largest row group of a table); with `shuffle` or
+            `pack="best-fit"` 6 times the largest shard as well. It is not
+            written to the plan: `run` uses fewer threads, and ends at a longer
+            document.
+        force: Replaces another or a finished job in this folder; its files are
+            removed.
+        dry_run: Writes nothing; the result says how many shards and bytes there
+            are, and what the job will cost.
     Raises:
         CorpusError: A file cannot be read.
         FormatError: The folder cannot be written.
         InvalidOption: An argument does not fit the format or the tokenizer.
-        JobError: The folder has another job, or this one and it is finished; or files of other origin whose names the job writes.
+        JobError: The folder has another job, or this one and it is finished; or
+            files of other origin whose names the job writes.
         UnknownName: There is no such format or special token.
 
     >>> import tempfile, toksmith

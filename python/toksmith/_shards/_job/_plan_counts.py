@@ -31,27 +31,35 @@ def plan_counts(
     force: bool = False,
     dry_run: bool = False,
 ) -> Job:
-    r"""Plans a job that counts the pieces of a corpus, a file of counts for each shard.
+    r"""Plans a job that counts the pieces of a corpus, a file of counts for each
+    shard.
 
-    It is run, resumed and verified as a job of `plan`. `merge_counts` and `PieceCounts.load` take the folder of the finished
-    job, and give what `count_pieces` gives of the whole corpus, first positions included.
+    It is run, resumed and verified as a job of `plan`. `merge_counts` and
+    `PieceCounts.load` take the folder of the finished job, and give what
+    `count_pieces` gives of the whole corpus, first positions included.
 
     Args:
         corpus: As of `plan`.
-        folder: Of the job; it is made if its parent exists. Or a URL, as of `plan`.
+        folder: Of the job; it is made if its parent exists. Or a URL, as of
+            `plan`.
         pattern: As of `train`.
         max_piece_bytes: As of `count_pieces`.
-        errors: What a row without a text is: "stop" ends the job, "skip" leaves it out and counts it. A file that cannot
-            be read to its end always ends the job.
+        errors: What a row without a text is: "stop" ends the job, "skip" leaves
+            it out and counts it. A file that cannot be read to its end always
+            ends the job.
         max_errors: How many such rows the job may have.
         shard_size: In bytes of the files.
-        force: Replaces another or a finished job in this folder; its files are removed.
-        dry_run: Writes nothing; the result says how many shards and bytes there are.
+        force: Replaces another or a finished job in this folder; its files are
+            removed.
+        dry_run: Writes nothing; the result says how many shards and bytes there
+            are.
     Raises:
         CorpusError: A file cannot be read.
         FormatError: The folder cannot be written.
-        InvalidOption: An argument is out of range, or pyarrow is not installed, which the files need.
-        JobError: The folder has another job, or this one and it is finished; or files of other origin whose names the job writes.
+        InvalidOption: An argument is out of range, or pyarrow is not installed,
+            which the files need.
+        JobError: The folder has another job, or this one and it is finished; or
+            files of other origin whose names the job writes.
         PatternError: A pattern is not a regex.
 
     >>> import tempfile, toksmith

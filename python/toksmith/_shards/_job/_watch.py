@@ -34,13 +34,19 @@ class JobEvent:
     """Something that happened in a run of a job, and how far the run is.
 
     Attributes:
-        event: "planned" before the first shard, "shard_started", "shard_finished", "shard_failed", "finished" after the last.
-        shard: The number of the shard that this is about; None for "planned" and "finished".
-        worker: Who makes it: the number of a process from 1, or "task" with Ray.
+        event: "planned" before the first shard, "shard_started",
+            "shard_finished", "shard_failed", "finished" after the last.
+        shard: The number of the shard that this is about; None for "planned"
+            and "finished".
+        worker: Who makes it: the number of a process from 1, or "task" with
+            Ray.
         problem: Of "shard_failed": what went wrong.
-        shards: How many there are to make (with a shuffle, in both rounds), and `done` how many are done by any run.
-        bytes: The size of the inputs of all shards, and `done_bytes` of those that are done.
-        documents: Made by this run so far, with `ids` (pieces, if the job counts), `text_bytes` and `bad_rows`.
+        shards: How many there are to make (with a shuffle, in both rounds),
+            and `done` how many are done by any run.
+        bytes: The size of the inputs of all shards, and `done_bytes` of those
+            that are done.
+        documents: Made by this run so far, with `ids` (pieces, if the job
+            counts), `text_bytes` and `bad_rows`.
         run_bytes: The size of the inputs of the shards that this run has made.
         left_bytes: The size of the inputs of the shards that this run has still to make: with `part`, those of its part.
         elapsed_s: Seconds since this run began.

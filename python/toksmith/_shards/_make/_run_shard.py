@@ -37,23 +37,27 @@ def run_shard(
 ) -> Receipt:
     r"""Makes one shard of a planned job: its files, then its receipt.
 
-    A runner calls this for each number of `Job.missing()`, in any process and order. A shard that is done twice, also at
-    the same time, has equal bytes.
+    A runner calls this for each number of `Job.missing()`, in any process and
+    order. A shard that is done twice, also at the same time, has equal bytes.
 
     Args:
         job: The file `job.json` of the job, or its URL.
         number: Of the shard, from 0.
-        threads: At least 1; None for all processors. The bytes do not depend on it.
+        threads: At least 1; None for all processors. The bytes do not depend on
+            it.
         max_memory: As of `plan`.
     Raises:
-        CorpusError: A file cannot be read or was changed after the plan, or a row has no text and the job stops there; or a
-            document is too long for `max_memory`.
+        CorpusError: A file cannot be read or was changed after the plan, or a
+            row has no text and the job stops there; or a document is too long
+            for `max_memory`.
         FormatError: A file cannot be written.
         InvalidOption: `max_memory` is too little for one thread.
-        JobError: There is no job, its tokenizer or a library is another than in the plan, too many rows are bad, or the ids that
-            a shuffle or a packing holds are too many for `max_memory`.
-    Cost: time as encoding; memory for some MiB of text and its ids, and for the longest document; with a shuffle or the packing
-        "best-fit", for all ids of the shard.
+        JobError: There is no job, its tokenizer or a library is another than in
+            the plan, too many rows are bad, or the ids that a shuffle or a
+            packing holds are too many for `max_memory`.
+    Cost: time as encoding; memory for some MiB of text and its ids, and for the
+        longest document; with a shuffle or the packing "best-fit", for all ids
+        of the shard.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)

@@ -57,8 +57,9 @@ OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
 class EncodedCorpus:
     """What `encode_corpus` wrote.
 
-    Attributes: `path` of the ids and `ends_path` of the documents' ends; `dtype` of the ids, "uint16" or "uint32";
-    `documents`; `ids`, the number of ids, including appended ones.
+    Attributes: `path` of the ids and `ends_path` of the documents' ends;
+    `dtype` of the ids, "uint16" or "uint32"; `documents`; `ids`, the number of
+    ids, including appended ones.
     """
 
     path: Path
@@ -83,9 +84,11 @@ class EncodedCorpus:
         return EncodedCorpus(path, ends_path(path), ids["dtype"], ends["count"], ids["count"])
 
     def read(self) -> Ragged:
-        """The ids of all documents, read from both files and compared with the checksums in the manifest.
+        """The ids of all documents, read from both files and compared with the
+        checksums in the manifest.
 
-        Both files are from one run, even if that run or an earlier one was killed.
+        Both files are from one run, even if that run or an earlier one was
+        killed.
 
         Raises:
             FormatError: A file is missing, or does not match the manifest.
@@ -113,29 +116,38 @@ def encode_corpus(
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
 ) -> EncodedCorpus:
-    """Writes the ids of a corpus to `path`, and the ends of its documents to a file beside it, both for `numpy.load`.
+    """Writes the ids of a corpus to `path`, and the ends of its documents to a
+    file beside it, both for `numpy.load`.
 
-    The ids of document i are `ids[ends[i - 1]:ends[i]]`. For `ids.npy` the ends are in `ids.ends.npy`, and
-    `ids.manifest.json` has the checksums of both. The files are renamed into place when all are complete; until then,
-    and if anything fails, existing files stay unchanged. `EncodedCorpus.read` returns files of one run, even if the
-    process died during the renames; the next run finishes them, and removes leftovers of a killed run.
+    The ids of document i are `ids[ends[i - 1]:ends[i]]`. For `ids.npy` the ends
+    are in `ids.ends.npy`, and `ids.manifest.json` has the checksums of both.
+    The files are renamed into place when all are complete; until then, and if
+    anything fails, existing files stay unchanged. `EncodedCorpus.read` returns
+    files of one run, even if the process died during the renames; the next run
+    finishes them, and removes leftovers of a killed run.
 
     Args:
-        corpus: As of `train`. A `.txt` file is one document, a `.jsonl` file has one in each row, an open file (in
-            binary mode) is one document.
+        corpus: As of `train`. A `.txt` file is one document, a `.jsonl` file
+            has one in each row, an open file (in binary mode) is one document.
         append: A special token whose id ends every document.
-        dtype: "uint16" is refused if the tokenizer has an id above 65,535, whether it occurs or not; "auto" selects it
-            if possible.
-        special: What happens to special tokens in the documents, as in `Tokenizer.encode`.
-        threads: At least 1; None for all processors. The files do not depend on it.
-        progress: None draws a bar on a terminal, False draws nothing, a callable gets `Progress` values.
+        dtype: "uint16" is refused if the tokenizer has an id above 65,535,
+            whether it occurs or not; "auto" selects it if possible.
+        special: What happens to special tokens in the documents, as in
+            `Tokenizer.encode`.
+        threads: At least 1; None for all processors. The files do not depend on
+            it.
+        progress: None draws a bar on a terminal, False draws nothing, a
+            callable gets `Progress` values.
     Returns: what was written. The ends are uint64, shape (documents,).
     Raises:
-        CorpusError: A file cannot be read, or a document cannot be encoded (its cause says why).
+        CorpusError: A file cannot be read, or a document cannot be encoded (its
+            cause says why).
         FormatError: The files cannot be written.
-        InvalidOption: The ids do not fit uint16, or the name does not end in `.npy`.
+        InvalidOption: The ids do not fit uint16, or the name does not end in
+            `.npy`.
         UnknownName: `append` is not a special token.
-    Cost: memory for some MiB of text and its ids, and for the longest row; time as encoding.
+    Cost: memory for some MiB of text and its ids, and for the longest row; time
+        as encoding.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, special_tokens=["<|end|>"])

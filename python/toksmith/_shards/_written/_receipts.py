@@ -55,9 +55,11 @@ class Receipt:
         empty: How many texts have no ids.
         bad_rows: How many rows were left out.
         special_tokens: How many ids of each special token the texts gave.
-        text_sha256: The sha256 (hex) of the sha256 of each document's text, one after another.
+        text_sha256: The sha256 (hex) of the sha256 of each document's text,
+            one after another.
         files: The shard's files.
-        inputs: Of each input that the documents are from: its number, and its documents, ids and bytes of texts.
+        inputs: Of each input that the documents are from: its number, and its
+            documents, ids and bytes of texts.
     """
 
     shard: int

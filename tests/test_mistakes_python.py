@@ -1,0 +1,351 @@
+"""The mistakes that callers make most often in Python, each with the message that it gets: one table, walked by a test.
+
+A message says where and what, what was expected, and what to do. The same for the shell is in test_mistakes.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toksmith
+from toksmith import _meanings, _other_names
+
+MISTAKES = [
+    (
+        'toksmith.train("corpus.txt", 300)',
+        "InvalidOption: corpus='corpus.txt' is not possible; expected a text, and this looks like the name of a file; pass pathlib.Path('corpus.txt') or toksmith.files('corpus.txt'), or ['corpus.txt']",
+    ),
+    (
+        'toksmith.train("data/*.txt", 300)',
+        "InvalidOption: corpus='data/*.txt' is not possible; expected a text, and this looks like the name of a file; pass pathlib.Path('data/*.txt') or toksmith.files('data/*.txt'), or ['data/*.txt']",
+    ),
+    (
+        'toksmith.train(300, "low lower")',
+        "TypeError: corpus: expected texts, paths or open files, not int; the corpus comes before the size",
+    ),
+    (
+        'toksmith.train({"text": "low"}, 300)',
+        "TypeError: corpus: expected texts, paths or toksmith.files(...), not dict; pass its values(), as a list",
+    ),
+    ('toksmith.train(Path("no_such.txt"), 300)', "CorpusError: no_such.txt: cannot be read: No such file or directory"),
+    (
+        'toksmith.train(toksmith.files("no/*.txt"), 300)',
+        "CorpusError: no/*.txt: no file matches this name; expected the path of a file, or a glob such as data/*.txt",
+    ),
+    (
+        'toksmith.train("low lower")',
+        "InvalidOption: vocab_size=None is not possible; expected a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs",
+    ),
+    (
+        'toksmith.train("low lower", 100)',
+        "InvalidOption: vocab_size=100 is not possible; expected at least 256: the alphabet has 256, and there are 0 special tokens",
+    ),
+    ('toksmith.train("low lower", "300")', "TypeError: vocab_size must be an int, not str; pass 300"),
+    (
+        'toksmith.train("low lower", vocab=300)',
+        "TypeError: train() got an unexpected keyword argument 'vocab'; did you mean vocab_size=?",
+    ),
+    (
+        'toksmith.train("", 300)',
+        "CorpusError: the corpus is empty: 1 document without a byte; expected text to learn from",
+    ),
+    (
+        'toksmith.train("low lower", 300, pattern="gpt4")',
+        "UnknownName: there is no pattern named 'gpt4'; did you mean 'cl100k'?",
+    ),
+    (
+        'toksmith.train("low lower", 300, pattern="[a-z")',
+        "InvalidOption: pattern='[a-z' is not possible; expected a regex in the Rust dialect (Parsing error at position 4: Invalid character class)",
+    ),
+    (
+        'toksmith.train("low lower", 300, kind="wordpeice")',
+        "InvalidOption: kind='wordpeice' is not possible; expected 'bpe', 'unigram', 'wordpiece', 'chars' or 'words'",
+    ),
+    (
+        'toksmith.train("low lower", 300, special_tokens="<|end|>")',
+        "TypeError: special_tokens: expected a list of str, not str; pass ['<|end|>']",
+    ),
+    (
+        'toksmith.train("low lower", 300, merges=3)',
+        "InvalidOption: merges=3 is not possible; expected None when vocab_size is given",
+    ),
+    ('toksmith.train(["low", 5], 300)', "TypeError: corpus: document 1: expected str, bytes or a path, not int"),
+    (
+        'toksmith.train(Path("rows.jsonl"), 300)',
+        "CorpusError: rows.jsonl: document 0: has no text in the field 'text', which is missing; name the field with field=",
+    ),
+    (
+        'toksmith.train(Path("picture.png"), 300)',
+        "CorpusError: picture.png: a file ending in .png is not text; expected text, .jsonl, .parquet or .arrow; extract its text first, or open it and pass its bytes",
+    ),
+    (
+        'toksmith.train(Path("folder"), 300)',
+        "CorpusError: folder: the folder contains no file ending in .parquet, .arrow, .txt, .txt.gz, .txt.zst and 3 more",
+    ),
+    ('toksmith.load("gpt-4")', "UnknownName: there is no encoding or file named 'gpt-4'; did you mean 'cl100k_base'?"),
+    (
+        'toksmith.load("no_such.json")',
+        "UnknownName: there is no encoding or file named 'no_such.json'; the known ones are 'gpt2', 'r50k_base', 'p50k_base', 'p50k_edit', 'cl100k_base' and 2 more",
+    ),
+    (
+        'toksmith.load("folder")',
+        "FormatError: folder: the folder holds no file with one of these names: .toksmith, .tiktoken, merge_dict.json, tokenizer.json, .model and 9 more",
+    ),
+    (
+        'toksmith.load("empty.json")',
+        "FormatError: empty.json: is empty, which matches no known format; choose one with format=: native, tiktoken, merge_dict, tokenizer_json, sentencepiece and 6 more",
+    ),
+    (
+        'toksmith.load("picture.png")',
+        "FormatError: picture.png: starts with b'\\x89PNG\\r\\n\\x1a\\n\\x00\\x00', which matches no known format; choose one with format=: native, tiktoken, merge_dict, tokenizer_json, sentencepiece and 6 more",
+    ),
+    (
+        'toksmith.load("own.toksmith", format="hf")',
+        "UnknownName: there is no format named 'hf'; did you mean 'tokenizer_json'?",
+    ),
+    ("toksmith.load(tok)", "TypeError: source: expected a path (str or os.PathLike), not Tokenizer"),
+    (
+        'toksmith.Tokenizer("gpt2")',
+        "TypeError: model: expected a Model, not str; toksmith.load('gpt2') gives a tokenizer",
+    ),
+    (
+        'tok.encode(["low", "lower"])',
+        "TypeError: text: expected str or bytes, not list; encode_batch takes a list of texts",
+    ),
+    (
+        'tok.encode("low<|end|>")',
+        "SpecialTokenInText: the text holds the special token '<|end|>' at offset 3; pass special='text' to encode it as ordinary text, or special='allow' (or special=['<|end|>']) to turn it into its id",
+    ),
+    (
+        'tok.encode("low", special="allowed")',
+        "InvalidOption: special='allowed' is not possible; expected 'raise', 'allow', 'text' or a collection of special tokens",
+    ),
+    (
+        'tok.encode("low", threads=0)',
+        "InvalidOption: threads=0 is not possible; expected from 1 to 65536, or None for all processors",
+    ),
+    ('tok.encode_batch("low lower")', "TypeError: texts: expected a list, not a single text"),
+    ("tok(5)", "TypeError: text: expected a list of str or bytes, not int"),
+    (
+        'tok(["low"])["ids"]',
+        "UnknownName: there is no field of a RaggedEncoding named 'ids'; the known ones are 'input_ids', 'attention_mask', 'offset_mapping'",
+    ),
+    ('tok.decode("low")', "TypeError: ids: expected ids (integers), not a text"),
+    ("tok.decode(257)", "TypeError: ids: expected ids (integers), not int; pass [257]"),
+    ("tok.decode([300])", "UnknownId: id 300 at position 0 is out of range; ids lie in [0, 262)"),
+    ("tok.decode_batch([257, 258])", "TypeError: batch: sequence 0: expected ids (integers), not int"),
+    ("tok.token_id(257)", "TypeError: token: expected str or bytes, not int"),
+    ('tok.truncate("low", -1)', "InvalidOption: max_tokens=-1 is not possible; expected at least 0"),
+    (
+        'tok.truncate("low", 3, side="front")',
+        "InvalidOption: side='front' is not possible; expected 'left' or 'right': the side to cut off",
+    ),
+    ('tok.chunk("low", 3, overlap=3)', "InvalidOption: overlap=3 is not possible; expected less than max_tokens=3"),
+    (
+        'tok.save("out.foo")',
+        "FormatError: out.foo: the file name does not show the format; give format=, or a name that ends in one of .toksmith, .tiktoken, merge_dict.json, tokenizer.json, .model and 9 more",
+    ),
+    (
+        'tok.save("out.model")',
+        "FormatError: out.model: the file name fits 'sentencepiece' and 'minbpe'; choose with format=",
+    ),
+    (
+        'tok.save("out.toksmith", format="pickle")',
+        "UnknownName: there is no format named 'pickle'; did you mean 'native'?",
+    ),
+    ('tok.encode_file("no_such.txt")', "CorpusError: no_such.txt: cannot be read: No such file or directory"),
+    ('tok.encode_file("folder")', "CorpusError: folder: cannot be read: it is a folder; a file is expected"),
+    ("tok.n_vocab", "AttributeError: a Tokenizer has no attribute 'n_vocab'; use tok.vocab_size"),
+    (
+        "tok.get_vocab()",
+        "AttributeError: a Tokenizer has no attribute 'get_vocab'; use dict(zip(tok.model.tokens, tok.model.ids.tolist())) for the ids by token",
+    ),
+    (
+        'toksmith.get_encoding("gpt2")',
+        "AttributeError: toksmith has no attribute 'get_encoding'; use toksmith.load(name)",
+    ),
+    (
+        'tok.encode_with_offsets("low", unit="bytes")',
+        "InvalidOption: unit='bytes' is not possible; expected 'char' or 'byte'",
+    ),
+    (
+        'toksmith.extend(tok, 3, "low")',
+        "TypeError: corpus: expected texts, paths or open files, not int; the corpus comes before the size",
+    ),
+    (
+        "toksmith.prune(tok, 10)",
+        "InvalidOption: n=10 is not possible; expected at most 5: the other 257 tokens are bytes, characters and added tokens",
+    ),
+    ('toksmith.add_special(tok, "<|a|>")', "TypeError: tokens: expected a list of str, not str; pass ['<|a|>']"),
+    (
+        'toksmith.explain.pieces("low", tok)',
+        "TypeError: tok: expected a Tokenizer, not str; the tokenizer comes first: pass toksmith.load('low') if this is its name or file",
+    ),
+    ("toksmith.explain.tree(tok, 9999)", "UnknownId: id 9999 is out of range; ids lie in [0, 262)"),
+    (
+        'toksmith.metrics.measure(tok, ["low"])["fertilty"]',
+        "UnknownName: there is no metric named 'fertilty'; did you mean 'fertility'?",
+    ),
+    (
+        'toksmith.doctor("own.toksmith")',
+        "TypeError: tok: expected a Tokenizer, not str; the tokenizer comes first: pass toksmith.load('own.toksmith') if this is its name or file",
+    ),
+    (
+        'toksmith.run_shard("no_such/job.json", 0)',
+        "JobError: no_such: there is no job.json; plan a job with toksmith.plan or `toksmith tokenize`",
+    ),
+    (
+        'toksmith.verify("folder")',
+        "JobError: folder: there is no finished job; run it, or look at it with `toksmith status`",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the calls of the table name, in a folder with files of every kind."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    for name, content in (
+        ("corpus.txt", b"low lower lowest"),
+        ("empty.json", b""),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0"),
+        ("rows.jsonl", b'{"content": "low"}\n'),
+    ):
+        (folder / name).write_bytes(content)
+    (folder / "folder").mkdir()
+    tok = toksmith.train(["low lower lowest", "slow slower"], 262, special_tokens=["<|end|>"], progress=False)
+    tok.save(folder / "own.toksmith")
+    return {"toksmith": toksmith, "tok": tok, "Path": Path, "folder": folder}
+
+
+def mistaken(call: str, names: dict[str, Any]) -> Exception:
+    """The error of a call."""
+    try:
+        found = eval(call, dict(names))
+    except Exception as error:  # noqa: BLE001 - any
+        return error
+    raise AssertionError(f"{call} is no mistake: {found!r}")
+
+
+@pytest.mark.parametrize(("call", "said"), MISTAKES, ids=[call for call, _ in MISTAKES])
+def test_a_mistake_is_answered(call: str, said: str, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(names["folder"])
+    error = mistaken(call, names)
+    assert f"{type(error).__name__}: {error}" == said
+
+
+def test_there_are_fifty_mistakes() -> None:
+    assert len({call for call, _ in MISTAKES}) == len(MISTAKES) >= 50
+
+
+@pytest.mark.parametrize("call", [call for call, _ in MISTAKES])
+def test_a_traceback_shows_one_line_of_ours(call: str, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(names["folder"])
+    monkeypatch.delenv("TOKSMITH_TRACEBACK")
+    lines = "".join(traceback.format_exception(mistaken(call, names)))
+    assert lines.count(os.path.dirname(toksmith.__file__)) <= 1, lines
+    assert "During handling" not in lines
+
+
+def test_what_the_caller_wrote_stays_in_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOKSMITH_TRACEBACK")
+
+    def documents() -> Any:
+        yield "low"
+        toksmith.load("no such encoding")
+
+    with pytest.raises(toksmith.UnknownName) as caught:
+        toksmith.train(documents(), 300, progress=False)
+    assert "documents" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+
+def test_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    from toksmith import _boundaries
+
+    monkeypatch.delenv("TOKSMITH_TRACEBACK")
+    monkeypatch.setattr(_boundaries, "truncated", lambda *_: {}["a fault"])
+    tok = toksmith.train("low", 257, progress=False)
+    with pytest.raises(KeyError) as caught:
+        tok.truncate("low", 1)
+    assert "truncate" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+
+def test_all_frames_are_there_for_those_who_ask(names: dict[str, Any]) -> None:
+    """The tests run with TOKSMITH_TRACEBACK=full."""
+    error = mistaken('toksmith.train("low", 300, ties="x")', names)
+    assert len(traceback.extract_tb(error.__traceback__)) > 3
+
+
+CTRL_C = """
+import os, signal, traceback, toksmith
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def documents():
+    yield "low lower"
+    while True:
+        os.kill(os.getpid(), signal.SIGINT)
+        yield "lowest"
+
+for call in (lambda: toksmith.train(documents(), 300, progress=False), lambda: toksmith.count_pieces(documents(), progress=False)):
+    try:
+        call()
+    except KeyboardInterrupt as error:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.dirname(toksmith.__file__) in frame.filename]
+        print(type(error).__name__, getattr(error, "phase", None), len(frames) <= 3)
+"""
+
+
+def test_ctrl_c_while_counting_is_short() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "TOKSMITH_TRACEBACK"}
+    ran = subprocess.run([sys.executable, "-c", CTRL_C], env=environment, check=True, capture_output=True, text=True)
+    assert ran.stdout.split("\n")[0] == "TrainingInterrupted counting True"
+
+
+def test_a_message_lists_at_most_five_choices() -> None:
+    names = [f"name{number}" for number in range(9)]
+    assert str(toksmith.UnknownName("thing", "zzz", names)) == (
+        "there is no thing named 'zzz'; the known ones are 'name0', 'name1', 'name2', 'name3', 'name4' and 4 more"
+    )
+    assert str(toksmith.UnknownName("thing", "name", names[:2])).endswith("; did you mean 'name0' or 'name1'?")
+
+
+@pytest.mark.parametrize("name", _other_names.OF_A_TOKENIZER)
+def test_names_of_other_libraries_are_answered(name: str, names: dict[str, Any]) -> None:
+    tok = names["tok"]
+    with pytest.raises(AttributeError, match="; use ") as caught:
+        getattr(tok, name)
+    for attribute in set(re.findall(r"\btok\.(\w+)", str(caught.value))):
+        assert hasattr(tok, attribute), "the error names what there is"
+
+
+@pytest.mark.parametrize("name", _other_names.OF_THE_PACKAGE)
+def test_functions_of_other_libraries_are_answered(name: str) -> None:
+    with pytest.raises(AttributeError, match="; use "):
+        getattr(toksmith, name)
+
+
+def test_meanings_name_what_there_is() -> None:
+    """Each meaning is known somewhere, so that no row is dead."""
+
+    from toksmith._shards.sinks import SINKS
+
+    arguments = {
+        name
+        for public in toksmith.__all__
+        if inspect.isfunction(function := getattr(toksmith, public))
+        for name in inspect.signature(function).parameters
+    } | {"max_tokens", "texts", "text", "special", "add_special_tokens"}
+    known = {*toksmith.encodings(), *toksmith.patterns(), *toksmith.formats(), *toksmith.metrics.names(), *SINKS}
+    known |= {"bpe", "unigram", "wordpiece", "chars", "words"} | arguments
+    for name, meant in _meanings.MEANINGS.items():
+        assert {*meant.split()} <= known | {"local", "ray"}, name
+        assert _meanings.bare(name) == name
