@@ -249,6 +249,7 @@ EXPLAINED: dict[str, Call] = {
     "ranks": (explain.ranks, {"toks": TOK, "text": "low", "special": "text"}),
     "search": (explain.search, {"tok": TOK, "query": "lo", "by": "text", "most": 5}),
     "specials": (explain.specials, {"tok": TOK, "text": "low<|end|>"}),
+    "steps": (explain.steps, {"text": "aaab", "merges": 1, "ties": "lowest_ids"}),
     "tree": (explain.tree, {"tok": TOK, "id": 258}),
 }
 UNIGRAM_ARGUMENTS: dict[str, Any] = {

@@ -177,6 +177,7 @@ def of_results(folder: Path) -> dict[str, Call]:
         "metrics.Tokens.places": (report.sample.vocabulary.places, {"ids": [97]}),
         "metrics.Parity.__getitem__": (parity.__getitem__, {"name": "a"}),
         "explain.Lint.repaired": (lambda names: explain.lint(tok, "low ").repaired(names), {"names": "zero-width"}),
+        "explain.Steps.written": (explain.steps("aaab").written, {"ids": [97]}),
         "explain.Pieces.save_html": (drawn.save_html, {"path": folder / "a.html"}),
         "explain.Pieces.save_svg": (drawn.save_svg, {"path": folder / "a.svg"}),
     }
@@ -265,6 +266,7 @@ DRAW = (
     "explain.Comparison.row",
     "explain.Merges.row",
     "explain.Pieces.title",
+    *(f"explain.Steps.{name}" for name in ("after", "named", "pair", "shortened", "step_blocks")),
     "explain.Tree.branch",
 )
 # These do nothing but raise NotImplementedError; `load` and `save` of the class that the others extend are tried with these.

@@ -23,6 +23,7 @@ from ._play import play
 from ._printed import PlainGroup, plain_log, print_lines
 from ._run import runnable
 from ._shards import merge_shards, shards
+from ._steps import explain_steps
 from ._tokens import count, decode, encode, encodings, show
 from ._train import train
 
@@ -48,6 +49,7 @@ COMMANDS = (
     Command(count, "toksmith count README.md notes.txt -t o200k_base"),
     Command(show, "toksmith show -t gpt2 --text 'Hello, world' --ids"),
     Command(explain, "toksmith explain -t gpt2 --text ' tokenization' --merges"),
+    Command(explain_steps, "toksmith explain steps --text aaabdaaabac --merges 3"),
     Command(compare, "toksmith compare notes.txt -t gpt2 -t o200k_base"),
     Command(convert, "toksmith convert cl100k_base tokenizer.json"),
     Command(encodings, "toksmith encodings"),

@@ -86,6 +86,12 @@ class PlainGroup(TyperGroup):
         with plain_messages():
             return super().invoke(*given, **named)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As typer does it, and 'explain steps' is the command 'explain-steps'."""
+        if args[:2] == ["explain", "steps"]:
+            args = ["explain-steps", *args[2:]]
+        return super().resolve_command(ctx, args)
+
 
 @contextlib.contextmanager
 def plain_messages() -> Iterator[None]:

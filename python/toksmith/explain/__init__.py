@@ -29,6 +29,7 @@ from ._rules import Symbol, Use
 from ._search import Found, Search, search
 from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
+from ._steps import PairCount, PairStep, Steps, steps
 from ._tree import Node, Tree, tree
 
 __all__ = [
@@ -51,12 +52,15 @@ __all__ = [
     "Merges",
     "Node",
     "Overview",
+    "PairCount",
+    "PairStep",
     "Pieces",
     "Prompt",
     "Ranks",
     "Search",
     "SpecialMatch",
     "Specials",
+    "Steps",
     "Symbol",
     "Token",
     "Tree",
@@ -73,5 +77,6 @@ __all__ = [
     "ranks",
     "search",
     "specials",
+    "steps",
     "tree",
 ]
