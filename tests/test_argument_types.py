@@ -172,6 +172,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "rewind": (toksmith.rewind, {"tok": TOK, "vocab_size": 260}),
         "sweep": (toksmith.sweep, {"tok": TOK, "sizes": [260], "held_out": CORPUS, "threads": 1}),
         "parity": (toksmith.parity, {"tok": TOK, "texts": {"a": "low", "b": "x"}, "reference": "a", "threads": 1}),
+        "fim": (toksmith.fim, FIM_ARGUMENTS),
         "measure": (metrics.measure, {"tok": TOK, "corpus": CORPUS, "special": "text", "threads": 1}),
     }
     return (
@@ -203,6 +204,7 @@ def methods(text: Path, folder: Path) -> dict[str, Call]:
         "count_batch": (TOK.count_batch, many),
         "truncate": (TOK.truncate, {"text": "low lower", "max_tokens": 2, "side": "right", "special": "text"}),
         "chunk": (TOK.chunk, {"text": "low lower", "max_tokens": 2, "overlap": 1, "special": "text"}),
+        "split": (TOK.split, {"text": "low", "special": "text"}),
         "heal": (TOK.heal, {"text": "low lo", "special": "raise"}),
         "is_canonical": (TOK.is_canonical, {"ids": [97, 98]}),
         "first_drift": (TOK.first_drift, {"ids": [97, 98]}),
@@ -265,6 +267,15 @@ UNIGRAM_ARGUMENTS: dict[str, Any] = {
     "unknown_token": "<unk>",
     "threads": 1,
     "progress": False,
+}
+FIM_MARKS = toksmith.FimMarks("<|end|>", "<|end|>", None, ("spm",), "this test")
+FIM_ARGUMENTS: dict[str, Any] = {
+    "tok": TOK,
+    "prefix": "low",
+    "suffix": "er",
+    "middle": "l",
+    "order": "spm",
+    "marks": FIM_MARKS,
 }
 COUNT_ARGUMENTS: dict[str, Any] = {
     "corpus": [CORPUS],
@@ -436,10 +447,10 @@ NAMES = [
         "sweep",
         "parity",
     ),
-    *("measure", "Tokenizer", "encode", "encode_array", "encode_batch", "encode_ragged", "post_process"),
+    *("fim", "measure", "Tokenizer", "encode", "encode_array", "encode_batch", "encode_ragged", "post_process"),
     *("encode_with_offsets", "encode_ragged_with_offsets", "encode_sampled", "encode_best", "encode_segments"),
-    *("encode_file", "count", "count_batch", "truncate", "chunk", "heal", "is_canonical", "first_drift", "decode"),
-    *("decode_bytes", "decode_batch", "decoder", "decoder.feed", "encoder", "encoder.feed", "token_bytes", "token_id"),
+    *("encode_file", "count", "count_batch", "truncate", "chunk", "split", "heal", "is_canonical", "first_drift"),
+    *("decode", "decode_bytes", "decode_batch", "decoder", "decoder.feed", "encoder", "encoder.feed", "token_bytes", "token_id"),
     *("save", "PieceCounts.of", "PieceCounts.sum", "PieceCounts.filter", "PieceCounts.save", "PieceCounts.load"),
     *("PieceCounts.load_all", "PieceCounts.moved", "merge_counts", "plan_counts"),
     *("TokenTable.of", "IdMap.apply", *(f"explain.{name}" for name in EXPLAINED)),

@@ -8,9 +8,9 @@ PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
     ("arguments", "errors", "paths", "progress", "sample", "_core", "remote"),
     ("files", "model", "render", "results", "special", "stream", "threads", "atomic_files", "encode_files", "folders"),
-    ("boundaries", "pattern_fit", "patterns", "formats", "corpus", "memory", "post", "steps", "training_kinds"),
+    ("boundaries", "pieces", "pattern_fit", "patterns", "formats", "corpus", "memory", "post", "steps", "training_kinds"),
     ("tokenizer", "encodings", "counts"),
-    ("training", "sweep", "surgery", "load"),
+    ("training", "sweep", "surgery", "load", "fim"),
     ("convert", "explain", "metrics", "doctor", "compat", "shards"),
     ("__init__",),
     ("cli", "demo", "playground", "runners", "__main__"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core
+from . import _boundaries, _core, _pieces
 from ._arguments import checked, checked_late, flag, items, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
@@ -510,6 +510,8 @@ class Tokenizer:
         if found is None:
             raise NotInVocabulary(token)
         return found
+
+    split = _pieces.split
 
     def pattern_fits(self) -> Fit:
         """Whether the vocabulary fits the pattern: how many tokens that are UTF-8 do not encode to themselves.
