@@ -251,6 +251,10 @@ EXPLAINED: dict[str, Call] = {
     "ranks": (explain.ranks, {"toks": TOK, "text": "low", "special": "text"}),
     "search": (explain.search, {"tok": TOK, "query": "lo", "by": "text", "most": 5}),
     "specials": (explain.specials, {"tok": TOK, "text": "low<|end|>"}),
+    "flow": (explain.flow, {"tok": TOK, "text": "low", "special": "text"}),
+    "ngrams": (explain.ngrams, {"text": "low", "n": 2, "unit": "char"}),
+    "sizes": (explain.sizes, {"text": "low", "toks": TOK}),
+    "targets": (explain.targets, {"tok": TOK, "text": "low lower", "window": 4, "special": "text"}),
     "steps": (explain.steps, {"text": "aaab", "merges": 1, "ties": "lowest_ids"}),
     "tree": (explain.tree, {"tok": TOK, "id": 258}),
 }
