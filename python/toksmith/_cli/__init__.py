@@ -25,6 +25,7 @@ from ._run import runnable
 from ._shards import merge_shards, shards
 from ._steps import explain_steps
 from ._tokens import count, decode, encode, encodings, show
+from ._tour import tour
 from ._train import train
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -58,6 +59,7 @@ COMMANDS = (
     Command(measure, "toksmith measure book.txt -t o200k_base"),
     Command(parity, "toksmith parity en=english.txt ko=korean.txt -t cl100k_base"),
     Command(doctor, "toksmith doctor -t gpt2"),
+    Command(tour, "toksmith tour notes.txt -t gpt2"),
     Command(play, "toksmith play gpt2 my.toksmith"),
 )
 

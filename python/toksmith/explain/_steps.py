@@ -127,7 +127,7 @@ class Steps(_render.Shown):
     def view(self) -> View:
         """What is to be seen."""
         merges = number_of(len(self.steps), "merge")
-        title = f"{number_of(len(self.text), 'byte')} and {merges}: {len(self.ids):,} symbols, ties by {self.ties}"
+        title = f"{number_of(len(self.text), 'byte')} and {merges}: {number_of(len(self.ids), 'symbol')}, ties by {self.ties}"
         return View(title, tuple(self.blocks()))
 
     def blocks(self) -> Iterator[Block]:
@@ -211,8 +211,8 @@ def steps(text: Text, merges: int | None = None, *, ties: Literal["lowest_ids", 
         raise InvalidOption("text", text, f"1 to {MOST_BYTES:,} bytes")
     if merges is not None and merges < 0:
         raise InvalidOption("merges", merges, "at least 0")
-    tok = train([data], merges=merges, min_count=2, pattern=None, ties=ties, progress=False)
-    learnt = [(left, right, id) for left, right, id in tok.model.merges.tolist()]
+    tok = train([data], min_count=2, pattern=None, ties=ties, progress=False)
+    learnt = [(left, right, id) for left, right, id in tok.model.merges.tolist()][:merges]
     free = [letter for letter in reversed(ascii_uppercase) if letter.encode() not in data]
     names = {id: letter for (_, _, id), letter in zip(learnt, free, strict=False)}
     ids, made = list(data), []
@@ -222,7 +222,7 @@ def steps(text: Text, merges: int | None = None, *, ties: Literal["lowest_ids", 
         tied = sum(pair.times == counts[0].times for pair in counts)
         made.append(PairStep(number, tuple(ids), counts, id, tied))
         ids = replace_pair(ids, (left, right), id)
-    tokens = {id: tok.token_bytes(id) for id in range(tok.vocab_size)}
+    tokens = {id: tok.token_bytes(id) for id in range(256 + len(learnt))}
     rest = ordered(ids, ties)
     repeats = bool(rest) and rest[0].times > 1
     why = f"after {number_of(len(made), 'merge')}, as asked" if repeats else "no pair repeats"
