@@ -8,26 +8,15 @@ PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 LAYERS = (  # from the ground up; of ours, a module imports its own package and what stands in lines before its own
     ("arguments", "errors", "paths", "progress", "sample", "_core", "remote"),
     ("files", "model", "render", "results", "special", "stream", "threads", "atomic_files", "encode_files", "folders"),
-    (
-        "boundaries",
-        "pieces",
-        "pattern_fit",
-        "patterns",
-        "formats",
-        "corpus",
-        "memory",
-        "post",
-        "steps",
-        "training_kinds",
-    ),
-    ("tokenizer", "encodings", "counts"),
+    ("boundaries", "pattern_fit", "patterns", "formats", "corpus", "memory", "post", "steps", "training_kinds"),
+    ("tokenizer", "pieces", "encodings", "counts"),
     ("training", "sweep", "surgery", "load", "fim"),
     ("convert", "explain", "metrics", "doctor", "compat", "shards"),
     ("__init__",),
     ("cli", "demo", "playground", "runners", "__main__"),
 )
 ALSO = "arguments errors, remote errors paths, render atomic_files, atomic_files files, folders atomic_files files, formats patterns, "
-ALSO += "explain reference, doctor metrics explain, __init__ reference playground, __main__ cli"
+ALSO += "tokenizer pieces, explain reference, doctor metrics explain, __init__ reference playground, __main__ cli"
 MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
 MAY |= {name: {"__init__", "render"} for name in LAYERS[-1]} | {"reference": set(), "reference_models": set()}
 MAY |= {name: MAY[name] | {*more} for name, *more in map(str.split, ALSO.split(","))}  # more than their lines say
