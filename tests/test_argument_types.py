@@ -172,6 +172,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "rewind": (toksmith.rewind, {"tok": TOK, "vocab_size": 260}),
         "sweep": (toksmith.sweep, {"tok": TOK, "sizes": [260], "held_out": CORPUS, "threads": 1}),
         "parity": (toksmith.parity, {"tok": TOK, "texts": {"a": "low", "b": "x"}, "reference": "a", "threads": 1}),
+        "fim": (toksmith.fim, FIM_ARGUMENTS),
         "measure": (metrics.measure, {"tok": TOK, "corpus": CORPUS, "special": "text", "threads": 1}),
     }
     return (
@@ -204,6 +205,7 @@ def methods(text: Path, folder: Path) -> dict[str, Call]:
         "count_batch": (TOK.count_batch, many),
         "truncate": (TOK.truncate, {"text": "low lower", "max_tokens": 2, "side": "right", "special": "text"}),
         "chunk": (TOK.chunk, {"text": "low lower", "max_tokens": 2, "overlap": 1, "special": "text"}),
+        "split": (TOK.split, {"text": "low", "special": "text"}),
         "heal": (TOK.heal, {"text": "low lo", "special": "raise"}),
         "is_canonical": (TOK.is_canonical, {"ids": [97, 98]}),
         "first_drift": (TOK.first_drift, {"ids": [97, 98]}),
@@ -250,6 +252,11 @@ EXPLAINED: dict[str, Call] = {
     "ranks": (explain.ranks, {"toks": TOK, "text": "low", "special": "text"}),
     "search": (explain.search, {"tok": TOK, "query": "lo", "by": "text", "most": 5}),
     "specials": (explain.specials, {"tok": TOK, "text": "low<|end|>"}),
+    "flow": (explain.flow, {"tok": TOK, "text": "low", "special": "text"}),
+    "ngrams": (explain.ngrams, {"text": "low", "n": 2, "unit": "char"}),
+    "sizes": (explain.sizes, {"text": "low", "toks": TOK}),
+    "targets": (explain.targets, {"tok": TOK, "text": "low lower", "window": 4, "special": "text"}),
+    "steps": (explain.steps, {"text": "aaab", "merges": 1, "ties": "lowest_ids"}),
     "tree": (explain.tree, {"tok": TOK, "id": 258}),
 }
 UNIGRAM_ARGUMENTS: dict[str, Any] = {
@@ -265,6 +272,15 @@ UNIGRAM_ARGUMENTS: dict[str, Any] = {
     "unknown_token": "<unk>",
     "threads": 1,
     "progress": False,
+}
+FIM_MARKS = toksmith.FimMarks("<|end|>", "<|end|>", None, ("spm",), "this test")
+FIM_ARGUMENTS: dict[str, Any] = {
+    "tok": TOK,
+    "prefix": "low",
+    "suffix": "er",
+    "middle": "l",
+    "order": "spm",
+    "marks": FIM_MARKS,
 }
 COUNT_ARGUMENTS: dict[str, Any] = {
     "corpus": [CORPUS],
@@ -436,17 +452,11 @@ NAMES = [
         "sweep",
         "parity",
     ),
-    *("measure", "Tokenizer", "encode", "encode_array", "encode_batch", "encode_ragged", "post_process"),
-    *(
-        "__call__",
-        "encode_with_offsets",
-        "encode_ragged_with_offsets",
-        "encode_sampled",
-        "encode_best",
-        "encode_segments",
-    ),
-    *("encode_file", "count", "count_batch", "truncate", "chunk", "heal", "is_canonical", "first_drift", "decode"),
-    *("decode_bytes", "decode_batch", "decoder", "decoder.feed", "encoder", "encoder.feed", "token_bytes", "token_id"),
+    *("fim", "measure", "Tokenizer", "encode", "encode_array", "encode_batch", "encode_ragged", "post_process"),
+    *("__call__", "encode_with_offsets", "encode_ragged_with_offsets", "encode_sampled", "encode_best"),
+    *("encode_segments", "encode_file", "count", "count_batch", "truncate", "chunk", "split", "heal", "is_canonical"),
+    *("first_drift", "decode", "decode_bytes", "decode_batch", "decoder", "decoder.feed", "encoder", "encoder.feed"),
+    *("token_bytes", "token_id"),
     *("save", "PieceCounts.of", "PieceCounts.sum", "PieceCounts.filter", "PieceCounts.save", "PieceCounts.load"),
     *("PieceCounts.load_all", "PieceCounts.moved", "merge_counts", "plan_counts"),
     *("TokenTable.of", "IdMap.apply", *(f"explain.{name}" for name in EXPLAINED)),

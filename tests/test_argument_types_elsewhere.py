@@ -15,7 +15,7 @@ from test_argument_types import calls as functions
 
 import toksmith
 from toksmith import explain, metrics
-from toksmith.compat import minbpe, tiktoken
+from toksmith.compat import minbpe, tiktoken, tutorial
 
 imported_transformers()
 from toksmith.compat import transformers
@@ -31,6 +31,8 @@ REFUSALS: dict[str, tuple[type[Exception], ...]] = {
     "tiktoken.Encoding": (AssertionError, UnicodeError),
     "tiktoken": (ValueError, KeyError, OverflowError, UnicodeError, LookupError, AssertionError),
     "minbpe": (ValueError, KeyError, AssertionError),
+    "tutorial.merge": (ValueError,),
+    "tutorial": (LookupError, UnicodeError),
     "transformers": (ValueError, KeyError),
     "result": (IndexError, KeyError),
 }
@@ -96,6 +98,23 @@ def of_minbpe(folder: Path) -> dict[str, Call]:
     return made
 
 
+def of_tutorial(folder: Path) -> dict[str, Call]:
+    """Those of `toksmith.compat.tutorial`."""
+    tok, fresh = tutorial.Tokenizer().train("low lower"), tutorial.Tokenizer
+    tok.save(folder / "merge_dict_low.json")
+    given = {"text": "low lower", "vocab_size": None, "verbose": False, "num_merges": 1}
+    return {
+        "tutorial.get_stats": (tutorial.get_stats, {"ids": [1, 2], "counts": {(1, 2): 1}}),
+        "tutorial.merge": (tutorial.merge, {"ids": [1, 2], "pair": (1, 2), "idx": 3}),
+        "tutorial.Tokenizer": (fresh, {"unit": "char"}),
+        "tutorial.Tokenizer.train": (lambda **given: fresh().train(**given), given),
+        "tutorial.Tokenizer.encode": (tok.encode, {"text": "low"}),
+        "tutorial.Tokenizer.decode": (tok.decode, {"ids": [97], "errors": "replace"}),
+        "tutorial.Tokenizer.save": (tok.save, {"path": folder / "merge_dict_saved.json"}),
+        "tutorial.Tokenizer.from_pretrained": (fresh.from_pretrained, {"path": folder / "merge_dict_low.json"}),
+    }
+
+
 def of_transformers(folder: Path) -> dict[str, Call]:
     """Those of `toksmith.compat.transformers` that are not transformers' own."""
     made: dict[str, Call] = {
@@ -159,6 +178,7 @@ def of_results(folder: Path) -> dict[str, Call]:
         "metrics.Tokens.places": (report.sample.vocabulary.places, {"ids": [97]}),
         "metrics.Parity.__getitem__": (parity.__getitem__, {"name": "a"}),
         "explain.Lint.repaired": (lambda names: explain.lint(tok, "low ").repaired(names), {"names": "zero-width"}),
+        "explain.Steps.written": (explain.steps("aaab").written, {"ids": [97]}),
         "explain.Pieces.save_html": (drawn.save_html, {"path": folder / "a.html"}),
         "explain.Pieces.save_svg": (drawn.save_svg, {"path": folder / "a.svg"}),
     }
@@ -179,7 +199,14 @@ def played() -> dict[str, Call]:
 
 
 def calls(folder: Path) -> dict[str, Call]:
-    return of_tiktoken() | of_minbpe(folder) | of_transformers(folder) | of_results(folder) | played()
+    return (
+        of_tiktoken()
+        | of_minbpe(folder)
+        | of_tutorial(folder)
+        | of_transformers(folder)
+        | of_results(folder)
+        | played()
+    )
 
 
 @pytest.fixture
@@ -224,7 +251,7 @@ def owned(owner: type, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     """The functions of the other libraries' interfaces, and the methods of all public classes."""
-    for module in (tiktoken, minbpe, transformers, toksmith, explain, metrics):
+    for module in (tiktoken, minbpe, tutorial, transformers, toksmith, explain, metrics):
         prefix = "" if module is toksmith else f"{module.__name__.rpartition('.')[2]}."
         for name in module.__all__:
             value = getattr(module, name)
@@ -242,6 +269,7 @@ DRAW = (
     "explain.Comparison.row",
     "explain.Merges.row",
     "explain.Pieces.title",
+    *(f"explain.Steps.{name}" for name in ("after", "named", "pair", "shortened", "step_blocks")),
     "explain.Tree.branch",
 )
 # These do nothing but raise NotImplementedError; `load` and `save` of the class that the others extend are tried with these.

@@ -60,6 +60,11 @@ else:
             "UnknownId",
             "UnknownName",
         ),
+        "_fim": (
+            "FimMarks",
+            "fim",
+            "fim_marks",
+        ),
         "_formats": (
             "Format",
             "formats",

@@ -22,6 +22,7 @@ from ._errors import (
     UnknownId,
     UnknownName,
 )
+from ._fim import FimMarks, fim, fim_marks
 from ._formats import Format, formats
 from ._load import load
 from ._memory import MemoryUse
@@ -75,6 +76,7 @@ __all__ = [
     "EncodedCorpus",
     "Encoding",
     "Files",
+    "FimMarks",
     "FirstDocument",
     "Fit",
     "Format",
@@ -129,6 +131,8 @@ __all__ = [
     "explain",
     "extend",
     "files",
+    "fim",
+    "fim_marks",
     "formats",
     "load",
     "merge_counts",

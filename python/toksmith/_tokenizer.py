@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core, _offsets, _sampled
+from . import _boundaries, _core, _offsets, _pieces, _sampled
 from ._arguments import advised, as_sequence, checked, checked_late, flag, items, texts_or_bytes, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
@@ -501,6 +501,8 @@ class Tokenizer:
         if found is None:
             raise NotInVocabulary(token)
         return found
+
+    split = _pieces.split
 
     def pattern_fits(self) -> Fit:
         """Whether the vocabulary fits the pattern: how many tokens that are UTF-8

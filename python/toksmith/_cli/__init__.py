@@ -60,6 +60,12 @@ COMMANDS = (
         "toksmith explain -t gpt2 --text ' tokenization' --merges",
     ),
     Row(
+        "explain-steps",
+        "_steps",
+        "Train on a short text by hand: the count of each pair before each merge.",
+        "toksmith explain steps --text aaabdaaabac --merges 3",
+    ),
+    Row(
         "compare",
         "_explain",
         "Compare tokenizers on one text: how many tokens, and where they cut differently.",
@@ -85,6 +91,12 @@ COMMANDS = (
         "_metrics",
         "Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.",
         "toksmith doctor -t gpt2",
+    ),
+    Row(
+        "tour",
+        "_tour",
+        "Walk through the lesson in ten minutes, on a text of yours.",
+        "toksmith tour notes.txt -t gpt2",
     ),
     Row("play", "_play", "Serve a page that shows how tokenizers split a text.", "toksmith play gpt2 my.toksmith"),
     Row(

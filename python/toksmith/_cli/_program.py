@@ -79,7 +79,9 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of these words."""
+        """The command of these words; 'explain steps' is the command 'explain-steps'."""
+        if args[:2] == ["explain", "steps"]:
+            args = ["explain-steps", *args[2:]]
         name = args[0]
         if (found := self.get_command(ctx, name)) is None and not name.startswith("-"):
             hint = did_you_mean(meant(name, self.list_commands(ctx)))

@@ -1,10 +1,10 @@
 """Drop-in adapters: the interfaces of other libraries, run by the engine of
 this one.
 
-`toksmith.compat.tiktoken`, `toksmith.compat.minbpe` and
-`toksmith.compat.transformers`: each is imported when it is first asked for.
-None needs the library whose interface it has, except `transformers`, whose
-classes it extends.
+`toksmith.compat.tiktoken`, `toksmith.compat.minbpe`,
+`toksmith.compat.tutorial` and `toksmith.compat.transformers`: each is imported
+when it is first asked for. None needs the library whose interface it has,
+except `transformers`, whose classes it extends.
 """
 
 from importlib import import_module as _import_module

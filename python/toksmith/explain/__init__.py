@@ -21,16 +21,21 @@ from __future__ import annotations
 
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
 from ._compare import Comparison, Cuts, Difference, compare
+from ._flow import Flow, FlowStage, flow
 from ._history import Event, History, history
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
+from ._ngrams import Ngrams, ngrams
 from ._overview import Overview, overview
 from ._pieces import Pieces, Token, pieces
 from ._prompt import Prompt, prompt
 from ._rules import Symbol, Use
 from ._search import Found, Search, search
+from ._sizes import Sizes, sizes
 from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
+from ._steps import PairCount, PairStep, Steps, steps
+from ._targets import Prediction, Targets, targets
 from ._tree import Node, Tree, tree
 
 __all__ = [
@@ -44,6 +49,8 @@ __all__ = [
     "Difference",
     "Event",
     "Finding",
+    "Flow",
+    "FlowStage",
     "Found",
     "History",
     "Lengths",
@@ -51,30 +58,42 @@ __all__ = [
     "LintRow",
     "MergeStep",
     "Merges",
+    "Ngrams",
     "Node",
     "Overview",
+    "PairCount",
+    "PairStep",
     "Pieces",
+    "Prediction",
     "Prompt",
     "Ranks",
     "Search",
+    "Sizes",
     "SpecialMatch",
     "Specials",
+    "Steps",
     "Symbol",
+    "Targets",
     "Token",
     "Tree",
     "Use",
     "budget",
     "compare",
+    "flow",
     "history",
     "lengths",
     "lint",
     "merges",
+    "ngrams",
     "overview",
     "pieces",
     "prompt",
     "ranks",
     "search",
+    "sizes",
     "specials",
+    "steps",
+    "targets",
     "tree",
 ]
 

@@ -1,0 +1,40 @@
+"""The command explain-steps, also written 'explain steps': a training by hand, with the pair counts before each merge."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import toksmith
+
+from . import _params as cli
+from ._arguments import STDIN, GivenText, Json, given, one_text
+from ._explain import File
+from ._shown import Html, Svg, print_shown
+
+__all__ = ["explain_steps"]
+
+
+def explain_steps(
+    file: File = STDIN,
+    *,
+    text: GivenText = None,
+    merges: Annotated[
+        int | None, cli.Option("--merges", help="Number of merges at most.", default="until no pair repeats")
+    ] = None,
+    ties: Annotated[
+        str | None,
+        cli.Option(
+            help="Of pairs with the same count: lowest_ids (as in train), or first_seen (as in the tutorials).",
+            default="lowest_ids",
+        ),
+    ] = None,
+    html: Html = None,
+    svg: Svg = None,
+    as_json: Json = False,
+) -> None:
+    """Train on a short text by hand: the count of each pair before each merge, and which pair merges."""
+    data = one_text(file, text)
+    data = data.encode() if isinstance(data, str) else data
+    data = data.removesuffix(b"\n") if text is None else data
+    result = toksmith.explain.steps(data, **given(merges=merges, ties=ties))
+    print_shown(result, as_json=as_json, html=html, svg=svg)
