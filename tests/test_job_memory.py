@@ -112,6 +112,9 @@ def test_threads_fit_a_limit_of_memory() -> None:
     assert room_of(4, ENOUGH + 6_000_000, LEAST_LONGEST + 1_000_000) == ShardRoom(2, LEAST_LONGEST + 1_000_000)
     least = ENOUGH - PER_THREAD
     assert room_of(8, least) == ShardRoom(1, LEAST_LONGEST)
+    assert room_of(1, ENOUGH + 600, held=300) == ShardRoom(
+        1, LEAST_LONGEST + (PER_THREAD + 300) // 2 // PER_BYTE, 300 + (PER_THREAD + 300) // 2
+    )
     with pytest.raises(InvalidOption, match=f"max_memory={least - 1} .*at least {least:,} bytes: 300 MB, 64 MB"):
         room_of(8, least - 1)
 
@@ -241,12 +244,13 @@ def test_a_plan_keeps_room_for_the_ids_of_a_shard(options: dict[str, Any], tmp_p
 def test_a_shard_whose_ids_do_not_fit_ends(options: dict[str, Any], tmp_path: Path) -> None:
     """Short documents need more room than the plan keeps for their bytes."""
     path = rows(tmp_path / "rows.jsonl", [1] * 2000)
-    planned = toksmith.plan(TOK, path, tmp_path / "out", max_memory=1 << 30, **options)
+    least = ENOUGH - PER_THREAD + HELD_PER_BYTE * path.stat().st_size
+    planned = toksmith.plan(TOK, path, tmp_path / "out", max_memory=least, **options)
     said = r"shard 0: its ids, which are held together, need more than [\d,]+ bytes, the most that max_memory allows"
     with pytest.raises(JobError, match=said):
         planned.run(progress=False)
     assert not planned.finished and planned.missing() == [*range(planned._plan.units)]
-    done = toksmith.Job.at(tmp_path / "out").run(progress=False)
+    done = toksmith.Job.at(tmp_path / "out").run(max_memory=least + 2_000_000, threads=1, progress=False)
     assert done is not None and done.documents == 2000
 
 

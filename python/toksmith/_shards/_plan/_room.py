@@ -101,7 +101,11 @@ def room_of(threads: int | None, max_memory: int | None, longest: int = LEAST_LO
         said += f", and {HELD_PER_BYTE} times the largest shard ({held:,}): pass a smaller shard_size" if held else ""
         raise InvalidOption("max_memory", max_memory, f"at least {least:,} bytes: {said}")
     count = min(count, left // PER_THREAD)
-    return ShardRoom(count, (max_memory - BASE - PER_THREAD * count - held) // PER_BYTE, held or None)
+    more = left - PER_THREAD * count
+    longest = max(longest, LEAST_LONGEST)
+    if not held:
+        return ShardRoom(count, longest + more // PER_BYTE)
+    return ShardRoom(count, longest + more // 2 // PER_BYTE, held + more // 2)
 
 
 def check_room(plan: Plan, max_memory: int | None) -> None:
