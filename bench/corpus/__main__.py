@@ -70,7 +70,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings; the processors that this process may use become those of all."""
+    """The settings. All processes get the same two processors, and may keep compiled modules, as installed packages do."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CPUS])
     checkout = os.environ.get("TOKSMITH_MEGATRON")
     return Settings(

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-EVERY_S = 0.02
+EVERY_S = 0.05
 LINES = 3  # of a complaint
 
 

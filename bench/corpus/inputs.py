@@ -10,7 +10,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,7 @@ class Text:
                     return
 
 
+@cache
 def native() -> Path:
     """The vocabulary with its end of a document, in toksmith's own format."""
     import toksmith
@@ -109,6 +110,7 @@ def native() -> Path:
     return path
 
 
+@cache
 def folder_of_hugging_face() -> Path:
     """The same vocabulary as `transformers` and the programs on it read it: the next id is the end of a document."""
     known = with_tokenizer_json(encoding(VOCABULARY))
