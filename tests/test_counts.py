@@ -303,7 +303,7 @@ def write(path: Path, texts: Sequence[str]) -> None:
     if path.suffix == ".gz":
         data = gzip.compress(data)
     if path.suffix == ".zst":  # several frames
-        data = b"".join(SUMMED.compress(data[part : part + 5000]) for part in range(0, len(data), 5000))
+        data = b"".join(SUMMED.compress(data[part : part + 5000]) for part in range(0, len(data) or 1, 5000))
     path.write_bytes(data)
 
 

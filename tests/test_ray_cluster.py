@@ -171,3 +171,17 @@ def test_the_driver_is_killed_and_run_again(
     assert done is not None and manifest(out) == local
     with pytest.raises(toksmith.JobError, match="is finished"):
         planned(corpus, out)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_any_number_of_workers(workers: int, cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
+    """With Ray, on this machine, and in parts of both in any order: one manifest."""
+    for name, run in (("ray", "ray"), ("here", "local")):
+        job = planned(corpus, tmp_path / name)
+        job.run(run, workers=workers, threads=1, progress=False)
+        assert (tmp_path / name / "manifest.json").read_bytes() == local
+    job = planned(corpus, tmp_path / "parts")
+    for part, run in (("2/3", "ray"), ("0/3", "local"), ("1/3", "ray")):
+        job.run(run, part=part, workers=workers, threads=1, progress=False)
+    job.finish()
+    assert (tmp_path / "parts" / "manifest.json").read_bytes() == local
