@@ -49,7 +49,7 @@ SHELL = [
     (
         "count -t folder text.txt",
         1,
-        "folder: the folder holds no tokenizer; expected a file such as tokenizer.json, vocab.json, NAME.toksmith, NAME.tiktoken or NAME.model ('toksmith formats' lists all)",
+        "folder: the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, NAME.tiktoken or NAME.model ('toksmith formats' lists all)",
     ),
     (
         "count -t tok.tiktoken text.txt",
@@ -537,7 +537,7 @@ PYTHON = [
     (
         'toksmith.load("folder")',
         "FormatError",
-        "folder: the folder holds no tokenizer; expected a file such as tokenizer.json, vocab.json, NAME.toksmith, NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
+        "folder: the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
     ),
     (
         'toksmith.load("text.txt")',

@@ -13,7 +13,6 @@ import errno
 import json
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -252,7 +251,7 @@ class Temporary:
 
 def temporary_name(target: str) -> str:
     """A name beside the target that no other file has."""
-    return f"{target}.{secrets.token_hex(8)}.tmp"
+    return f"{target}.{os.urandom(8).hex()}.tmp"
 
 
 def sweep(target: str, paths: Sequence[Path]) -> None:

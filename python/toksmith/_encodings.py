@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +121,8 @@ def places(row: Published) -> list[Path]:
     folders = (os.environ.get(name) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
     tiktoken_folder = next((folder for folder in folders if folder is not None), None)
     if tiktoken_folder is None:
+        import tempfile  # slow to import
+
         tiktoken_folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
     own = [cache_folder() / row.url.rpartition("/")[2]]
     # tiktoken takes the empty name for "no cache".

@@ -10,12 +10,13 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
-from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["Argument", "BadParameter", "Exit", "Option", "flags_of", "parameters_of"]
 
@@ -29,7 +30,6 @@ BadParameter = click.BadParameter
 Completion = Callable[[str], Sequence[str]]
 
 
-@dataclass
 class Option:
     """What the help says of an option, and how it is completed.
 
@@ -38,7 +38,6 @@ class Option:
     gives the values for the beginning of one; `argument`, the name in Python, where it differs.
     """
 
-    flags: tuple[str, ...]
     help: str = ""
     default: str = ""
     metavar: str | None = None
@@ -50,21 +49,19 @@ class Option:
     argument: str = ""
 
     def __init__(self, *flags: str, **more: Any) -> None:
+        if wrong := more.keys() - Option.__annotations__.keys():
+            raise TypeError(f"an option has no {', '.join(sorted(wrong))}")
         self.flags = flags
-        for name, value in more.items():
-            if name not in self.__dataclass_fields__:
-                raise TypeError(f"an option has no {name}")
-            setattr(self, name, value)
+        vars(self).update(more)
 
 
-@dataclass(frozen=True)
 class Argument:
     """What the help says of an argument: its name there, its meaning, its default in words, and how it is completed."""
 
-    metavar: str = ""
-    help: str = ""
-    default: str = ""
-    complete: Completion | None = None
+    def __init__(
+        self, metavar: str = "", help: str = "", default: str = "", complete: Completion | None = None
+    ) -> None:
+        self.metavar, self.help, self.default, self.complete = metavar, help, default, complete
 
 
 class Value(Parameter):
@@ -97,6 +94,8 @@ class Value(Parameter):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The choices, the names, or files."""
+        from click.shell_completion import CompletionItem  # only completion needs it
+
         names = [*self.choices, *(() if self.info.complete is None else self.info.complete(incomplete))]
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         takes_files = isinstance(self.info, Argument) or self.kind is Path or self.info.complete is not None

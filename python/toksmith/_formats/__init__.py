@@ -216,7 +216,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
         raise FormatError(
             shown(folder),
             None,
-            "the folder holds no tokenizer; expected a file such as tokenizer.json, vocab.json, NAME.toksmith, "
+            "the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, "
             "NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
         )
     listed = " and ".join(f"{shown(os.path.basename(path))} ({name})" for name, path in found.items())

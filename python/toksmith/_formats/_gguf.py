@@ -8,7 +8,6 @@ require the argument `pattern`. Ids without a token are entries of the type UNUS
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -280,6 +279,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     given.update(ends_of(model))
     more, own = metadata_of(model, allow_loss)
     given.update({name: value for name, value in more.items() if given.get(name, value) == value})
+    import tempfile  # slow to import
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.gguf"
         writer = gguf.GGUFWriter(path, given[f"{KEYS}model"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -249,6 +248,8 @@ def copied(url: str, ranges: Callable[[int], Sequence[tuple[int, int]] | None] =
     Raises:
         OSError: As of `fetch`.
     """
+    import tempfile  # slow to import
+
     with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as name:
         local = Path(name, url.rpartition("/")[2] or "file")
         size = facts_of(url).bytes
