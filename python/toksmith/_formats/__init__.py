@@ -326,7 +326,7 @@ def by_suffix(path: str) -> Format:
     if found:
         names = " and ".join(repr(known.name) for known in found)
         raise FormatError(path, None, f"the file name fits {names}; choose with format=")
-    meanings = some_of([suffix for known in FORMATS.values() for suffix in known.suffixes])
+    meanings = some_of([f"{suffix} ({known.name})" for known in FORMATS.values() for suffix in known.suffixes])
     raise FormatError(
         path, None, f"the file name does not show the format; give format=, or a name that ends in one of {meanings}"
     )
