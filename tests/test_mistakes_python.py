@@ -89,7 +89,7 @@ MISTAKES = [
     ),
     (
         'toksmith.train(Path("folder"), 300)',
-        "CorpusError: folder: the folder contains no file ending in .parquet, .arrow, .txt, .txt.gz, .txt.zst and 3 more",
+        "CorpusError: folder: the folder contains no file ending in .parquet, .arrow, .txt or .jsonl (which may be packed: .gz, .zst)",
     ),
     ('toksmith.load("gpt-4")', "UnknownName: there is no encoding or file named 'gpt-4'; did you mean 'cl100k_base'?"),
     (
@@ -152,7 +152,7 @@ MISTAKES = [
     ('tok.chunk("low", 3, overlap=3)', "InvalidOption: overlap=3 is not possible; expected less than max_tokens=3"),
     (
         'tok.save("out.foo")',
-        "FormatError: out.foo: the file name does not show the format; give format=, or a name that ends in one of .toksmith, .tiktoken, merge_dict.json, tokenizer.json, .model and 9 more",
+        "FormatError: out.foo: the file name does not show the format; give format=, or a name that ends in one of .toksmith (native), .tiktoken (tiktoken), merge_dict.json (merge_dict), tokenizer.json (tokenizer_json), .model (sentencepiece) and 9 more",
     ),
     (
         'tok.save("out.model")',

@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 
 from .._arguments import WrongDocument, path_text, text
 from .._encode_files import PACKED, opened, readable
-from .._errors import CorpusError, InvalidOption, some_of
+from .._errors import CorpusError, InvalidOption
 from .._paths import spelled, url_of
 from .._remote import files_below, globbed
 from ._refused import refuse_binary, refuse_frame, refuse_name
@@ -41,6 +41,7 @@ __all__ = [
 LOG = logging.getLogger("toksmith")
 TABLES = (".parquet", ".arrow")
 SUFFIXES_IN_FOLDERS = (*TABLES, *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))
+IN_FOLDERS = f"{', '.join(TABLES)}, .txt or .jsonl (which may be packed: {', '.join(PACKED)})"
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,7 @@ def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
         return
     inside = files_in_folder(path, without)
     if not inside:
-        raise CorpusError(str(path), None, f"the folder contains no file ending in {some_of(SUFFIXES_IN_FOLDERS)}")
+        raise CorpusError(str(path), None, f"the folder contains no file ending in {IN_FOLDERS}")
     for item in inside:
         yield File(item, field)
 
@@ -285,7 +286,7 @@ def in_url(url: str) -> list[str]:
     with readable(url):
         found = files_below(url, SUFFIXES_IN_FOLDERS)
     if found == []:
-        raise CorpusError(url, None, f"the folder contains no file ending in {some_of(SUFFIXES_IN_FOLDERS)}")
+        raise CorpusError(url, None, f"the folder contains no file ending in {IN_FOLDERS}")
     return [url] if found is None else found
 
 
