@@ -212,5 +212,7 @@ def goes_on() -> bool:
     """Whether to go on: at once where nobody can answer, else after Enter."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
-    print("Enter goes on, q ends: ", end="", flush=True)
-    return sys.stdin.readline() not in ("", "q\n", "Q\n")
+    try:
+        return input("Enter goes on, q ends: ").strip().lower() != "q"
+    except EOFError:
+        return False
