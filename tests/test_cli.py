@@ -119,7 +119,7 @@ def test_version() -> None:
     ("arguments", "said"),
     [
         (["trian"], "there is no command 'trian'; did you mean train?"),
-        (["encode", "x.txt"], "--tokenizer is missing; give a published name"),
+        (["encode", "x.txt"], "--tokenizer is missing; expected a published name"),
         (["encode", "-t", "gpt2", "--frobnicate"], "there is no option --frobnicate"),
         (["train", "--vocab-size", "many"], "--vocab-size: expected a whole number, not 'many'"),
         (["train", "x.txt"], "-o is missing; give a file for the tokenizer"),
@@ -251,7 +251,7 @@ def test_train_refuses_with_one_line(text: Path, tmp_path: Path) -> None:
     misused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "--ties: expected")
     refused(run("train", tmp_path / "missing.txt", "-o", out, "--merges", "5"), "missing.txt")
     refused(run("train", text, "-o", tmp_path, "--merges", "5"), f"{tmp_path}: Is a directory")
-    refused(run("train", text, "-o", tmp_path / "no" / "x.toksmith", "--merges", "5"), "No such file or directory")
+    refused(run("train", text, "-o", tmp_path / "no" / "x.toksmith", "--merges", "5"), "there is no folder")
     refused(run("train", text, "-o", tmp_path / "x.zip", "--merges", "5"), "end it in .toksmith, or give --to")
     assert os.listdir(tmp_path) == ["text.txt"]
 

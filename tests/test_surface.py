@@ -73,7 +73,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
     asked = "import sys, toksmith; toksmith.load; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout.split()
     assert "toksmith._load" in found
-    heavy = {"rich", "regex", "typer", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
+    heavy = {"rich", "regex", "click", "tempfile", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
     assert not {*found} & (heavy | {"toksmith.explain", "toksmith._doctor", "toksmith._training"})
 
 
