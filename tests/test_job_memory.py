@@ -31,6 +31,7 @@ from toksmith._shards._plan._room import (
     PER_THREAD,
     ShardRoom,
     held_of,
+    per_byte,
     room_of,
 )
 
@@ -109,7 +110,9 @@ def test_threads_fit_a_limit_of_memory() -> None:
     assert room_of(4, None) == ShardRoom(4)
     assert room_of(4, ENOUGH) == ShardRoom(2, LEAST_LONGEST)
     assert room_of(1, ENOUGH) == ShardRoom(1, LEAST_LONGEST + PER_THREAD // PER_BYTE)
-    assert room_of(4, ENOUGH + 6_000_000, LEAST_LONGEST + 1_000_000) == ShardRoom(2, LEAST_LONGEST + 1_000_000)
+    assert room_of(4, ENOUGH + PER_BYTE * 1_000_000, LEAST_LONGEST + 1_000_000) == ShardRoom(
+        2, LEAST_LONGEST + 1_000_000
+    )
     least = ENOUGH - PER_THREAD
     assert room_of(8, least) == ShardRoom(1, LEAST_LONGEST)
     assert room_of(1, ENOUGH + 600, held=300) == ShardRoom(
@@ -219,6 +222,11 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
     assert _run_shard.run_shard(tmp_path / "out" / "job.json", 8).documents > 0
 
 
+def of_format(options: dict[str, Any]) -> int:
+    """As `ENOUGH`, for a job of these options."""
+    return ENOUGH + (per_byte(options.get("to", "npy")) - PER_BYTE) * LEAST_LONGEST
+
+
 HOLDING: list[dict[str, Any]] = [{"shuffle": 3}, {"to": "parquet", "pack": "best-fit", "length": 64}]
 
 
@@ -227,7 +235,7 @@ def test_a_plan_keeps_room_for_the_ids_of_a_shard(options: dict[str, Any], tmp_p
     path = rows(tmp_path / "rows.jsonl", [1000] * 500)
     held = HELD_PER_BYTE * path.stat().st_size
     small = path.stat().st_size // 5
-    most = ENOUGH - PER_THREAD + held // 2
+    most = of_format(options) - PER_THREAD + held // 2
     given = {**options, "max_memory": most}
     with pytest.raises(InvalidOption, match=rf"max_memory=.* 6 times the largest shard \({held:,}\): pass a smaller"):
         toksmith.plan(TOK, path, tmp_path / "out", **given)
@@ -244,7 +252,7 @@ def test_a_plan_keeps_room_for_the_ids_of_a_shard(options: dict[str, Any], tmp_p
 def test_a_shard_whose_ids_do_not_fit_ends(options: dict[str, Any], tmp_path: Path) -> None:
     """Short documents need more room than the plan keeps for their bytes."""
     path = rows(tmp_path / "rows.jsonl", [1] * 2000)
-    least = ENOUGH - PER_THREAD + HELD_PER_BYTE * path.stat().st_size
+    least = of_format(options) - PER_THREAD + HELD_PER_BYTE * path.stat().st_size
     planned = toksmith.plan(TOK, path, tmp_path / "out", max_memory=least, **options)
     said = r"shard 0: its ids, which are held together, need more than [\d,]+ bytes, the most that max_memory allows"
     with pytest.raises(JobError, match=said):

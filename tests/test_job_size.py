@@ -8,12 +8,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from job_corpus import TOK
+from job_corpus import END, TOK
 from processors import LIMIT_S, new_words
 
 import toksmith
 from toksmith import CorpusError, InvalidOption
-from toksmith._shards._plan._room import BASE, PER_BYTE, PER_THREAD
+from toksmith._shards._plan._room import BASE, PER_BYTE, PER_THREAD, per_byte
+from toksmith._shards.sinks import SINKS
 
 HUGE = bool(os.environ.get("TOKSMITH_HUGE"))
 FILES = 1_000_000 if HUGE else 20_000
@@ -111,6 +112,22 @@ def test_a_document_of_1_gb(name: str, tmp_path: Path) -> None:
     assert most < BASE + PER_THREAD + PER_BYTE * size
     done = toksmith.Job.at(tmp_path / "out").finish()
     assert (done.documents, done.text_bytes) == (1, size)
+
+
+@pytest.mark.proof
+@pytest.mark.alone
+@pytest.mark.skipif(not HUGE, reason="lacks TOKSMITH_HUGE=1 (4 GB of memory)")
+@pytest.mark.parametrize("to", SINKS)
+def test_a_long_document_in_every_format(to: str, tmp_path: Path) -> None:
+    """Of nearly as many ids as bytes, which takes the most memory."""
+    (tmp_path / "in").mkdir()
+    TOK.save(tmp_path / "tok.toksmith")
+    text = new_words(90)
+    (tmp_path / "in" / "a.txt").write_bytes(text)
+    toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", to=to, append=END)
+    _, most = measured(tmp_path, STEPS["run"])
+    print(f"{to}: {most / 1e6:,.0f} MB of memory")
+    assert most < BASE + PER_THREAD + per_byte(to) * len(text)
 
 
 @pytest.mark.proof

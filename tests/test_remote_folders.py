@@ -143,7 +143,7 @@ def test_what_a_job_costs(tmp_path: Path) -> None:
 
 def test_a_limit_of_memory(store: Any) -> None:
     store.pipe_file("/long/a.jsonl", json.dumps({"text": "low " * (3 << 20)}).encode())
-    most = 300_000_000 + 64_000_000 + 6 * (4 << 20) + 1000
+    most = 300_000_000 + 64_000_000 + 12 * (4 << 20) + 1000
     with pytest.raises(CorpusError, match=r"^memory://long/a\.jsonl.*max_memory"):
         toksmith.plan(TOK, Path("memory://long"), "memory://out", max_memory=most).run(progress=False)
     assert ran(IN, "memory://fits", max_memory=most).documents == len(job_corpus.TEXTS)

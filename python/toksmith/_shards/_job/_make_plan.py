@@ -99,8 +99,8 @@ def plan(
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it they may be shorter.
         max_memory: The most bytes of memory that a process of the job may use:
-            300 MB, 64 MB a thread and 6 times the longest document (or the
-            texts of the largest row group of a table); with `shuffle` or
+            300 MB, 64 MB a thread and 12 times the longest document (more in some
+            formats, `docs/corpus.md`; or the texts of the largest row group of a table); with `shuffle` or
             `pack="best-fit"` 6 times the largest shard as well. It is not
             written to the plan: `run` uses fewer threads, and ends at a longer
             document.

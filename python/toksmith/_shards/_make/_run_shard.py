@@ -81,7 +81,8 @@ def run_shard(
             if receipt is None:
                 said = f"shard {number} reads all of the first round, and shard {before} is missing"
                 raise JobError(str(folder), said)
-    room = room_of(threads, max_memory, held=0 if max_memory is None else held_of(plan))
+    held = 0 if max_memory is None else held_of(plan)
+    room = room_of(threads, max_memory, held=held, to=plan.options.to)
     made = make_shard(plan, tok, number, folder, room)
     write_receipt(folder, made)
     return made

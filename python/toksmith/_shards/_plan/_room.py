@@ -1,7 +1,7 @@
 """What a process that makes shards may use: threads, and memory.
 
-Peak memory is below `BASE` + `PER_THREAD` for each thread + `PER_BYTE` for each byte of the longest document, or of the texts
-of the largest row group or batch of a table. The blocks that are read ahead are part of the first two. So a limit of memory
+Peak memory is below `BASE` + `PER_THREAD` for each thread + `per_byte` for each byte of the longest document, or of the texts
+of the largest row group or batch of a table: a text may have as many ids as bytes, and some formats build more of them. The blocks that are read ahead are part of the first two. So a limit of memory
 decides how many threads there are, and how long a document may be.
 
 A shuffle and best-fit packing also hold all ids of a shard. A plan keeps `HELD_PER_BYTE` for each byte that the largest shard
@@ -30,10 +30,12 @@ __all__ = [
     "ShardRoom",
     "check_room",
     "held_of",
+    "per_byte",
     "room_of",
 ]
 
-BASE, PER_THREAD, PER_BYTE = 300_000_000, 64_000_000, 6
+BASE, PER_THREAD, PER_BYTE = 300_000_000, 64_000_000, 12
+PER_BYTE_OF = {"counts": 6, "dolma": 14, "mds": 17, "hf": 20, "parquet": 38}
 HELD_PER_BYTE = 6
 HELD_PER_ID, HELD_PER_DOCUMENT = 8, 400
 # How many times its size a packed file or a table has in texts; a shard whose texts are larger ends when its ids are.
@@ -83,8 +85,15 @@ def held_of(plan: Plan) -> int:
     return HELD_PER_BYTE * max(sizes_of(plan, times)[: len(plan.shards)], default=0)
 
 
-def room_of(threads: int | None, max_memory: int | None, longest: int = LEAST_LONGEST, *, held: int = 0) -> ShardRoom:
-    """The threads for documents of up to `longest` bytes, beside what is `held` of a shard.
+def per_byte(to: str) -> int:
+    """The bytes of memory for each byte of the longest document, by format."""
+    return PER_BYTE_OF.get(to, PER_BYTE)
+
+
+def room_of(
+    threads: int | None, max_memory: int | None, longest: int = LEAST_LONGEST, *, held: int = 0, to: str = "npy"
+) -> ShardRoom:
+    """The threads for documents of up to `longest` bytes in a format, beside what is `held` of a shard.
 
     Raises:
         InvalidOption: So much memory is not enough for one thread.
@@ -92,20 +101,22 @@ def room_of(threads: int | None, max_memory: int | None, longest: int = LEAST_LO
     count = thread_count(threads)
     if max_memory is None:
         return ShardRoom(count)
-    left = whole_number(max_memory, "max_memory") - BASE - PER_BYTE * max(longest, LEAST_LONGEST) - held
+    left = whole_number(max_memory, "max_memory") - BASE - per_byte(to) * max(longest, LEAST_LONGEST) - held
     if max_memory > MOST_MEMORY:
         raise InvalidOption("max_memory", max_memory, f"at most {MOST_MEMORY:,}, or None")
     if left < PER_THREAD:
         least = max_memory - left + PER_THREAD
-        said = f"{BASE // 10**6} MB, {PER_THREAD // 10**6} MB for a thread and {PER_BYTE} times the longest document"
+        said = (
+            f"{BASE // 10**6} MB, {PER_THREAD // 10**6} MB for a thread and {per_byte(to)} times the longest document"
+        )
         said += f", and {HELD_PER_BYTE} times the largest shard ({held:,}): pass a smaller shard_size" if held else ""
         raise InvalidOption("max_memory", max_memory, f"at least {least:,} bytes: {said}")
     count = min(count, left // PER_THREAD)
     more = left - PER_THREAD * count
     longest = max(longest, LEAST_LONGEST)
     if not held:
-        return ShardRoom(count, longest + more // PER_BYTE)
-    return ShardRoom(count, longest + more // 2 // PER_BYTE, held + more // 2)
+        return ShardRoom(count, longest + more // per_byte(to))
+    return ShardRoom(count, longest + more // 2 // per_byte(to), held + more // 2)
 
 
 def check_room(plan: Plan, max_memory: int | None) -> None:
@@ -114,7 +125,7 @@ def check_room(plan: Plan, max_memory: int | None) -> None:
     if max_memory is None:
         return
     held = held_of(plan)
-    room_of(1, max_memory, held=held)
+    room_of(1, max_memory, held=held, to=plan.options.to)
     for found in plan.inputs:
         path = Path(found.path)
         if path.suffix == ".parquet":
@@ -124,7 +135,7 @@ def check_room(plan: Plan, max_memory: int | None) -> None:
         else:
             largest, what = found.bytes, "a text"
         try:
-            room_of(1, max_memory, largest, held=held)
+            room_of(1, max_memory, largest, held=held, to=plan.options.to)
         except InvalidOption as error:
             allowed = f"{error.allowed}, which is {what} of {largest:,} bytes in {found.path}"
             raise InvalidOption("max_memory", max_memory, allowed) from None
