@@ -57,12 +57,12 @@ def rewrapped(text: str, width: int) -> str:
             done.append(line)
             continue
         margin = line[: len(line) - len(line.lstrip())]
-        follows = []
+        follows: list[str] = []
         while lines and continues(lines[0], margin, follows):
             follows.append(lines.pop(0))
         hanging = follows[0][: len(follows[0]) - len(follows[0].lstrip())] if follows else hanging_of(line, margin)
         whole = " ".join(part.strip() for part in [line, *follows])
-        options = {"break_long_words": False, "break_on_hyphens": False}
+        options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
         done += textwrap.wrap(whole, width, initial_indent=margin, subsequent_indent=hanging, **options)
     return "\n".join(done)
 

@@ -94,9 +94,11 @@ def completions(line: str, *, jedi: bool) -> set[str]:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    make: Any = InteractiveShell  # IPython has no types here
+    complete: Any = IPCompleter
+    shell = make(config=Config({"HistoryManager": {"enabled": False}}))
     shell.user_ns.update(toksmith=toksmith, tok=toksmith.train("low", 257, progress=False))
-    completer = IPCompleter(shell=shell, namespace=shell.user_ns, use_jedi=jedi)
+    completer = complete(shell=shell, namespace=shell.user_ns, use_jedi=jedi)
     with provisionalcompleter():
         return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
 
