@@ -272,7 +272,7 @@ def test_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) ->
     from toksmith import _boundaries
 
     monkeypatch.delenv("TOKSMITH_TRACEBACK")
-    monkeypatch.setattr(_boundaries, "truncated", lambda *_: {}["a fault"])
+    monkeypatch.setattr(_boundaries, "truncated", lambda *_: dict[str, str]()["a fault"])
     tok = toksmith.train("low", 257, progress=False)
     with pytest.raises(KeyError) as caught:
         tok.truncate("low", 1)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import pickle
 import random
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hard_texts import HARD_TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
+from shown_results import check_fragment
 
 import toksmith
 from toksmith import AddedToken, Tokenizer, UnknownId, reference
@@ -181,3 +183,32 @@ def test_an_unknown_error_handler_is_refused_when_it_is_needed(tok: Tokenizer, s
             one.decode([195], errors="nonsense")
         with pytest.raises(ValueError, match="nul"):
             one.decode([195], errors="a\0b")
+
+
+def test_results_tell_their_size_and_first_items(tok: Tokenizer) -> None:
+    ids = tok.encode("class")
+    assert repr(tok.encode_ragged(["class", ""])) == f"<Ragged 2 texts, {len(ids)} ids: [{ids}, []]>"
+    assert repr(tok("#~")).startswith("<Encoding 2 ids: [35, 126], characters [(0, 1), (1, 2)]>")
+    assert repr(tok(["#", "~"])) == "<RaggedEncoding 2 texts, 2 ids: [[35], [126]]>"
+    assert repr(tok.model.tokens).startswith(r"<TokenTable 799 tokens: [b'\x00', b'\x01', ") and "…" in repr(tok.model)
+    assert "800 tokens" in repr(tok) and tok.fingerprint[:12] in repr(tok)
+    assert max(len(repr(each)) for each in (tok, tok.model, tok.model.training, tok.heal("cl"))) < 300
+
+
+def test_results_show_themselves_in_notebooks(tok: Tokenizer) -> None:
+    table = tok.model.tokens
+    for result in (tok, table, tok.encode_ragged(["class"] * 99), tok("#~\n"), tok(["class"] * 99)):
+        shown = result._repr_html_()
+        check_fragment(shown)
+        assert len(shown) < 200_000
+    assert "&lt;|stop|&gt;" in tok._repr_html_() and "o200k" in tok._repr_html_()
+    assert "showing 50 of 99 texts" in tok(["class"] * 99)._repr_html_()
+    assert 'title="id 35: characters 0 to 1"' in tok("#~")._repr_html_()
+
+
+def test_a_call_has_the_names_of_transformers(tok: Tokenizer) -> None:
+    one, many = tok("#~"), tok(["#~", "~"])
+    assert dict(one) == {"input_ids": [35, 126], "attention_mask": [1, 1], "offset_mapping": [(0, 1), (1, 2)]}
+    assert many["input_ids"] == [[35, 126], [126]] and [*many[0]] == [35, 126]
+    for found in (one, many):
+        assert type(pickle.loads(pickle.dumps(found))) is type(found)
