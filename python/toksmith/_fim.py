@@ -22,13 +22,16 @@ __all__ = ["FimMarks", "fim", "fim_marks"]
 @checked_fields
 @dataclass(frozen=True)
 class FimMarks:
-    """The marks of one family of vocabularies, as the contents of their special tokens.
+    """The marks of one family of vocabularies, as the contents of their special
+    tokens.
 
     Attributes:
         prefix: The mark before the text in front of the gap.
         suffix: The mark before the text behind the gap.
-        middle: The mark after which the model writes; None if it writes on at the end of the prompt.
-        orders: The orders that models with these marks are trained with, the usual one first.
+        middle: The mark after which the model writes; None if it writes on at
+            the end of the prompt.
+        orders: The orders that models with these marks are trained with, the
+            usual one first.
         used_by: Vocabularies that have these marks.
     """
 
@@ -57,7 +60,8 @@ ROWS = {
 
 
 def fim_marks() -> Mapping[str, FimMarks]:
-    """The marks for filling in the middle that `fim` finds in a vocabulary, by family.
+    """The marks for filling in the middle that `fim` finds in a vocabulary, by
+    family.
 
     Returns: a read-only mapping.
 
@@ -80,19 +84,23 @@ def fim(
 ) -> list[int]:
     """The ids of a prompt for filling in the middle.
 
-    "psm" is mark, prefix, mark, suffix, mark; "spm" puts the suffix first, so that the model continues the prefix: prefix
-    mark, suffix mark, suffix, middle mark, prefix. A family without a middle mark has suffix mark, suffix, prefix mark,
-    prefix.
+    "psm" is mark, prefix, mark, suffix, mark; "spm" puts the suffix first, so
+    that the model continues the prefix: prefix mark, suffix mark, suffix,
+    middle mark, prefix. A family without a middle mark has suffix mark, suffix,
+    prefix mark, prefix.
 
     Args:
         prefix: The text before the gap, plain text even where it spells a mark.
         suffix: The text behind the gap.
-        middle: The text of the gap, for an example to train on; None for a prompt.
+        middle: The text of the gap, for an example to train on; None for a
+            prompt.
         order: None for the usual order of the family.
         marks: None to find those of `fim_marks()` that the tokenizer has.
     Raises:
-        InvalidOption: The tokenizer has no such marks, or the family does not have the order.
-    Source: Bavarian et al. 2022, "Efficient Training of Language Models to Fill in the Middle"; the publishers' pages.
+        InvalidOption: The tokenizer has no such marks, or the family does not
+            have the order.
+    Source: Bavarian et al. 2022, "Efficient Training of Language Models to Fill
+        in the Middle"; the publishers' pages.
 
     >>> import toksmith
     >>> marks = toksmith.fim_marks()["starcoder"]

@@ -22,10 +22,12 @@ Some = TypeVar("Some", str, bytes)
 
 @checked
 def split(self: Any, text: Some, *, special: Special = "raise") -> list[Some]:
-    """The pieces of a text, in order: no merge crosses from one into the next.
+    """The pieces of a text, in order: no merge crosses from one into the
+    next.
 
-    The pieces joined are the text, unless steps of the model rewrite it: then they are in the form that is merged. A
-    special or added token is a piece of its own.
+    The pieces joined are the text, unless steps of the model rewrite it:
+    then they are in the form that is merged. A special or added token is a
+    piece of its own.
 
     Returns: str for a `str`, bytes for `bytes`.
     Raises: as `encode` for special tokens, patterns and steps.

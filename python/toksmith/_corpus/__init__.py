@@ -119,7 +119,8 @@ class Files:
                     LOG.warning("%s is matched by %r and by %r; it is read once", name, before, pattern)
 
     def documents(self) -> Iterator[str | bytes]:
-        """The documents of the files, in order, as `train` and every other reader of a corpus finds them.
+        """The documents of the files, in order, as `train` and every other reader
+        of a corpus finds them.
 
         Raises:
             CorpusError: A file cannot be read, or a row has no text.

@@ -2,9 +2,9 @@
 this one.
 
 `toksmith.compat.tiktoken`, `toksmith.compat.minbpe`,
-`toksmith.compat.tutorial` and `toksmith.compat.transformers`: each is imported
-when it is first asked for. None needs the library whose interface it has,
-except `transformers`, whose classes it extends.
+`toksmith.compat.tutorial` and `toksmith.compat.transformers`: each is
+imported when it is first asked for. None needs the library whose interface
+it has, except `transformers`, whose classes it extends.
 """
 
 from importlib import import_module as _import_module

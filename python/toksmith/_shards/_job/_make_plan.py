@@ -99,11 +99,11 @@ def plan(
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it they may be shorter.
         max_memory: The most bytes of memory that a process of the job may use:
-            300 MB, 64 MB a thread and 12 times the longest document (more in some
-            formats, `docs/corpus.md`; or the texts of the largest row group of a table); with `shuffle` or
-            `pack="best-fit"` 6 times the largest shard as well. It is not
-            written to the plan: `run` uses fewer threads, and ends at a longer
-            document.
+            300 MB, 64 MB a thread and 12 times the longest document (more in
+            some formats, `docs/corpus.md`; or the texts of the largest row
+            group of a table); with `shuffle` or `pack="best-fit"` 6 times the
+            largest shard as well. It is not written to the plan: `run` uses
+            fewer threads, and ends at a longer document.
         force: Replaces another or a finished job in this folder; its files are
             removed.
         dry_run: Writes nothing; the result says how many shards and bytes there

@@ -48,7 +48,8 @@ class JobEvent:
         documents: Made by this run so far, with `ids` (pieces, if the job
             counts), `text_bytes` and `bad_rows`.
         run_bytes: The size of the inputs of the shards that this run has made.
-        left_bytes: The size of the inputs of the shards that this run has still to make: with `part`, those of its part.
+        left_bytes: The size of the inputs of the shards that this run has
+            still to make: with `part`, those of its part.
         elapsed_s: Seconds since this run began.
     """
 
@@ -76,7 +77,8 @@ class JobEvent:
 
     @property
     def left_s(self) -> float | None:
-        """The seconds that the rest of this run takes at this rate; None when nobody knows."""
+        """The seconds that the rest of this run takes at this rate; None when
+        nobody knows."""
         return None if not self.rate else self.left_bytes / self.rate
 
     def to_dict(self) -> dict[str, Any]:
