@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from processors import LIMIT_S
 
 from toksmith._corpus._ahead import made_in_order
 
@@ -28,7 +29,7 @@ def test_a_later_value_does_not_wait_for_an_earlier_one() -> None:
     def make(value: int, own: int) -> int:
         if value:
             second_is_made.set()
-        elif not second_is_made.wait(timeout=60):
+        elif not second_is_made.wait(LIMIT_S):
             raise AssertionError("the second value waited for the first")
         return value
 

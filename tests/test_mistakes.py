@@ -3,8 +3,6 @@
 Each message says where, what was expected and what to do. `{here}` is the folder of the files.
 """
 
-import io
-import pathlib
 import shlex
 from pathlib import Path
 
@@ -451,178 +449,6 @@ SHELL = [
     ("count-pieces text.txt -o d/ --finish", 1, "d: there is no job.json; plan a job with `toksmith tokenize`"),
 ]
 
-# Call, class of the error, message.
-PYTHON = [
-    (
-        'toksmith.train("text.txt", 262)',
-        "InvalidOption",
-        "corpus='text.txt' is not possible; expected a text, and this looks like the name of a file; pass pathlib.Path('text.txt') or toksmith.files('text.txt'), or ['text.txt']",
-    ),
-    (
-        'toksmith.train("data/*.jsonl")',
-        "InvalidOption",
-        "min_count=1 is not possible; expected at least 2 when neither vocab_size nor merges ends the training",
-    ),
-    ('toksmith.train("low", "300")', "TypeError", "vocab_size must be an int, not str"),
-    ('toksmith.train(300, "low")', "TypeError", "corpus: expected texts, paths or open files, not int"),
-    ("toksmith.train([], 300)", "CorpusError", "the corpus is empty: 0 documents without a byte"),
-    ('toksmith.train(["low", 3], 300)', "TypeError", "corpus: document 1: expected str, bytes or a path, not int"),
-    (
-        'toksmith.train({"low": 1}, 300)',
-        "TypeError",
-        "corpus: expected texts, paths or toksmith.files(...), not dict; pass its values(), as a list",
-    ),
-    (
-        'toksmith.train("low", 10)',
-        "InvalidOption",
-        "vocab_size=10 is not possible; expected at least 256: the alphabet has 256, and there are 0 special tokens",
-    ),
-    (
-        'toksmith.train("low", 300, merges=3)',
-        "InvalidOption",
-        "merges=3 is not possible; expected None when vocab_size is given",
-    ),
-    (
-        'toksmith.train("low", 300, pattern="gpt4")',
-        "UnknownName",
-        "there is no pattern named 'gpt4'; did you mean 'cl100k'?",
-    ),
-    (
-        'toksmith.train("low", 300, pattern="(")',
-        "InvalidOption",
-        "pattern='(' is not possible; expected a regex in the Rust dialect (Parsing error at position 1: Opening parenthesis without closing parenthesis)",
-    ),
-    (
-        'toksmith.train("low", 300, ties="random")',
-        "InvalidOption",
-        "ties='random' is not possible; expected 'lowest_ids' or 'first_seen'",
-    ),
-    (
-        'toksmith.train("low", 300, special_tokens="<|end|>")',
-        "TypeError",
-        "special_tokens: expected a list of str, not str",
-    ),
-    (
-        'toksmith.train("low", 300, kind="bpee")',
-        "InvalidOption",
-        "kind='bpee' is not possible; expected 'bpe', 'unigram', 'wordpiece', 'chars' or 'words'",
-    ),
-    (
-        'toksmith.train("low", kind="unigram")',
-        "InvalidOption",
-        "vocab_size=None is not possible; expected a number of tokens for kind='unigram'",
-    ),
-    (
-        'toksmith.train(pathlib.Path("missing.txt"), 300)',
-        "CorpusError",
-        "missing.txt: cannot be read: [Errno 2] No such file or directory: 'missing.txt'",
-    ),
-    ('toksmith.train(toksmith.files("*.nothing"), 300)', "CorpusError", "*.nothing: no file matches this name"),
-    (
-        'toksmith.train(io.StringIO("low"), 300)',
-        "TypeError",
-        "expected a file of bytes, not of str; open it in binary mode",
-    ),
-    (
-        'toksmith.load("gpt-4o")',
-        "UnknownName",
-        "there is no encoding or file named 'gpt-4o'; did you mean 'o200k_base'?",
-    ),
-    ('toksmith.load("gpt4")', "UnknownName", "there is no encoding or file named 'gpt4'; did you mean 'cl100k_base'?"),
-    (
-        'toksmith.load("missing.json")',
-        "UnknownName",
-        "there is no encoding or file named 'missing.json'; toksmith.encodings() lists the names",
-    ),
-    (
-        'toksmith.load("folder")',
-        "FormatError",
-        "folder: the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
-    ),
-    (
-        'toksmith.load("text.txt")',
-        "FormatError",
-        "text.txt: starts with b'low lower lowest <|e', which matches no known format of tokenizers; expected such a file, or choose its format with format= (toksmith.formats() lists all)",
-    ),
-    (
-        'toksmith.load("empty.txt")',
-        "FormatError",
-        "empty.txt: is empty, which matches no known format of tokenizers; expected such a file, or choose its format with format= (toksmith.formats() lists all)",
-    ),
-    (
-        'toksmith.load("tok.tiktoken")',
-        "InvalidOption",
-        "pattern= is missing; expected the split pattern that the ranks were trained with: a name of toksmith.patterns(), a regex, a list of them, or None for no split; tok.tiktoken does not contain it",
-    ),
-    ("toksmith.load(None)", "TypeError", "source: expected a path (str or os.PathLike), not NoneType"),
-    (
-        'toksmith.load("tok.toksmith", format="tiktokn")',
-        "UnknownName",
-        "there is no format named 'tiktokn'; did you mean 'tiktoken' or 'tekken'?",
-    ),
-    (
-        'toksmith.load("tok.toksmith", pattern="gpt2")',
-        "InvalidOption",
-        "pattern='gpt2' is not possible; expected no value: a native file defines its own split pattern",
-    ),
-    ("tok.encode(3)", "TypeError", "text: expected str or bytes, not int"),
-    ('tok.encode(["low"])', "TypeError", "text: expected str or bytes, not list"),
-    (
-        'tok.encode("low<|end|>")',
-        "SpecialTokenInText",
-        "the text holds the special token '<|end|>' at offset 3; pass special='text' to encode it as ordinary text, or special='allow' (or special=['<|end|>']) to turn it into its id",
-    ),
-    (
-        'tok.encode("low", special="all")',
-        "InvalidOption",
-        "special='all' is not possible; expected 'raise', 'allow', 'text' or a collection of special tokens",
-    ),
-    (
-        'tok.encode("low", allowed_special="all")',
-        "TypeError",
-        "Tokenizer.encode() got an unexpected keyword argument 'allowed_special'",
-    ),
-    ('tok.encode_batch("low")', "TypeError", "texts: expected a list, not a single text"),
-    ('tok.decode("low")', "TypeError", "ids: expected ids (integers), not a text"),
-    ("tok.decode(5)", "TypeError", "ids: expected ids (integers), not int"),
-    ("tok.decode([1000])", "UnknownId", "id 1000 at position 0 is out of range; ids lie in [0, 260)"),
-    ("tok.decode([-1])", "UnknownId", "id -1 at position 0 is out of range; ids lie in [0, 260)"),
-    ("tok.decode([1.5])", "TypeError", "ids: position 0: expected an integer id, not float"),
-    ("tok.decode([[1]])", "TypeError", "ids: position 0: expected an integer id, not list"),
-    ("tok.token_bytes(1000)", "UnknownId", "id 1000 is out of range; ids lie in [0, 260)"),
-    ('tok.token_id("missing")', "NotInVocabulary", "'missing' is not in the vocabulary"),
-    ('tok.truncate("low", -1)', "InvalidOption", "max_tokens=-1 is not possible; expected at least 0"),
-    ('tok.chunk("low", 0)', "InvalidOption", "max_tokens=0 is not possible; expected at least 1"),
-    (
-        'tok.save("x.zip")',
-        "FormatError",
-        "x.zip: the file name does not show the format; give format=, or a name that ends in .toksmith, tokenizer.json, .tiktoken, .model or .gguf (toksmith.formats() lists all)",
-    ),
-    (
-        'tok.save("nofolder/x.toksmith")',
-        "FormatError",
-        "nofolder/x.toksmith: cannot be written: there is no folder '{here}/nofolder'; make it first",
-    ),
-    ('tok.save("x.out", format="spm")', "UnknownName", "there is no format named 'spm'; did you mean 'sentencepiece'?"),
-    ("toksmith.files()", "InvalidOption", "globs=() is not possible; expected at least one path or glob"),
-    ('toksmith.extend(tok, "low", -1)', "InvalidOption", "n=-1 is not possible; expected at least 1 and below 2**24"),
-    (
-        'toksmith.convert("tok.toksmith", "x.unknown")',
-        "FormatError",
-        "x.unknown: the file name does not show the format; give format=, or a name that ends in .toksmith, tokenizer.json, .tiktoken, .model or .gguf (toksmith.formats() lists all)",
-    ),
-    (
-        'toksmith.encode_corpus(tok, ["low"], "ids.bin")',
-        "InvalidOption",
-        "path='ids.bin' is not possible; expected a name that ends in .npy",
-    ),
-    (
-        'toksmith.plan(tok, ["low"], "out", to="csv")',
-        "UnknownName",
-        "there is no format of files of ids named 'csv'; expected one of 'npy', 'megatron', 'nanogpt', 'llmc', 'datatrove', …",
-    ),
-]
-
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -659,14 +485,6 @@ def test_a_mistake_in_the_shell(command: str, code: int, message: str, inside: P
     assert result.stderr == f"toksmith: {message.replace('{here}', str(inside))}\n"
     assert (result.exit_code, result.stdout) == (code, "")
     assert sorted(path.name for path in inside.iterdir()) == before
-
-
-@pytest.mark.parametrize(("call", "error", "message"), PYTHON, ids=[row[0] for row in PYTHON])
-def test_a_mistake_in_python(call: str, error: str, message: str, inside: Path) -> None:
-    names = {"toksmith": toksmith, "pathlib": pathlib, "io": io, "tok": toksmith.load("tok.toksmith")}
-    with pytest.raises(Exception) as caught:
-        eval(call, names)
-    assert (type(caught.value).__name__, str(caught.value)) == (error, message.replace("{here}", str(inside)))
 
 
 def test_the_shell_speaks_no_python() -> None:

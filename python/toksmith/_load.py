@@ -66,7 +66,7 @@ def load(
             refuse_arguments(f"the published encoding {source!r}", pattern, special_tokens, format)
             return Tokenizer(published(source))
         if not os.path.lexists(source):
-            raise UnknownName("encoding or file", source, close_names(source, encodings()) or encodings())
+            raise UnknownName("encoding or file", source, close_names(source, encodings()))
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)

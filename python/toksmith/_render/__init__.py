@@ -75,7 +75,7 @@ _HOMES = {
     "_chart": ("bar_lines", "table_lines"),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown",),
+    "_shown": ("Shown", "notebook"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",
