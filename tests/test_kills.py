@@ -163,7 +163,8 @@ def fail_everywhere(folder: Path, name: str, sort: str, fault: str) -> int:
             assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), f"{sort} {n}: {done.stderr}"
         complete(folder, out, name)
         # What `train` saves of a training that it cannot go on with, and names in its error.
-        (folder / out / "tok.interrupted.toksmith").unlink(missing_ok=True)
+        for left in ("interrupted", "trained"):
+            (folder / out / f"tok.{left}.toksmith").unlink(missing_ok=True)
         assert job_corpus.content(folder / out) == expected, f"{fault} at {sort} {n}: {done.stderr}"
         shutil.rmtree(folder / out)
     return hit or not count

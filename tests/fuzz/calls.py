@@ -170,7 +170,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Iterator):
         return plain(list(value))
     if hasattr(value, "__dataclass_fields__"):
-        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__ if name[0] != "_"}
     return value
 
 

@@ -60,6 +60,7 @@ def merge_shards(
         the longest document.
 
     >>> import tempfile, toksmith
+    >>> from pathlib import Path
     >>> tok = toksmith.train("low lower lowest", merges=3)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("a", "b"):

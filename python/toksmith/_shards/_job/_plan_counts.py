@@ -63,6 +63,7 @@ def plan_counts(
         PatternError: A pattern is not a regex.
 
     >>> import tempfile, toksmith
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low low"}\n{"text": "lower"}\n')
     ...     job = toksmith.plan_counts(Path(folder), f"{folder}/out", shard_size=20)
