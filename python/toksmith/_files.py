@@ -98,7 +98,7 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
     """The message of an error of the operating system, with advice."""
     if isinstance(error, ValueError):
         return "the name holds a NUL character"
-    if os.path.isdir(path):
+    if isinstance(error, (IsADirectoryError, PermissionError, FileExistsError)) and os.path.isdir(path):
         return "it is a folder; a file is expected"
     if isinstance(error, FileNotFoundError):
         return "there is no such file"

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::Error;
 use toksmith_core::count::jsonl::Fields;
-use toksmith_core::count::jsonl::column::{Column, RowNames};
+use toksmith_core::count::jsonl::column::{BadRows, Column, RowNames, problem_of};
 use toksmith_core::encode::around::Around;
 use toksmith_core::measure::digests::digests;
 use toksmith_core::split::Text as CoreText;
@@ -34,7 +34,7 @@ pub struct TextBlock {
     lines: Vec<u64>,
     starts: Vec<u64>,
     names: Option<RowNames>,
-    problems: Vec<(u64, u64, String)>,
+    bad: BadRows,
     count: u64,
 }
 
@@ -62,10 +62,17 @@ impl TextBlock {
         let name = name.as_ref().map(|name| name.0.as_str());
         let fields = Fields { text: field, name };
         let read = call(py, block.len(), |stop| Column::new(block, fields, threads, stop))?;
-        let Column { texts, ends, lines, starts, names, problems, count } = read;
-        let problems = problems.into_iter().map(|row| (row.line, row.start, row.problem)).collect();
+        let Column { texts, ends, lines, starts, names, bad, count } = read;
         let names = name.map(|_| names);
-        Ok(Self { bytes: Bytes::Own(texts), ends, lines, starts, names, problems, count })
+        Ok(Self { bytes: Bytes::Own(texts), ends, lines, starts, names, bad, count })
+    }
+
+    /// What is wrong with a row that has no text.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)]
+    fn problem_of(row: &[u8], field: &str, name: Option<Arg<String>>) -> PyResult<String> {
+        let name = name.as_ref().map(|name| name.0.as_str());
+        Ok(problem_of(row, Fields { text: field, name }).unwrap_or_default())
     }
 
     /// Texts that follow one another in `blob`, by where each ends.
@@ -77,7 +84,7 @@ impl TextBlock {
         let count = ends.len() as u64;
         let lines = (0..count).collect();
         let bytes = Bytes::Python(blob.unbind());
-        Ok(Self { bytes, ends, lines, starts: Vec::new(), names: None, problems: Vec::new(), count })
+        Ok(Self { bytes, ends, lines, starts: Vec::new(), names: None, bad: BadRows::default(), count })
     }
 
     /// The first `count` texts, without names and problems.
@@ -86,7 +93,7 @@ impl TextBlock {
         let bytes = Bytes::Own(self.bytes(py)[..ends.last().map_or(0, |&end| end as usize)].to_vec());
         let lines = self.lines[..ends.len()].to_vec();
         let starts = self.starts[..ends.len().min(self.starts.len())].to_vec();
-        Ok(Self { bytes, count: lines.len() as u64, ends, lines, starts, names: None, problems: Vec::new() })
+        Ok(Self { bytes, count: lines.len() as u64, ends, lines, starts, names: None, bad: BadRows::default() })
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -137,10 +144,10 @@ impl TextBlock {
         Ok(self.names.as_ref().map(of))
     }
 
-    /// The rows without a text: the number of the line, where it starts, and what is wrong.
+    /// The rows without a text: the numbers of their lines, and where they start in the block.
     #[getter]
-    fn problems(&self) -> PyResult<Vec<(u64, u64, String)>> {
-        Ok(self.problems.clone())
+    fn bad<'py>(&self, py: Python<'py>) -> PyResult<(Array<'py, u64>, Array<'py, u64>)> {
+        Ok((PyArray1::from_slice(py, &self.bad.lines), PyArray1::from_slice(py, &self.bad.starts)))
     }
 
     /// How many lines the block has, blank ones included.

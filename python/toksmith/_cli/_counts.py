@@ -72,10 +72,11 @@ def count_pieces(
     Files are .txt, .jsonl, .parquet and .arrow; .gz and .zst are unpacked.
     """
     asked = given(max_piece_bytes=max_piece_bytes, errors=errors) | given_pattern(pattern)
-    of_file = {"--start": start, "--min-count": min_count, "--max-memory": max_memory, "--spill-to": spill_to}
+    of_file = {"--start": start, "--min-count": min_count, "--spill-to": spill_to}
     of_job = {"--max-errors": max_errors, "--shard-size": shard_size, "--part": part, "--force": force or None}
     of_job |= {"--plan": plan or None, "--finish": finish or None, "--dry-run": dry_run or None}
     of_job |= {"--run": None if run == "local" else run, "--workers": None if workers == 1 else workers}
+    asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
     if not output.endswith(("/", os.sep)) and not Path(output).is_dir():
         refuse(of_job, "needs a folder: -o DIR/")
         if not output.endswith((".parquet", ".tsv")):
@@ -83,7 +84,6 @@ def count_pieces(
             raise cli.BadParameter(said, param_hint="--output")
         asked |= given(min_count=min_count, spill_to=spill_to, threads=threads)
         asked |= given(start=None if start is None else position(start))
-        asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
         asked |= progress_of(as_json=as_json, quiet=quiet)
         with flagged(OF_FILE):
             counts = toksmith.count_pieces(corpus_of(files, field=field), **asked)

@@ -6,7 +6,7 @@ encodes them in parts. `TOKSMITH_SLOW=1` reads rows one at a time (`_one_by_one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from ._names import RowNames, names_of_rows
 from ._one_by_one import OneRow, is_slow, one_by_one
 from ._parquet import no_text
 
-__all__ = ["BadRow", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]
+__all__ = ["BadRow", "BadRows", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]
 
 
 class BadRow(NamedTuple):
@@ -37,6 +37,26 @@ class BadRow(NamedTuple):
     byte: int | None
     reason: str
     row: bytes
+
+
+@dataclass(frozen=True)
+class BadRows:
+    """Rows that have no text. There may be as many as lines, so each is made when it is asked for.
+
+    Attributes: `before`, of each how many texts of the column come before it, ascending; `make` gives one by its place.
+    """
+
+    before: NDArray[np.int64]
+    make: Callable[[int], BadRow]
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+    def __getitem__(self, place: int) -> BadRow:
+        return self.make(place)
+
+
+NO_ROWS = BadRows(np.empty(0, np.int64), lambda place: BadRow(place, 0, None, "", b""))
 
 
 @dataclass(frozen=True)
@@ -55,7 +75,7 @@ class TextColumn:
     records: NDArray[np.uint64]
     places: NDArray[np.uint64] | None = None
     names: RowNames | None = None
-    bad: tuple[BadRow, ...] = ()
+    bad: BadRows = NO_ROWS
     lines: bytes = b""
     start: int = 0
 
@@ -123,26 +143,35 @@ def of_rows(block: JsonRows, threads: int) -> TextColumn:
         texts = _core.TextBlock.of_rows(block.lines, file.field, file.name, threads)
     except CorpusError as error:
         raise CorpusError(path, None, error.problem) from None
-    lines, bad = texts.lines, []
-    for line, start, reason in texts.problems:
+    lines, (bad_lines, bad_starts) = texts.lines, texts.bad
+    before = np.searchsorted(lines, bad_lines)
+
+    def bad_row(place: int) -> BadRow:
+        line, start = int(bad_lines[place]), int(bad_starts[place])
         row = block.lines[start : block.lines.find(b"\n", start) + 1 or None]
-        bad.append(BadRow(int(np.searchsorted(lines, line)), first + line, block.start + start, reason, row))
+        reason = _core.TextBlock.problem_of(row, file.field, file.name)
+        return BadRow(int(before[place]), first + line, block.start + start, reason, row)
+
     names = names_of_rows(texts, block.lines, file.field, file.name)
     starts = texts.starts + np.uint64(block.start)
     records = lines + np.uint64(first)
-    return TextColumn(texts, path, True, records, starts, names, tuple(bad), block.lines, block.start)
+    return TextColumn(texts, path, True, records, starts, names, BadRows(before, bad_row), block.lines, block.start)
 
 
 def of_table(block: TableRows) -> TextColumn:
     """The column of some rows of a table."""
     texts = _core.TextBlock.of_values(block.blob, block.ends)
-    bad: tuple[BadRow, ...] = ()
+    bad = NO_ROWS
     records = texts.lines + np.uint64(block.first)
     if block.there is not None:
         records = np.flatnonzero(block.there).astype(np.uint64) + np.uint64(block.first)
-        before, reason = np.cumsum(block.there), no_text(block.file.field)
-        missing = np.flatnonzero(~block.there).tolist()
-        bad = tuple(BadRow(int(before[row]), block.first + row, None, reason, b"") for row in missing)
+        missing, reason = np.flatnonzero(~block.there), no_text(block.file.field)
+        before = np.cumsum(block.there)[missing]
+
+        def bad_row(place: int) -> BadRow:
+            return BadRow(int(before[place]), block.first + int(missing[place]), None, reason, b"")
+
+        bad = BadRows(before, bad_row)
     return TextColumn(texts, spelled(block.file.path), False, records, None, block.names, bad)
 
 
@@ -161,4 +190,5 @@ def slowly(block: JsonRows) -> TextColumn:
     records = np.array([first + each.line for each in good], np.uint64)
     places = np.array([start + each.start for each in good], np.uint64)
     names = None if file.name is None else RowNames.of(each.name for each in good)
-    return TextColumn(texts, spelled(file.path), True, records, places, names, tuple(bad), block.lines, start)
+    rows = BadRows(np.array([row.before for row in bad], np.int64), bad.__getitem__)
+    return TextColumn(texts, spelled(file.path), True, records, places, names, rows, block.lines, start)

@@ -56,7 +56,7 @@ def hand_out(job: str, numbers: Sequence[int], workers: Workers, seen: Any) -> I
                 if isinstance(found, toksmith.Receipt):
                     yield found
                     continue
-                seen.failed(number, str(found).rpartition("\n")[2])
+                seen.failed(number, str(found).rpartition("\n")[2] or type(found).__name__)
                 if not isinstance(found, WorkerDied):
                     raise found
                 died[number] += 1

@@ -6,7 +6,8 @@ The folder is all that runs share. No run waits for another: two that make the s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -275,9 +276,10 @@ class Job:
             with watch:
                 for numbers in self._rounds(index, count):
                     watch.begins(numbers)
-                    made: Iterator[Receipt] = runner.run(self._folder.at(JOB), numbers, **way)
-                    for receipt in made:
-                        watch.finished(receipt)
+                    made: Generator[Receipt, None, None] = runner.run(self._folder.at(JOB), numbers, **way)
+                    with closing(made):  # which ends all workers, wherever an error comes from
+                        for receipt in made:
+                            watch.finished(receipt)
                 done = self.finish() if part is None else None
         except ToksmithError:
             if (done := self._done_by_another()) is None:

@@ -28,6 +28,7 @@ def plan_counts(
     errors: Literal["stop", "skip"] = "stop",
     max_errors: int | None = None,
     shard_size: int = 1 << 28,
+    max_memory: int | None = None,
     force: bool = False,
     dry_run: bool = False,
 ) -> Job:
@@ -49,6 +50,8 @@ def plan_counts(
             ends the job.
         max_errors: How many such rows the job may have.
         shard_size: In bytes of the files.
+        max_memory: As of `plan`. Without it the table of a process may grow to
+            1 GiB; what is more goes to temporary files.
         force: Replaces another or a finished job in this folder; its files are
             removed.
         dry_run: Writes nothing; the result says how many shards and bytes there
@@ -98,4 +101,4 @@ def plan_counts(
     for argument, value, allowed in refused(options):
         raise InvalidOption(argument, value, allowed)
     _core.Counter(patterns, (0, 0), None, "", None)  # which says what is wrong with a pattern
-    return job_of(options, corpus, folder, tok=None, force=force, dry_run=dry_run)
+    return job_of(options, corpus, folder, tok=None, force=force, dry_run=dry_run, max_memory=max_memory)

@@ -1,12 +1,12 @@
 """The documents of a shard, in order, by the rules of `docs/spec.md`, *Files to documents*: many at a time, in columns.
 
-Threads read and unpack files ahead. What they read is parsed by whoever encodes it, one block on each thread. A row that has no text is handed over with its reason;
-what becomes of it is the job's option. A file that cannot be read to its end is an error, whatever the option says.
+Threads read and unpack files ahead. What they read is parsed by whoever encodes it, one block on each thread. A row that has
+no text is handed over with its reason; what becomes of it is the job's option. A file that cannot be read to its end is an error, whatever the option says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from ..._encode_files import opened, readable, refuse_long
 from .._plan._plan import Part, Plan, unchanged
 from .._plan._room import ShardRoom
 
-__all__ = ["UNKNOWN", "JobRow", "JobTexts", "Told", "UnreadBlock", "documents_of", "part_size"]
+__all__ = ["UNKNOWN", "JobRow", "JobRows", "JobTexts", "Told", "UnreadBlock", "documents_of", "part_size"]
 
 # Files that are read at once beside the one whose turn it is. More would take memory, and not become faster.
 MOST_FILES_AHEAD = 2
@@ -46,6 +46,19 @@ class JobRow(NamedTuple):
     byte: int | None
     reason: str
     row: bytes
+
+
+class JobRows(NamedTuple):
+    """Rows that have no text, each made when it is asked for.
+
+    Attributes: `before`, of each how many texts of its `JobTexts` come before it, ascending; `make` gives one by its place.
+    """
+
+    before: NDArray[np.int64]
+    make: Callable[[int], JobRow]
+
+
+NO_ROWS = JobRows(np.empty(0, np.int64), lambda place: JobRow(place, 0, None, None, "", b""))
 
 
 class Told(NamedTuple):
@@ -95,7 +108,7 @@ class JobTexts:
 
     texts: _core.TextBlock
     told: Told
-    bad: Sequence[JobRow] = ()
+    bad: JobRows = NO_ROWS
     column: TextColumn | None = None
 
     def row(self, place: int) -> bytes:
@@ -228,10 +241,13 @@ def of_column(part: Part, column: TextColumn, threads: int) -> JobTexts:
     unknown = np.full(count, UNKNOWN, np.int64)
     records = column.records.astype(np.int64) if has_records else unknown
     places = column.places.astype(np.int64) if has_bytes and column.places is not None else unknown
-    bad = [
-        JobRow(row.before, part.input, row.record if has_records else None, row.byte if has_bytes else None, *row[3:])
-        for row in column.bad
-    ]
+
+    def bad_row(place: int) -> JobRow:
+        row = column.bad[place]
+        record, byte = row.record if has_records else None, row.byte if has_bytes else None
+        return JobRow(row.before, part.input, record, byte, *row[3:])
+
+    bad = JobRows(column.bad.before, bad_row) if len(column.bad) else NO_ROWS
     facts = told(column.texts, (np.full(count, part.input, np.int64), records, places), column.names, threads)
     return JobTexts(column.texts, facts, bad, column)
 

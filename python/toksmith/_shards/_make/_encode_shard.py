@@ -28,7 +28,7 @@ from .._plan._plan import Plan
 from .._plan._room import HeldRoom, ShardRoom
 from .._written._durable import ShardFile, ShardFiles
 from ..sinks import SINKS, SinkRows, SinkSpec, lengths_of
-from ._documents import UNKNOWN, JobRow, JobTexts, Told, UnreadBlock, documents_of
+from ._documents import UNKNOWN, JobRow, JobRows, JobTexts, Told, UnreadBlock, documents_of
 from ._packing import packed, within
 
 __all__ = ["EncodedDocuments", "EncodedShard", "ShardTally"]
@@ -86,7 +86,7 @@ class EncodedTexts(NamedTuple):
     """
 
     told: Told
-    bad: Sequence[JobRow]
+    bad: JobRows
     documents: EncodedDocuments
     which: NDArray[np.int64] | None = None
     failed: Sequence[tuple[JobRow, Exception]] = ()
@@ -126,9 +126,8 @@ class EncodedShard:
         for encoded in blocks:
             start = 0
             for stop, is_full in batch.pieces(encoded.told.sizes):
-                for row in encoded.bad:
-                    if start <= row.before < stop or (row.before == stop and not is_full):
-                        self._leave_out(number, row)
+                edges = np.searchsorted(encoded.bad.before, [start, stop + (not is_full)]).tolist()
+                self._leave_out_bad(number, encoded.bad, range(*edges))
                 late += [each for each in encoded.failed if start <= each[0].before < stop]
                 if is_full:
                     self._leave_out_all(number, late)
@@ -215,6 +214,17 @@ class EncodedShard:
                 self._tally.special[int(id)] = self._tally.special.get(int(id), 0) + int(count)
         which = filled if self._plan.options.empty == "keep" else None
         return EncodedDocuments(told, *around((ids, ends), self._first, self._last, which))
+
+    def _leave_out_bad(self, number: int, rows: JobRows, places: range) -> None:
+        """Counts some of the rows that have no text, or raises the error of one; those that are only counted are not made."""
+        options = self._plan.options
+        if options.errors == "skip":
+            more = len(places) if options.max_errors is None else options.max_errors - self._tally.bad_rows
+            counted = min(len(places), more)
+            self._tally.bad_rows += counted
+            places = places[counted:]
+        for place in places:
+            self._leave_out(number, rows.make(place))
 
     def _leave_out_all(self, number: int, rows: Iterable[tuple[JobRow, Exception]]) -> None:
         for row, cause in rows:

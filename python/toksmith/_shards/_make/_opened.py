@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import lru_cache
 
-from ..._errors import JobError
+from ..._errors import FormatError, JobError
 from ..._folders import Folder
 from ..._load import load
 from ..._tokenizer import Tokenizer
@@ -21,7 +21,6 @@ LAST: dict[FileKey, Tokenizer] = {}
 
 def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
     """The plan and the tokenizer of a job; None for one that counts.
-
 
     Raises:
         JobError: There is no job, or its tokenizer or a library is another than in the plan.
@@ -63,8 +62,9 @@ def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
         if tok is None:
             with folder.fetched([plan.tokenizer]) as here:
                 tok = load(here / plan.tokenizer)
-    except OSError as problem:
-        said = f"the tokenizer {plan.tokenizer} cannot be read: {problem.strerror or problem}"
+    except (OSError, FormatError) as problem:
+        why = problem.problem if isinstance(problem, FormatError) else problem.strerror or problem
+        said = f"the tokenizer {plan.tokenizer} cannot be read: {why}; plan the job again with force=True"
         raise JobError(str(folder), said) from None
     if tok.fingerprint != plan.fingerprint:
         said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"

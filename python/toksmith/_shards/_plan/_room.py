@@ -1,8 +1,9 @@
 """What a process that makes shards may use: threads, and memory.
 
 Peak memory is below `BASE` + `PER_THREAD` for each thread + `per_byte` for each byte of the longest document, or of the texts
-of the largest row group or batch of a table: a text may have as many ids as bytes, and some formats build more of them. The blocks that are read ahead are part of the first two. So a limit of memory
-decides how many threads there are, and how long a document may be.
+of the largest row group or batch of a table: a text may have as many ids as bytes, and some formats build more of them. The
+blocks that are read ahead are part of the first two. So a limit of memory decides how many threads there are, and how long a
+document may be.
 
 A shuffle and best-fit packing also hold all ids of a shard. A plan keeps `HELD_PER_BYTE` for each byte that the largest shard
 reads, which normal texts do not need; a shard that needs more ends (`HeldRoom`).

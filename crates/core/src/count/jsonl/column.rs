@@ -9,15 +9,20 @@ use crate::threads::parallel::{Stop, map};
 /// A thread takes about so many bytes of rows at a time.
 const PART: usize = 1 << 18;
 
-/// A row without a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadRow {
-    /// The number of its line in the block.
-    pub line: u64,
-    /// Where it starts in the block.
-    pub start: u64,
-    /// What is wrong with it.
-    pub problem: String,
+/// The rows without a text. There may be as many as lines, so what is wrong with one is said when it is asked for
+/// ([`problem_of`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BadRows {
+    /// The number of each one's line in the block.
+    pub lines: Vec<u64>,
+    /// Where each starts in the block.
+    pub starts: Vec<u64>,
+}
+
+/// What is wrong with a row; `None` if it has a text.
+#[must_use]
+pub fn problem_of(row: &[u8], fields: Fields<'_>) -> Option<String> {
+    text_and_name(row, fields).err()
 }
 
 /// The names of rows that have a text: their bytes one after another.
@@ -67,7 +72,7 @@ pub struct Column {
     /// Their names; empty if no field has them.
     pub names: RowNames,
     /// The rows without a text.
-    pub problems: Vec<BadRow>,
+    pub bad: BadRows,
     /// How many lines the block has, blank ones included.
     pub count: u64,
 }
@@ -115,7 +120,10 @@ impl Column {
                         column.names.push(&name);
                     }
                 }
-                Err(problem) => column.problems.push(BadRow { line: place.line, start, problem }),
+                Err(_) => {
+                    column.bad.lines.push(place.line);
+                    column.bad.starts.push(start);
+                }
             }
         }
         Ok(column)
@@ -129,7 +137,8 @@ impl Column {
         self.lines.extend(next.lines);
         self.starts.extend(next.starts);
         self.names.append(next.names);
-        self.problems.extend(next.problems);
+        self.bad.lines.extend(next.bad.lines);
+        self.bad.starts.extend(next.bad.starts);
     }
 }
 
@@ -169,7 +178,9 @@ mod tests {
         assert_eq!(column.texts, "aélast".as_bytes());
         assert_eq!((column.ends, column.lines, column.count), (vec![3, 3, 7], vec![0, 4, 6], 7));
         assert_eq!(column.starts, [0, 47, 64]);
-        assert_eq!(column.problems.iter().map(|row| (row.line, row.start)).collect::<Vec<_>>(), [(3, 35), (5, 61)]);
+        assert_eq!(column.bad, BadRows { lines: vec![3, 5], starts: vec![35, 61] });
+        assert!(problem_of(&block[35..46], NAMED).is_some_and(|said| said.contains("text")));
+        assert_eq!(problem_of(b"{\"text\": \"a\"}", NAMED), None);
         let names =
             RowNames { bytes: b"x".to_vec(), ends: vec![1, 1, 1], known: vec![true, false, false], unread: vec![2] };
         assert_eq!(column.names, names);
