@@ -92,7 +92,8 @@ def test_a_row_says_what_the_function_says() -> None:
     for row, command in commands():
         function = inspect.unwrap(command.callback)  # type: ignore[arg-type]
         assert (function.__doc__ or "").split("\n")[0] == row.help
-        assert row.example.startswith((f"toksmith {row.name}", "toksmith encode", 'eval "$(toksmith completion'))
+        names = (f"toksmith {row.name}", f"toksmith {row.name.replace('-', ' ')}")  # explain-steps is 'explain steps'
+        assert row.example.startswith((*names, "toksmith encode", 'eval "$(toksmith completion'))
 
 
 def test_every_option_says_its_default() -> None:

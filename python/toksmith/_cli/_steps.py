@@ -32,7 +32,7 @@ def explain_steps(
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
-    """Train on a short text by hand: the count of each pair before each merge, and which pair merges."""
+    """Train on a short text by hand: the count of each pair before each merge."""
     data = one_text(file, text)
     data = data.encode() if isinstance(data, str) else data
     data = data.removesuffix(b"\n") if text is None else data

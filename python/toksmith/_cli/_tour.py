@@ -140,19 +140,19 @@ STOPS: tuple[Callable[[Traveller], Iterator[Part]], ...] = (
 def tour(
     file: File = STDIN,
     *,
-    text: GivenText = None,
     tokenizer: Annotated[
         list[str] | None,
         cli.Option(
             "--tokenizer", "-t", help="Published name or tokenizer file to compare with; repeatable.", **TOKENIZER
         ),
     ] = None,
+    text: GivenText = None,
     stop: Annotated[int | None, cli.Option(help="Show only this stop, from 1.", default="all")] = None,
     as_json: Json = False,
 ) -> None:
-    """Walk through the lesson in ten minutes, on a text of yours or on a sample.
+    """Walk through the lesson in ten minutes, on a text of yours.
 
-    On a terminal it waits after each stop: Enter goes on, q ends it.
+    Without a text the tour is on a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
     """
     if stop is not None and not 1 <= stop <= len(STOPS):
         raise cli.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
