@@ -169,7 +169,13 @@ def inputs(
 
 
 def file_named(name: str, field: str | None) -> toksmith.Files:
-    """A file argument. The shell has expanded globs, so a name is literal; it does not expand those of URLs."""
+    """A file argument. The shell has expanded globs, so a name is literal; it does not expand those of URLs.
+
+    Raises:
+        OSError: There is no such file.
+    """
+    if "://" not in name:
+        os.stat(name)  # the library would name the escaped name, and advise a glob
     return toksmith.files(name if "://" in name else glob.escape(name), **given(field=field))
 
 
