@@ -75,7 +75,23 @@ SHELL = [
         1,
         "empty.txt: is empty, which matches no known format of tokenizers; expected such a file ('toksmith formats' lists all)",
     ),
-    ("count folder -t tok.toksmith", 1, "folder: Is a directory"),
+    (
+        "count folder -t tok.toksmith",
+        1,
+        "folder: the folder contains no file ending in .parquet, .arrow, .txt or .jsonl (which may be packed: .gz, .zst)",
+    ),
+    ("count folder -t tok.toksmith --raw", 1, "folder: Is a directory"),
+    (
+        "encode p.png -t tok.toksmith",
+        1,
+        "p.png: a file ending in .png is not text; expected text, .jsonl, .parquet or .arrow; extract its text first, or read its bytes with --raw",
+    ),
+    (
+        "tokenize p.png -t tok.toksmith -o out",
+        1,
+        "p.png: a file ending in .png is not text; expected text, .jsonl, .parquet or .arrow; extract its text first",
+    ),
+    ("show texts -t tok.toksmith", 1, "texts: holds several documents; name a file that holds one"),
     (
         "count rows.jsonl -t tok.toksmith",
         1,
@@ -465,12 +481,16 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with files of the wrong and of the right kinds."""
     folder = tmp_path_factory.mktemp("mistakes")
     (folder / "folder").mkdir()
+    (folder / "texts").mkdir()
     texts = {
         "text.txt": "low lower lowest <|end|>",
         "empty.txt": "",
         "rows.jsonl": '{"text": "low"}\n{"body": 3}\n',
         "good.jsonl": '{"text": "low"}\n{"text": "lower"}\n',
         "a.zip": "PK\x03\x04xx",
+        "p.png": "low",
+        "texts/1.txt": "low",
+        "texts/2.txt": "lower",
         "x.json": '{"a":1}',
     }
     for name, text in texts.items():

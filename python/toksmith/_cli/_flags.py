@@ -133,6 +133,7 @@ def reason(error: BaseException, flags: Mapping[str, str]) -> str:
 def of_file(text: str, flags: Mapping[str, str]) -> str:
     """What is wrong with a file: in the system's words where they are its own, and with what a shell can do about it."""
     text = NO_MATCH.sub(NO_FILE, OF_SYSTEM.sub(r"\1", text))
+    text = text.replace(", or open it and pass its bytes", ", or read its bytes with --raw" if "raw" in flags else "")
     text = text.replace("toksmith.plan or `toksmith tokenize`", "`toksmith tokenize`")
     text = text.replace(f"cannot be read: {NO_FILE}", NO_FILE).replace("toksmith.formats()", "'toksmith formats'")
     text = text.replace("written: there is no such file", "written: there is no folder for it; make that first")
