@@ -161,6 +161,18 @@ SHELL = [
     ("decode missing -t tok.toksmith", 1, "missing: No such file or directory"),
     ("decode -t tok.toksmith text.txt text.txt", 2, "too many arguments: text.txt (see toksmith decode --help)"),
     ("show good.jsonl -t tok.toksmith", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
+    ("tour good.jsonl", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
+    (
+        "tour rows.jsonl --row 1",
+        1,
+        "rows.jsonl: document 1: has no text in the field 'text', which is missing; name the field with --field",
+    ),
+    ("explain steps good.jsonl", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
+    (
+        "explain steps good.jsonl --row 0 --field body",
+        1,
+        "good.jsonl: document 0: has no text in the field 'body', which is missing; name the field with --field",
+    ),
     ("show good.jsonl -t tok.toksmith --row 7", 1, "good.jsonl: has 2 rows; row 7 was asked for, counted from 0"),
     (
         "show text.txt --row 0 -t tok.toksmith",

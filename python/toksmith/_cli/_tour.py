@@ -14,7 +14,7 @@ import toksmith
 
 from .. import _render
 from . import _params as cli
-from ._arguments import STDIN, TOKENIZER, GivenText, Json, loaded, one_text
+from ._arguments import STDIN, TOKENIZER, Field, GivenText, Json, Raw, RowNumber, loaded, one_text
 from ._explain import File
 from ._printed import print_json, print_lines
 from ._shown import print_drawn
@@ -148,6 +148,9 @@ def tour(
     ] = None,
     text: GivenText = None,
     stop: Annotated[int | None, cli.Option(help="Show only this stop, from 1.", default="all")] = None,
+    field: Field = None,
+    row: RowNumber = None,
+    raw: Raw = False,
     as_json: Json = False,
 ) -> None:
     """Walk through the lesson in ten minutes, on a text of yours.
@@ -157,7 +160,9 @@ def tour(
     if stop is not None and not 1 <= stop <= len(STOPS):
         raise cli.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
     named = {name: loaded(name, None, None) for name in tokenizer or ()}
-    on = traveller(file, text, named)
+    nothing = text is None and file == STDIN and sys.stdin.isatty()
+    given = "" if nothing else one_text(file, text, field=field, row=row, raw=raw)
+    on = traveller(given, named)
     chosen = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
     if as_json:
         print_json([in_json(number, each, on) for number, each in chosen])
@@ -174,10 +179,8 @@ def tour(
             return
 
 
-def traveller(file: str, text: str | None, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
-    """The text and what is made of it; a sample where no text is given."""
-    nothing = text is None and file == STDIN and sys.stdin.isatty()
-    given = "" if nothing else one_text(file, text)
+def traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
+    """The text and what is made of it; a sample where none is given."""
     given = given.decode(errors="replace") if isinstance(given, bytes) else given
     whole = given.strip()[:MOST_CHARS] or SAMPLE
     line = next((line.strip() for line in whole.splitlines() if len(line.strip()) > 3), whole)
