@@ -537,6 +537,29 @@ def test_the_shell_speaks_no_python() -> None:
         assert listed.count(", ") + listed.count(" or ") <= 5, command
 
 
+PYTHON = ("=<", "='", "vocab_size=", "None", "load()", "decode([", "toksmith.")
+
+
+def test_what_commands_print_is_no_python(inside: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "new")
+    for command in (
+        ["train", "text.txt", "--vocab-size", "258", "-o", f"{out}.toksmith"],
+        ["train", "text.txt", "--merges", "2", "-o", f"{out}.toksmith"],
+        ["formats"],
+        ["formats", "--json"],
+        ["tour", "text.txt"],
+        ["convert", "tok.toksmith", f"{out}.toksmith"],
+        ["tokenize", "text.txt", "-t", "tok.toksmith", "--special", "text", "-o", out],
+        ["status", out],
+        ["shards", out],
+        ["verify", out],
+        ["completion", "fish"],
+    ):
+        result = CliRunner().invoke(_cli.app, command, prog_name="toksmith")
+        said = result.stdout.replace("tok.toksmith", "").replace("toksmith's", "")
+        assert result.stdout and not [word for word in PYTHON if word in said], (command, said)
+
+
 def test_every_name_that_is_meant_exists() -> None:
     commands = {row.name for row in _cli.COMMANDS}
     context = _cli.app.make_context("toksmith", ["--help"], resilient_parsing=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import toksmith
@@ -15,7 +16,7 @@ import toksmith
 from .. import _render
 from . import _params as cli
 from ._arguments import STDIN, TOKENIZER, Field, GivenText, Json, Raw, RowNumber, loaded, one_text
-from ._explain import File
+from ._flags import reason
 from ._printed import print_json, print_lines
 from ._shown import print_drawn
 
@@ -95,15 +96,21 @@ def decoding(on: Traveller) -> Iterator[Part]:
     """Decoding."""
     ids = on.tok.encode(on.short, special="text")
     yield f"Each id stands for bytes. Joined, the bytes of {ids[:8]} … are your text: {on.tok.decode(ids)!r}."
-    yield f"An id may be half a character, so not every list of ids is text: decode([195]) is {on.tok.decode([195])!r}."
+    yield f"An id may be half a character, so not every list of ids is text: id 195 alone is {on.tok.decode([195])!r}."
 
 
 def specials(on: Traveller) -> Iterator[Part]:
     """Special tokens."""
     tok, _ = toksmith.add_special(on.tok, ["<|endoftext|>"])
     yield "Some ids are for the program alone, such as the end of a text. A user may type their name. Then:"
-    yield toksmith.explain.specials(tok, f"{on.short[:16]}<|endoftext|>")
-    yield "toksmith refuses such a text unless you say what it is. Text of users is special='text'."
+    text = f"{on.short[:16]}<|endoftext|>"
+    view = toksmith.explain.specials(tok, text)
+    try:
+        tok.encode(text)
+    except toksmith.SpecialTokenInText as error:  # which the view says as Python does
+        view = replace(view, refusal=reason(error, {"special": "--special"}))
+    yield view
+    yield "encode refuses such a text unless you say what it is. For a text of users, give --special text."
 
 
 def model(on: Traveller) -> Iterator[Part]:
@@ -135,6 +142,9 @@ def further(on: Traveller) -> Iterator[Part]:
 STOPS: tuple[Callable[[Traveller], Iterator[Part]], ...] = (
     *(characters, pairs, by_hand, training, pieces, encoding, decoding, specials, model, others, further),
 )
+
+
+File = Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin; on a terminal, a sample")]
 
 
 def tour(
