@@ -510,7 +510,7 @@ def test_a_tiktoken_file_is_given_what_it_does_not_hold(tmp_path: Path) -> None:
 def test_refusals_are_one_line_and_tracebacks_are_asked_for(saved: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing.txt"
     refused(run("count", missing, "-t", saved), f"{missing}: No such file or directory")
-    refused(run("count", tmp_path, "-t", saved), f"{tmp_path}: Is a directory")
+    refused(run("count", tmp_path, "-t", saved, "--raw"), f"{tmp_path}: Is a directory")
     refused(run("count", missing, "-t", "cl100k_bose"), "did you mean cl100k_base")
     refused(process("count", missing, "-t", saved), "No such file or directory")
     broken = tmp_path / "broken.toksmith"

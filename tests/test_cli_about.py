@@ -16,7 +16,7 @@ from typing import Any
 import click
 import pytest
 from processors import LIMIT_S
-from test_cli import misused, run
+from test_cli import misused, refused, run
 
 import toksmith
 from toksmith import _cli
@@ -92,7 +92,8 @@ def test_a_row_says_what_the_function_says() -> None:
     for row, command in commands():
         function = inspect.unwrap(command.callback)  # type: ignore[arg-type]
         assert (function.__doc__ or "").split("\n")[0] == row.help
-        assert row.example.startswith((f"toksmith {row.name}", "toksmith encode", 'eval "$(toksmith completion'))
+        names = (f"toksmith {row.name}", f"toksmith {row.name.replace('-', ' ')}")  # explain-steps is 'explain steps'
+        assert row.example.startswith((*names, "toksmith encode", 'eval "$(toksmith completion'))
 
 
 def test_every_option_says_its_default() -> None:
@@ -232,6 +233,17 @@ def test_a_file_has_the_same_documents_in_every_command(tmp_path: Path) -> None:
     assert raw == {"tokens": tok.count(rows.read_bytes()), "bytes": len(rows.read_bytes())}
     measured = json.loads(run("measure", rows, *tokenizer, "--raw", "--json").stdout)
     assert (measured["documents"], measured["tokens"]) == (1, raw["tokens"])
+    picture, folder = tmp_path / "p.png", tmp_path / "texts"
+    picture.write_bytes(b"low")
+    folder.mkdir()
+    for text in ("low", "lower"):
+        (folder / f"{text}.txt").write_text(text, encoding="utf-8")
+    assert run("encode", folder, *tokenizer).stdout.splitlines() == lines
+    assert json.loads(run("count", folder, *tokenizer, "--json").stdout)["total"] == counted
+    assert json.loads(run("measure", folder, *tokenizer, "--json").stdout)["tokens"] == tokens
+    for command in ("encode", "count", "show", "explain", "measure", "doctor"):
+        refused(run(command, picture, *tokenizer), f"{picture}: a file ending in .png is not text")
+        assert run(command, picture, *tokenizer, "--raw").exit_code in (0, 3), command
     assert [*toksmith.files(str(rows)).documents()] in (["low", "lower"], [b"low", b"lower"])
 
 

@@ -52,6 +52,15 @@ def test_without_a_text_there_is_a_sample() -> None:
     assert "A language model reads no letters" in run("tour", stdin="").stdout
 
 
+def test_a_row_of_a_file_is_chosen(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"body": "low"}\n{"body": "lower lower"}\n', encoding="utf-8")
+    chosen = ("--row", "1", "--field", "body")
+    for command in (["tour"], ["explain", "steps"]):
+        assert run(*command, rows, *chosen).stdout == run(*command, "--text", "lower lower").stdout
+        assert run(*command, rows, "--raw").exit_code == 0
+
+
 def test_mistakes(tmp_path: Path) -> None:
     assert run("tour", "--text", "a", "--stop", "99").exit_code == 2
     refused(run("tour", tmp_path / "missing.txt"), "No such file")

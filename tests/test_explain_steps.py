@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shown_results import check_shown
-from test_cli import refused, run
+from test_cli import misused, run
 from test_tutorials import PARAGRAPH
 
 import toksmith
@@ -81,4 +81,4 @@ def test_the_command(tmp_path: Path) -> None:
     seen = run("explain", "steps", path, "--ties", "first_seen", "--svg", tmp_path / "a.svg")
     assert seen.stdout.strip() == str(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == explain.steps("aaabdaaabac", ties="first_seen").to_svg()
-    refused(run("explain", "steps", "--text", ""), "1 to 4,096 bytes")
+    misused(run("explain", "steps", "--text", ""), "--text: expected 1 to 4,096 bytes")

@@ -75,7 +75,23 @@ SHELL = [
         1,
         "empty.txt: is empty, which matches no known format of tokenizers; expected such a file ('toksmith formats' lists all)",
     ),
-    ("count folder -t tok.toksmith", 1, "folder: Is a directory"),
+    (
+        "count folder -t tok.toksmith",
+        1,
+        "folder: the folder contains no file ending in .parquet, .arrow, .txt or .jsonl (which may be packed: .gz, .zst)",
+    ),
+    ("count folder -t tok.toksmith --raw", 1, "folder: Is a directory"),
+    (
+        "encode p.png -t tok.toksmith",
+        1,
+        "p.png: a file ending in .png is not text; expected text, .jsonl, .parquet or .arrow; extract its text first, or read its bytes with --raw",
+    ),
+    (
+        "tokenize p.png -t tok.toksmith -o out",
+        1,
+        "p.png: a file ending in .png is not text; expected text, .jsonl, .parquet or .arrow; extract its text first",
+    ),
+    ("show texts -t tok.toksmith", 1, "texts: holds several documents; name a file that holds one"),
     (
         "count rows.jsonl -t tok.toksmith",
         1,
@@ -145,6 +161,18 @@ SHELL = [
     ("decode missing -t tok.toksmith", 1, "missing: No such file or directory"),
     ("decode -t tok.toksmith text.txt text.txt", 2, "too many arguments: text.txt (see toksmith decode --help)"),
     ("show good.jsonl -t tok.toksmith", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
+    ("tour good.jsonl", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
+    (
+        "tour rows.jsonl --row 1",
+        1,
+        "rows.jsonl: document 1: has no text in the field 'text', which is missing; name the field with --field",
+    ),
+    ("explain steps good.jsonl", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
+    (
+        "explain steps good.jsonl --row 0 --field body",
+        1,
+        "good.jsonl: document 0: has no text in the field 'body', which is missing; name the field with --field",
+    ),
     ("show good.jsonl -t tok.toksmith --row 7", 1, "good.jsonl: has 2 rows; row 7 was asked for, counted from 0"),
     (
         "show text.txt --row 0 -t tok.toksmith",
@@ -199,8 +227,18 @@ SHELL = [
         2,
         "--merges: expected at least 0 and at most 8388608, not -1 (see toksmith train --help)",
     ),
-    ("train empty.txt --merges 3 -o x.toksmith", 1, "the corpus is empty: 1 document without a byte"),
+    (
+        "train empty.txt --merges 3 -o x.toksmith",
+        1,
+        "the corpus is empty: 1 document without a byte; expected text to learn from",
+    ),
     ("train missing.txt --merges 3 -o x.toksmith", 1, "missing.txt: No such file or directory"),
+    ("train '*.nothing' --merges 3 -o x.toksmith", 1, "*.nothing: No such file or directory"),
+    ("measure 'data[1].txt' -t tok.toksmith", 1, "data[1].txt: No such file or directory"),
+    ("encode 'data/*.txt' -t tok.toksmith", 1, "data/*.txt: No such file or directory"),
+    ("encode 'data/*.txt' -t tok.toksmith -o ids.npy", 1, "data/*.txt: No such file or directory"),
+    ("tokenize 'data/*.txt' -t tok.toksmith -o out", 1, "data/*.txt: No such file or directory"),
+    ("count-pieces 'data/*.txt' -o counts.tsv", 1, "data/*.txt: No such file or directory"),
     (
         "train text.txt --merges 3 -o x",
         1,
@@ -455,12 +493,16 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with files of the wrong and of the right kinds."""
     folder = tmp_path_factory.mktemp("mistakes")
     (folder / "folder").mkdir()
+    (folder / "texts").mkdir()
     texts = {
         "text.txt": "low lower lowest <|end|>",
         "empty.txt": "",
         "rows.jsonl": '{"text": "low"}\n{"body": 3}\n',
         "good.jsonl": '{"text": "low"}\n{"text": "lower"}\n',
         "a.zip": "PK\x03\x04xx",
+        "p.png": "low",
+        "texts/1.txt": "low",
+        "texts/2.txt": "lower",
         "x.json": '{"a":1}',
     }
     for name, text in texts.items():
@@ -493,6 +535,29 @@ def test_the_shell_speaks_no_python() -> None:
         assert (code == 2) == message.endswith("--help)"), command
         listed = message.partition("expected one of ")[2] or message.partition("did you mean ")[2]
         assert listed.count(", ") + listed.count(" or ") <= 5, command
+
+
+PYTHON = ("=<", "='", "vocab_size=", "None", "load()", "decode([", "toksmith.")
+
+
+def test_what_commands_print_is_no_python(inside: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "new")
+    for command in (
+        ["train", "text.txt", "--vocab-size", "258", "-o", f"{out}.toksmith"],
+        ["train", "text.txt", "--merges", "2", "-o", f"{out}.toksmith"],
+        ["formats"],
+        ["formats", "--json"],
+        ["tour", "text.txt"],
+        ["convert", "tok.toksmith", f"{out}.toksmith"],
+        ["tokenize", "text.txt", "-t", "tok.toksmith", "--special", "text", "-o", out],
+        ["status", out],
+        ["shards", out],
+        ["verify", out],
+        ["completion", "fish"],
+    ):
+        result = CliRunner().invoke(_cli.app, command, prog_name="toksmith")
+        said = result.stdout.replace("tok.toksmith", "").replace("toksmith's", "")
+        assert result.stdout and not [word for word in PYTHON if word in said], (command, said)
 
 
 def test_every_name_that_is_meant_exists() -> None:

@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Annotated, Any, BinaryIO
 
 import toksmith
@@ -33,6 +34,7 @@ __all__ = [
     "RowNumber",
     "Special",
     "Threads",
+    "file_or_bytes",
     "given",
     "given_pattern",
     "has_rows",
@@ -162,19 +164,31 @@ def inputs(
     for name in files or [STDIN]:
         if name == STDIN:
             yield name, [stdin_bytes()]
-        elif not raw and (has_rows(name) or name.endswith(PACKED) or "://" in name):
-            yield name, file_named(name, field).documents()
         else:
-            yield name, [file_bytes(name)]
+            found = file_or_bytes(name, field, raw=raw)
+            yield name, [found] if isinstance(found, bytes) else found.documents()
+
+
+def file_or_bytes(name: str, field: str | None, *, raw: bool) -> toksmith.Files | bytes:
+    """A file argument as every command reads it: as the library does, but a pipe or a device at once, as bytes."""
+    if raw or not ("://" in name or os.path.isfile(name) or os.path.isdir(name)):
+        return file_bytes(name)
+    return file_named(name, field)
 
 
 def file_named(name: str, field: str | None) -> toksmith.Files:
-    """A file argument. The shell has expanded globs, so a name is literal; it does not expand those of URLs."""
+    """A file argument. The shell has expanded globs, so a name is literal; it does not expand those of URLs.
+
+    Raises:
+        OSError: There is no such file.
+    """
+    if "://" not in name:
+        os.stat(name)  # the library would name the escaped name, and advise a glob
     return toksmith.files(name if "://" in name else glob.escape(name), **given(field=field))
 
 
 def has_rows(name: str) -> bool:
-    """Whether a file holds one document in each row, by its name."""
+    """Whether a file holds a document in each row, by its name."""
     for packed in PACKED:
         name = name.removesuffix(packed)
     return name.endswith(ROWS)
@@ -188,8 +202,10 @@ def one_text(
     if text is not None or raw or not has_rows(name):
         if row is not None:
             raise cli.BadParameter("needs a file of rows, such as .jsonl or .parquet", param_hint="--row")
-        [found] = documents
-        return found
+        first, *more = [*islice(documents, 2)] or [b""]
+        if more:
+            raise toksmith.CorpusError(name, None, "holds several documents; name a file that holds one")
+        return first
     wanted, rows, found = row or 0, 0, b""
     for rows, document in enumerate(documents, 1):
         if rows - 1 == wanted:

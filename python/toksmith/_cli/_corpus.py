@@ -11,7 +11,7 @@ import toksmith
 
 from .._render import number_of
 from . import _params as cli
-from ._arguments import STDIN, file_bytes, file_named, stdin_bytes, stdin_stream
+from ._arguments import STDIN, file_named, file_or_bytes, stdin_bytes, stdin_stream
 from ._printed import print_json, print_lines
 from ._progress import Meter, Watch, progress_of
 
@@ -37,7 +37,7 @@ def corpus_of(
             if name == STDIN:
                 found.append(stdin_bytes() if again else stdin_stream())
             else:
-                found.append(file_bytes(name) if raw else file_named(name, field))
+                found.append(file_or_bytes(name, field, raw=raw))
         return found
     if files:
         raise cli.BadParameter("give a file or a text, not both", param_hint="--text")

@@ -23,6 +23,7 @@ ALONE = re.compile(r"(?<![\w.'/-])[a-z]+(?:_[a-z]+)+(?![\w'/=])")
 
 # What the system says of a file, inside what the library says.
 OF_SYSTEM = re.compile(r"cannot be read: \[Errno \d+\] ([^:]+)(?:: '.*'|: \".*\")?$")
+NO_MATCH = re.compile("no file matches this name.*")  # the shell has expanded the globs already
 KINDS = {"format of files of ids": "to", "runner": "run", "pattern": "pattern"}
 NO_FILE = os.strerror(errno.ENOENT)
 WITH_NONE = ("--pattern", "--superword-pattern", "--digits")
@@ -131,7 +132,8 @@ def reason(error: BaseException, flags: Mapping[str, str]) -> str:
 
 def of_file(text: str, flags: Mapping[str, str]) -> str:
     """What is wrong with a file: in the system's words where they are its own, and with what a shell can do about it."""
-    text = OF_SYSTEM.sub(r"\1", text).replace("no file matches this name", NO_FILE)
+    text = NO_MATCH.sub(NO_FILE, OF_SYSTEM.sub(r"\1", text))
+    text = text.replace(", or open it and pass its bytes", ", or read its bytes with --raw" if "raw" in flags else "")
     text = text.replace("toksmith.plan or `toksmith tokenize`", "`toksmith tokenize`")
     text = text.replace(f"cannot be read: {NO_FILE}", NO_FILE).replace("toksmith.formats()", "'toksmith formats'")
     text = text.replace("written: there is no such file", "written: there is no folder for it; make that first")

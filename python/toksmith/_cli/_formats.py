@@ -17,7 +17,7 @@ def formats(*, as_json: Json = False) -> None:
     """
     rows = toksmith.formats().values()
     if as_json:
-        print_json([{"name": row.name, "suffixes": row.suffixes, "doc": row.doc} for row in rows])
+        print_json([{"name": row.name, "suffixes": row.suffixes, "doc": doc_of(row)} for row in rows])
         return
     cells = [[row.name, ", ".join(row.suffixes), doc_of(row)] for row in rows]
     widths = [max(len(row[column]) for row in [*cells, ["--to", "file names", ""]]) for column in range(2)]

@@ -7,7 +7,7 @@ from typing import Annotated
 import toksmith
 
 from . import _params as cli
-from ._arguments import STDIN, GivenText, Json, given, one_text
+from ._arguments import STDIN, Field, GivenText, Json, Raw, RowNumber, given, one_text
 from ._explain import File
 from ._shown import Html, Svg, print_shown
 
@@ -28,12 +28,15 @@ def explain_steps(
             default="lowest_ids",
         ),
     ] = None,
+    field: Field = None,
+    row: RowNumber = None,
+    raw: Raw = False,
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
 ) -> None:
-    """Train on a short text by hand: the count of each pair before each merge, and which pair merges."""
-    data = one_text(file, text)
+    """Train on a short text by hand: the count of each pair before each merge."""
+    data = one_text(file, text, field=field, row=row, raw=raw)
     data = data.encode() if isinstance(data, str) else data
     data = data.removesuffix(b"\n") if text is None else data
     result = toksmith.explain.steps(data, **given(merges=merges, ties=ties))

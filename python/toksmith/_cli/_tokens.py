@@ -96,7 +96,7 @@ def encode(
         for number, document in enumerate(documents):
             ids = tok.encode(document, special=special, threads=threads)
             if as_json:
-                place = {"document": number} if has_rows(name) and not raw else {}
+                place = {"document": number} if not raw and (has_rows(name) or os.path.isdir(name)) else {}
                 rows.append({"file": name, **place, "ids": ids})
             else:
                 print_lines(" ".join(map(str, ids)))

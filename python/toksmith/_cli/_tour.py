@@ -8,14 +8,15 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import toksmith
 
 from .. import _render
 from . import _params as cli
-from ._arguments import STDIN, TOKENIZER, GivenText, Json, loaded, one_text
-from ._explain import File
+from ._arguments import STDIN, TOKENIZER, Field, GivenText, Json, Raw, RowNumber, loaded, one_text
+from ._flags import reason
 from ._printed import print_json, print_lines
 from ._shown import print_drawn
 
@@ -95,15 +96,21 @@ def decoding(on: Traveller) -> Iterator[Part]:
     """Decoding."""
     ids = on.tok.encode(on.short, special="text")
     yield f"Each id stands for bytes. Joined, the bytes of {ids[:8]} … are your text: {on.tok.decode(ids)!r}."
-    yield f"An id may be half a character, so not every list of ids is text: decode([195]) is {on.tok.decode([195])!r}."
+    yield f"An id may be half a character, so not every list of ids is text: id 195 alone is {on.tok.decode([195])!r}."
 
 
 def specials(on: Traveller) -> Iterator[Part]:
     """Special tokens."""
     tok, _ = toksmith.add_special(on.tok, ["<|endoftext|>"])
     yield "Some ids are for the program alone, such as the end of a text. A user may type their name. Then:"
-    yield toksmith.explain.specials(tok, f"{on.short[:16]}<|endoftext|>")
-    yield "toksmith refuses such a text unless you say what it is. Text of users is special='text'."
+    text = f"{on.short[:16]}<|endoftext|>"
+    view = toksmith.explain.specials(tok, text)
+    try:
+        tok.encode(text)
+    except toksmith.SpecialTokenInText as error:  # which the view says as Python does
+        view = replace(view, refusal=reason(error, {"special": "--special"}))
+    yield view
+    yield "encode refuses such a text unless you say what it is. For a text of users, give --special text."
 
 
 def model(on: Traveller) -> Iterator[Part]:
@@ -137,27 +144,35 @@ STOPS: tuple[Callable[[Traveller], Iterator[Part]], ...] = (
 )
 
 
+File = Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin; on a terminal, a sample")]
+
+
 def tour(
     file: File = STDIN,
     *,
-    text: GivenText = None,
     tokenizer: Annotated[
         list[str] | None,
         cli.Option(
             "--tokenizer", "-t", help="Published name or tokenizer file to compare with; repeatable.", **TOKENIZER
         ),
     ] = None,
+    text: GivenText = None,
     stop: Annotated[int | None, cli.Option(help="Show only this stop, from 1.", default="all")] = None,
+    field: Field = None,
+    row: RowNumber = None,
+    raw: Raw = False,
     as_json: Json = False,
 ) -> None:
-    """Walk through the lesson in ten minutes, on a text of yours or on a sample.
+    """Walk through the lesson in ten minutes, on a text of yours.
 
-    On a terminal it waits after each stop: Enter goes on, q ends it.
+    Without a text the tour is on a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
     """
     if stop is not None and not 1 <= stop <= len(STOPS):
         raise cli.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
     named = {name: loaded(name, None, None) for name in tokenizer or ()}
-    on = traveller(file, text, named)
+    nothing = text is None and file == STDIN and sys.stdin.isatty()
+    given = "" if nothing else one_text(file, text, field=field, row=row, raw=raw)
+    on = traveller(given, named)
     chosen = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
     if as_json:
         print_json([in_json(number, each, on) for number, each in chosen])
@@ -174,10 +189,8 @@ def tour(
             return
 
 
-def traveller(file: str, text: str | None, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
-    """The text and what is made of it; a sample where no text is given."""
-    nothing = text is None and file == STDIN and sys.stdin.isatty()
-    given = "" if nothing else one_text(file, text)
+def traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
+    """The text and what is made of it; a sample where none is given."""
     given = given.decode(errors="replace") if isinstance(given, bytes) else given
     whole = given.strip()[:MOST_CHARS] or SAMPLE
     line = next((line.strip() for line in whole.splitlines() if len(line.strip()) > 3), whole)

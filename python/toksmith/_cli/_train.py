@@ -18,7 +18,7 @@ from ._arguments import Files, GivenText, Json, Quiet, Raw, given, given_pattern
 from ._convert import FORMAT
 from ._corpus import corpus_of
 from ._counts import loaded_counts
-from ._flags import check_format, reason
+from ._flags import check_format, in_flags, reason
 from ._printed import print_json, print_lines, tell
 from ._progress import Watch, progress_of
 from ._sweep import print_sweep, sweep_sizes
@@ -240,7 +240,8 @@ def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch)
     record = record_of(tok)
     saved = "" if output is None else f"; saved as {output} ({size_of(output):,} bytes)"
     merges = f"{number_of(len(tok.model.merges), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
-    return f"{number_of(len(tok), 'token')}; {merges}; stopped because {record.stopped_because}{saved}"
+    why = in_flags(record.stopped_because, options.FLAGS)
+    return f"{number_of(len(tok), 'token')}; {merges}; stopped because {why}{saved}"
 
 
 def symbols_left(record: toksmith.TrainingRecord) -> int:

@@ -11,7 +11,7 @@ import toksmith
 
 from . import _params as cli
 
-__all__ = ["CHOSEN", "bytes_of", "in_flags", "say_kinds"]
+__all__ = ["CHOSEN", "FLAGS", "bytes_of", "in_flags", "say_kinds"]
 
 COUNTING = "Counting"
 CHARACTERS = "Characters and words"
