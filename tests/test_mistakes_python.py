@@ -134,7 +134,27 @@ MISTAKES = [
         "InvalidOption: threads=0 is not possible; expected from 1 to 65536, or None for all processors",
     ),
     ('tok.encode_batch("low lower")', "TypeError: texts: expected a list, not a single text"),
-    ("tok(5)", "TypeError: text: expected a list of str or bytes, not int"),
+    ("tok(5)", "TypeError: text: expected str, bytes or a list of them, not int"),
+    (
+        'tok({"text": "low"})',
+        "TypeError: text: expected str, bytes or a list of them, not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.encode_batch({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.encode_ragged({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.encode_ragged_with_offsets({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.count_batch({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
     (
         'tok(["low"])["ids"]',
         "UnknownName: there is no field of a RaggedEncoding named 'ids'; the known ones are 'input_ids', 'attention_mask', 'offset_mapping'",

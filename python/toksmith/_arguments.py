@@ -30,6 +30,7 @@ __all__ = [
     "checked_late",
     "flag",
     "items",
+    "one_or_several",
     "path_text",
     "text",
     "texts",
@@ -141,7 +142,16 @@ def items(value: Any, name: str, expected: str) -> tuple[Any, ...]:
 
 def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
     """A batch as it is if it has a length, else as a tuple; the core refuses a single text."""
-    return batch if isinstance(batch, (list, tuple, str, bytes)) else items(batch, "texts", "a batch of texts (a list)")
+    if isinstance(batch, (list, tuple, str, bytes)):
+        return batch
+    return listed(batch, "texts", "a batch of texts (a list)")
+
+
+def listed(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+    """The items of an iterable of texts. A mapping is refused: its items are its keys, which nobody means."""
+    if isinstance(value, Mapping):
+        refuse(name, expected, value, "pass its values(), as a list")
+    return items(value, name, expected)
 
 
 def advised(error: TypeError | ToksmithError, value: Any) -> BaseException:
@@ -168,6 +178,11 @@ def texts(value: Any, name: str) -> tuple[str, ...]:
 def texts_or_bytes(value: Any, name: str) -> tuple[str | bytes, ...]:
     """Several texts or tokens."""
     return tuple(text_or_bytes(item, name) for item in items(value, name, "a list of str or bytes"))
+
+
+def one_or_several(value: Any, name: str) -> tuple[str | bytes, ...]:
+    """The texts of a call that takes one text or several, and got no single one."""
+    return tuple(text_or_bytes(item, name) for item in listed(value, name, "str, bytes or a list of them"))
 
 
 def text_or_texts(value: Any, name: str) -> str | tuple[str, ...]:
