@@ -136,6 +136,18 @@ MISTAKES = [
     ('tok.encode_batch("low lower")', "TypeError: texts: expected a list, not a single text"),
     ("tok(5)", "TypeError: text: expected str, bytes or a list of them, not int"),
     (
+        'tok("low", padding=True)',
+        "TypeError: __call__() got an unexpected keyword argument 'padding'; it takes text, special, errors",
+    ),
+    (
+        'tok("low", add_special_tokens=False)',
+        "TypeError: __call__() got an unexpected keyword argument 'add_special_tokens'; it takes text, special, errors",
+    ),
+    (
+        'tok.encode_batch(["low"], allowed_special="all")',
+        "TypeError: encode_batch() got an unexpected keyword argument 'allowed_special'; did you mean special=?",
+    ),
+    (
         'tok({"text": "low"})',
         "TypeError: text: expected str, bytes or a list of them, not dict; pass its values(), as a list",
     ),

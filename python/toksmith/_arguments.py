@@ -18,7 +18,7 @@ import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from ._errors import InvalidOption, ToksmithError, close_names, quoted
+from ._errors import InvalidOption, ToksmithError, close_names, quoted, some_of
 
 __all__ = [
     "WrongDocument",
@@ -404,8 +404,9 @@ class Arguments:
         if not self.open:
             for name in named:
                 if name not in self.rows:
-                    meant = close_names(name, self.rows)
-                    hint = f"; did you mean {meant[0]}=?" if meant else ""
+                    known = [each for each in self.rows if each != "self"]
+                    meant = close_names(name, known)
+                    hint = f"; did you mean {meant[0]}=?" if meant else f"; it takes {some_of(known)}" if known else ""
                     raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}{hint}")
         first = [row.taken(value, self.known) for row, value in zip(self.positional, placed, strict=False)]
         rest = {
