@@ -41,6 +41,7 @@ MISTAKES = [
         'toksmith.train(toksmith.files("no/*.txt"), 300)',
         "CorpusError: no/*.txt: no file matches this name; expected the path of a file, or a glob such as data/*.txt",
     ),
+    ('toksmith.files(["corpus.txt"])', "TypeError: globs: expected a path (str or os.PathLike), not list"),
     (
         'toksmith.train("low lower")',
         "InvalidOption: vocab_size=None is not possible; expected a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs",
@@ -175,6 +176,7 @@ MISTAKES = [
     ("tok.decode(257)", "TypeError: ids: expected ids (integers), not int; pass [257]"),
     ("tok.decode([300])", "UnknownId: id 300 at position 0 is out of range; ids lie in [0, 262)"),
     ("tok.decode_batch([257, 258])", "TypeError: batch: sequence 0: expected ids (integers), not int"),
+    ('tok.token_bytes("low")', "TypeError: id must be an int, not str"),
     ("tok.token_id(257)", "TypeError: token: expected str or bytes, not int"),
     ('tok.truncate("low", -1)', "InvalidOption: max_tokens=-1 is not possible; expected at least 0"),
     (

@@ -36,6 +36,7 @@ __all__ = [
     "texts",
     "texts_or_bytes",
     "whole_number",
+    "without_our_frames",
 ]
 
 LONGEST_NUMBER = 20  # digits in a text that a message gives as a number
