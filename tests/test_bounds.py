@@ -321,4 +321,5 @@ def test_messages_quote_little() -> None:
     assert (made[7].args[0], InvalidOption("a", "short", "b").value) == (long, "short")
     with pytest.raises(toksmith.UnknownName) as caught:
         toksmith.train("low", 300, pattern=long)
-    assert caught.value.matches == () and caught.value.name == long
+    assert caught.value.matches == tuple(toksmith.patterns()) and caught.value.name == long
+    assert len(str(caught.value)) < 600

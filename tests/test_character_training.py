@@ -157,7 +157,7 @@ BAD: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("unigram", {"ties": "first_seen"}, "ties"),
     ("unigram", {"vocab_size": None}, "vocab_size"),
     ("unigram", {"alphabet": "ascii"}, "alphabet"),
-    ("bpe", {"vocab_size": None}, "min_count"),
+    ("bpe", {"vocab_size": None}, "vocab_size"),
     ("bpe", {"merges": 5}, "merges"),
     ("bpe", {"min_count": 0}, "min_count"),
     ("bpe", {"seed_tokens": ["the"]}, "seed_tokens"),

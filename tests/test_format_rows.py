@@ -86,9 +86,16 @@ def test_load_after_save_is_the_same_model_and_save_after_load_the_same_bytes(na
     assert toksmith.load(path) == tok
 
 
-def test_a_name_that_two_formats_have_lists_both(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="the file name fits 'sentencepiece' and 'minbpe'"):
-        trained(**PLAIN).save(tmp_path / "a.model")
+@pytest.mark.parametrize("name", ["minbpe", "sentencepiece"])
+def test_a_name_that_two_formats_have_means_the_one_that_holds_the_model(name: str, tmp_path: Path) -> None:
+    Tokenizer(MODELS[name]()).save(tmp_path / "a.model")
+    assert FORMATS[name].sniff((tmp_path / "a.model").read_bytes(), "a.model")
+
+
+def test_a_name_of_two_formats_that_cannot_hold_the_model_lists_both(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="the file name fits 'sentencepiece' and 'minbpe'; choose with format="):
+        Tokenizer(MODELS["stoi"]()).save(tmp_path / "a.model")
+    assert not [*tmp_path.iterdir()]
 
 
 # --- what the libraries make of it ---------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_hf_gives_the_same_ids(kind: str, tmp_path: Path, corpora_dir: Path) -> 
         ("ends", {"lowercase": False}, "lowercase"),
         ("ends", {"character_coverage": 0.0}, "character_coverage"),
         ("ends", {"min_piece_count": 2}, "min_piece_count"),
-        ("ends", {"vocab_size": None}, "min_count"),
+        ("ends", {"vocab_size": None}, "vocab_size"),
         ("ends", {"vocab_size": 5}, "vocab_size"),
         ("ends", {"special_tokens": ["<unk>"]}, "special_tokens"),
     ],

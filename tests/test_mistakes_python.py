@@ -41,6 +41,7 @@ MISTAKES = [
         'toksmith.train(toksmith.files("no/*.txt"), 300)',
         "CorpusError: no/*.txt: no file matches this name; expected the path of a file, or a glob such as data/*.txt",
     ),
+    ('toksmith.files(["corpus.txt"])', "TypeError: globs: expected a path (str or os.PathLike), not list"),
     (
         'toksmith.train("low lower")',
         "InvalidOption: vocab_size=None is not possible; expected a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs",
@@ -94,19 +95,19 @@ MISTAKES = [
     ('toksmith.load("gpt-4")', "UnknownName: there is no encoding or file named 'gpt-4'; did you mean 'cl100k_base'?"),
     (
         'toksmith.load("no_such.json")',
-        "UnknownName: there is no encoding or file named 'no_such.json'; the known ones are 'gpt2', 'r50k_base', 'p50k_base', 'p50k_edit', 'cl100k_base' and 2 more",
+        "UnknownName: there is no encoding or file named 'no_such.json'; toksmith.encodings() lists the names",
     ),
     (
         'toksmith.load("folder")',
-        "FormatError: folder: the folder holds no file with one of these names: .toksmith, .tiktoken, merge_dict.json, tokenizer.json, .model and 9 more",
+        "FormatError: folder: the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
     ),
     (
         'toksmith.load("empty.json")',
-        "FormatError: empty.json: is empty, which matches no known format; choose one with format=: native, tiktoken, merge_dict, tokenizer_json, sentencepiece and 6 more",
+        "FormatError: empty.json: is empty, which matches no known format of tokenizers; expected such a file, or choose its format with format= (toksmith.formats() lists all)",
     ),
     (
         'toksmith.load("picture.png")',
-        "FormatError: picture.png: starts with b'\\x89PNG\\r\\n\\x1a\\n\\x00\\x00', which matches no known format; choose one with format=: native, tiktoken, merge_dict, tokenizer_json, sentencepiece and 6 more",
+        "FormatError: picture.png: starts with b'\\x89PNG\\r\\n\\x1a\\n\\x00\\x00', which matches no known format of tokenizers; expected such a file, or choose its format with format= (toksmith.formats() lists all)",
     ),
     (
         'toksmith.load("own.toksmith", format="hf")',
@@ -134,7 +135,39 @@ MISTAKES = [
         "InvalidOption: threads=0 is not possible; expected from 1 to 65536, or None for all processors",
     ),
     ('tok.encode_batch("low lower")', "TypeError: texts: expected a list, not a single text"),
-    ("tok(5)", "TypeError: text: expected a list of str or bytes, not int"),
+    ("tok(5)", "TypeError: text: expected str, bytes or a list of them, not int"),
+    (
+        'tok("low", padding=True)',
+        "TypeError: __call__() got an unexpected keyword argument 'padding'; it takes text, special, errors",
+    ),
+    (
+        'tok("low", add_special_tokens=False)',
+        "TypeError: __call__() got an unexpected keyword argument 'add_special_tokens'; it takes text, special, errors",
+    ),
+    (
+        'tok.encode_batch(["low"], allowed_special="all")',
+        "TypeError: encode_batch() got an unexpected keyword argument 'allowed_special'; did you mean special=?",
+    ),
+    (
+        'tok({"text": "low"})',
+        "TypeError: text: expected str, bytes or a list of them, not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.encode_batch({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.encode_ragged({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.encode_ragged_with_offsets({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
+    (
+        'tok.count_batch({"text": "low"})',
+        "TypeError: texts: expected a batch of texts (a list), not dict; pass its values(), as a list",
+    ),
     (
         'tok(["low"])["ids"]',
         "UnknownName: there is no field of a RaggedEncoding named 'ids'; the known ones are 'input_ids', 'attention_mask', 'offset_mapping'",
@@ -143,6 +176,7 @@ MISTAKES = [
     ("tok.decode(257)", "TypeError: ids: expected ids (integers), not int; pass [257]"),
     ("tok.decode([300])", "UnknownId: id 300 at position 0 is out of range; ids lie in [0, 262)"),
     ("tok.decode_batch([257, 258])", "TypeError: batch: sequence 0: expected ids (integers), not int"),
+    ('tok.token_bytes("low")', "TypeError: id must be an int, not str"),
     ("tok.token_id(257)", "TypeError: token: expected str or bytes, not int"),
     ('tok.truncate("low", -1)', "InvalidOption: max_tokens=-1 is not possible; expected at least 0"),
     (
@@ -152,11 +186,11 @@ MISTAKES = [
     ('tok.chunk("low", 3, overlap=3)', "InvalidOption: overlap=3 is not possible; expected less than max_tokens=3"),
     (
         'tok.save("out.foo")',
-        "FormatError: out.foo: the file name does not show the format; give format=, or a name that ends in one of .toksmith (native), .tiktoken (tiktoken), merge_dict.json (merge_dict), tokenizer.json (tokenizer_json), .model (sentencepiece) and 9 more",
+        "FormatError: out.foo: the file name does not show the format; give format=, or a name that ends in .toksmith, tokenizer.json, .tiktoken, .model or .gguf (toksmith.formats() lists all)",
     ),
     (
-        'tok.save("out.model")',
-        "FormatError: out.model: the file name fits 'sentencepiece' and 'minbpe'; choose with format=",
+        'tok.save("vocab.txt")',
+        "CannotRepresent: the format 'vocab_txt' cannot hold kind: the format supports only WordPiece",
     ),
     (
         'tok.save("out.toksmith", format="pickle")',

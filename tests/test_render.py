@@ -13,6 +13,7 @@ from rich.color import Color, ColorSystem
 from rich.console import Console
 
 import toksmith
+from toksmith import _render
 from toksmith._render import (
     MergeView,
     TokenView,
@@ -69,6 +70,12 @@ def drawn(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **opti
 )
 def test_without_colour(tokens: list[bytes], picture: str, why: str) -> None:
     assert drawn(views(*tokens)) == (picture and picture + "\n"), why
+
+
+def test_all_public_names_are_found() -> None:
+    found = vars(_render)
+    assert {*_render.__all__} == {*found["_HOME_OF"], "number_of"}
+    assert all(getattr(_render, name) is not None for name in _render.__all__)
 
 
 def test_ids_stand_under_the_line_where_their_tokens_begin() -> None:

@@ -270,7 +270,7 @@ def test_ascii_characters() -> None:
 def test_options_that_contradict(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption) as caught:
         toksmith.train("abc", **options)
-    assert caught.value.argument in {*options, "alphabet", "min_count"}
+    assert caught.value.argument in {*options, "alphabet", "vocab_size"}
 
 
 # What the record and the report hold

@@ -18,7 +18,7 @@ import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from ._errors import InvalidOption, ToksmithError, close_names, quoted
+from ._errors import InvalidOption, ToksmithError, close_names, quoted, some_of
 
 __all__ = [
     "WrongDocument",
@@ -30,11 +30,13 @@ __all__ = [
     "checked_late",
     "flag",
     "items",
+    "one_or_several",
     "path_text",
     "text",
     "texts",
     "texts_or_bytes",
     "whole_number",
+    "without_our_frames",
 ]
 
 LONGEST_NUMBER = 20  # digits in a text that a message gives as a number
@@ -141,7 +143,16 @@ def items(value: Any, name: str, expected: str) -> tuple[Any, ...]:
 
 def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
     """A batch as it is if it has a length, else as a tuple; the core refuses a single text."""
-    return batch if isinstance(batch, (list, tuple, str, bytes)) else items(batch, "texts", "a batch of texts (a list)")
+    if isinstance(batch, (list, tuple, str, bytes)):
+        return batch
+    return listed(batch, "texts", "a batch of texts (a list)")
+
+
+def listed(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+    """The items of an iterable of texts. A mapping is refused: its items are its keys, which nobody means."""
+    if isinstance(value, Mapping):
+        refuse(name, expected, value, "pass its values(), as a list")
+    return items(value, name, expected)
 
 
 def advised(error: TypeError | ToksmithError, value: Any) -> BaseException:
@@ -168,6 +179,11 @@ def texts(value: Any, name: str) -> tuple[str, ...]:
 def texts_or_bytes(value: Any, name: str) -> tuple[str | bytes, ...]:
     """Several texts or tokens."""
     return tuple(text_or_bytes(item, name) for item in items(value, name, "a list of str or bytes"))
+
+
+def one_or_several(value: Any, name: str) -> tuple[str | bytes, ...]:
+    """The texts of a call that takes one text or several, and got no single one."""
+    return tuple(text_or_bytes(item, name) for item in listed(value, name, "str, bytes or a list of them"))
 
 
 def text_or_texts(value: Any, name: str) -> str | tuple[str, ...]:
@@ -389,8 +405,9 @@ class Arguments:
         if not self.open:
             for name in named:
                 if name not in self.rows:
-                    meant = close_names(name, self.rows)
-                    hint = f"; did you mean {meant[0]}=?" if meant else ""
+                    known = [each for each in self.rows if each != "self"]
+                    meant = close_names(name, known)
+                    hint = f"; did you mean {meant[0]}=?" if meant else f"; it takes {some_of(known)}" if known else ""
                     raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}{hint}")
         first = [row.taken(value, self.known) for row, value in zip(self.positional, placed, strict=False)]
         rest = {

@@ -116,7 +116,7 @@ MEANINGS = {
     "specials": "special_tokens special",
     "allowedspecial": "special",
     "disallowedspecial": "special",
-    "addspecialtokens": "add_special_tokens special",
+    "addspecialtokens": "add_special_tokens",
     "numthreads": "threads",
     "nthreads": "threads",
     "workers": "threads",

@@ -14,7 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _boundaries, _core, _offsets, _pieces, _sampled
-from ._arguments import advised, as_sequence, checked, checked_late, flag, items, texts_or_bytes, whole_number
+from ._arguments import (
+    advised,
+    as_sequence,
+    checked,
+    checked_late,
+    flag,
+    items,
+    one_or_several,
+    whole_number,
+    without_our_frames,
+)
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
@@ -96,7 +106,7 @@ class Tokenizer:
         """
         if isinstance(text, (str, bytes)):
             return self.encode_with_offsets(text, special=special, errors=errors)
-        return self.encode_ragged_with_offsets(texts_or_bytes(text, "text"), special=special, errors=errors)
+        return self.encode_ragged_with_offsets(one_or_several(text, "text"), special=special, errors=errors)
 
     def encode(
         self,
@@ -481,7 +491,10 @@ class Tokenizer:
             UnknownId: No token has this id.
         """
         if type(id) is not int:
-            id = whole_number(id, "id")
+            try:
+                id = whole_number(id, "id")
+            except TypeError as error:
+                raise without_our_frames(error) from None
         token = self._engine.token(id) if 0 <= id < self.vocab_size else None
         if token is None:
             raise UnknownId(id, None, self.vocab_size)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from .._arguments import WrongDocument, path_text, text
+from .._arguments import WrongDocument, checked, path_text, text
 from .._encode_files import PACKED, opened, readable
 from .._errors import CorpusError, InvalidOption
 from .._paths import spelled, url_of
@@ -140,6 +140,7 @@ Item = str | bytes | os.PathLike[str] | Files | BinaryIO
 Corpus = Item | Iterable[Item]
 
 
+@checked
 def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
     """Names the files of a corpus, for `train`.
 

@@ -25,6 +25,11 @@ from .minbpe import get_stats, merge
 
 __all__ = ["Tokenizer", "get_stats", "merge"]
 
+
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
 FORMAT = "merge_dict"
 
 
