@@ -166,7 +166,7 @@ def of_table(block: TableRows) -> TextColumn:
     if block.there is not None:
         records = np.flatnonzero(block.there).astype(np.uint64) + np.uint64(block.first)
         missing, reason = np.flatnonzero(~block.there), no_text(block.file.field)
-        before = np.cumsum(block.there)[missing]
+        before = np.cumsum(block.there, dtype=np.int64)[missing]
 
         def bad_row(place: int) -> BadRow:
             return BadRow(int(before[place]), block.first + int(missing[place]), None, reason, b"")
