@@ -17,7 +17,7 @@ from test_corpus_rows import READERS, REFUSED, TAKEN
 
 import toksmith
 from toksmith import CorpusError, Tokenizer, _core
-from toksmith._corpus import File, _blocks, _parquet
+from toksmith._corpus import File, _blocks, _columns, _parquet
 from toksmith._corpus._columns import TextColumn, columns_in
 from toksmith._corpus._names import RowNames, name_in
 from toksmith._shards._make import _encode_shard
@@ -350,3 +350,23 @@ def test_digests_are_those_of_hashlib() -> None:
     for threads in (1, 2):
         assert block.digests(threads) == b"".join(hashlib.sha256(text).digest() for text in texts)
     assert _core.TextBlock.of_values(b"", np.empty(0, np.uint64)).digests(1) == b""
+
+
+@pytest.mark.parametrize(("errors", "made"), [("skip", 0), ("quarantine", 300)])
+def test_rows_without_a_text_are_made_only_where_someone_looks(
+    errors: Any, made: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block may have millions, and most jobs only count them."""
+    real, count = _columns.BadRow, 0
+
+    def counted(*values: Any) -> Any:
+        nonlocal count
+        count += 1
+        return real(*values)
+
+    (tmp_path / "rows.jsonl").write_text('{"other": 1}\n{"text": "low"}\n0\n[]\n' * 100)
+    tok = toksmith.train("low", 257, progress=False)
+    job = toksmith.plan(tok, tmp_path / "rows.jsonl", tmp_path / "out", errors=errors)
+    monkeypatch.setattr(_columns, "BadRow", counted)
+    done = job.run(progress=False, threads=2)
+    assert done is not None and (done.documents, done.bad_rows, count) == (100, 300, made)
