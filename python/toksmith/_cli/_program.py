@@ -16,7 +16,7 @@ from . import ABOUT, COMMANDS, Row
 from ._meant import meant
 from ._params import Argument, flags_of, parameters_of
 from ._printed import print_lines, tell
-from ._run import runnable
+from ._run import runnable, told_output
 
 __all__ = ["app", "command_of"]
 
@@ -105,6 +105,16 @@ class Program(click.Group):
 
         found = [CompletionItem(row.name, help=row.help) for row in COMMANDS if row.name.startswith(incomplete)]
         return found or click.Command.shell_complete(self, ctx, incomplete)
+
+    def make_context(self, *words: Any, **named: Any) -> click.Context:
+        """The context of a command line; --help and --version print here."""
+        with told_output():
+            return super().make_context(*words, **named)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; the --help of a command prints here."""
+        with told_output():
+            return super().invoke(ctx)
 
     def main(self, args: Any = None, prog_name: str | None = None, *more: Any, **named: Any) -> Any:
         """Run the program and leave with its exit code."""
