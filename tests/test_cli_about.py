@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -356,3 +357,10 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     looks.clear()
     measured = run("measure", *files, "-t", tok).stderr
     assert "bytes in " in measured
+
+
+def test_a_conversion_whose_ids_differ_has_the_code_of_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = SimpleNamespace(equal=False, to_dict=lambda: {"equal": False})
+    monkeypatch.setattr(toksmith, "convert", lambda *_, **__: report)
+    assert run("convert", "gpt2", "x.json", "--json").exit_code == 3
+    assert "exit code is 3" in run("help", "convert").stdout

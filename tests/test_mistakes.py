@@ -39,11 +39,49 @@ SHELL = [
         1,
         "text.txt: starts with b'low lower lowest <|e', which matches no known format of tokenizers; expected such a file ('toksmith formats' lists all)",
     ),
-    ("count -t gpt-4o text.txt", 1, "there is no tokenizer or file named 'gpt-4o'; did you mean o200k_base?"),
-    ("count -t gpt4 text.txt", 1, "there is no tokenizer or file named 'gpt4'; did you mean cl100k_base?"),
-    ("count -t GPT-4 text.txt", 1, "there is no tokenizer or file named 'GPT-4'; did you mean cl100k_base?"),
-    ("count -t cl100k text.txt", 1, "there is no tokenizer or file named 'cl100k'; did you mean cl100k_base?"),
-    ("count -t gpt2.json text.txt", 1, "there is no tokenizer or file named 'gpt2.json'; did you mean gpt2?"),
+    (
+        "count -t gpt-4o text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gpt-4o'; did you mean o200k_base? (see toksmith count --help)",
+    ),
+    (
+        "count -t gpt4 text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gpt4'; did you mean cl100k_base? (see toksmith count --help)",
+    ),
+    (
+        "count -t GPT-4 text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'GPT-4'; did you mean cl100k_base? (see toksmith count --help)",
+    ),
+    (
+        "count -t cl100k text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'cl100k'; did you mean cl100k_base? (see toksmith count --help)",
+    ),
+    ("count -t gpt2.json text.txt", 1, "gpt2.json: No such file or directory; did you mean gpt2?"),
+    ("count -t missing.json text.txt", 1, "missing.json: No such file or directory"),
+    ("count -t no/such text.txt", 1, "no/such: No such file or directory"),
+    (
+        "play gtp2",
+        2,
+        "TOKENIZER: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith play --help)",
+    ),
+    (
+        "tour text.txt -t gtp2",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith tour --help)",
+    ),
+    (
+        "convert gtp2 x.toksmith",
+        2,
+        "SOURCE: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith convert --help)",
+    ),
+    (
+        "tokenize text.txt -t gtp2 -o out",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith tokenize --help)",
+    ),
     (
         "count -t folder text.txt",
         1,
@@ -134,8 +172,8 @@ SHELL = [
     ),
     (
         "encode text.txt -t tok.toksmith -o ids.npy --append '<|endoftext|>' --special text",
-        1,
-        "there is no special token named '<|endoftext|>'; did you mean <|end|>?",
+        2,
+        "--append: there is no special token named '<|endoftext|>'; did you mean <|end|>? (see toksmith encode --help)",
     ),
     (
         "encode text.txt -t tok.toksmith -o ids.npy --dtype int64 --special text",
@@ -338,8 +376,8 @@ SHELL = [
     ),
     (
         "train text.txt --base missing --merges 3 -o x.toksmith",
-        1,
-        "there is no tokenizer or file named 'missing'; 'toksmith encodings' lists the names",
+        2,
+        "--base: there is no tokenizer or file named 'missing'; 'toksmith encodings' lists the names (see toksmith train --help)",
     ),
     (
         "train text.txt --character-coverage 2 --unit char --merges 3 -o x.toksmith",
@@ -360,7 +398,7 @@ SHELL = [
     (
         "convert missing.json x.toksmith",
         1,
-        "there is no tokenizer or file named 'missing.json'; 'toksmith encodings' lists the names",
+        "missing.json: No such file or directory",
     ),
     (
         "convert tok.toksmith y.out --to hf",
@@ -444,8 +482,8 @@ SHELL = [
     ),
     (
         "tokenize text.txt -t tok.toksmith -o out --append eos",
-        1,
-        "there is no special token named 'eos'; did you mean <|end|>?",
+        2,
+        "--append: there is no special token named 'eos'; did you mean <|end|>? (see toksmith tokenize --help)",
     ),
     (
         "tokenize text.txt -t tok.toksmith -o out --shard-size big",
@@ -480,7 +518,7 @@ SHELL = [
     (
         "play missing.json",
         1,
-        "there is no tokenizer or file named 'missing.json'; 'toksmith encodings' lists the names",
+        "missing.json: No such file or directory",
     ),
     ("help trian", 2, "COMMAND: there is no command 'trian'; did you mean train? (see toksmith help --help)"),
     ("completion tcsh", 2, "SHELL: expected bash, zsh or fish, not 'tcsh' (see toksmith completion --help)"),

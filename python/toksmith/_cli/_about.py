@@ -113,7 +113,7 @@ EXITS = {
     0: "Done.",
     1: "Refused or failed.",
     2: "Wrong usage.",
-    3: "A check found a difference (doctor, verify).",
+    3: "A check found a difference (convert, doctor, verify).",
     130: "Stopped by Ctrl-C.",
     143: "Stopped by SIGTERM.",
 }
