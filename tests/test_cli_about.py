@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from processors import LIMIT_S
 from test_cli import misused, refused, run
 
@@ -87,6 +88,23 @@ def test_help_is_the_same_by_flag_and_by_command(row: Any) -> None:
     said = run(row.name, "--help").stdout
     assert run(row.name, "-h").stdout == said == run("help", row.name).stdout
     assert all(len(line) <= 80 or line.startswith("Example: ") for line in said.splitlines())
+
+
+def test_explain_steps_is_one_command_in_two_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("help", "explain", "steps").stdout == run("help", "explain-steps").stdout
+    assert completed("explain", "st") == ["steps"]
+    assert completed("help", "explain", "st") == ["status", "steps"]
+    assert "--merges" in completed("explain", "steps", "--")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "steps").write_text("low", encoding="utf-8")
+    toksmith.train("low lower", merges=2).save(tmp_path / "tok.toksmith")
+    assert run("explain", "./steps", "-t", "tok.toksmith").exit_code == 0
+
+
+def completed(*words: str) -> list[str]:
+    """The words that completion offers for the last one."""
+    found = ShellComplete(_cli.app, {}, "toksmith", "_TOKSMITH_COMPLETE").get_completions([*words[:-1]], words[-1])
+    return [each.value for each in found]
 
 
 def test_a_row_says_what_the_function_says() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._program import app
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMANDS", "TWO_WORDS", "app", "main"]
 
 ABOUT = "Train tokenizers, encode and decode with them, and look at what they do."
 
@@ -139,6 +139,8 @@ COMMANDS = (
         'eval "$(toksmith completion bash)"',
     ),
 )
+
+TWO_WORDS = ("explain", "steps")  # the command explain-steps, as it is also written
 
 
 def __getattr__(name: str) -> object:
