@@ -214,6 +214,13 @@ SHELL = [
         1,
         "rows.jsonl: document 1: has no text in the field 'text', which is missing; name the field with --field",
     ),
+    ("explain steps empty.txt", 1, "empty.txt: expected 1 to 4,096 bytes"),
+    ("explain steps --text ''", 2, "--text: expected 1 to 4,096 bytes (see toksmith explain-steps --help)"),
+    (
+        "explain -t tok.toksmith --text low --svg x.png",
+        2,
+        "--svg: expected a name that ends in .svg, not 'x.png' (see toksmith explain --help)",
+    ),
     ("explain steps good.jsonl", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
     (
         "explain steps good.jsonl --row 0 --field body",
