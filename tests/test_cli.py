@@ -511,7 +511,7 @@ def test_refusals_are_one_line_and_tracebacks_are_asked_for(saved: str, tmp_path
     missing = tmp_path / "missing.txt"
     refused(run("count", missing, "-t", saved), f"{missing}: No such file or directory")
     refused(run("count", tmp_path, "-t", saved, "--raw"), f"{tmp_path}: Is a directory")
-    refused(run("count", missing, "-t", "cl100k_bose"), "did you mean cl100k_base")
+    misused(run("count", missing, "-t", "cl100k_bose"), "did you mean cl100k_base")
     refused(process("count", missing, "-t", saved), "No such file or directory")
     broken = tmp_path / "broken.toksmith"
     broken.write_bytes(b"not a tokenizer")

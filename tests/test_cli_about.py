@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from processors import LIMIT_S
 from test_cli import misused, refused, run
 
@@ -86,6 +88,23 @@ def test_help_is_the_same_by_flag_and_by_command(row: Any) -> None:
     said = run(row.name, "--help").stdout
     assert run(row.name, "-h").stdout == said == run("help", row.name).stdout
     assert all(len(line) <= 80 or line.startswith("Example: ") for line in said.splitlines())
+
+
+def test_explain_steps_is_one_command_in_two_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("help", "explain", "steps").stdout == run("help", "explain-steps").stdout
+    assert completed("explain", "st") == ["steps"]
+    assert completed("help", "explain", "st") == ["status", "steps"]
+    assert "--merges" in completed("explain", "steps", "--")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "steps").write_text("low", encoding="utf-8")
+    toksmith.train("low lower", merges=2).save(tmp_path / "tok.toksmith")
+    assert run("explain", "./steps", "-t", "tok.toksmith").exit_code == 0
+
+
+def completed(*words: str) -> list[str]:
+    """The words that completion offers for the last one."""
+    found = ShellComplete(_cli.app, {}, "toksmith", "_TOKSMITH_COMPLETE").get_completions([*words[:-1]], words[-1])
+    return [each.value for each in found]
 
 
 def test_a_row_says_what_the_function_says() -> None:
@@ -195,6 +214,7 @@ def test_train_saves_in_the_format_that_can_hold_the_model(
     result = run("train", "--text", "low lower lowest", "--merges", "2", *options, "-o", tmp_path / name)
     assert result.exit_code == 0, result.stderr
     toksmith.load(tmp_path / name, format=written)
+    assert f"saved as {tmp_path / name} ({written}, " in result.stdout or not name.endswith(".model")
 
 
 def test_a_training_that_a_file_cannot_hold_is_not_lost(tmp_path: Path) -> None:
@@ -356,3 +376,10 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     looks.clear()
     measured = run("measure", *files, "-t", tok).stderr
     assert "bytes in " in measured
+
+
+def test_a_conversion_whose_ids_differ_has_the_code_of_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = SimpleNamespace(equal=False, to_dict=lambda: {"equal": False})
+    monkeypatch.setattr(toksmith, "convert", lambda *_, **__: report)
+    assert run("convert", "gpt2", "x.json", "--json").exit_code == 3
+    assert "exit code is 3" in run("help", "convert").stdout

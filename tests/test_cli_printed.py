@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
+from processors import LIMIT_S
 from test_cli import process, run
 
 import toksmith
@@ -131,3 +135,49 @@ def test_every_character_that_does_not_print_is_escaped() -> None:
     for char in (*(chr(code) for code in (*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F))), "\u2066", "\u2069"):
         assert _render.one_line(f"a{char}b").isprintable() and len(_render.one_line(char)) > 1
         assert json.loads(_render.plain_json(json.dumps(char, ensure_ascii=False))) == char
+
+
+# Streams that fail
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="lacks /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "formats"])
+def test_a_full_disk_is_one_line_that_names_stdout(command: str, unbuffered: str) -> None:
+    with open("/dev/full", "wb") as full:
+        ended = streamed(command, stdout=full, PYTHONUNBUFFERED=unbuffered)
+    said = b"toksmith: stdout: cannot be written: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "formats"])
+def test_a_reader_that_has_left_and_a_closed_stream_are_no_error(command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = streamed(command, stdout=writer)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    ended = streamed(command, before=["sh", "-c", 'exec "$@" >&-', "sh"])
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def streamed(
+    command: str, stdout: int | IO[bytes] = subprocess.PIPE, before: Sequence[str] = (), **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """A command as a process, with this stdout."""
+    words = [*before, sys.executable, "-m", "toksmith", *command.split()]
+    return subprocess.run(
+        words, stdout=stdout, stderr=subprocess.PIPE, check=False, env=os.environ | environment, timeout=LIMIT_S
+    )
+
+
+def test_an_interrupted_import_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt() -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_cli, "printed_version", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        _cli.main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "toksmith: interrupted\n")

@@ -127,7 +127,7 @@ def test_a_difference_exits_3(folder: Path) -> None:
         (["in", *HERE, "--pack", "chunk", "--length", "5"], 2, "--to parquet or --to hf"),
         (["in", *HERE, "--part", "2/2"], 2, "--part"),
         (["in", *HERE, "--to", "megatorn"], 2, "did you mean megatron?"),
-        (["in", *HERE, "--append", "<|ende|>"], 1, "there is no special token named '<|ende|>'"),
+        (["in", *HERE, "--append", "<|ende|>"], 2, "--append: there is no special token named '<|ende|>'"),
         (["in", *HERE, "--run", "slurm"], 2, "there is no runner named 'slurm'"),
         (["in", *HERE, "--length", "5"], 2, "expected no value, or --pack as well"),
         (["in", *HERE, "--max-errors", "6"], 2, "expected no value, or --errors skip"),

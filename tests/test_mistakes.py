@@ -39,11 +39,49 @@ SHELL = [
         1,
         "text.txt: starts with b'low lower lowest <|e', which matches no known format of tokenizers; expected such a file ('toksmith formats' lists all)",
     ),
-    ("count -t gpt-4o text.txt", 1, "there is no tokenizer or file named 'gpt-4o'; did you mean o200k_base?"),
-    ("count -t gpt4 text.txt", 1, "there is no tokenizer or file named 'gpt4'; did you mean cl100k_base?"),
-    ("count -t GPT-4 text.txt", 1, "there is no tokenizer or file named 'GPT-4'; did you mean cl100k_base?"),
-    ("count -t cl100k text.txt", 1, "there is no tokenizer or file named 'cl100k'; did you mean cl100k_base?"),
-    ("count -t gpt2.json text.txt", 1, "there is no tokenizer or file named 'gpt2.json'; did you mean gpt2?"),
+    (
+        "count -t gpt-4o text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gpt-4o'; did you mean o200k_base? (see toksmith count --help)",
+    ),
+    (
+        "count -t gpt4 text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gpt4'; did you mean cl100k_base? (see toksmith count --help)",
+    ),
+    (
+        "count -t GPT-4 text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'GPT-4'; did you mean cl100k_base? (see toksmith count --help)",
+    ),
+    (
+        "count -t cl100k text.txt",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'cl100k'; did you mean cl100k_base? (see toksmith count --help)",
+    ),
+    ("count -t gpt2.json text.txt", 1, "gpt2.json: No such file or directory; did you mean gpt2?"),
+    ("count -t missing.json text.txt", 1, "missing.json: No such file or directory"),
+    ("count -t no/such text.txt", 1, "no/such: No such file or directory"),
+    (
+        "play gtp2",
+        2,
+        "TOKENIZER: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith play --help)",
+    ),
+    (
+        "tour text.txt -t gtp2",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith tour --help)",
+    ),
+    (
+        "convert gtp2 x.toksmith",
+        2,
+        "SOURCE: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith convert --help)",
+    ),
+    (
+        "tokenize text.txt -t gtp2 -o out",
+        2,
+        "--tokenizer: there is no tokenizer or file named 'gtp2'; did you mean gpt2? (see toksmith tokenize --help)",
+    ),
     (
         "count -t folder text.txt",
         1,
@@ -109,7 +147,9 @@ SHELL = [
     ),
     ("count '*.nothing' -t tok.toksmith", 1, "*.nothing: No such file or directory"),
     ("count --vocab 3 text.txt -t tok.toksmith", 2, "there is no option --vocab (see toksmith count --help)"),
-    ("count -t", 2, "-t needs a value (see toksmith --help)"),
+    ("count -t", 2, "-t needs a value (see toksmith count --help)"),
+    ("count a.txt -t", 2, "-t needs a value (see toksmith count --help)"),
+    ("encode --field", 2, "--field needs a value (see toksmith encode --help)"),
     ("count a.parquet -t tok.toksmith", 1, "a.parquet: No such file or directory"),
     (
         "encode text.txt -t tok.toksmith",
@@ -134,8 +174,8 @@ SHELL = [
     ),
     (
         "encode text.txt -t tok.toksmith -o ids.npy --append '<|endoftext|>' --special text",
-        1,
-        "there is no special token named '<|endoftext|>'; did you mean <|end|>?",
+        2,
+        "--append: there is no special token named '<|endoftext|>'; did you mean <|end|>? (see toksmith encode --help)",
     ),
     (
         "encode text.txt -t tok.toksmith -o ids.npy --dtype int64 --special text",
@@ -157,6 +197,13 @@ SHELL = [
         2,
         "there is no option --model; did you mean --tokenizer? (see toksmith encode --help)",
     ),
+    ("encode --seed 1 -t tok.toksmith", 2, "there is no option --seed (see toksmith encode --help)"),
+    ("--json", 2, "there is no option --json (see toksmith --help)"),
+    (
+        "convert tok.toksmith x.out --to nope",
+        2,
+        "--to: there is no format named 'nope'; 'toksmith formats' lists them (see toksmith convert --help)",
+    ),
     ("decode text.txt -t tok.toksmith", 1, "text.txt:1: 'low' is not an id; expected integers or JSON"),
     ("decode missing -t tok.toksmith", 1, "missing: No such file or directory"),
     ("decode -t tok.toksmith text.txt text.txt", 2, "too many arguments: text.txt (see toksmith decode --help)"),
@@ -166,6 +213,13 @@ SHELL = [
         "tour rows.jsonl --row 1",
         1,
         "rows.jsonl: document 1: has no text in the field 'text', which is missing; name the field with --field",
+    ),
+    ("explain steps empty.txt", 1, "empty.txt: expected 1 to 4,096 bytes"),
+    ("explain steps --text ''", 2, "--text: expected 1 to 4,096 bytes (see toksmith explain-steps --help)"),
+    (
+        "explain -t tok.toksmith --text low --svg x.png",
+        2,
+        "--svg: expected a name that ends in .svg, not 'x.png' (see toksmith explain --help)",
     ),
     ("explain steps good.jsonl", 1, "good.jsonl: has 2 rows; choose one with --row N, or its bytes with --raw"),
     (
@@ -338,8 +392,8 @@ SHELL = [
     ),
     (
         "train text.txt --base missing --merges 3 -o x.toksmith",
-        1,
-        "there is no tokenizer or file named 'missing'; 'toksmith encodings' lists the names",
+        2,
+        "--base: there is no tokenizer or file named 'missing'; 'toksmith encodings' lists the names (see toksmith train --help)",
     ),
     (
         "train text.txt --character-coverage 2 --unit char --merges 3 -o x.toksmith",
@@ -360,7 +414,7 @@ SHELL = [
     (
         "convert missing.json x.toksmith",
         1,
-        "there is no tokenizer or file named 'missing.json'; 'toksmith encodings' lists the names",
+        "missing.json: No such file or directory",
     ),
     (
         "convert tok.toksmith y.out --to hf",
@@ -444,8 +498,8 @@ SHELL = [
     ),
     (
         "tokenize text.txt -t tok.toksmith -o out --append eos",
-        1,
-        "there is no special token named 'eos'; did you mean <|end|>?",
+        2,
+        "--append: there is no special token named 'eos'; did you mean <|end|>? (see toksmith tokenize --help)",
     ),
     (
         "tokenize text.txt -t tok.toksmith -o out --shard-size big",
@@ -480,9 +534,12 @@ SHELL = [
     (
         "play missing.json",
         1,
-        "there is no tokenizer or file named 'missing.json'; 'toksmith encodings' lists the names",
+        "missing.json: No such file or directory",
     ),
     ("help trian", 2, "COMMAND: there is no command 'trian'; did you mean train? (see toksmith help --help)"),
+    ("help nope --json", 2, "COMMAND: there is no command 'nope' (see toksmith help --help)"),
+    ("help train --man", 2, "--man: prints the page of all commands; give no COMMAND (see toksmith help --help)"),
+    ("help train show", 2, "COMMAND: expected one command, not 'train show' (see toksmith help --help)"),
     ("completion tcsh", 2, "SHELL: expected bash, zsh or fish, not 'tcsh' (see toksmith completion --help)"),
     ("count-pieces text.txt -o d/ --finish", 1, "d: there is no job.json; plan a job with `toksmith tokenize`"),
 ]

@@ -8,6 +8,7 @@ __all__ = ["close_names"]
 
 LONGEST = 200  # a longer name is no slip
 MOST = 5
+CUTOFF = 0.61  # "nope" and "minbpe" are 0.6 alike
 
 # By a name without case and marks, the names here that it may mean; a caller sees those that fit its place.
 MEANINGS = {
@@ -153,7 +154,7 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     names, own = list(known), bare(name)
     same = [each for each in names if bare(each) == own]
     by_meaning = [each for each in MEANINGS.get(own, "").split() if each in names]
-    return (same or by_meaning or difflib.get_close_matches(name, names))[:MOST]
+    return (same or by_meaning or difflib.get_close_matches(name, names, cutoff=CUTOFF))[:MOST]
 
 
 def bare(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._program import app
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMANDS", "TWO_WORDS", "app", "main"]
 
 ABOUT = "Train tokenizers, encode and decode with them, and look at what they do."
 
@@ -140,6 +140,8 @@ COMMANDS = (
     ),
 )
 
+TWO_WORDS = ("explain", "steps")  # the command explain-steps, as it is also written
+
 
 def __getattr__(name: str) -> object:
     if name != "app":
@@ -151,17 +153,34 @@ def __getattr__(name: str) -> object:
 
 def main() -> None:
     """Run the command line of this process: what the installed `toksmith` calls."""
-    if sys.argv[1:] in (["--version"], ["-V"]):  # without what commands need
-        import toksmith
+    try:
+        if printed_version():
+            return
+        from .._render import use_utf8
+        from ._printed import plain_log
+        from ._program import app
+        from ._run import open_closed_streams
 
-        sys.stdout.write(f"toksmith {toksmith.__version__}\n")
-        return
-    from .._render import use_utf8
-    from ._printed import plain_log
-    from ._program import app
-    from ._run import open_closed_streams
-
-    open_closed_streams()
-    use_utf8()
-    plain_log()
+        open_closed_streams()
+        use_utf8()
+        plain_log()
+    except KeyboardInterrupt:  # while modules are imported; the program answers later ones
+        sys.stderr.write("toksmith: interrupted\n")
+        sys.exit(130)
     app.main()
+
+
+def printed_version() -> bool:
+    """Whether only the version was asked for, and was printed, without what commands need."""
+    if sys.argv[1:] not in (["--version"], ["-V"]) or sys.stdout is None:
+        return False
+    import toksmith
+
+    try:
+        sys.stdout.write(f"toksmith {toksmith.__version__}\n")
+        sys.stdout.flush()
+    except OSError as error:
+        from ._run import lost_output
+
+        sys.exit(lost_output(error))
+    return True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import click
 
 import toksmith
 
-from . import ABOUT, COMMANDS
+from . import ABOUT, COMMANDS, TWO_WORDS
 from . import _params as cli
 from ._arguments import Json
 from ._meant import meant
@@ -23,9 +24,14 @@ SHELLS = ("bash", "zsh", "fish")
 NAMES = tuple(row.name for row in COMMANDS)
 
 
+def names(beginning: str) -> Sequence[str]:
+    """The words of commands, to complete one."""
+    return [*NAMES, *(TWO_WORDS[1:] if beginning else ())]
+
+
 def help(
     command: Annotated[
-        str | None, cli.Argument("COMMAND", "The command to explain.", "the list of commands", lambda _: NAMES)
+        list[str] | None, cli.Argument("COMMAND", "The command to explain.", "the list of commands", names)
     ] = None,
     *,
     man: Annotated[bool, cli.Option("--man", help="Print the manual page, for man -l.")] = False,
@@ -37,22 +43,40 @@ def help(
     """
     from ._program import app
 
+    name = named(command or ())
     if man:
+        if name is not None:
+            raise cli.BadParameter("prints the page of all commands; give no COMMAND", param_hint="--man")
         sys.stdout.write(manual())
         return
     if as_json:
-        print_json([row._asdict() for row in COMMANDS if command in (None, row.name)])
+        print_json([row._asdict() for row in COMMANDS if name in (None, row.name)])
         return
     context = app.make_context("toksmith", [], resilient_parsing=True)
-    if command is None:
+    if name is None:
         sys.stdout.write(app.get_help(context) + "\n")
         return
-    if (found := app.get_command(context, command)) is None:
-        near = meant(command, NAMES)
-        said = f"there is no command {command!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
-        raise cli.BadParameter(said, param_hint="COMMAND")
-    own = found.make_context(command, [], parent=context, resilient_parsing=True)
+    found = app.get_command(context, name)
+    assert found is not None, "named() refuses others"
+    own = found.make_context(name, [], parent=context, resilient_parsing=True)
     sys.stdout.write(found.get_help(own) + "\n")
+
+
+def named(words: Sequence[str]) -> str | None:
+    """The command that words name; None without words.
+
+    Raises:
+        BadParameter: There is no such command, or there are more words.
+    """
+    if [*words] == [*TWO_WORDS]:
+        return "-".join(words)
+    if len(words) > 1:
+        raise cli.BadParameter(f"expected one command, not {' '.join(words)!r}", param_hint="COMMAND")
+    if words and words[0] not in NAMES:
+        near = meant(words[0], NAMES)
+        said = f"there is no command {words[0]!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+        raise cli.BadParameter(said, param_hint="COMMAND")
+    return words[0] if words else None
 
 
 def completion(
@@ -113,7 +137,7 @@ EXITS = {
     0: "Done.",
     1: "Refused or failed.",
     2: "Wrong usage.",
-    3: "A check found a difference (doctor, verify).",
+    3: "A check found a difference (convert, doctor, verify).",
     130: "Stopped by Ctrl-C.",
     143: "Stopped by SIGTERM.",
 }

@@ -16,6 +16,7 @@ from ._progress import metered
 
 __all__ = ["FORMAT", "convert"]
 
+DIFFERENT = 3  # the exit code
 FORMAT: dict[str, Any] = {"metavar": "FORMAT", "complete": lambda _: toksmith.formats()}
 
 
@@ -44,7 +45,7 @@ def convert(
 ) -> None:
     """Write a tokenizer in another format, and compare the ids of both.
 
-    The target is loaded again, and both encode the same texts. The format's own library also encodes the texts if it is installed. The exit code is 1 if ids differ.
+    The target is loaded again, and both encode the same texts. The format's own library also encodes the texts if it is installed. The exit code is 3 if ids differ.
     """
     check_format(from_format, "--from")
     check_format(to_format, "--to")
@@ -58,4 +59,4 @@ def convert(
     else:
         print_lines(*str(report).split("\n"))
     if not report.equal:
-        raise cli.Exit(1)
+        raise cli.Exit(DIFFERENT)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import toksmith
 
+from . import TWO_WORDS
 from . import _params as cli
 from ._arguments import (
     STDIN,
@@ -32,8 +34,15 @@ __all__ = ["compare", "explain"]
 File = Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin")]
 
 
+def steps_or_file(beginning: str) -> Sequence[str]:
+    """The second word of 'explain steps', where it has begun; else files."""
+    return TWO_WORDS[1:] if beginning else ()
+
+
 def explain(
-    file: File = STDIN,
+    file: Annotated[
+        str, cli.Argument("FILE", "Text file; '-' reads stdin. A file named steps is ./steps.", "stdin", steps_or_file)
+    ] = STDIN,
     *,
     tokenizer: Name,
     text: GivenText = None,

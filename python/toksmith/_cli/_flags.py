@@ -8,6 +8,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+import click
+
 import toksmith
 
 from .._meanings import close_names
@@ -69,7 +71,26 @@ def usage_of(error: Exception, flags: Mapping[str, str]) -> cli.BadParameter | N
         return cli.BadParameter(said, param_hint=flags[error.argument])
     if isinstance(error, toksmith.UnknownName) and (name := KINDS.get(error.kind, "")) in flags:
         return cli.BadParameter(name_said(error), param_hint=flags[name])
+    if isinstance(error, toksmith.UnknownName) and not means_file(error):
+        parameter = given_as(error.name)
+        return None if parameter is None else cli.BadParameter(name_said(error), param=parameter)
     return None
+
+
+def given_as(value: str) -> click.Parameter | None:
+    """The parameter of the command that runs whose value is this, or one of whose values."""
+    context = click.get_current_context(silent=True)
+    for each in () if context is None else context.command.params:
+        given = context.params.get(each.name or "") if context is not None else None
+        if given == value or (isinstance(given, (tuple, list)) and value in given):
+            return each
+    return None
+
+
+def means_file(error: toksmith.UnknownName) -> bool:
+    """Whether an unknown name is that of a file: it has a folder, or a suffix of letters (not that of gpt-3.5)."""
+    suffix = os.path.splitext(error.name)[1]
+    return error.kind == "encoding or file" and ("/" in error.name or os.sep in error.name or suffix[1:].isalpha())
 
 
 def name_said(error: toksmith.UnknownName) -> str:
@@ -78,6 +99,8 @@ def name_said(error: toksmith.UnknownName) -> str:
     near = f"; did you mean {' or '.join(error.matches)}?" if error.matches else ""
     if len(error.matches) > MOST:  # all that there are
         near = f"; expected one of {', '.join(error.matches[:MOST])}, …"
+    if means_file(error):
+        return f"{error.name:.200}: {NO_FILE}{near}"
     see = {"encoding or file": "'toksmith encodings' lists the names", "format": "'toksmith formats' lists them"}
     hint = "" if near or error.kind not in see else f"; {see[error.kind]}"
     return f"there is no {kind} named {error.name!r:.200}{near}{hint}"

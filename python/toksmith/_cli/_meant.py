@@ -123,4 +123,5 @@ def meant(word: str, known: Collection[str]) -> list[str]:
     if by_meaning:
         return by_meaning[:MOST]
     beginning = sorted(each for each in known if len(low.strip("-")) > 1 and each.startswith(low))
-    return (beginning or difflib.get_close_matches(low, sorted(known)))[:MOST]
+    bare = {each.lstrip("-"): each for each in sorted(known)}  # all flags have their hyphens in common
+    return (beginning or [bare[each] for each in difflib.get_close_matches(low.lstrip("-"), bare)])[:MOST]

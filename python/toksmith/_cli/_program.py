@@ -12,11 +12,11 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError, NoSuchOption
 
-from . import ABOUT, COMMANDS, Row
+from . import ABOUT, COMMANDS, TWO_WORDS, Row
 from ._meant import meant
 from ._params import Argument, flags_of, parameters_of
 from ._printed import print_lines, tell
-from ._run import runnable
+from ._run import runnable, told_output
 
 __all__ = ["app", "command_of"]
 
@@ -26,6 +26,14 @@ DEBUG = click.Option(["--debug"], is_flag=True, help="Show the traceback of an e
 
 class Command(click.Command):
     """One command, whose help has its arguments, its options under their headings, and its example."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click; an error names the help of this command, not that of the program."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, then options by heading."""
@@ -80,8 +88,8 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of these words; 'explain steps' is the command 'explain-steps'."""
-        if args[:2] == ["explain", "steps"]:
-            args = ["explain-steps", *args[2:]]
+        if args[:2] == [*TWO_WORDS]:
+            args = ["-".join(TWO_WORDS), *args[2:]]
         name = args[0]
         if (found := self.get_command(ctx, name)) is None and not name.startswith("-"):
             hint = did_you_mean(meant(name, self.list_commands(ctx)))
@@ -105,6 +113,16 @@ class Program(click.Group):
 
         found = [CompletionItem(row.name, help=row.help) for row in COMMANDS if row.name.startswith(incomplete)]
         return found or click.Command.shell_complete(self, ctx, incomplete)
+
+    def make_context(self, *words: Any, **named: Any) -> click.Context:
+        """The context of a command line; --help and --version print here."""
+        with told_output():
+            return super().make_context(*words, **named)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; the --help of a command prints here."""
+        with told_output():
+            return super().invoke(ctx)
 
     def main(self, args: Any = None, prog_name: str | None = None, *more: Any, **named: Any) -> Any:
         """Run the program and leave with its exit code."""

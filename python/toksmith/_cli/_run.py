@@ -7,6 +7,7 @@ difference (the command's own); 130 stopped by Ctrl-C; 143 stopped by SIGTERM.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import signal
@@ -22,7 +23,10 @@ from ._flags import reason, usage_of
 from ._params import Exit
 from ._printed import tell
 
-__all__ = ["drop_output", "open_closed_streams", "runnable"]
+__all__ = ["drop_output", "lost_output", "open_closed_streams", "runnable", "told_output"]
+
+
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def runnable(function: Callable[..., None], flags: Mapping[str, str]) -> Callable[..., None]:
@@ -69,8 +73,7 @@ def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
     except (Exit, click.Abort, click.UsageError):
         raise
     except BrokenPipeError:
-        drop_output()
-        raise Exit(0) from None
+        raise Exit(lost_output(None)) from None
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error is printed
         if debug:
             import traceback  # slow to import
@@ -78,8 +81,40 @@ def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
             print(_render.plain(traceback.format_exc()), end="", file=sys.stderr)
         if isinstance(error, Exception) and (usage := usage_of(error, flags)) is not None:
             raise usage from None
+        if isinstance(error, OSError) and is_of_output(error):
+            raise Exit(lost_output(error)) from None
         tell(reason(error, flags))
         raise Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
+
+
+@contextlib.contextmanager
+def told_output() -> Iterator[None]:
+    """Turn an error of writing help and versions into one line on stderr and an exit code."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        raise Exit(lost_output(error)) from None
+
+
+def is_of_output(error: OSError) -> bool:
+    """Whether stdout cannot be written: a command failed to write, not the library, and no file has a name."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    inside = last is not None and os.path.dirname(last.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
+    return inside and error.filename is None and error.errno in NO_ROOM
+
+
+def lost_output(error: OSError | None) -> int:
+    """Gives up stdout, and gives the exit code: 0 where only its reader has left."""
+    drop_output()
+    if error is None or isinstance(error, BrokenPipeError):
+        return 0
+    tell(f"stdout: cannot be written: {error.strerror}")
+    return 1
 
 
 def open_closed_streams() -> None:

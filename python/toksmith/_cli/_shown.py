@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +27,8 @@ Svg = Annotated[Path | None, cli.Option(help="Write an SVG picture and print its
 
 def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: Path | None = None) -> None:
     """Show one result in the way that was asked for; both files are written where both are named."""
+    refuse_other(html, ("html", "htm"), "--html")
+    refuse_other(svg, ("svg",), "--svg")
     for path, save in ((html, result.save_html), (svg, result.save_svg)):
         if path is not None:
             save(path)
@@ -34,6 +37,12 @@ def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: 
         print_json(result.to_json())
     elif html is None and svg is None:
         print_drawn(result)
+
+
+def refuse_other(path: Path | None, suffixes: Sequence[str], flag: str) -> None:
+    """Refuse the name of another kind of file, such as .png: its content would be none."""
+    if path is not None and path.suffix and path.suffix[1:].lower() not in suffixes:
+        raise cli.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {str(path)!r}", param_hint=flag)
 
 
 def print_drawn(*drawn: RenderableType) -> None:

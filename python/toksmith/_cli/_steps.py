@@ -39,5 +39,10 @@ def explain_steps(
     data = one_text(file, text, field=field, row=row, raw=raw)
     data = data.encode() if isinstance(data, str) else data
     data = data.removesuffix(b"\n") if text is None else data
-    result = toksmith.explain.steps(data, **given(merges=merges, ties=ties))
+    try:
+        result = toksmith.explain.steps(data, **given(merges=merges, ties=ties))
+    except toksmith.InvalidOption as error:
+        if error.argument != "text" or text is not None:
+            raise
+        raise toksmith.CorpusError("stdin" if file == STDIN else file, None, f"expected {error.allowed}") from None
     print_shown(result, as_json=as_json, html=html, svg=svg)

@@ -105,7 +105,7 @@ def train(
     elif as_json:
         print_json(training_facts(tok, merges=show_merges))
     else:
-        say(tok, output, watch, show_merges=show_merges, quiet=quiet)
+        say(tok, output, to, watch, show_merges=show_merges, quiet=quiet)
 
 
 def both_names(tokens: list[str] | None, old: list[str] | None) -> list[str] | None:
@@ -139,12 +139,14 @@ def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
     return found | given_pattern(asked["pattern"])
 
 
-def say(tok: toksmith.Tokenizer, output: Path | None, watch: Watch, *, show_merges: bool, quiet: bool) -> None:
+def say(
+    tok: toksmith.Tokenizer, output: Path | None, to: str | None, watch: Watch, *, show_merges: bool, quiet: bool
+) -> None:
     """Print the merges on request, and the summary unless --quiet is given."""
     if show_merges:
         print_lines(*_render.merge_lines(merge_views(tok)))
     if not quiet:
-        print_lines(training_summary(tok, output, watch))
+        print_lines(training_summary(tok, output, watch, chosen_format(output, to)))
 
 
 def check_target(output: Path | None, to: str | None) -> None:
@@ -236,9 +238,18 @@ def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
     return facts
 
 
-def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch) -> str:
+def chosen_format(output: Path | None, to: str | None) -> str:
+    """The format of a file whose name fits several, such as .model; empty for others."""
+    rows = [row for row in toksmith.formats().values() if output is not None and to is None and row.fits(str(output))]
+    if output is None or len(rows) < 2:
+        return ""
+    data = output.read_bytes()
+    return next((row.name for row in rows if row.sniff(data, str(output))), "")
+
+
+def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch, format: str) -> str:
     record = record_of(tok)
-    saved = "" if output is None else f"; saved as {output} ({size_of(output):,} bytes)"
+    saved = "" if output is None else f"; saved as {output} ({format}{', ' if format else ''}{size_of(output):,} bytes)"
     merges = f"{number_of(len(tok.model.merges), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
     why = in_flags(record.stopped_because, options.FLAGS)
     return f"{number_of(len(tok), 'token')}; {merges}; stopped because {why}{saved}"
