@@ -14,17 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _boundaries, _core, _offsets, _pieces, _sampled
-from ._arguments import (
-    advised,
-    as_sequence,
-    checked,
-    checked_late,
-    flag,
-    items,
-    one_or_several,
-    whole_number,
-    without_our_frames,
-)
+from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
@@ -494,7 +484,7 @@ class Tokenizer:
             try:
                 id = whole_number(id, "id")
             except TypeError as error:
-                raise without_our_frames(error) from None
+                raise advised(error, id) from None
         token = self._engine.token(id) if 0 <= id < self.vocab_size else None
         if token is None:
             raise UnknownId(id, None, self.vocab_size)
