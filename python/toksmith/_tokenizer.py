@@ -477,8 +477,7 @@ class Tokenizer:
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id, special tokens included.
 
-        Raises:
-            UnknownId: No token has this id.
+        Raises: UnknownId, if no token has this id.
         """
         if type(id) is not int:
             try:
