@@ -19,7 +19,6 @@ from ._arguments import text as argument_text
 from ._encode_files import encoded_file
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
-from ._other_names import OF_A_TOKENIZER, told
 from ._pattern_fit import pattern_fit
 from ._post import PLAIN, template_of
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, Retold, StreamDecoder
@@ -355,8 +354,7 @@ class Tokenizer:
         """Whether decoding the ids and encoding the text gives the same ids; see
         `first_drift`.
 
-        Raises:
-            UnknownId: No token has one of the ids.
+        Raises: UnknownId, if no token has one of the ids.
         """
         return self.first_drift(ids) is None
 
@@ -583,6 +581,8 @@ class Tokenizer:
     if not TYPE_CHECKING:  # which would believe that every name exists
 
         def __getattr__(self, name: str) -> NoReturn:
+            from ._other_names import OF_A_TOKENIZER, told  # a table that only errors need
+
             raise told(self, "a Tokenizer", name, OF_A_TOKENIZER)
 
     def __repr__(self) -> str:
