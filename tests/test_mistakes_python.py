@@ -56,6 +56,14 @@ MISTAKES = [
         "TypeError: train() got an unexpected keyword argument 'vocab'; did you mean vocab_size=?",
     ),
     (
+        'toksmith.train("low lower", 300, model="unigram")',
+        "TypeError: train() got an unexpected keyword argument 'model'; did you mean kind=?",
+    ),
+    (
+        'toksmith.train("low lower", 300, silent=True)',
+        "TypeError: train() got an unexpected keyword argument 'silent'; did you mean progress=?",
+    ),
+    (
         'toksmith.train("", 300)',
         "CorpusError: the corpus is empty: 1 document without a byte; expected text to learn from",
     ),
