@@ -526,7 +526,7 @@ def test_names_and_documents_are_told_in_errors() -> None:
             lambda: toksmith.train(wrong),
             "corpus: expected texts, paths or open files, not int; the corpus comes before the size",
         ),
-        (lambda: toksmith.train("abc", "300"), "vocab_size must be an int, not str; pass 300"),  # type: ignore[arg-type]
+        (lambda: toksmith.train("abc", "300"), "vocab_size: expected an int, not str; pass 300"),  # type: ignore[arg-type]
         (lambda: toksmith.load(None), "source: expected a path (str or os.PathLike), not NoneType"),  # type: ignore[arg-type]
         (
             lambda: explain.pieces("gpt2", "low"),  # type: ignore[arg-type]

@@ -347,7 +347,7 @@ def test_options_are_checked() -> None:
         tok.truncate("a", -1)
     with pytest.raises(toksmith.InvalidOption, match="side"):
         tok.truncate("a", 1, side="both")
-    with pytest.raises(TypeError, match="max_tokens must be an int, not float"):
+    with pytest.raises(TypeError, match="max_tokens: expected an int, not float"):
         tok.truncate("a", 1.5)  # type: ignore[arg-type]
     with pytest.raises(toksmith.InvalidOption, match="less than max_tokens=3"):
         tok.chunk("a", 3, overlap=3)

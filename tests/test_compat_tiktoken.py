@@ -383,5 +383,5 @@ def test_a_rank_that_fits_in_no_id_is_an_error_of_toksmith(rank: int) -> None:
     with pytest.raises(InvalidOption, match="mergeable_ranks"):
         own.Encoding("x", pat_str=r"\S+|\s", mergeable_ranks=ranks, special_tokens={})
     wrong: Any = {**ranks, b"ab": "300"}
-    with pytest.raises(TypeError, match="mergeable_ranks must be an int, not str"):
+    with pytest.raises(TypeError, match="mergeable_ranks: expected an int, not str"):
         own.Encoding("x", pat_str=r"\S+|\s", mergeable_ranks=wrong, special_tokens={})

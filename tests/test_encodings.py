@@ -128,7 +128,7 @@ def test_tiktokens_cache_comes_second(
 
 def test_tiktokens_empty_name_means_no_folder(cache: Path, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    assert _encodings.places(_encodings.ENCODINGS[tiny]) == [cache / "tiny.tiktoken"]
+    assert [*_encodings.places(_encodings.ENCODINGS[tiny])] == [cache / "tiny.tiktoken"]
 
 
 def test_a_wrong_file_in_a_cache_is_passed_over(

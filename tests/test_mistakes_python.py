@@ -50,10 +50,18 @@ MISTAKES = [
         'toksmith.train("low lower", 100)',
         "InvalidOption: vocab_size=100 is not possible; expected at least 256: the alphabet has 256, and there are 0 special tokens",
     ),
-    ('toksmith.train("low lower", "300")', "TypeError: vocab_size must be an int, not str; pass 300"),
+    ('toksmith.train("low lower", "300")', "TypeError: vocab_size: expected an int, not str; pass 300"),
     (
         'toksmith.train("low lower", vocab=300)',
         "TypeError: train() got an unexpected keyword argument 'vocab'; did you mean vocab_size=?",
+    ),
+    (
+        'toksmith.train("low lower", 300, model="unigram")',
+        "TypeError: train() got an unexpected keyword argument 'model'; did you mean kind=?",
+    ),
+    (
+        'toksmith.train("low lower", 300, silent=True)',
+        "TypeError: train() got an unexpected keyword argument 'silent'; did you mean progress=?",
     ),
     (
         'toksmith.train("", 300)',
@@ -134,7 +142,7 @@ MISTAKES = [
         'tok.encode("low", threads=0)',
         "InvalidOption: threads=0 is not possible; expected from 1 to 65536, or None for all processors",
     ),
-    ('tok.encode_batch("low lower")', "TypeError: texts: expected a list, not a single text"),
+    ('tok.encode_batch("low lower")', "TypeError: texts: expected a list, not a single text; pass ['low lower']"),
     ("tok(5)", "TypeError: text: expected str, bytes or a list of them, not int"),
     (
         'tok("low", padding=True)',
@@ -176,7 +184,7 @@ MISTAKES = [
     ("tok.decode(257)", "TypeError: ids: expected ids (integers), not int; pass [257]"),
     ("tok.decode([300])", "UnknownId: id 300 at position 0 is out of range; ids lie in [0, 262)"),
     ("tok.decode_batch([257, 258])", "TypeError: batch: sequence 0: expected ids (integers), not int"),
-    ('tok.token_bytes("low")', "TypeError: id must be an int, not str"),
+    ('tok.token_bytes("low")', "TypeError: id: expected an int, not str"),
     ("tok.token_id(257)", "TypeError: token: expected str or bytes, not int"),
     ('tok.truncate("low", -1)', "InvalidOption: max_tokens=-1 is not possible; expected at least 0"),
     (

@@ -77,7 +77,32 @@ def test_only_what_is_asked_for_is_imported() -> None:
     assert not {*found} & (heavy | {"toksmith.explain", "toksmith._doctor", "toksmith._training"})
 
 
-MODULES = ["", *vars(toksmith)["_MODULES"], *(f"compat.{name}" for name in toksmith.compat.__all__)]
+COUNT = """
+import sys
+from toksmith._cli import main
+try:
+    main()
+finally:
+    print(*sys.modules)
+"""
+
+
+def test_counting_imports_neither_tables_of_errors_nor_what_draws_and_trains(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower lowest", encoding="utf-8")
+    toksmith.train(Path(tmp_path / "a.txt"), 260, progress=False).save(tmp_path / "own.toksmith")
+    command = [sys.executable, "-c", COUNT, "count", "a.txt", "-t", "own.toksmith"]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    found = {*ran.stdout.split()}
+    assert "toksmith._tokenizer" in found
+    heavy = {"rich", "regex", "tempfile", "shutil", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
+    assert not found & heavy
+    ours = {"explain", "_doctor", "_training", "_surgery", "_playground", "_shards", "metrics", "_other_names"}
+    assert not found & {f"toksmith.{name}" for name in ours}
+
+
+# Without the reference, a page to read, which lists nothing twice.
+PACKAGES = [name for name in vars(toksmith)["_MODULES"] if name != "reference"]
+MODULES = ["", *PACKAGES, *(f"compat.{name}" for name in toksmith.compat.__all__)]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -147,6 +147,8 @@ else:
     def __getattr__(name: str) -> object:
         if name in _MODULES:
             return _import_module(f".{name}", __name__)
+        if name.startswith("_"):  # `from . import _errors` asks here first
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name not in _HOME_OF:
             from ._other_names import OF_THE_PACKAGE, told
 

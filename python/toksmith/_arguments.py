@@ -36,7 +36,6 @@ __all__ = [
     "texts",
     "texts_or_bytes",
     "whole_number",
-    "without_our_frames",
 ]
 
 LONGEST_NUMBER = 20  # digits in a text that a message gives as a number
@@ -63,8 +62,7 @@ def whole_number(value: Any, name: str) -> int:
     except TypeError:
         written = isinstance(value, str) and value.strip().isdecimal() and len(value) < LONGEST_NUMBER
         whole = isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53
-        advice = f"; pass {int(value)}" if written or whole else ""
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}{advice}") from None
+        refuse(name, "an int", value, f"pass {int(value)}" if written or whole else "")
 
 
 def number(value: Any, name: str) -> float:
@@ -238,6 +236,13 @@ def corpus(value: Any, name: str) -> Any:
     return value
 
 
+def several_texts(value: Any, name: str) -> Any:
+    """An iterable of texts, which are checked later."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name}: expected a list, not a single text; pass [{quoted(value)}]")
+    return several(value, name)
+
+
 def several(value: Any, name: str) -> Any:
     """An iterable whose items are checked later."""
     if isinstance(value, (str, bytes)):
@@ -325,7 +330,7 @@ CHECKS: Mapping[str, Check] = {
     "str | Collection[str]": all_or_texts,
     "Corpus": corpus,
     "Iterable[int]": several,
-    "Iterable[Text]": several,
+    "Iterable[Text]": several_texts,
     "Iterable[Iterable[int]]": several,
     "Iterable[tuple[Text, bool]]": several,
     "Callable[[Progress], object] | bool": call_or_flag,

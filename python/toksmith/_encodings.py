@@ -116,17 +116,17 @@ def published(name: str) -> Model:
     return _formats.ranks(data, path, splitters(row.pattern), added)
 
 
-def places(row: Published) -> list[Path]:
+def places(row: Published) -> Iterator[Path]:
     """Where the row's file may be cached: in our folder by its name, in tiktoken's by the SHA-1 of its URL."""
+    yield cache_folder() / row.url.rpartition("/")[2]
     folders = (os.environ.get(name) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
     tiktoken_folder = next((folder for folder in folders if folder is not None), None)
     if tiktoken_folder is None:
         import tempfile  # slow to import
 
         tiktoken_folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
-    own = [cache_folder() / row.url.rpartition("/")[2]]
-    # tiktoken takes the empty name for "no cache".
-    return own + ([Path(tiktoken_folder, hashlib.sha1(row.url.encode()).hexdigest())] if tiktoken_folder else [])
+    if tiktoken_folder:  # tiktoken takes the empty name for "no cache"
+        yield Path(tiktoken_folder, hashlib.sha1(row.url.encode()).hexdigest())
 
 
 def cache_folder() -> Path:
@@ -162,7 +162,7 @@ def cached(row: Published) -> Iterator[tuple[str, bytes]]:
 
 def downloaded(row: Published) -> tuple[str, bytes]:
     """The row's file from the network, published into the cache, with its path there."""
-    target = places(row)[0]
+    target = next(places(row))
 
     def failure(problem: str) -> DownloadError:
         return DownloadError(row.url, row.sha256, str(target), problem)

@@ -14,22 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _boundaries, _core, _offsets, _pieces, _sampled
-from ._arguments import (
-    advised,
-    as_sequence,
-    checked,
-    checked_late,
-    flag,
-    items,
-    one_or_several,
-    whole_number,
-    without_our_frames,
-)
+from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
-from ._other_names import OF_A_TOKENIZER, told
 from ._pattern_fit import pattern_fit
 from ._post import PLAIN, template_of
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, Retold, StreamDecoder
@@ -365,8 +354,7 @@ class Tokenizer:
         """Whether decoding the ids and encoding the text gives the same ids; see
         `first_drift`.
 
-        Raises:
-            UnknownId: No token has one of the ids.
+        Raises: UnknownId, if no token has one of the ids.
         """
         return self.first_drift(ids) is None
 
@@ -487,14 +475,13 @@ class Tokenizer:
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id, special tokens included.
 
-        Raises:
-            UnknownId: No token has this id.
+        Raises: UnknownId, if no token has this id.
         """
         if type(id) is not int:
             try:
                 id = whole_number(id, "id")
             except TypeError as error:
-                raise without_our_frames(error) from None
+                raise advised(error, id) from None
         token = self._engine.token(id) if 0 <= id < self.vocab_size else None
         if token is None:
             raise UnknownId(id, None, self.vocab_size)
@@ -594,6 +581,8 @@ class Tokenizer:
     if not TYPE_CHECKING:  # which would believe that every name exists
 
         def __getattr__(self, name: str) -> NoReturn:
+            from ._other_names import OF_A_TOKENIZER, told  # a table that only errors need
+
             raise told(self, "a Tokenizer", name, OF_A_TOKENIZER)
 
     def __repr__(self) -> str:

@@ -47,34 +47,6 @@ from typing import NamedTuple
 
 import regex
 
-__all__ = [
-    "ALPHABET",
-    "Merge",
-    "Model",
-    "Pair",
-    "Text",
-    "bytes_rule",
-    "count",
-    "cut",
-    "decode",
-    "encode",
-    "isolate",
-    "merge",
-    "model_of",
-    "pair_counts",
-    "pair_rule",
-    "replace_pair",
-    "split",
-    "symbols",
-    "train",
-    "utf8",
-]
-
-
-def __dir__() -> list[str]:
-    return [*__all__]
-
-
 Text = str | bytes
 Pair = tuple[int, int]
 Merge = tuple[int, int, int, int, int]  # left id, right id, new id, count of the pair, symbols left in the corpus
