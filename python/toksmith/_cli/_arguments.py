@@ -206,7 +206,8 @@ def one_text(
         if more:
             raise toksmith.CorpusError(name, None, "holds several documents; name a file that holds one")
         return first
-    wanted, rows, found = row or 0, 0, b""
+    found: str | bytes = b""
+    wanted, rows = row or 0, 0
     for rows, document in enumerate(documents, 1):
         if rows - 1 == wanted:
             found = document
