@@ -315,6 +315,11 @@ SHELL = [
         "nofolder/x.toksmith: cannot be written: there is no folder 'nofolder'; make it first",
     ),
     (
+        "train text.txt --merges 3 -o x.toksmith --checkpoint nofolder/c",
+        1,
+        "nofolder/c: the checkpoint cannot be written: there is no folder '{here}/nofolder'; make it first; nothing was learned yet",
+    ),
+    (
         "train text.txt --merges 3 -o x.out --to spm",
         2,
         "--to: there is no format named 'spm'; did you mean sentencepiece? (see toksmith train --help)",
