@@ -209,7 +209,8 @@ def one_text(
         if more:
             raise toksmith.CorpusError(name, None, "holds several documents; name a file that holds one")
         return first
-    wanted, rows, found = row or 0, 0, b""
+    wanted, rows = row or 0, 0
+    found: str | bytes = b""
     for rows, document in enumerate(documents, 1):
         if rows - 1 == wanted:
             found = document
