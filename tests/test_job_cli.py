@@ -191,7 +191,7 @@ def place(files):
     calls.append(files)
     if len(calls) == 2:
         signal.raise_signal(sent)
-    real(files)
+    return real(files)
 
 _durable.ShardFiles.place = place
 main()
