@@ -209,8 +209,8 @@ def one_text(
         if more:
             raise toksmith.CorpusError(name, None, "holds several documents; name a file that holds one")
         return first
-    wanted, rows = row or 0, 0
     found: str | bytes = b""
+    wanted, rows = row or 0, 0
     for rows, document in enumerate(documents, 1):
         if rows - 1 == wanted:
             found = document
