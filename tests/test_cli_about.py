@@ -22,10 +22,11 @@ from test_cli import misused, refused, run
 
 import toksmith
 from toksmith import _cli
-from toksmith._cli import _progress
+from toksmith._cli import _jobs, _progress
 from toksmith._cli._arguments import PACKED, ROWS
 from toksmith._corpus import TABLES
 from toksmith._encode_files import PACKED as PACKED_FILES
+from toksmith._shards.sinks import SINKS
 
 HEAVY = ("rich", "typer", "pydantic", "pyarrow", "matplotlib", "starlette", "logging.handlers", "asyncio")
 
@@ -383,3 +384,37 @@ def test_a_conversion_whose_ids_differ_has_the_code_of_a_difference(monkeypatch:
     monkeypatch.setattr(toksmith, "convert", lambda *_, **__: report)
     assert run("convert", "gpt2", "x.json", "--json").exit_code == 3
     assert "exit code is 3" in run("help", "convert").stdout
+
+
+CHOICES = {
+    "train": {"--kind": "w", "--unit": "b", "--ties": "f", "--digits": "3", "--errors": "s", "--pattern": "gpt"},
+    "explain-steps": {"--ties": "l"},
+    "tokenize": {"--to": "m", "--special": "a", "--dtype": "u", "--errors": "q", "--empty": "k", "--pack": "b"},
+    "encode": {"--dtype": "u"},
+    "merge-shards": {"--to": "me"},
+}
+
+
+def test_a_flag_with_few_values_completes_them_and_refuses_others() -> None:
+    for command, flags in CHOICES.items():
+        for flag, beginning in flags.items():
+            assert completed(command, flag, beginning), (command, flag)
+    assert completed("train", "--kind", "w") == ["wordpiece", "words"]
+    assert completed("tokenize", "--run", "r") == ["ray"]
+    misused(run("train", "--text", "a", "--kind", "x"), "expected bpe, unigram, wordpiece, chars or words, not 'x'")
+
+
+def test_the_values_of_flags_are_those_of_the_library() -> None:
+    assert {*_jobs.SINKS} == {*SINKS}
+    assert {*_jobs.DTYPES[1:]} == {each for row in SINKS.values() for each in row.dtypes}
+    functions = {"train": toksmith.train, "tokenize": toksmith.plan, "explain-steps": toksmith.explain.steps}
+    checked = 0
+    for row, command in commands():
+        known = inspect.signature(functions[row.name]).parameters if row.name in functions else {}
+        for each in command.params:
+            choices = getattr(getattr(each, "said", None), "choices", ())
+            if choices and each.name in known and "Literal[" in str(known[each.name].annotation):
+                allowed = {*re.findall(r"[\"'](\w[\w-]*)[\"']", str(known[each.name].annotation))}
+                assert {*choices} == allowed, (row.name, each.name)
+                checked += 1
+    assert checked >= 6

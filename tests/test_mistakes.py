@@ -180,7 +180,7 @@ SHELL = [
     (
         "encode text.txt -t tok.toksmith -o ids.npy --dtype int64 --special text",
         2,
-        "--dtype: expected 'auto', 'uint16' or 'uint32', not 'int64' (see toksmith encode --help)",
+        "--dtype: expected auto, uint16 or uint32, not 'int64' (see toksmith encode --help)",
     ),
     (
         "encode text.txt -t tok.toksmith --threads 0",
@@ -315,6 +315,11 @@ SHELL = [
         "nofolder/x.toksmith: cannot be written: there is no folder 'nofolder'; make it first",
     ),
     (
+        "train text.txt --merges 3 -o x.toksmith --checkpoint nofolder/c",
+        1,
+        "nofolder/c: the checkpoint cannot be written: there is no folder '{here}/nofolder'; make it first; nothing was learned yet",
+    ),
+    (
         "train text.txt --merges 3 -o x.out --to spm",
         2,
         "--to: there is no format named 'spm'; did you mean sentencepiece? (see toksmith train --help)",
@@ -327,7 +332,7 @@ SHELL = [
     (
         "train text.txt --kind bpee --merges 3 -o x.toksmith",
         2,
-        "--kind: expected 'bpe', 'unigram', 'wordpiece', 'chars' or 'words', not 'bpee' (see toksmith train --help)",
+        "--kind: expected bpe, unigram, wordpiece, chars or words, not 'bpee' (see toksmith train --help)",
     ),
     (
         "train text.txt --kind unigram -o x.toksmith",
@@ -342,7 +347,7 @@ SHELL = [
     (
         "train text.txt --unit character --merges 3 -o x.toksmith",
         2,
-        "--unit: expected 'byte' or 'char', not 'character' (see toksmith train --help)",
+        "--unit: expected byte or char, not 'character' (see toksmith train --help)",
     ),
     (
         "train text.txt --pattern gpt4 --merges 3 -o x.toksmith",
@@ -357,7 +362,7 @@ SHELL = [
     (
         "train text.txt --ties random --merges 3 -o x.toksmith",
         2,
-        "--ties: expected 'lowest_ids' or 'first_seen', not 'random' (see toksmith train --help)",
+        "--ties: expected lowest_ids or first_seen, not 'random' (see toksmith train --help)",
     ),
     (
         "train text.txt --special-token '' --merges 3 -o x.toksmith",
@@ -403,7 +408,7 @@ SHELL = [
     (
         "train text.txt --digits 4 --merges 3 -o x.toksmith",
         2,
-        "--digits: expected 'none' or '1' or '3' or '3_right', not '4' (see toksmith train --help)",
+        "--digits: expected none, 1, 3 or 3_right, not '4' (see toksmith train --help)",
     ),
     ("convert tok.toksmith", 2, "TARGET is missing; expected the file to write (see toksmith convert --help)"),
     (
@@ -524,7 +529,12 @@ SHELL = [
     (
         "tokenize text.txt -t tok.toksmith -o out --dtype float",
         2,
-        "--dtype: expected 'auto' or 'uint16' or 'uint32' with --to npy, not 'float' (see toksmith tokenize --help)",
+        "--dtype: expected auto, uint8, uint16, uint32 or int32, not 'float' (see toksmith tokenize --help)",
+    ),
+    (
+        "tokenize text.txt -t tok.toksmith -o out --dtype int32",
+        2,
+        "--dtype: expected 'auto' or 'uint16' or 'uint32' with --to npy, not 'int32' (see toksmith tokenize --help)",
     ),
     ("status folder", 1, "folder: there is no job.json; plan a job with `toksmith tokenize`"),
     ("status missing", 1, "missing: there is no job.json; plan a job with `toksmith tokenize`"),

@@ -19,6 +19,7 @@ from . import _params as cli
 from ._printed import tell
 
 __all__ = [
+    "POLICIES",
     "STDIN",
     "TOKENIZER",
     "Field",
@@ -42,9 +43,11 @@ __all__ = [
     "loaded",
     "loaded_options",
     "one_text",
+    "pattern_names",
     "stdin_bytes",
     "stdin_stream",
     "token_json",
+    "tokenizers",
 ]
 
 STDIN = "-"

@@ -13,7 +13,7 @@ import toksmith
 
 from .._render import number_of
 from . import _params as cli
-from ._arguments import STDIN, TOKENIZER, FilePattern, FileSpecials, Json, given, loaded
+from ._arguments import POLICIES, STDIN, TOKENIZER, FilePattern, FileSpecials, Json, given, loaded
 from ._corpus import item
 from ._flags import flagged
 from ._printed import log_lines, print_json, print_lines
@@ -23,6 +23,7 @@ from ._training_options import bytes_of
 
 __all__ = [
     "FLAGS",
+    "SINKS",
     "DryRun",
     "Finish",
     "Force",
@@ -45,23 +46,41 @@ FLAGS = {name: f"--{name.replace('_', '-')}" for name in f"{NAMES} dry_run to ru
 FLAGS |= {"folder": "--output", "corpus": "FILE"}
 OF_VERIFY = {name: f"--{name}" for name in ("decode", "source", "sample", "threads", "force")}
 
+# Those of the library's tables, which a test compares.
+SINKS = ("npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf", "mds", "dolma", "litdata")
+DTYPES = ("auto", "uint8", "uint16", "uint32", "int32")
+
 Folder = Annotated[Path, cli.Argument(metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")]
 Files = Annotated[list[str] | None, cli.Argument(metavar="FILE", help="Files, folders and URLs of texts.")]
 Name = Annotated[str | None, cli.Option("--tokenizer", "-t", help="A published name or a tokenizer file.", **TOKENIZER)]
 Output = Annotated[Path, cli.Option("--output", "-o", help="Folder for the shards; its parent must exist. Or a URL.")]
-To = Annotated[
-    str, cli.Option(help="Format: npy, megatron, nanogpt, llmc, datatrove, parquet, hf, mds, dolma or litdata.")
-]
+To = Annotated[str, cli.Option(help=f"Format: {', '.join(SINKS[:-1])} or {SINKS[-1]}.", complete=lambda _: SINKS)]
 Field = Annotated[str | None, cli.Option(help="Field or column that contains the text.", default="text")]
 IdField = Annotated[str | None, cli.Option(help="Field or column with the name of each document.", default="no names")]
 Append = Annotated[str | None, cli.Option(help="Special token that ends each document.", default="nothing")]
 Prepend = Annotated[str | None, cli.Option(help="Special token that begins each document.", default="nothing")]
 Empty = Annotated[
-    str | None, cli.Option(help="A text without ids: token (only --append), keep (no ids) or skip.", default="token")
+    str | None,
+    cli.Option(
+        choices=("token", "keep", "skip"),
+        help="A text without ids: token (only --append), keep (no ids) or skip.",
+        default="token",
+    ),
 ]
-Special = Annotated[str | None, cli.Option(help="Special tokens in the text: raise, allow or text.", default="raise")]
-Dtype = Annotated[str | None, cli.Option(help="Type of the ids: auto, uint8, uint16, uint32 or int32.", default="auto")]
-Errors = Annotated[str | None, cli.Option(help="Rows that have no text: stop, skip or quarantine.", default="stop")]
+Special = Annotated[
+    str | None,
+    cli.Option(
+        choices=POLICIES,
+        help="Special tokens in the text: an error, their ids, or ordinary text.",
+        default="raise",
+    ),
+]
+Dtype = Annotated[
+    str | None, cli.Option(choices=DTYPES, help="Type of the ids; the format decides which it takes.", default="auto")
+]
+Errors = Annotated[
+    str | None, cli.Option(choices=("stop", "skip", "quarantine"), help="Rows that have no text.", default="stop")
+]
 MaxErrors = Annotated[int | None, cli.Option(help="How many such rows the job may have.", default="no limit")]
 ShardSize = Annotated[str | None, cli.Option(help="Bytes of the files in a shard, such as 512M.", default="256M")]
 Sources = Annotated[bool, cli.Option("--sources", help="Write where each document is from.")]
@@ -70,7 +89,8 @@ Shuffle = Annotated[
     cli.Option(metavar="SEED", help="Put the documents into the order of this seed.", default="the order of the files"),
 ]
 Pack = Annotated[
-    str | None, cli.Option(help="Make rows of --length ids: best-fit or chunk.", default="documents as they are")
+    str | None,
+    cli.Option(choices=("best-fit", "chunk"), help="Make rows of --length ids.", default="documents as they are"),
 ]
 Length = Annotated[int | None, cli.Option(help="With --pack: ids of a row.", default="no rows")]
 Pad = Annotated[str | None, cli.Option(help="With --pack: special token that fills up rows.", default="nothing")]
@@ -89,7 +109,7 @@ Part = Annotated[
     cli.Option(help="I/N: make every Nth shard from the Ith on, from 0; then --finish.", default="all shards"),
 ]
 Finish = Annotated[bool, cli.Option("--finish", help="Complete a job whose parts are all made.")]
-Run = Annotated[str, cli.Option(help="Where: local, ray, or ray://HOST:PORT.")]
+Run = Annotated[str, cli.Option(help="Where: local, ray, or ray://HOST:PORT.", complete=lambda _: ("local", "ray"))]
 Workers = Annotated[int, cli.Option(help="Number of processes.")]
 Threads = Annotated[int | None, cli.Option(help="Threads of each process.", default="they share all cores")]
 Force = Annotated[bool, cli.Option("--force", help="Replace another or a finished job in this folder.")]

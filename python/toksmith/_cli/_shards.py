@@ -10,7 +10,7 @@ import toksmith
 from . import _params as cli
 from ._arguments import Json
 from ._flags import flagged
-from ._jobs import print_done
+from ._jobs import SINKS, print_done
 from ._shown import print_shown
 
 __all__ = ["merge_shards", "shards"]
@@ -20,7 +20,10 @@ Folders = Annotated[list[Path], cli.Argument(metavar="DIR", help="Folders or URL
 Output = Annotated[
     Path, cli.Option("--output", "-o", help="New folder for the one shard; its parent must exist. Or a URL.")
 ]
-To = Annotated[str | None, cli.Option(help="Format, as of 'tokenize'.", default="that of the first folder")]
+To = Annotated[
+    str | None,
+    cli.Option(help="Format, as of 'tokenize'.", default="that of the first folder", complete=lambda _: SINKS),
+]
 First = Annotated[int | None, cli.Option(help="How many documents to show as text.", default="3")]
 Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no summary.")]
 FLAGS = {"to": "--to", "folders": "DIR", "folder": "--output", "first": "--first"}

@@ -24,7 +24,8 @@ def explain_steps(
     ties: Annotated[
         str | None,
         cli.Option(
-            help="Of pairs with the same count: lowest_ids (as in train), or first_seen (as in the tutorials).",
+            choices=("lowest_ids", "first_seen"),
+            help="Of pairs with the same count: lowest_ids as in train, or first_seen as in the tutorials.",
             default="lowest_ids",
         ),
     ] = None,

@@ -72,7 +72,9 @@ def encode(
     append: Annotated[
         str | None, cli.Option(help="With -o: special token to append to each document.", default="nothing")
     ] = None,
-    dtype: Annotated[str | None, cli.Option(help="With -o: auto, uint16 or uint32.", default="auto")] = None,
+    dtype: Annotated[
+        str | None, cli.Option(choices=("auto", "uint16", "uint32"), help="With -o: type of the ids.", default="auto")
+    ] = None,
     threads: Threads = None,
     as_json: Json = False,
     quiet: Quiet = False,

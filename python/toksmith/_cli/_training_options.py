@@ -10,12 +10,16 @@ from typing import Annotated, get_args, get_type_hints
 import toksmith
 
 from . import _params as cli
+from ._arguments import pattern_names, tokenizers
 
 __all__ = ["CHOSEN", "FLAGS", "bytes_of", "in_flags", "say_kinds"]
 
 COUNTING = "Counting"
 CHARACTERS = "Characters and words"
 KINDS = toksmith.training_kinds().values()
+UNITS_OF_MERGING = ("byte", "char")
+TIES = ("lowest_ids", "first_seen")
+DIGITS = ("none", "1", "3", "3_right")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 # Counting.
@@ -25,6 +29,7 @@ Pattern = Annotated[
         panel=COUNTING,
         help="Split pattern: a name, a regex, or none for no split; repeatable, applied in order.",
         default="o200k",
+        complete=pattern_names,
     ),
 ]
 Field = Annotated[
@@ -48,7 +53,8 @@ SpillTo = Annotated[
     ),
 ]
 Errors = Annotated[
-    str | None, cli.Option(panel=COUNTING, help="For unreadable files and rows: stop or skip.", default="stop")
+    str | None,
+    cli.Option(panel=COUNTING, choices=("stop", "skip"), help="For unreadable files and rows.", default="stop"),
 ]
 Threads = Annotated[int | None, cli.Option(panel=COUNTING, help="Number of threads.", default="all cores")]
 MinPieceCount = Annotated[
@@ -64,12 +70,14 @@ MostMerges = Annotated[
 Kind = Annotated[
     str | None,
     cli.Option(
-        help=f"Kind of tokenizer: {', '.join(dict.fromkeys(dict(row.arguments)['kind'] for row in KINDS))}.",
+        choices=tuple(dict.fromkeys(dict(row.arguments)["kind"] for row in KINDS)),
+        help="Kind of tokenizer.",
         default="bpe",
     ),
 ]
 Unit = Annotated[
-    str | None, cli.Option(help="What merging starts from: byte, or char for bpe of characters.", default="byte")
+    str | None,
+    cli.Option(choices=UNITS_OF_MERGING, help="What merging starts from; char for bpe of characters.", default="byte"),
 ]
 Alphabet = Annotated[
     str | None,
@@ -87,9 +95,7 @@ SpecialToken = Annotated[
     ),
 ]
 OldSpecial = Annotated[list[str] | None, cli.Option("--special", hidden=True)]
-Ties = Annotated[
-    str | None, cli.Option(help="Which pair wins among equal counts: lowest_ids or first_seen.", default="lowest_ids")
-]
+Ties = Annotated[str | None, cli.Option(choices=TIES, help="Which pair wins among equal counts.", default="lowest_ids")]
 MinCount = Annotated[
     int | None,
     cli.Option(
@@ -99,7 +105,7 @@ MinCount = Annotated[
 MaxTokenBytes = Annotated[int | None, cli.Option(help="Length limit of a token in bytes.", default="no limit")]
 Digits = Annotated[
     str | None,
-    cli.Option(help="Size of digit groups: 1, 3, 3_right (from the right), or none for no groups.", default="none"),
+    cli.Option(choices=DIGITS, help="Size of digit groups; 3_right groups from the right.", default="none"),
 ]
 WholeCharacters = Annotated[
     bool | None,
@@ -109,10 +115,17 @@ SeedToken = Annotated[list[str] | None, cli.Option(help="Token to create first; 
 Superwords = Annotated[int | None, cli.Option(help="Number of merges in a second phase, across words.", default="0")]
 SuperwordPattern = Annotated[
     list[str] | None,
-    cli.Option(help="Split pattern of the second phase.", default="across words, not across numbers and lines"),
+    cli.Option(
+        help="Split pattern of the second phase.",
+        default="across words, not across numbers and lines",
+        complete=pattern_names,
+    ),
 ]
 Base = Annotated[
-    str | None, cli.Option(help="Tokenizer to continue: a file or a name.", default="start from bytes or characters")
+    str | None,
+    cli.Option(
+        help="Tokenizer to continue: a file or a name.", default="start from bytes or characters", complete=tokenizers
+    ),
 ]
 Checkpoint = Annotated[
     Path | None,

@@ -99,7 +99,9 @@ def kept(path: Path) -> Iterator[None]:
         if not isinstance(problem.__cause__, OSError):
             raise
         cause = problem.__cause__
-        raise CheckpointError(cause.errno, shown(path), problem.problem) from problem
+        raise CheckpointError(
+            cause.errno, shown(path), problem.problem.removeprefix("cannot be written: ")
+        ) from problem
     except OSError as problem:
         raise CheckpointError(problem.errno, shown(path), problem.strerror or str(problem)) from problem
 
