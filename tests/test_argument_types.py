@@ -381,7 +381,7 @@ def plan_arguments(folder: Path) -> dict[str, Any]:
 def plan_counts_arguments(folder: Path) -> dict[str, Any]:
     where = {"corpus": [folder / "a.txt"], "folder": folder / "counted", "pattern": "gpt2", "max_piece_bytes": 99}
     how = {"errors": "skip", "max_errors": 5, "shard_size": 1 << 20}
-    return {**where, **how, "force": False, "dry_run": False}
+    return {**where, **how, "max_memory": 1 << 30, "force": False, "dry_run": False}
 
 
 def merge_counts_arguments(counts: Path, folder: Path) -> dict[str, Any]:

@@ -206,9 +206,9 @@ def test_names_that_come_close() -> None:
     with pytest.raises(UnknownName, match="cl100k_base") as caught:
         toksmith.load("cl100k_bas")
     assert "cl100k_base" in caught.value.matches
-    with pytest.raises(UnknownName) as caught:
+    with pytest.raises(UnknownName, match=r"toksmith.encodings\(\) lists the names") as caught:
         toksmith.load("nothing like it at all")
-    assert [*caught.value.matches] == toksmith.encodings()
+    assert not caught.value.matches
     with pytest.raises(LookupError):
         toksmith.load("gpt5")
 
@@ -344,7 +344,7 @@ def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
     texts = ["low", b"lower", "", "lowest"]
     expected = [tok.encode(text) for text in texts]
     kinds: list[Callable[[], Any]] = [lambda: iter(texts), lambda: (text for text in texts), lambda: tuple(texts)]
-    for kind in (*kinds, lambda: dict.fromkeys(texts)):
+    for kind in kinds:
         assert tok.encode_batch(kind()) == expected
         assert [ids.tolist() for ids in tok.encode_ragged(kind())] == expected
         assert tok.count_batch(kind()).tolist() == list(map(len, expected))
@@ -361,6 +361,8 @@ def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
     for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
         with pytest.raises(RuntimeError, match="the source is gone"):
             call(failing())
+        with pytest.raises(TypeError, match=r"not dict; pass its values\(\), as a list"):
+            call(dict.fromkeys(texts))
 
 
 @pytest.mark.slow

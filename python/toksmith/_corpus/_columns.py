@@ -22,7 +22,7 @@ from ._names import RowNames, names_of_rows
 from ._one_by_one import OneRow, is_slow, one_by_one
 from ._parquet import no_text
 
-__all__ = ["BadRow", "BadRows", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]
+__all__ = ["BadRow", "RowsWithoutText", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]
 
 
 class BadRow(NamedTuple):
@@ -40,7 +40,7 @@ class BadRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BadRows:
+class RowsWithoutText:
     """Rows that have no text. There may be as many as lines, so each is made when it is asked for.
 
     Attributes: `before`, of each how many texts of the column come before it, ascending; `make` gives one by its place.
@@ -56,7 +56,7 @@ class BadRows:
         return self.make(place)
 
 
-NO_ROWS = BadRows(np.empty(0, np.int64), lambda place: BadRow(place, 0, None, "", b""))
+NO_ROWS = RowsWithoutText(np.empty(0, np.int64), lambda place: BadRow(place, 0, None, "", b""))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class TextColumn:
     records: NDArray[np.uint64]
     places: NDArray[np.uint64] | None = None
     names: RowNames | None = None
-    bad: BadRows = NO_ROWS
+    bad: RowsWithoutText = NO_ROWS
     lines: bytes = b""
     start: int = 0
 
@@ -155,7 +155,9 @@ def of_rows(block: JsonRows, threads: int) -> TextColumn:
     names = names_of_rows(texts, block.lines, file.field, file.name)
     starts = texts.starts + np.uint64(block.start)
     records = lines + np.uint64(first)
-    return TextColumn(texts, path, True, records, starts, names, BadRows(before, bad_row), block.lines, block.start)
+    return TextColumn(
+        texts, path, True, records, starts, names, RowsWithoutText(before, bad_row), block.lines, block.start
+    )
 
 
 def of_table(block: TableRows) -> TextColumn:
@@ -171,7 +173,7 @@ def of_table(block: TableRows) -> TextColumn:
         def bad_row(place: int) -> BadRow:
             return BadRow(int(before[place]), block.first + int(missing[place]), None, reason, b"")
 
-        bad = BadRows(before, bad_row)
+        bad = RowsWithoutText(before, bad_row)
     return TextColumn(texts, spelled(block.file.path), False, records, None, block.names, bad)
 
 
@@ -190,5 +192,5 @@ def slowly(block: JsonRows) -> TextColumn:
     records = np.array([first + each.line for each in good], np.uint64)
     places = np.array([start + each.start for each in good], np.uint64)
     names = None if file.name is None else RowNames.of(each.name for each in good)
-    rows = BadRows(np.array([row.before for row in bad], np.int64), bad.__getitem__)
+    rows = RowsWithoutText(np.array([row.before for row in bad], np.int64), bad.__getitem__)
     return TextColumn(texts, spelled(file.path), True, records, places, names, rows, block.lines, start)

@@ -124,11 +124,11 @@ class TokenTags(Protocol):
 def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iterator[list[str]]:
     """The elements of each cluster. A character that several tokens share has the numbers of its bytes above it."""
     shown = block.tokens[:items]
-    seen = -1  # the last token that was begun
+    begun: set[int] = set()
 
     def drawn(place: int, inner: str, *, last: bool) -> str:
-        nonlocal seen
-        first, seen = place > seen, place
+        first = place not in begun
+        begun.add(place)
         if block.ids and last:
             tail = "<br></span>" if inner.endswith("<br></span>") else "<br>" if inner.endswith("<br>") else ""
             inner = f"{inner.removesuffix(tail)}{number(place)}{tail}"
