@@ -55,6 +55,9 @@ class RowsWithoutText:
     def __getitem__(self, place: int) -> BadRow:
         return self.make(place)
 
+    def __iter__(self) -> Iterator[BadRow]:
+        return map(self.make, range(len(self)))
+
 
 NO_ROWS = RowsWithoutText(np.empty(0, np.int64), lambda place: BadRow(place, 0, None, "", b""))
 

@@ -110,20 +110,17 @@ impl Column {
         for (number, place) in part.zip(places) {
             stop.check()?;
             let start = place.bytes.start as u64;
-            match text_and_name(rows.row(number), fields) {
-                Ok((text, name)) => {
-                    column.texts.extend_from_slice(text.as_bytes());
-                    column.ends.push(column.texts.len() as u64);
-                    column.lines.push(place.line);
-                    column.starts.push(start);
-                    if fields.name.is_some() {
-                        column.names.push(&name);
-                    }
-                }
-                Err(_) => {
-                    column.bad.lines.push(place.line);
-                    column.bad.starts.push(start);
-                }
+            let Ok((text, name)) = text_and_name(rows.row(number), fields) else {
+                column.bad.lines.push(place.line);
+                column.bad.starts.push(start);
+                continue;
+            };
+            column.texts.extend_from_slice(text.as_bytes());
+            column.ends.push(column.texts.len() as u64);
+            column.lines.push(place.line);
+            column.starts.push(start);
+            if fields.name.is_some() {
+                column.names.push(&name);
             }
         }
         Ok(column)
