@@ -1,8 +1,8 @@
 """Filling in the middle: a prompt from the text before a gap and the text behind it, with a vocabulary's own marks.
 
 The rule: only the marks are special; the parts are plain text, even where they spell a mark, and each is encoded by itself.
-A model only understands the order that it was trained with. Left out: Code Llama and the first
-Codestral, whose SentencePiece models join the parts in another way.
+A model only understands the order that it was trained with. Left out: Code Llama and the first Codestral, whose
+SentencePiece models join the parts in another way.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ r"""The tutorials' own interface: `Tokenizer` with `train`, `save` and `from_pre
 `from toksmith.compat.tutorial import Tokenizer, get_stats, merge` replaces the classes and functions that the tutorials'
 notebooks define. Ids start as the bytes 0 to 255 or, with `unit="char"`, as the ASCII characters 0 to 127. The text is one
 unbroken stream, and of equally frequent pairs the one that comes first merges. `save` writes `merge_dict_….json`, the
-merges by the ids that they make. What differs: training counts the text once, and stops where no pair is left. Left out: split patterns and special tokens
-(`toksmith.train` has them).
+merges by the ids that they make. What differs: training counts the text once, and stops where no pair is left. Left out:
+split patterns and special tokens (`toksmith.train` has them).
 """
 
 from __future__ import annotations
