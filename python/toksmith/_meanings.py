@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["close_names"]
+__all__ = ["MOST", "close_names"]
 
 LONGEST = 200  # a longer name is no slip
-MOST = 5
+MOST = 5  # names that a message lists
 CUTOFF = 0.61  # "nope" and "minbpe" are 0.6 alike
 
 # By a name without case and marks, the names here that it may mean; a caller sees those that fit its place.

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import toksmith
 
 from .._render import number_of
 from . import _params as cli
-from ._arguments import STDIN, file_named, file_or_bytes, stdin_bytes, stdin_stream
+from ._arguments import STDIN, file_or_bytes, stdin_bytes, stdin_stream
 from ._printed import print_json, print_lines
 from ._progress import Meter, Watch, progress_of
 
-__all__ = ["corpus_of", "item", "ticking", "total_of", "write_corpus"]
+__all__ = ["corpus_of", "ticking", "total_of", "write_corpus"]
 
 
 def corpus_of(
@@ -96,8 +96,3 @@ def write_corpus(
             f"{number_of(written.ids, 'id')} of {documents}{watch.took(written.ids, 'ids')} saved as {written.path} "
             f"({written.dtype}), document ends as {written.ends_path}"
         )
-
-
-def item(name: str, field: str | None) -> toksmith.Files | BinaryIO:
-    """A file argument as an item of a corpus."""
-    return stdin_stream() if name == STDIN else file_named(name, field)

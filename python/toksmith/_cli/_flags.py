@@ -12,7 +12,7 @@ import click
 
 import toksmith
 
-from .._meanings import close_names
+from .._meanings import MOST, close_names
 from . import _params as cli
 
 __all__ = ["check_format", "flagged", "in_flags", "reason", "usage_of"]
@@ -29,7 +29,6 @@ NO_MATCH = re.compile("no file matches this name.*")  # the shell has expanded t
 KINDS = {"format of files of ids": "to", "runner": "run", "pattern": "pattern"}
 NO_FILE = os.strerror(errno.ENOENT)
 WITH_NONE = ("--pattern", "--superword-pattern", "--digits")
-MOST = 5
 
 
 def in_flags(text: str, flags: Mapping[str, str]) -> str:

@@ -13,8 +13,7 @@ import toksmith
 
 from .._render import number_of
 from . import _params as cli
-from ._arguments import POLICIES, STDIN, TOKENIZER, FilePattern, FileSpecials, Json, given, loaded
-from ._corpus import item
+from ._arguments import POLICIES, STDIN, TOKENIZER, FilePattern, FileSpecials, Json, file_named, given, loaded
 from ._flags import flagged
 from ._printed import log_lines, print_json, print_lines
 from ._run import drop_output
@@ -224,7 +223,7 @@ def files_of_job(files: Sequence[str], field: str | None) -> list[Any]:
     if STDIN in files:
         said = "is standard input, which is read once; the shards of a job read files: save it to a file first"
         raise cli.BadParameter(said, param_hint=repr(STDIN))
-    return [item(name, field) for name in files]
+    return [file_named(name, field) for name in files]
 
 
 def refuse_steps(steps: Mapping[str, bool], way: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 __all__ = ["meant"]
 
-MOST = 5
+from .._meanings import MOST
 
 # Words of other programs and of other spellings, and ours.
 WORDS = {
@@ -64,7 +64,6 @@ WORDS = {
     "--size": "--vocab-size",
     "--vocabulary-size": "--vocab-size",
     "--num-merges": "--merges",
-    "--num_merges": "--merges",
     "--steps": "--merges",
     "--out": "--output",
     "--output-file": "--output",
@@ -73,7 +72,6 @@ WORDS = {
     "--save": "--output",
     "--model": "--tokenizer --kind",
     "--model-type": "--kind",
-    "--model_type": "--kind",
     "--type": "--kind --dtype",
     "--algorithm": "--kind",
     "--encoding": "--tokenizer",
@@ -119,7 +117,7 @@ def meant(word: str, known: Collection[str]) -> list[str]:
     import difflib  # slow to import, and only errors need it
 
     low = word.lower()
-    by_meaning = [each for each in WORDS.get(low.replace("_", "-"), WORDS.get(low, "")).split() if each in known]
+    by_meaning = [each for each in WORDS.get(low.replace("_", "-"), "").split() if each in known]
     if by_meaning:
         return by_meaning[:MOST]
     beginning = sorted(each for each in known if len(low.strip("-")) > 1 and each.startswith(low))

@@ -8,9 +8,7 @@ and one thread writes what is done. A document that is a whole file is also enco
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -47,7 +45,6 @@ from ._manifest import ends_path, files_of, manifest_path, read_manifest, read_r
 __all__ = ["OF_A_TEXT", "EncodedCorpus", "encode_corpus", "special_id", "written_behind"]
 
 BYTES_IN_A_BLOCK = 1 << 26
-BLOCKS_BEHIND = 2
 T = TypeVar("T")
 NONE = np.empty(0, np.uint32)
 OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
@@ -183,16 +180,9 @@ def encode_corpus(
 
 def written_behind(blocks: Generator[T, None, None], write: Callable[[T], None]) -> Iterator[None]:
     """Calls `write` for each block, in order, on another thread while this one makes the next blocks."""
-    with closing(blocks), ThreadPoolExecutor(1) as writer:
-        waiting: deque[Future[None]] = deque()
-        for block in blocks:
-            waiting.append(writer.submit(write, block))
-            while len(waiting) > BLOCKS_BEHIND:
-                waiting.popleft().result()
-            yield
-        for written in waiting:
-            written.result()
-        yield
+    written = made_in_order(lambda block, _: write(block), blocks, 1, lambda _: False)
+    with closing(blocks), closing(written):
+        yield from written
 
 
 def dtype_of(tok: Tokenizer, dtype: str) -> str:
