@@ -154,7 +154,7 @@ def calls(folder: Path) -> dict[str, Call]:
         ),
         "train suffix": (toksmith.train, {"corpus": CORPUS, "merges": 3, "end_of_word_suffix": "</w>", "kind": "bpe"}),
         "train words": (toksmith.train, {"corpus": CORPUS, "kind": "words", "unknown_token": "<unk>", "min_count": 1}),
-        "load": (toksmith.load, {"source": saved, "format": None, "special_tokens": None}),
+        "load": (toksmith.load, {"source": saved, "format": None, "special_tokens": None, "revision": None}),
         "load tiktoken": (toksmith.load, tiktoken_arguments(folder)),
         "convert": (toksmith.convert, convert_arguments(saved, folder / "b.json")),
         "count_pieces": (toksmith.count_pieces, COUNT_ARGUMENTS),

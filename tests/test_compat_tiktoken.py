@@ -364,10 +364,10 @@ def test_offsets_of_drawn_ids(seed: int) -> None:
 def test_the_table_of_models_is_tiktokens() -> None:
     from tiktoken import model
 
-    from toksmith.compat import _tiktoken_models
+    from toksmith import _model_names
 
-    assert {**_tiktoken_models.MODELS} == model.MODEL_TO_ENCODING
-    assert list(_tiktoken_models.PREFIXES.items()) == list(model.MODEL_PREFIX_TO_ENCODING.items())
+    assert {**_model_names.MODELS} == model.MODEL_TO_ENCODING
+    assert list(_model_names.PREFIXES.items()) == list(model.MODEL_PREFIX_TO_ENCODING.items())
 
 
 def test_a_tokenizer_of_another_kind_is_refused() -> None:

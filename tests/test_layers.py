@@ -9,7 +9,7 @@ LAYERS = (  # from the ground up; of ours, a module imports its own package and 
     ("arguments", "errors", "meanings", "other_names", "paths", "progress", "sample", "_core", "remote"),
     ("files", "model", "render", "results", "special", "stream", "threads", "atomic_files", "encode_files", "folders"),
     ("boundaries", "pattern_fit", "patterns", "formats", "corpus", "memory", "post", "steps", "training_kinds"),
-    ("tokenizer", "tokenizer_view", "offsets", "sampled", "pieces", "encodings", "counts"),
+    ("tokenizer", "tokenizer_view", "offsets", "sampled", "pieces", "encodings", "model_names", "hub", "counts"),
     ("training", "sweep", "surgery", "load", "fim"),
     ("convert", "explain", "metrics", "doctor", "compat", "shards"),
     ("__init__",),

@@ -24,6 +24,7 @@ ELSEWHERE = {
     "_errors": "test_bad_input test_error_offsets test_concurrency",
     "_files": "test_format_files test_bounded_reading test_faults",
     "_meanings": "test_mistakes",
+    "_model_names": "test_compat_tiktoken test_hub",
     "_formats/__init__": "test_format_files test_matrix",
     "_formats/_arguments": "test_format_files",
     "_formats/_byte_characters": "test_format_gpt2",
@@ -105,7 +106,6 @@ ELSEWHERE = {
     "_tokenizer": "test_api",
     "compat/__init__": "test_surface",
     "compat/_tiktoken_core": "test_compat_tiktoken",
-    "compat/_tiktoken_models": "test_compat_tiktoken",
     "reference_models": "test_core_equals_reference test_kinds",
 }
 

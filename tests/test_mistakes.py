@@ -26,13 +26,13 @@ SHELL = [
     (
         "count text.txt",
         2,
-        "--tokenizer is missing; expected a published name (see 'encodings') or a tokenizer file, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
+        "--tokenizer is missing; expected a published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
     ),
     ("count missing.txt -t tok.toksmith", 1, "missing.txt: No such file or directory"),
     (
         "count text.txt tok.toksmith",
         2,
-        "--tokenizer is missing; expected a published name (see 'encodings') or a tokenizer file, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
+        "--tokenizer is missing; expected a published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
     ),
     (
         "count -t text.txt tok.toksmith",
@@ -40,9 +40,9 @@ SHELL = [
         "text.txt: starts with b'low lower lowest <|e', which matches no known format of tokenizers; expected such a file ('toksmith formats' lists all)",
     ),
     (
-        "count -t gpt-4o text.txt",
+        "count -t cl100k text.txt",
         2,
-        "--tokenizer: there is no tokenizer or file named 'gpt-4o'; did you mean o200k_base? (see toksmith count --help)",
+        "--tokenizer: there is no tokenizer or file named 'cl100k'; did you mean cl100k_base? (see toksmith count --help)",
     ),
     (
         "count -t gpt4 text.txt",
@@ -61,7 +61,7 @@ SHELL = [
     ),
     ("count -t gpt2.json text.txt", 1, "gpt2.json: No such file or directory; did you mean gpt2?"),
     ("count -t missing.json text.txt", 1, "missing.json: No such file or directory"),
-    ("count -t no/such text.txt", 1, "no/such: No such file or directory"),
+    ("count -t ./no/such text.txt", 1, "./no/such: No such file or directory"),
     (
         "play gtp2",
         2,
@@ -466,7 +466,7 @@ SHELL = [
     (
         "doctor tok.toksmith",
         2,
-        "--tokenizer is missing; expected a published name (see 'encodings') or a tokenizer file, or set TOKSMITH_TOKENIZER (see toksmith doctor --help)",
+        "--tokenizer is missing; expected a published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name, or set TOKSMITH_TOKENIZER (see toksmith doctor --help)",
     ),
     (
         "count-pieces text.txt -o counts.json",

@@ -100,7 +100,10 @@ MISTAKES = [
         'toksmith.train(Path("folder"), 300)',
         "CorpusError: folder: the folder contains no file ending in .parquet, .arrow, .txt or .jsonl (which may be packed: .gz, .zst)",
     ),
-    ('toksmith.load("gpt-4")', "UnknownName: there is no encoding or file named 'gpt-4'; did you mean 'cl100k_base'?"),
+    (
+        'toksmith.load("cl100k")',
+        "UnknownName: there is no encoding or file named 'cl100k'; did you mean 'cl100k_base'?",
+    ),
     (
         'toksmith.load("no_such.json")',
         "UnknownName: there is no encoding or file named 'no_such.json'; toksmith.encodings() lists the names",

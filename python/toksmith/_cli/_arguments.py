@@ -71,13 +71,21 @@ Files = Annotated[list[str] | None, cli.Argument("FILE", "Text files; '-' reads 
 Name = Annotated[
     str,
     cli.Option(
-        "--tokenizer", "-t", help="A published name (see 'encodings') or a tokenizer file.", argument="tok", **TOKENIZER
+        "--tokenizer",
+        "-t",
+        help="A published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name.",
+        argument="tok",
+        **TOKENIZER,
     ),
 ]
 Names = Annotated[
     list[str],
     cli.Option(
-        "--tokenizer", "-t", help="A published name or a tokenizer file; repeatable.", argument="tok", **TOKENIZER
+        "--tokenizer",
+        "-t",
+        help="A published name, a tokenizer file, a model or org/name; repeatable.",
+        argument="tok",
+        **TOKENIZER,
     ),
 ]
 Json = Annotated[bool, cli.Option("--json", help="Print the result as JSON.")]

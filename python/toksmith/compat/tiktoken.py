@@ -22,10 +22,10 @@ from .._arguments import all_or_texts, checked_late, items, whole_number
 from .._encodings import encodings, published
 from .._errors import InvalidOption
 from .._model import AddedToken, Model, TokenTable, regex_split
+from .._model_names import encoding_of
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._tiktoken_core import CoreBPE, ranks_of
-from ._tiktoken_models import MODELS, PREFIXES
 
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
 
@@ -423,11 +423,8 @@ def encoding_name_for_model(model_name: str) -> str:
     >>> tiktoken.encoding_name_for_model("gpt-4o-2024-08-06")
     'o200k_base'
     """
-    if model_name in MODELS:
-        return MODELS[model_name]
-    for prefix, encoding in PREFIXES.items():
-        if model_name.startswith(prefix):
-            return encoding
+    if found := encoding_of(model_name):
+        return found
     raise KeyError(
         f"Could not automatically map {model_name} to a tokeniser; name the encoding with `get_encoding` instead"
     )
