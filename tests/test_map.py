@@ -24,6 +24,7 @@ ELSEWHERE = {
     "_errors": "test_bad_input test_error_offsets test_concurrency",
     "_files": "test_format_files test_bounded_reading test_faults",
     "_meanings": "test_mistakes",
+    "_segments": "test_boundaries",
     "_model_names": "test_compat_tiktoken test_hub",
     "_formats/__init__": "test_format_files test_matrix",
     "_formats/_arguments": "test_format_files",

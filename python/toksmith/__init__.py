@@ -60,6 +60,7 @@ else:
             "UnknownId",
             "UnknownName",
         ),
+        "_chat": ("ChatEncoding",),
         "_fim": (
             "FimMarks",
             "fim",

@@ -1,4 +1,5 @@
 from . import compat, explain, metrics, reference
+from ._chat import ChatEncoding
 from ._convert import ConversionReport, convert
 from ._corpus import Files, files
 from ._counts import MergedCounts, PieceCounts, count_pieces, merge_counts
@@ -66,6 +67,7 @@ __version__: str
 __all__ = [
     "AddedToken",
     "CannotRepresent",
+    "ChatEncoding",
     "CheckpointError",
     "Chunk",
     "ConversionReport",

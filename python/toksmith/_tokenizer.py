@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _core, _offsets, _pieces, _sampled
+from . import _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments
 from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
 from ._arguments import text as argument_text
 from ._encode_files import encoded_file
@@ -205,28 +205,8 @@ class Tokenizer:
     encode_sampled = _sampled.encode_sampled
     encode_best = _sampled.encode_best
 
-    @checked_late
-    def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
-        """The ids of a text that consists of trusted and untrusted segments.
-
-        The segments form one text, so pieces may cross their edges. A special
-        token is found only if it lies completely in adjacent trusted segments.
-        Everywhere else it is ordinary text.
-
-        Args:
-            segments: Pairs of a text and a bool that says whether it is
-                trusted.
-        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`;
-            `index` is the number of the segment.
-
-        >>> import toksmith
-        >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
-        >>> tok.encode_segments([("low", True), ("<|end|>", False), ("<|end|>", True)]) == [
-        ...     *tok.encode("low<|end|>", special="text"), tok.token_id("<|end|>")
-        ... ]
-        True
-        """
-        return _boundaries.segment_ids(self._engine, self.model, segments)
+    encode_segments = _segments.encode_segments
+    chat = _chat.chat
 
     @checked
     def encode_file(
