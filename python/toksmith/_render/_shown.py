@@ -22,7 +22,7 @@ from ._terminal import renderables
 
 __all__ = ["Shown", "notebook"]
 
-WIDTH = 100  # of `print(result)` on every terminal, so that documents show what everyone sees
+WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
 SVG_ITEMS = 2000
 
@@ -49,7 +49,7 @@ class Shown(ABC):
         """Everything that the result holds, as JSON values; bytes are hex."""
 
     def __str__(self) -> str:
-        """The result as plain text without colour, 100 cells wide: what `print` shows."""
+        """The result as plain text without colour, 80 cells wide: what `print` shows."""
         out = io.StringIO()
         console = Console(file=out, width=WIDTH, color_system=None, highlight=False, legacy_windows=False)
         console.print(self.__rich__())

@@ -18,6 +18,7 @@ from ._rules import Rules, Symbol, rules_of
 __all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
 
 MOST_SYMBOLS = 512  # every step looks at every pair, and nobody reads a longer picture
+MOST_OTHERS = 3  # pairs that could also merge, in a row of the view
 
 
 class Candidate(NamedTuple):
@@ -107,7 +108,9 @@ class Merges(_render.Shown):
         left, right = (token_text(symbol.token) for symbol in step.symbols[step.chosen.place : step.chosen.place + 2])
         symbols = "".join(f"▏{token_text(symbol.token)}" for symbol in step.symbols)
         others = [f"{pair_text(step.symbols, other)} {other.rank}" for other in step.candidates if other != step.chosen]
-        shown = ", ".join(others[:6]) + (f" and {len(others) - 6} more" if len(others) > 6 else "")
+        shown = ", ".join(others[:MOST_OTHERS]) + (
+            f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
+        )
         return [
             str(number),
             symbols,
