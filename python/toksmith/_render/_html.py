@@ -31,6 +31,7 @@ PARTS = {"text": "", "mark": f"color:{LIGHT.mark}", "bytes": f"color:{LIGHT.raw}
 SPECIAL = f"background-color:{LIGHT.special};color:{LIGHT.on_special};font-weight:bold"
 SPACED = "border-collapse:collapse;margin:8px 0"
 MOST_UNBROKEN = 80  # characters of a caption that is kept in one line, however narrow its table is
+SHORT = 24  # the same of a cell
 BAR = "#1a73e8"  # seen on light and on dark notebooks; a fragment does not know which it is in
 SMALL = "font-size:70%"
 THIN = "\u202f"  # between the ids beside a character that tokens share
@@ -92,7 +93,8 @@ def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[s
             text, tone = (cell.text, cell.tone) if isinstance(cell, Cell) else (cell, "")
             side = f"text-align:{'left' if column in left else 'right'}"
             font = MONO if tag == "td" else ""  # cells hold tokens and figures
-            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", font, TONES[tone])))
+            kept = WHOLE if len(text) <= SHORT else ""
+            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", font, kept, TONES[tone])))
             found.append(f'<{tag}{more} style="{style}">{cell_html(text, chars)}</{tag}>')
         return f"<tr>{''.join(found)}</tr>"
 
