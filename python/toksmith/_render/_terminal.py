@@ -8,6 +8,7 @@ than the terminal is cut. All other wrapping, and what the terminal can do, are 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -107,19 +108,37 @@ def empty() -> Text:
     return Text(overflow="fold")
 
 
-def renderables(view: View, *, items: int | None = None) -> Iterator[RenderableType]:
+def renderables(view: View, *, items: int | None = None, chars: int | None = None) -> Iterator[RenderableType]:
     """A view for a rich console, from top to bottom.
 
     Args:
         items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
+        chars: The maximum number of characters to draw of each line and cell; None for all.
     """
     yield Text(plain(view.title), style=TONES["strong"])
     before: Block | None = None
     for block in view.blocks:
         if isinstance(block, Table | Bars) and not block.caption and isinstance(before, Table | Bars | Branch):
             yield Text()  # a caption has its own empty line
-        yield from DRAW[type(block)](block, items)
+        yield from DRAW[type(block)](block if chars is None else bounded(block, chars, items), items)
         before = block
+
+
+def bounded(block: Block, chars: int, items: int | None) -> Block:
+    """The block with so many characters of each line and cell."""
+
+    def cut(text: str) -> str:
+        return text if len(text) <= chars else f"{text[:chars]}… ({len(text):,} characters)"
+
+    if isinstance(block, Line):
+        return replace(block, text=cut(block.text))
+    if isinstance(block, Table):
+        shown = [
+            [cell._replace(text=cut(cell.text)) if isinstance(cell, Cell) else cut(cell) for cell in row]
+            for row in block.rows[:items]
+        ]
+        return replace(block, rows=[*shown, *block.rows[len(shown) :]], caption=cut(block.caption))
+    return block
 
 
 def draw_line(line: Line, items: int | None) -> Iterator[RenderableType]:

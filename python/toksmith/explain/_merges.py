@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption, NotInVocabulary, number_of
+from .._errors import InvalidOption, NotInVocabulary, number_of, shortened
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
@@ -121,7 +121,7 @@ class Merges(_render.Shown):
         ]
 
     def __repr__(self) -> str:
-        return f"<Merges of {token_text(self.piece)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
+        return f"<Merges of {shortened(token_text(self.piece), 60)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
 
 
 @checked
