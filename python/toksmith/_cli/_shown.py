@@ -46,7 +46,7 @@ def refuse_other(path: Path | None, suffixes: Sequence[str], flag: str) -> None:
 
 
 def print_drawn(*drawn: RenderableType) -> None:
-    """Print what rich draws: coloured and as wide as the terminal is, plain and unwrapped elsewhere."""
+    """Print what rich draws: coloured and as wide as the terminal is, plain and 80 cells wide elsewhere."""
     from rich.console import Console  # slow to import
 
     # Not written by rich, which has an exit code of its own for a reader that leaves.
@@ -54,7 +54,7 @@ def print_drawn(*drawn: RenderableType) -> None:
     terminal = sys.stdout.isatty()
     console = Console(file=out, highlight=False, force_terminal=terminal or None)
     if not terminal:
-        console.width = 100
+        console.width = 80
     for part in drawn:
         console.print(part)
         text = out.getvalue()

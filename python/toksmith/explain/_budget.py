@@ -9,11 +9,11 @@ from typing import Any
 from .. import _render
 from .._arguments import checked, whole_number
 from .._arguments import text as argument_text
-from .._errors import InvalidOption, number_of
-from .._render import Bars, Block, Cell, Table, View
+from .._errors import InvalidOption, number_of, shortened
+from .._render import Bars, Block, Cell, Table, View, one_line
 from .._tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers, token_ends
+from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends
 
 __all__ = ["CONTEXTS", "Budget", "BudgetRow", "budget"]
 
@@ -79,7 +79,7 @@ class Budget(_render.Shown):
     def __repr__(self) -> str:
         counts = {row.tokenizer: row.tokens for row in self.rows}
         said = (f"{name} {number_of(tokens, 'token')}" for name, tokens in counts.items())
-        return f"<Budget: {', '.join(said)}>"
+        return f"<Budget: {shortened(one_line(', '.join(said)), MOST_NAMED)}>"
 
 
 @checked

@@ -11,11 +11,11 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
-from .._errors import number_of
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._errors import number_of, shortened
+from .._render import Block, Line, Table, TokenText, TokenView, View, one_line, token_text
 from .._tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers, token_ends, token_json
+from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
 from ._columns import Column, Numbers, TokenColumn
 
 __all__ = ["Comparison", "Cuts", "Difference", "compare"]
@@ -133,6 +133,7 @@ class Comparison(_render.Shown):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
+        counts = shortened(one_line(counts), MOST_NAMED)
         return f"<Comparison of {counts}; {number_of(len(self.differences), 'difference')}>"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption, number_of
+from .._errors import InvalidOption, number_of, shortened
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -106,7 +106,9 @@ class History(_render.Shown):
                 yield Line("a scaffold: it only helped to build other tokens", "warn")
 
     def __repr__(self) -> str:
-        return f"<History of token {self.id} {token_text(self.token)}: {number_of(len(self.uses), 'use')}>"
+        return (
+            f"<History of token {self.id} {shortened(token_text(self.token), 60)}: {number_of(len(self.uses), 'use')}>"
+        )
 
 
 @checked

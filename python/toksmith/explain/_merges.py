@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption, NotInVocabulary, number_of
+from .._errors import InvalidOption, NotInVocabulary, number_of, shortened
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
@@ -18,6 +18,7 @@ from ._rules import Rules, Symbol, rules_of
 __all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
 
 MOST_SYMBOLS = 512  # every step looks at every pair, and nobody reads a longer picture
+MOST_OTHERS = 3  # pairs that could also merge, in a row of the view
 
 
 class Candidate(NamedTuple):
@@ -107,7 +108,9 @@ class Merges(_render.Shown):
         left, right = (token_text(symbol.token) for symbol in step.symbols[step.chosen.place : step.chosen.place + 2])
         symbols = "".join(f"▏{token_text(symbol.token)}" for symbol in step.symbols)
         others = [f"{pair_text(step.symbols, other)} {other.rank}" for other in step.candidates if other != step.chosen]
-        shown = ", ".join(others[:6]) + (f" and {len(others) - 6} more" if len(others) > 6 else "")
+        shown = ", ".join(others[:MOST_OTHERS]) + (
+            f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
+        )
         return [
             str(number),
             symbols,
@@ -118,7 +121,7 @@ class Merges(_render.Shown):
         ]
 
     def __repr__(self) -> str:
-        return f"<Merges of {token_text(self.piece)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
+        return f"<Merges of {shortened(token_text(self.piece), 60)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
 
 
 @checked

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
+from .._errors import InvalidOption, shortened
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -72,7 +72,7 @@ class Search(_render.Shown):
             yield Table(["id", "token", "bytes", ""], rows, left=(1, 2, 3))
 
     def __repr__(self) -> str:
-        return f"<Search {self.query!r}: {self.total} found>"
+        return f"<Search {shortened(self.query, 60)!r}: {self.total} found>"
 
 
 @checked

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
-from .._errors import number_of
-from .._render import Bars, Block, Line, Plot, Table, View
+from .._errors import number_of, shortened
+from .._render import Bars, Block, Line, Plot, Table, View, one_line
 from .._tokenizer import Special, Text
-from ._asked import Tokenizers, named_tokenizers
+from ._asked import MOST_NAMED, Tokenizers, named_tokenizers
 
 __all__ = ["Lengths", "Ranks", "lengths", "ranks"]
 
@@ -67,7 +67,7 @@ class Lengths(_render.Shown):
             yield Bars([(length, counts[place], f"{counts[place]:,}") for length, counts in self.rows()])
 
     def __repr__(self) -> str:
-        return f"<Lengths of {', '.join(self.counts)}>"
+        return f"<Lengths of {shortened(one_line(', '.join(self.counts)), MOST_NAMED)}>"
 
     to_chart = _render.to_chart
 
@@ -108,7 +108,7 @@ class Ranks(_render.Shown):
         yield Table(heads, rows)
 
     def __repr__(self) -> str:
-        return f"<Ranks of {', '.join(self.counts)}>"
+        return f"<Ranks of {shortened(one_line(', '.join(self.counts)), MOST_NAMED)}>"
 
     to_chart = _render.to_chart
 

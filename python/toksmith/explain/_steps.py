@@ -161,12 +161,17 @@ class Steps(_render.Shown):
             rows.append([Cell(self.pair(pair), tone), Cell(f"{pair.times:,}", tone), Cell(said, tone)])
         hidden = len(step.counts) - len(rows)
         more = f" (the first {MOST_PAIRS} of {len(step.counts):,} pairs)" if hidden else ""
-        yield Table(["pair", "count", ""], rows, f"step {step.number}: {self.shortened(step.ids)}{more}", left=(0, 2))
+        yield Table(
+            ["pair", "count", ""],
+            rows,
+            f"step {step.number}: {self.shortened(step.ids, 40 if hidden else 60)}{more}",
+            left=(0, 2),
+        )
 
-    def shortened(self, ids: tuple[int, ...]) -> str:
-        """Ids as a line of text, at most as long as a line."""
+    def shortened(self, ids: tuple[int, ...], most: int = 60) -> str:
+        """Ids as a line of at most so many characters."""
         line = self.written(ids[:MOST_SYMBOLS])
-        return line if len(line) <= 60 and len(ids) <= MOST_SYMBOLS else f"{line[:60]}…"
+        return line if len(line) <= most and len(ids) <= MOST_SYMBOLS else f"{line[:most]}…"
 
     def pair(self, pair: PairCount) -> str:
         """A pair as it is written."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
+from .._errors import shortened
 from .._render import Block, Branch, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -134,7 +135,7 @@ class Tree(_render.Shown):
         return Branch(text, below=(self.branch(node.left, levels - 1), self.branch(node.right, levels - 1)))
 
     def __repr__(self) -> str:
-        return f"<Tree of token {self.id} {token_text(self.token)}: depth {self.depth}, {len(self.children)} children>"
+        return f"<Tree of token {self.id} {shortened(token_text(self.token), 60)}: depth {self.depth}, {len(self.children)} children>"
 
 
 @checked

@@ -42,7 +42,7 @@ class Language:
     layout: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parity(_render.Shown):
     """Premiums by language, and how unequal they are.
 
@@ -72,6 +72,11 @@ class Parity(_render.Shown):
             if each.name == name:
                 return each.premium
         raise UnknownName("language", name, [each.name for each in self.languages])
+
+    def __repr__(self) -> str:
+        shown = [f"{_render.one_line(each.name)[:40]} {_figure(each.premium)}" for each in self.languages[:8]]
+        more = ["…"] if len(self.languages) > len(shown) else []
+        return f"<Parity with {_render.one_line(self.reference)[:40]}: {', '.join([*shown, *more])}>"
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""
