@@ -26,6 +26,7 @@ from toksmith._cli import _jobs, _progress
 from toksmith._cli._arguments import PACKED, ROWS
 from toksmith._corpus import TABLES
 from toksmith._encode_files import PACKED as PACKED_FILES
+from toksmith._formats import MODULES
 from toksmith._shards.sinks import SINKS
 
 HEAVY = ("rich", "typer", "pydantic", "pyarrow", "matplotlib", "starlette", "logging.handlers", "asyncio")
@@ -67,8 +68,11 @@ def test_a_command_imports_what_it_uses(tmp_path: Path) -> None:
     toksmith.train("low lower", merges=2).save(tmp_path / "tok.toksmith")
     (tmp_path / "text.txt").write_text("low", encoding="utf-8")
     modules = imported(called("count", str(tmp_path / "text.txt"), "-t", str(tmp_path / "tok.toksmith")))
-    assert not modules & {"tempfile", "secrets", "click.shell_completion", *HEAVY}
-    assert not {"toksmith._shards", "toksmith._training", "toksmith.metrics", "toksmith._cli._train"} & modules
+    assert not modules & {"tempfile", "secrets", "difflib", "click.shell_completion", *HEAVY}
+    unused = ("_corpus", "_encode_files", "_remote", "_shards", "_training", "metrics", "_cli._train")
+    assert not modules & {f"toksmith.{name}" for name in unused}
+    readers = {f"toksmith._formats.{name}" for name in MODULES.values()} & modules
+    assert readers == {"toksmith._formats._native"}
     assert not imported(called("--help")) & {"numpy", "toksmith._cli._train", *HEAVY}
     assert not imported(called("formats")) & {"rich", "toksmith._training"}
 

@@ -10,7 +10,6 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
@@ -18,7 +17,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["Argument", "BadParameter", "Exit", "Option", "flags_of", "parameters_of"]
+__all__ = ["Argument", "BadParameter", "Exit", "FileName", "Option", "flags_of", "parameters_of"]
 
 if TYPE_CHECKING:
     Parameter = click.ParamType[Any]
@@ -64,13 +63,20 @@ class Argument:
         self.metavar, self.help, self.default, self.complete = metavar, help, default, complete
 
 
+class FileName(str):
+    """The name of a file, as a command gets it that must not wait for `pathlib`."""
+
+    __slots__ = ()
+
+
 class Value(Parameter):
     """The value of an option: converts it, completes it, and says what was expected."""
 
     def __init__(self, kind: Any, info: Option | Argument) -> None:
         self.kind, self.info = kind, info
         self.choices = info.choices if isinstance(info, Option) else ()
-        self.name = {int: "n", float: "number", Path: "path"}.get(kind, "text")
+        self.is_path = kind is FileName or hasattr(kind, "__fspath__")
+        self.name = {int: "n", float: "number"}.get(kind, "path" if self.is_path else "text")
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
         """The choices, if there are few."""
@@ -98,7 +104,7 @@ class Value(Parameter):
 
         names = [*self.choices, *(() if self.info.complete is None else self.info.complete(incomplete))]
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-        takes_files = isinstance(self.info, Argument) or self.kind is Path or self.info.complete is not None
+        takes_files = isinstance(self.info, Argument) or self.is_path or self.info.complete is not None
         return found or ([CompletionItem(incomplete, type="file")] if takes_files and not self.choices else [])
 
 

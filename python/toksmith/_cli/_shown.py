@@ -6,7 +6,6 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from . import _params as cli
@@ -20,29 +19,32 @@ if TYPE_CHECKING:
 __all__ = ["Html", "Svg", "print_drawn", "print_shown"]
 
 Html = Annotated[
-    Path | None, cli.Option(help="Write a self-contained page and print its name.", default="print the result")
+    cli.FileName | None, cli.Option(help="Write a self-contained page and print its name.", default="print the result")
 ]
-Svg = Annotated[Path | None, cli.Option(help="Write an SVG picture and print its name.", default="print the result")]
+Svg = Annotated[
+    cli.FileName | None, cli.Option(help="Write an SVG picture and print its name.", default="print the result")
+]
 
 
-def print_shown(result: Shown, *, as_json: bool, html: Path | None = None, svg: Path | None = None) -> None:
+def print_shown(result: Shown, *, as_json: bool, html: str | None = None, svg: str | None = None) -> None:
     """Show one result in the way that was asked for; both files are written where both are named."""
     refuse_other(html, ("html", "htm"), "--html")
     refuse_other(svg, ("svg",), "--svg")
     for path, save in ((html, result.save_html), (svg, result.save_svg)):
         if path is not None:
             save(path)
-            print_lines(os.fspath(path))
+            print_lines(path)
     if as_json:
         print_json(result.to_json())
     elif html is None and svg is None:
         print_drawn(result)
 
 
-def refuse_other(path: Path | None, suffixes: Sequence[str], flag: str) -> None:
+def refuse_other(path: str | None, suffixes: Sequence[str], flag: str) -> None:
     """Refuse the name of another kind of file, such as .png: its content would be none."""
-    if path is not None and path.suffix and path.suffix[1:].lower() not in suffixes:
-        raise cli.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {str(path)!r}", param_hint=flag)
+    suffix = "" if path is None else os.path.splitext(path)[1]
+    if suffix and suffix[1:].lower() not in suffixes:
+        raise cli.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {path!r}", param_hint=flag)
 
 
 def print_drawn(*drawn: RenderableType) -> None:
