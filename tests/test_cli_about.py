@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -98,7 +101,10 @@ def test_help_is_the_same_by_flag_and_by_command(row: Any) -> None:
 def test_explain_steps_is_one_command_in_two_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("help", "explain", "steps").stdout == run("help", "explain-steps").stdout
     assert completed("explain", "st") == ["steps"]
-    assert completed("help", "explain", "st") == ["status", "steps"]
+    assert completed("help", "explain", "") == completed("help", "explain", "st") == ["steps"]
+    assert completed("help", "train", "") == completed("help", "explain", "steps", "") == []
+    assert completed("help", "") == [row.name for row in _cli.COMMANDS]
+    assert completed("completion", "") == ["bash", "zsh", "fish"]
     assert "--merges" in completed("explain", "steps", "--")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "steps").write_text("low", encoding="utf-8")
@@ -311,7 +317,9 @@ def test_a_shell_completes_commands_options_and_names(shell: str, tmp_path: Path
         pytest.skip(f"lacks {shell}")
     assert completes(shell, "toksmith tok", tmp_path) == ["tokenize"]
     assert "--vocab-size" in completes(shell, "toksmith train --vo", tmp_path)
-    assert completes(shell, "toksmith count -t o200k_b", tmp_path) == ["o200k_base"]
+    (tmp_path / "own.tiktoken").touch()
+    assert completes(shell, "toksmith count -t o", tmp_path) == ["o200k_base", "o200k_harmony", "own.tiktoken"]
+    assert completes(shell, "toksmith help explain ", tmp_path) == ["steps"]
     assert {*completes(shell, "toksmith encode --special ", tmp_path)} == {"raise", "allow", "text"}
 
 
@@ -371,7 +379,7 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     lines = run("count", *files, "-t", tok).stderr.splitlines()
     assert lines == [
         "toksmith: counting: 6 of 9 bytes after 80 s, 0 in a second, 40 s to go",
-        "toksmith: 9 bytes in 160.0 s (0.0 MB/s)",
+        "toksmith: 9 bytes in 160.0 s (0.0 kB/s)",
     ]
     looks.clear()
     assert run("count", *files, "-t", tok, "--quiet").stderr == ""
@@ -381,6 +389,49 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     looks.clear()
     measured = run("measure", *files, "-t", tok).stderr
     assert "bytes in " in measured
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "summary"),
+    [
+        (("toksmith", "doctor"), ["doctor"], "258 tokens in "),
+        (("toksmith", "parity"), ["parity", "en=text.txt"], "3 bytes in "),
+        (("toksmith.explain", "pieces"), ["explain", "text.txt"], "3 bytes in "),
+        (("toksmith.explain", "tree"), ["explain", "--id", "97"], "258 tokens in "),
+        (("toksmith.explain", "compare"), ["compare", "text.txt", "-t", "tok.toksmith"], "3 bytes in "),
+        (("toksmith", "convert"), ["convert", "tok.toksmith", "copy.toksmith"], "done in "),
+    ],
+)
+def test_work_without_parts_says_that_it_goes_on(
+    function: tuple[str, str], arguments: list[str], summary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    toksmith.train("low lower", merges=2).save("tok.toksmith")
+    (tmp_path / "text.txt").write_text("low", encoding="utf-8")
+    options = [] if "convert" in arguments else ["-t", "./tok.toksmith"]
+    looks, said = itertools.count(40, 40), threading.Event()
+    module, name = function
+    own, say = getattr(importlib.import_module(module), name), _progress.Meter.say
+
+    def slow(*given: Any, **more: Any) -> Any:  # the work, until it is said to go on
+        assert said.wait(LIMIT_S) or "--quiet" in arguments
+        return own(*given, **more)
+
+    def heard(meter: _progress.Meter, elapsed: float) -> None:
+        say(meter, elapsed)
+        said.set()
+
+    monkeypatch.setattr(importlib.import_module(module), name, slow)
+    monkeypatch.setattr(_progress, "SOON_S", 0.0)
+    monkeypatch.setattr(_progress.Watch, "elapsed_s", lambda _: float(next(looks)))
+    monkeypatch.setattr(_progress.Meter, "say", heard)
+    first, *more, last = run(*arguments, *options).stderr.splitlines()
+    assert re.fullmatch("toksmith: at work for [0-9,]+ s", first), more
+    assert last.startswith(f"toksmith: {summary}")
+    said.clear()
+    event = json.loads(run(*arguments, *options, "--json").stderr.splitlines()[0])
+    assert (event["event"], event["phase"], event["done"]) == ("progress", "working", 0)
+    assert run(*arguments, *options, "--quiet").stderr == ""
 
 
 def test_a_conversion_whose_ids_differ_has_the_code_of_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,6 +456,10 @@ def test_a_flag_with_few_values_completes_them_and_refuses_others() -> None:
             assert completed(command, flag, beginning), (command, flag)
     assert completed("train", "--kind", "w") == ["wordpiece", "words"]
     assert completed("tokenize", "--run", "r") == ["ray"]
+    for command, flag in (("train", "--to"), ("convert", "--to"), ("convert", "--from")):
+        assert completed(command, flag, "") == [*toksmith.formats()]
+    assert completed("tokenize", "--to", "") == [*_jobs.SINKS]
+    assert {*toksmith.encodings()} <= {*completed("train", "--base", "")}
     misused(run("train", "--text", "a", "--kind", "x"), "expected bpe, unigram, wordpiece, chars or words, not 'x'")
 
 

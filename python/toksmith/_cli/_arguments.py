@@ -58,8 +58,10 @@ PLAIN = (".txt", ".md")  # one text each, for which the readers of a corpus need
 
 
 def tokenizers(beginning: str) -> Sequence[str]:
-    """The published names, to complete one."""
-    return toksmith.encodings()
+    """The published names and the files of tokenizers that lie here, to complete one."""
+    rows = toksmith.formats().values() if "/" not in beginning and os.sep not in beginning else ()
+    here = sorted(name for name in os.listdir() if any(row.fits(name) for row in rows)) if rows else []
+    return [*toksmith.encodings(), *here]
 
 
 def pattern_names(beginning: str) -> Sequence[str]:

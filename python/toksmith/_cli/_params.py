@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
@@ -26,7 +26,7 @@ else:
 
 Exit = click.exceptions.Exit
 BadParameter = click.BadParameter
-Completion = Callable[[str], Sequence[str]]
+Completion = Callable[[str], Iterable[str]]
 
 
 class Option:
@@ -55,12 +55,21 @@ class Option:
 
 
 class Argument:
-    """What the help says of an argument: its name there, its meaning, its default in words, and how it is completed."""
+    """What the help says of an argument: its name there, its meaning, its default in words, and how it is completed.
+
+    Attributes: `after` gives the values that may follow those that were given before.
+    """
 
     def __init__(
-        self, metavar: str = "", help: str = "", default: str = "", complete: Completion | None = None
+        self,
+        metavar: str = "",
+        help: str = "",
+        default: str = "",
+        complete: Completion | None = None,
+        *,
+        after: Callable[[Sequence[str]], Iterable[str]] | None = None,
     ) -> None:
-        self.metavar, self.help, self.default, self.complete = metavar, help, default, complete
+        self.metavar, self.help, self.default, self.complete, self.after = metavar, help, default, complete, after
 
 
 class FileName(str):
@@ -103,8 +112,10 @@ class Value(Parameter):
         from click.shell_completion import CompletionItem  # only completion needs it
 
         names = [*self.choices, *(() if self.info.complete is None else self.info.complete(incomplete))]
-        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         takes_files = isinstance(self.info, Argument) or self.is_path or self.info.complete is not None
+        if isinstance(self.info, Argument) and self.info.after is not None:
+            names, takes_files = [*self.info.after(ctx.params.get(param.name or "") or ())], False
+        found = [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if takes_files and not self.choices else [])
 
 
