@@ -345,6 +345,11 @@ def test_the_manual_page_has_every_command_and_option() -> None:
     assert not [line for line in page.splitlines() if line.startswith("'")]
 
 
+def test_the_page_of_the_wheel_is_that_of_the_command() -> None:
+    page = Path(__file__).parents[1] / "make/wheel/data/share/man/man1/toksmith.1"
+    assert page.read_text(encoding="utf-8") == run("help", "--man").stdout, f"toksmith help --man > {page}"
+
+
 @pytest.mark.skipif(shutil.which("man") is None, reason="lacks man")
 def test_man_shows_the_page_without_a_warning(tmp_path: Path) -> None:
     page = tmp_path / "toksmith.1"
