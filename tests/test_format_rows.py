@@ -19,7 +19,8 @@ from trainings import SHORT, trained
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import FORMATS, UNSET, FileContent
+from toksmith._formats import FORMATS, STARTS, UNSET, FileContent
+from toksmith._formats._file_sets import SETS
 
 HOSTILE = Path(__file__).parent / "hostile"
 PLAIN: dict[str, Any] = {"merges": 8, "pattern": "cl100k_minbpe", "special_tokens": ["<|e|>"]}
@@ -219,6 +220,17 @@ def test_tekken_of_the_old_versions() -> None:
     assert [token.content for token in model.added_tokens][19:] == ["[TOOL_CONTENT]", "<SPECIAL_20>", "<SPECIAL_21>"]
     again = json.loads(saved("tekken", model))
     assert again["image"] == {"image_patch_size": 16} and again["config"]["version"] == "v3"
+
+
+# --- what is known before a module is imported -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_table_knows_what_the_module_says(name: str) -> None:
+    row = FORMATS[name]
+    assert row.name == name and set(row.files) <= set(SETS)
+    for start in (start for start, own in STARTS.items() if own == name):
+        assert [other.name for other in FORMATS.values() if other.sniff(start + bytes(64), "x")] in ([name], [])
 
 
 # --- hostile files -------------------------------------------------------------------------------------------------

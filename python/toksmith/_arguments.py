@@ -13,7 +13,6 @@ import inspect
 import numbers
 import operator
 import os
-import pathlib
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
@@ -364,6 +363,8 @@ class ArgumentRule(NamedTuple):
 
 def advice_for(classes: tuple[str, ...], value: Any) -> str:
     """What to pass for a class of ours, if a name or a text was given."""
+    import pathlib  # slow to import
+
     if not isinstance(value, (str, pathlib.PurePath)):
         return ""
     shown = quoted(str(value))
@@ -389,17 +390,43 @@ def row_of(parameter: inspect.Parameter) -> ArgumentRule:
 
 
 class Arguments:
-    """The arguments of one function."""
+    """The arguments of one function, which are looked at when the first call needs them."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        parameters = inspect.signature(function).parameters.values()
+        self.function = function
         self.known = function.__globals__
-        self.rows = {parameter.name: row_of(parameter) for parameter in parameters}
-        places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-        self.positional = [self.rows[one.name] for one in places]
-        self.name = function.__name__ if function.__name__ != "__init__" else function.__qualname__.split(".")[0]
-        self.open = any(one.kind is one.VAR_KEYWORD for one in parameters)
-        self.corpus = next((row.name for row in self.rows.values() if row.check is corpus), "")
+
+    @functools.cached_property
+    def parameters(self) -> Collection[inspect.Parameter]:
+        """As the function declares them."""
+        return inspect.signature(self.function).parameters.values()
+
+    @functools.cached_property
+    def rows(self) -> dict[str, ArgumentRule]:
+        """The row of each, by name."""
+        return {parameter.name: row_of(parameter) for parameter in self.parameters}
+
+    @functools.cached_property
+    def positional(self) -> list[ArgumentRule]:
+        """The rows of those that may be given without their name."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [self.rows[one.name] for one in self.parameters if one.kind in kinds]
+
+    @functools.cached_property
+    def open(self) -> bool:
+        """Whether the function takes any keyword."""
+        return any(one.kind is one.VAR_KEYWORD for one in self.parameters)
+
+    @property
+    def corpus(self) -> str:
+        """The name of the argument that is a corpus, if there is one."""
+        return next((row.name for row in self.rows.values() if row.check is corpus), "")
+
+    @property
+    def name(self) -> str:
+        """The function as a caller names it."""
+        name = self.function.__name__
+        return name if name != "__init__" else self.function.__qualname__.split(".")[0]
 
     def taken(self, placed: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as the function gets them.

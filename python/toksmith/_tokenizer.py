@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from . import _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments
 from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
 from ._arguments import text as argument_text
-from ._encode_files import encoded_file
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
 from ._pattern_fit import pattern_fit
@@ -238,10 +237,11 @@ class Tokenizer:
             number of the document if there is a separator.
         Cost: memory for the ids and for a few MiB of text.
         """
-        if isinstance(separator, str):
-            separator = argument_text(separator, "separator")
-        found = encoded_file(self._engine, path, separator=separator, special=special, threads=thread_count(threads))
-        return Ragged(*found)
+        separator = argument_text(separator, "separator") if isinstance(separator, str) else separator
+        from ._encode_files import encoded_file  # imported on demand: it also reads files behind URLs
+
+        count = thread_count(threads)
+        return Ragged(*encoded_file(self._engine, path, separator=separator, special=special, threads=count))
 
     def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
         """The number of ids of a text. Special tokens count as ordinary text

@@ -1,7 +1,7 @@
 """Reads and writes models in files: one row for each format. `convert = save(load())`.
 
-A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `FORMATS`. If a format cannot store
-a field of the model, saving raises an error that names the field. Values that `load()` takes as arguments and the
+A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `MODULES`; the module is imported when
+`FORMATS` is asked for it. If a format cannot store a field of the model, saving raises an error that names the field. Values that `load()` takes as arguments and the
 training record do not count as losses. A format of several files receives and returns their bytes as a tuple; this file
 finds, reads and writes them.
 """
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .._arguments import checked_late
 from .._atomic_files import current, settle, write_files
@@ -20,25 +22,13 @@ from .._errors import CannotRepresent, FormatError, UnknownName, close_names, so
 from .._files import Room, make_folder, read_file, shown
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
-from . import (
-    _gguf,
-    _gpt2,
-    _merge_dict,
-    _minbpe,
-    _native,
-    _sentencepiece,
-    _stoi,
-    _tekken,
-    _tiktoken,
-    _tokenizer_json,
-    _vocab_txt,
-)
 from ._arguments import check_losses, refuse_arguments
-from ._byte_characters import spelt
-from ._file_sets import FileContent, places
-from ._peers import NotComparable
-from ._peers import opened as opened_by_peer
-from ._tiktoken import ranks
+from ._file_sets import SETS, FileContent, places
+
+if TYPE_CHECKING:
+    from ._byte_characters import spelt
+    from ._peers import NotComparable, opened_by_peer
+    from ._tiktoken import ranks
 
 __all__ = [
     "FORMATS",
@@ -112,28 +102,69 @@ class Format:
         )
 
 
-def row(module: ModuleType) -> Format:
-    """The row of a format's module."""
+# By name, the module of each format.
+MODULES = {
+    "native": "_native",
+    "tiktoken": "_tiktoken",
+    "merge_dict": "_merge_dict",
+    "tokenizer_json": "_tokenizer_json",
+    "sentencepiece": "_sentencepiece",
+    "gpt2": "_gpt2",
+    "tekken": "_tekken",
+    "minbpe": "_minbpe",
+    "stoi": "_stoi",
+    "gguf": "_gguf",
+    "vocab_txt": "_vocab_txt",
+}
+# What every file of a format begins with, where no file of another one does.
+STARTS = {b"toksmith 1\nmodel {": "native", b"minbpe v1": "minbpe", b"GGUF": "gguf"}
+
+
+@cache
+def row(name: str) -> Format:
+    """The row of a format; imports its module."""
+    module = import_module(f".{MODULES[name]}", __name__)
     names = ("arguments", "files", "start_bytes", "reads", "most_bytes")
     more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
 
-MODULES = (
-    _native,
-    _tiktoken,
-    _merge_dict,
-    _tokenizer_json,
-    _sentencepiece,
-    _gpt2,
-    _tekken,
-    _minbpe,
-    _stoi,
-    _gguf,
-    _vocab_txt,
-)
-TRANSFORMERS = ("tokenizer.json", "tokenizer_config.json")  # written together by `compat.transformers`
-FORMATS = MappingProxyType({module.NAME: row(module) for module in MODULES})
+class Rows(Mapping[str, Format]):
+    """The rows by name, read-only."""
+
+    def __getitem__(self, name: str) -> Format:
+        if name not in MODULES:
+            raise KeyError(name)
+        return row(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} formats: {', '.join(self)}>"
+
+
+FORMATS: Mapping[str, Format] = Rows()
+
+# By module, the names that others take from here.
+ELSEWHERE = {
+    "spelt": "_byte_characters",
+    "NotComparable": "_peers",
+    "opened_by_peer": "_peers",
+    "ranks": "_tiktoken",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{ELSEWHERE[name]}", __name__), name)
 
 
 def formats() -> Mapping[str, Format]:
@@ -181,7 +212,7 @@ def settled(path: str | os.PathLike[str]) -> dict[str, str]:
     """Finishes renaming files that were written together, if their writer was stopped; see `settle`."""
     place = os.fsdecode(path)
     waiting: dict[str, str] = {}
-    for names in (TRANSFORMERS, *(names for row in FORMATS.values() for names in row.files)):
+    for names in SETS:
         if os.path.isdir(place):
             waiting |= settle([os.path.join(place, name) for name in names])
         elif found := places(place, [names]):
@@ -318,7 +349,8 @@ def named(format: str) -> Format:
 
 def sniffed(data: bytes, path: str) -> Format:
     """The one format that the bytes of a file look like."""
-    candidates = [row for row in FORMATS.values() if row.sniff(data, path)]
+    own = [FORMATS[name] for start, name in STARTS.items() if data.startswith(start) and name in FORMATS]
+    candidates = [row for row in own or FORMATS.values() if row.sniff(data, path)]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:

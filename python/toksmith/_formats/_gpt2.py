@@ -21,14 +21,14 @@ from .._model import AddedToken, Model, Step, TokenTable, regex_split
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
-from ._file_sets import FileContent, joined_lines, text_lines
+from ._file_sets import GPT2, FileContent, joined_lines, text_lines
 from ._json import parse_json
 from ._recovered_merges import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "gpt2"
-FILES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+FILES = GPT2
 SUFFIXES = tuple(name for names in FILES for name in names)
 READS = 2
 ARGUMENTS = ("pattern", "special_tokens")

@@ -15,7 +15,7 @@ from typing import Any
 from .._model import Model
 from ._oniguruma import NotTranslatable, to_onig
 
-__all__ = ["PEERS", "NotComparable", "Peer", "opened"]
+__all__ = ["PEERS", "NotComparable", "Peer", "opened_by_peer"]
 
 Encode = Callable[[str], list[int]]
 
@@ -33,7 +33,7 @@ class Peer:
     open: Callable[[Any, Sequence[str], Model], Encode]
 
 
-def opened(format: str, paths: Sequence[str], model: Model) -> tuple[str, Encode]:
+def opened_by_peer(format: str, paths: Sequence[str], model: Model) -> tuple[str, Encode]:
     """The name and version of a format's library, and what turns a text into ids with these files.
 
     Raises:
