@@ -40,6 +40,7 @@ ELSEWHERE = {
     "_formats/_json_objects": "test_format_tokenizer_json",
     "_formats/_minbpe": "test_format_rows test_compat_minbpe",
     "_formats/_oniguruma": "test_hf_load",
+    "_formats/_peer_program": "test_convert",
     "_formats/_peers": "test_convert",
     "_formats/_protobuf": "test_format_sentencepiece",
     "_formats/_recovered_merges": "test_format_tiktoken",

@@ -1,9 +1,9 @@
 """Reads and writes models in files: one row for each format. `convert = save(load())`.
 
 A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `MODULES`; the module is imported when
-`FORMATS` is asked for it. If a format cannot store a field of the model, saving raises an error that names the field. Values that `load()` takes as arguments and the
-training record do not count as losses. A format of several files receives and returns their bytes as a tuple; this file
-finds, reads and writes them.
+`FORMATS` is asked for it. If a format cannot store a field of the model, saving raises an error that names the field. Values
+that `load()` takes as arguments and the training record do not count as losses. A format of several files receives and
+returns their bytes as a tuple; this file finds, reads and writes them.
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ from ._file_sets import SETS, FileContent, places
 
 if TYPE_CHECKING:
     from ._byte_characters import spelt
-    from ._peers import NotComparable, opened_by_peer
+    from ._peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
     from ._tiktoken import ranks
 
 __all__ = [
     "FORMATS",
     "Format",
     "NotComparable",
+    "PeerFailed",
+    "PeerProcess",
     "format_of",
     "formats",
     "holding",
-    "lost_fields",
+    "losses",
     "opened_by_peer",
     "ranks",
     "read",
@@ -156,6 +158,8 @@ FORMATS: Mapping[str, Format] = Rows()
 ELSEWHERE = {
     "spelt": "_byte_characters",
     "NotComparable": "_peers",
+    "PeerFailed": "_peers",
+    "PeerProcess": "_peers",
     "opened_by_peer": "_peers",
     "ranks": "_tiktoken",
 }
@@ -297,19 +301,20 @@ def written_files(path: str | os.PathLike[str], known: Format) -> list[str]:
     return [os.path.join(os.fspath(path), name) for name in known.files[0]]
 
 
-def lost_fields(model: Model, known: Format, allow_loss: Collection[str]) -> tuple[str, ...]:
-    """The fields of `allow_loss` without which a format refuses the model."""
-    losses = check_losses(allow_loss)
-    return tuple(name for name in sorted(losses) if refuses(model, known, losses - {name}))
+def losses(model: Model, known: Format, allow_loss: Collection[str]) -> dict[str, str]:
+    """The fields of `allow_loss` without which a format refuses the model, and why it does."""
+    allowed = check_losses(allow_loss)
+    refused = {name: refusal(model, known, allowed - {name}) for name in sorted(allowed)}
+    return {name: error.problem for name, error in refused.items() if error is not None}
 
 
-def refuses(model: Model, known: Format, losses: Collection[str]) -> bool:
-    """Whether saving fails if only these fields may be lost."""
+def refusal(model: Model, known: Format, losses: Collection[str]) -> CannotRepresent | None:
+    """Why saving fails if only these fields may be lost; None if it does not fail."""
     try:
         known.save(model, allow_loss=losses)
-    except CannotRepresent:
-        return True
-    return False
+    except CannotRepresent as error:
+        return error
+    return None
 
 
 def write(
@@ -369,7 +374,7 @@ def holding(model: Model, path: str, allow_loss: Collection[str]) -> Format:
     """The only format to which the file name belongs, and which can hold the model where several do."""
     losses = check_losses(allow_loss)
     fitting = [known for known in FORMATS.values() if known.fits(path)]
-    if len(fitting) > 1 and len(able := [known for known in fitting if not refuses(model, known, losses)]) == 1:
+    if len(fitting) > 1 and len(able := [known for known in fitting if refusal(model, known, losses) is None]) == 1:
         return able[0]
     return by_suffix(path)
 
