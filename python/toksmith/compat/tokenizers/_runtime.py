@@ -61,6 +61,11 @@ class Runtime:
         kept = tuple(dataclasses.replace(token, normalized=flags.get(token.content, token.normalized)) for token in tokens)
         return Tokenizer(dataclasses.replace(model, added_tokens=kept))
 
+    def with_post(self, parts: Json) -> Tokenizer:
+        """Our tokenizer with post-processing."""
+        post = of_json(whole_json(WORDS, **parts)).post
+        return self.tok if self.tok.model.post == post else Tokenizer(dataclasses.replace(self.tok.model, post=post))
+
     def special(self, as_text: bool) -> Literal["text", "allow"]:
         """What the engine does with special tokens in a text."""
         return "text" if as_text else "allow"

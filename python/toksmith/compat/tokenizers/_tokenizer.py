@@ -128,6 +128,15 @@ class Tokenizer:
             self._seen = Changes.count
         return self._runtime
 
+    @property
+    def own(self) -> OwnTokenizer:
+        """The tokenizer of ours that runs this one, with what it puts around texts."""
+        around = self._json()["post_processor"]
+        if around is not None and around.get("special_tokens") == {}:
+            around = None  # a template of nothing but texts
+        post = {"truncation": self._truncation, "padding": self._padding, "post_processor": around}
+        return self._running().with_post(post)
+
     def _changed(self) -> None:
         self._seen = -1
 
