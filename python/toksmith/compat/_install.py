@@ -1,0 +1,50 @@
+"""Puts a drop-in under the name of the library that it replaces, for this process."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+from .._arguments import checked_late
+from .._errors import InvalidOption
+
+__all__ = ["install"]
+
+# The drop-ins, each with its modules as the library names them.
+MODULES: dict[str, tuple[str, ...]] = {
+    "minbpe": (),
+    "sentencepiece": (),
+    "tiktoken": ("_educational", "core", "load", "model", "registry"),
+    "tokenizers": ("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "trainers"),
+}
+
+
+@checked_late
+def install(name: str) -> ModuleType:
+    """Makes `import NAME` give our drop-in, from now on and in this process.
+
+    Args:
+        name: "minbpe", "sentencepiece", "tiktoken" or "tokenizers".
+    Returns: the drop-in.
+    Raises:
+        InvalidOption: There is no such drop-in, or the library itself is
+            already imported, so that a part of the program uses it.
+
+    >>> from toksmith import compat
+    >>> ours = compat.install("minbpe")
+    >>> import minbpe
+    >>> minbpe is ours
+    True
+    """
+    if name not in MODULES:
+        raise InvalidOption("name", name, f"one of {', '.join(MODULES)}")
+    whole = [name, *(f"{name}.{part}" for part in MODULES[name])]
+    ours = [import_module(f"{__package__}.{each}") for each in whole]
+    for module, own in zip(whole, ours, strict=True):
+        known = sys.modules.get(module)
+        if known is not None and known is not own:
+            allowed = f"a library that is not imported yet: {name} is; call install before the first import of it"
+            raise InvalidOption("name", name, allowed)
+    sys.modules.update(zip(whole, ours, strict=True))
+    return ours[0]

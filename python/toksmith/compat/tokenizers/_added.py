@@ -1,0 +1,106 @@
+"""`tokenizers.AddedToken`, and the added tokens of a tokenizer with the library's rules for ids and for what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["AddedToken", "AddedTokens"]
+
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+class AddedToken:
+    """A token that is found in a text before anything else; its flags are those of tokenizer.json."""
+
+    def __init__(self, content: str | None = None, **flags: Any) -> None:
+        if content is not None and not isinstance(content, str):
+            raise TypeError(f"content: expected a str, not {type(content).__name__}")
+        for name in flags:
+            if name not in FLAGS:
+                raise TypeError(f"AddedToken: {name} is not one of its arguments, which are content, {', '.join(FLAGS)}")
+        self.content = content or ""
+        self.single_word, self.lstrip, self.rstrip = (bool(flags.get(name, False)) for name in FLAGS[:3])
+        self.special = bool(flags.get("special", False))
+        self._normalized: bool | None = flags.get("normalized")
+
+    @property
+    def normalized(self) -> bool:
+        """Whether it is found in the normalized text; by default where it is not special."""
+        return not self.special if self._normalized is None else self._normalized
+
+    @classmethod
+    def taken(cls, token: Any, special: bool) -> AddedToken:
+        """One of a text, which has no flags, or one with the flags of another, as the library's own."""
+        if isinstance(token, str):
+            return cls(token, special=special)
+        try:
+            content, flags = token.content, {name: getattr(token, name) for name in FLAGS}
+        except AttributeError:
+            raise TypeError(f"Input must be a List[Union[str, AddedToken]], not of {type(token).__name__}") from None
+        return cls(content, **flags)
+
+    def spelt(self) -> dict[str, Any]:
+        """Its content and flags as JSON has them."""
+        return {"content": self.content, **{name: getattr(self, name) for name in FLAGS}}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.spelt(), "normalized": self._normalized}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        AddedToken.__init__(self, **state)
+
+    def __str__(self) -> str:
+        return self.content
+
+    def __repr__(self) -> str:
+        flags = ", ".join(f"{name}={getattr(self, name)}" for name in ("rstrip", "lstrip", "single_word", "normalized", "special"))
+        return f'AddedToken("{self.content}", {flags})'
+
+    def __eq__(self, other: object) -> bool:
+        if type(other).__name__ != "AddedToken":
+            return NotImplemented
+        return self.spelt() == AddedToken.taken(other, False).spelt()
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+
+class AddedTokens:
+    """The added tokens by id, and which contents were ever special."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, AddedToken] = {}
+        self.ids: dict[str, int] = {}
+        self.special: set[str] = set()
+
+    def copy(self) -> AddedTokens:
+        """The same, to be changed by itself."""
+        copied = AddedTokens()
+        copied.by_id, copied.ids, copied.special = dict(self.by_id), dict(self.ids), set(self.special)
+        return copied
+
+    def add(self, tokens: Iterable[AddedToken], vocab: Mapping[str, int]) -> int:
+        """Adds tokens, those of the vocabulary with its ids, and gives how many were not there with the same flags."""
+        new = 0
+        for token in tokens:
+            if not token.content or any(token == own for own in self.found(token.content)):
+                continue
+            new += 1
+            id = self.ids.get(token.content, vocab.get(token.content))
+            if id is None:
+                highest = max(self.by_id, default=-1)
+                id = highest + 1 if self.by_id and (highest >= len(vocab) or not vocab) else len(vocab)
+            self.ids[token.content] = id
+            self.by_id[id] = token
+            if token.special:
+                self.special.add(token.content)
+        return new
+
+    def found(self, content: str) -> list[AddedToken]:
+        """The token with a content, if there is one."""
+        return [self.by_id[self.ids[content]]] if content in self.ids else []
+
+    def spelt(self) -> list[dict[str, Any]]:
+        """The tokens as tokenizer.json lists them."""
+        return [{"id": id, **self.by_id[id].spelt()} for id in sorted(self.by_id)]

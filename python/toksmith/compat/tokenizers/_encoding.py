@@ -1,0 +1,287 @@
+"""`tokenizers.Encoding`: ids with what is known of each.
+
+An encoding is runs of sources: a part of an encoded text, what is put around it, or padding. Cutting and joining work on
+runs, and a column is made when it is asked for; so ids cost no offsets.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+__all__ = ["Encoding", "Fixed", "Run", "Source"]
+
+Offsets = tuple[int, int]
+NOWHERE = (0, 0)
+
+
+class Source(Protocol):
+    """Columns of one encoded text, or of tokens that are put around texts."""
+
+    special: int
+    attention: int
+
+    @property
+    def ids(self) -> Sequence[int]: ...
+    @property
+    def tokens(self) -> Sequence[str]: ...
+    @property
+    def offsets(self) -> Sequence[Offsets]: ...
+    @property
+    def words(self) -> Sequence[int | None]: ...
+
+
+class Fixed(NamedTuple):
+    """A source whose columns are there."""
+
+    ids: Sequence[int]
+    tokens: Sequence[str]
+    offsets: Sequence[Offsets]
+    words: Sequence[int | None]
+    special: int = 0
+    attention: int = 1
+
+    @classmethod
+    def put(cls, ids: Sequence[int], tokens: Sequence[str], attention: int = 1) -> Fixed:
+        """Tokens that no text holds."""
+        count = len(ids)
+        return cls(list(ids), list(tokens), [NOWHERE] * count, [None] * count, 1, attention)
+
+
+class Run(NamedTuple):
+    """The part of a source from `start` to `stop`, which sequence it is of, its type, and how far its offsets are moved."""
+
+    source: Source
+    start: int
+    stop: int
+    sequence: int | None
+    type_id: int
+    shift: int = 0
+
+
+class Encoding:
+    """The ids of a text or pair of texts, with tokens, offsets, words and masks."""
+
+    __slots__ = ("_overflowing", "_runs")
+
+    def __init__(self, runs: Iterable[Run] = (), overflowing: Iterable[Encoding] = ()) -> None:
+        self._runs = [run for run in runs if run.stop > run.start]
+        self._overflowing = list(overflowing)
+
+    def __len__(self) -> int:
+        return sum(run.stop - run.start for run in self._runs)
+
+    def __repr__(self) -> str:
+        names = "ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing"
+        return f"Encoding(num_tokens={len(self)}, attributes=[{names}])"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoding, (self.plain(), self._overflowing)
+
+    def plain(self) -> list[Run]:
+        """The runs with columns that need no text and no tokenizer."""
+        found = []
+        for source, start, stop, *rest in self._runs:
+            columns = (list(source.ids[start:stop]), list(source.tokens[start:stop]))
+            more = (list(source.offsets[start:stop]), list(source.words[start:stop]))
+            found.append(Run(Fixed(*columns, *more, source.special, source.attention), 0, stop - start, *rest))
+        return found
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids."""
+        return [id for run in self._runs for id in run.source.ids[run.start : run.stop]]
+
+    @property
+    def tokens(self) -> list[str]:
+        """The token of each id."""
+        return [token for run in self._runs for token in run.source.tokens[run.start : run.stop]]
+
+    @property
+    def type_ids(self) -> list[int]:
+        """The type of each id."""
+        return self.repeated([run.type_id for run in self._runs])
+
+    @property
+    def attention_mask(self) -> list[int]:
+        """0 for padding, 1 for all else."""
+        return self.repeated([run.source.attention for run in self._runs])
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for what was put around texts, and for padding."""
+        return self.repeated([run.source.special for run in self._runs])
+
+    @property
+    def sequence_ids(self) -> list[int | None]:
+        """Which text each id is of; None for what was put around texts."""
+        return self.repeated([run.sequence for run in self._runs])
+
+    def repeated(self, values: list[Any]) -> list[Any]:
+        """A value for each id, from one for each run."""
+        return [value for run, value in zip(self._runs, values, strict=True) for _ in range(run.start, run.stop)]
+
+    @property
+    def offsets(self) -> list[Offsets]:
+        """The characters of the text that each id comes from."""
+        found: list[Offsets] = []
+        for run in self._runs:
+            own = run.source.offsets[run.start : run.stop]
+            moved = run.shift and not run.source.special
+            found += [(start + run.shift, end + run.shift) for start, end in own] if moved else own
+        return found
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """The number of the piece, or of the given word, that each id is of."""
+        return [word for run in self._runs for word in run.source.words[run.start : run.stop]]
+
+    @property
+    def words(self) -> list[int | None]:
+        """The old name of `word_ids`."""
+        warnings.warn("Encoding.words is deprecated, please use Encoding.word_ids", DeprecationWarning, stacklevel=2)
+        return self.word_ids
+
+    @property
+    def overflowing(self) -> list[Encoding]:
+        """What truncation cut off."""
+        return self._overflowing
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of texts."""
+        return max(len({run.sequence for run in self._runs} - {None}), 1)
+
+    def set_sequence_id(self, sequence_id: int) -> None:
+        """Says which text all ids are of."""
+        self._runs = [run._replace(sequence=sequence_id) for run in self._runs]
+
+    def typed(self, type_id: int, sequence: int) -> Encoding:
+        """The same with another type and text; what overflows keeps its type, as in the library."""
+        runs = [run._replace(type_id=type_id, sequence=sequence) for run in self._runs]
+        return Encoding(runs, [Encoding([run._replace(sequence=sequence) for run in each._runs]) for each in self._overflowing])
+
+    def places(self, sequence_index: int) -> list[int]:
+        """The places of a text's ids."""
+        return [place for place, sequence in enumerate(self.sequence_ids) if (sequence or 0) == sequence_index and sequence is not None]
+
+    def token_to_sequence(self, token_index: int) -> int | None:
+        """Which text an id is of."""
+        sequences = self.sequence_ids
+        return sequences[token_index] if 0 <= token_index < len(sequences) else None
+
+    def token_to_chars(self, token_index: int) -> Offsets | None:
+        """The characters of an id."""
+        return None if self.token_to_sequence(token_index) is None else self.offsets[token_index]
+
+    def token_to_word(self, token_index: int) -> int | None:
+        """The word of an id."""
+        return None if self.token_to_sequence(token_index) is None else self.word_ids[token_index]
+
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The first place of a word's ids, and the place behind the last."""
+        words = self.word_ids
+        found = [place for place in self.places(sequence_index) if words[place] == word_index]
+        return (found[0], found[-1] + 1) if found else None
+
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
+        """The characters of a word."""
+        found = self.word_to_tokens(word_index, sequence_index)
+        if found is None:
+            return None
+        offsets = self.offsets
+        return offsets[found[0]][0], offsets[found[1] - 1][1]
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The place of the first id with a character."""
+        offsets = self.offsets
+        for place in self.places(sequence_index):
+            if offsets[place][0] <= char_pos < offsets[place][1]:
+                return place
+        return None
+
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The word with a character."""
+        found = self.char_to_token(char_pos, sequence_index)
+        return None if found is None else self.token_to_word(found)
+
+    def part(self, start: int, stop: int) -> Encoding:
+        """The ids from one place to another."""
+        runs, before = [], 0
+        for run in self._runs:
+            first, last = max(start - before, 0), min(stop - before, run.stop - run.start)
+            if first < last:
+                runs.append(run._replace(start=run.start + first, stop=run.start + last))
+            before += run.stop - run.start
+        return Encoding(runs)
+
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Keeps so many ids; the rest goes to `overflowing`, in parts of that many that share `stride` ids."""
+        if direction not in ("left", "right"):
+            raise ValueError(f"Invalid truncation direction value : {direction}")
+        size = len(self)
+        if max_length >= size:
+            return
+        if max_length == 0:
+            self._runs, self._overflowing = [], [Encoding(self._runs, self._overflowing)]
+            return
+        if stride >= max_length:
+            raise ValueError(
+                f"`stride` must be strictly less than `max_len={max_length}` (note that `max_len` may be shorter than the max "
+                "length of the original model, as it subtracts the number of special characters)"
+            )
+        first, *others = [self.part(*each) for each in ranges(size, max_length, stride, direction)]
+        self._runs, self._overflowing = first._runs, others
+
+    def pad(
+        self,
+        length: int,
+        direction: str = "right",
+        pad_id: int = 0,
+        pad_type_id: int = 0,
+        pad_token: str = "[PAD]",  # noqa: S107  (not a password)
+    ) -> None:
+        """Adds padding up to a length, to what overflows as well."""
+        if direction not in ("left", "right"):
+            raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
+        for each in self._overflowing:
+            each.pad(length, direction, pad_id, pad_type_id, pad_token)
+        more = length - len(self)
+        if more > 0:
+            run = Run(Fixed.put([pad_id] * more, [pad_token] * more, 0), 0, more, None, pad_type_id)
+            self._runs = [*self._runs, run] if direction == "right" else [run, *self._runs]
+
+    @staticmethod
+    def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
+        """Encodings one after another, what overflows of each with all of the others."""
+        whole = Encoding()
+        for each in encodings:
+            whole = whole.joined(each, growing_offsets)
+        return whole
+
+    def joined(self, other: Encoding, growing: bool) -> Encoding:
+        """This one and another behind it."""
+        over = []
+        for own in self._overflowing:
+            over += [own.joined(each, growing) for each in (Encoding(other._runs), *other._overflowing)]
+        over += [Encoding(self._runs).joined(each, growing) for each in other._overflowing]
+        offsets = self.offsets if growing else []
+        shift = offsets[-1][1] if offsets else 0
+        return Encoding([*self._runs, *(run._replace(shift=run.shift + shift) for run in other._runs)], over)
+
+
+def ranges(size: int, most: int, stride: int, direction: str) -> list[tuple[int, int]]:
+    """The parts that truncation makes, that which is kept first."""
+    found = []
+    if direction == "right":
+        for start in range(0, size, most - stride):
+            found.append((start, min(start + most, size)))
+            if start + most >= size:
+                break
+        return found
+    for stop in range(size, 0, stride - most):
+        found.append((max(stop - most, 0), stop))
+        if stop <= most:
+            break
+    return found

@@ -1,0 +1,305 @@
+"""A part of a pipeline: a normalizer, pre-tokenizer, decoder, post-processor or model, which is its JSON object.
+
+A class is a row of fields: the name in Python, the name in `tokenizer.json`, the default, and how the value is spelt there.
+What a part does is asked of the engine, so a part that the engine does not run can be held and saved, and not run.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+from ..._errors import ToksmithError
+
+__all__ = ["Changes", "Field", "NotHere", "Part", "PartSequence", "Regex", "field", "pattern_field", "refused"]
+
+REQUIRED: Any = object()
+
+
+class NotHere(ToksmithError, NotImplementedError, AttributeError):
+    """A part of the interface of tokenizers that this drop-in does not have.
+
+    It is an AttributeError too, so that `hasattr` says no.
+    """
+
+    def __init__(self, name: str, instead: str) -> None:
+        super().__init__(name, instead)
+        self.name, self.instead = name, instead
+
+    def __str__(self) -> str:
+        return f"toksmith.compat.tokenizers does not have {self.name}; {self.instead}"
+
+
+def refused(name: str, instead: str) -> NoReturn:
+    """Raises for what this drop-in does not have."""
+    raise NotHere(name, instead)
+
+
+class Changes:
+    """How many times any part was changed, so that a tokenizer knows when to look whether its engine is still right."""
+
+    count = 0
+
+
+class Field(NamedTuple):
+    """One field of a part: its name in Python and in JSON, its default, and the two ways of spelling its value."""
+
+    name: str
+    key: str
+    default: Any
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def same(value: Any) -> Any:
+    """The value as it is."""
+    return value
+
+
+def field(name: str, default: Any = REQUIRED, *, key: str = "", choices: Sequence[str] = (), one: bool = False) -> Field:
+    """A field that JSON spells as Python does, as one of some words in capitals, or as one character."""
+    if not choices:
+        return Field(name, key or name, default, character if one else same, same)
+
+    def write(value: Any) -> Any:
+        if value not in choices:
+            expected = ", ".join(choices)
+            raise ValueError(f"Wrong value for {name}, expected one of: {expected}; found {value!r}")
+        return "".join(word.capitalize() for word in value.split("_"))
+
+    def read(value: Any) -> Any:
+        return next(choice for choice in choices if "".join(map(str.capitalize, choice.split("_"))) == value)
+
+    return Field(name, key or name, default, write, read)
+
+
+def pattern_field() -> Field:
+    """The field of a pattern, which no one reads."""
+    return Field("pattern", "pattern", REQUIRED, spelt_pattern, same)
+
+
+def character(value: Any) -> Any:
+    """A text of one character."""
+    if not isinstance(value, str):
+        raise TypeError(f"expected a string of length 1, not {type(value).__name__}")
+    if len(value) != 1:
+        raise ValueError(f"expected a string of length 1, found {value!r}")
+    return value
+
+
+class Regex:
+    """A regex of Oniguruma, for `Split` and `Replace`."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+    def __repr__(self) -> str:
+        return f"Regex({self.pattern!r})"
+
+
+def spelt_pattern(pattern: Any) -> dict[str, str]:
+    """A pattern as JSON: a text, or a regex of ours or of the library itself."""
+    if isinstance(pattern, str):
+        return {"String": pattern}
+    if isinstance(own := getattr(pattern, "pattern", None), str):
+        return {"Regex": own}
+    if type(pattern).__name__ == "Regex":
+        refused("patterns that are the Regex of another library", "pass toksmith.compat.tokenizers.Regex")
+    raise TypeError(f"pattern: expected a str or a Regex, not {type(pattern).__name__}")
+
+
+class Part:
+    """One part. Its attributes are the fields of its class."""
+
+    ROLE: ClassVar[str] = "part"
+    TYPE: ClassVar[str] = ""
+    FIELDS: ClassVar[tuple[Field, ...]] = ()
+    HIDDEN: ClassVar[tuple[str, ...]] = ()
+    ROWS: ClassVar[dict[str, type[Part]]]
+    data: dict[str, Any]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "ROWS" not in cls.__dict__ and cls.TYPE:
+            cls.ROWS[cls.TYPE] = cls
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not type(self).TYPE:
+            raise TypeError(f"No constructor defined for {type(self).__name__}; make one of its kinds")
+        object.__setattr__(self, "data", {"type": self.TYPE, **self.written(args, kwargs)})
+
+    @classmethod
+    def written(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields in JSON, from the arguments of a call."""
+        if len(args) > len(cls.FIELDS):
+            raise TypeError(f"{cls.__name__} takes {len(cls.FIELDS)} arguments, not {len(args)}")
+        given = {each.name: value for each, value in zip(cls.FIELDS, args, strict=False)}
+        for name, value in kwargs.items():
+            if name == "type" and value == cls.TYPE:
+                continue
+            if name in given or name not in {each.name for each in cls.FIELDS}:
+                problem = "is given twice" if name in given else "is not one of its arguments"
+                raise TypeError(f"{cls.__name__}: {name} {problem}")
+            given[name] = value
+        found = {}
+        for each in cls.FIELDS:
+            value = given.get(each.name, each.default)
+            if value is REQUIRED:
+                raise TypeError(f"{cls.__name__}: the argument {each.name} is missing")
+            found[each.key] = each.write(copy.copy(value))
+        return found
+
+    @classmethod
+    def of(cls, data: dict[str, Any] | None) -> Any:
+        """The part that a JSON object describes, which it shares; None for null."""
+        if data is None:
+            return None
+        kind = data.get("type")
+        if kind not in cls.ROWS:
+            refused(f"the {cls.ROLE} {kind!r}", f"it has {', '.join(sorted(cls.ROWS))}")
+        made = object.__new__(cls.ROWS[str(kind)])
+        object.__setattr__(made, "data", data)
+        return made
+
+    @classmethod
+    def taken(cls, part: Any) -> Any:
+        """A part of ours, as it is, or one of the library itself, which describes itself in JSON when it is pickled."""
+        if part is None or isinstance(part, cls):
+            return part
+        try:
+            state = part.__getstate__()
+            if isinstance(state, bytes):
+                return cls.of(json.loads(state))
+        except (AttributeError, ValueError):
+            pass
+        raise TypeError(f"expected a {cls.ROLE} or None, not {type(part).__name__}")
+
+    def __getattr__(self, name: str) -> Any:
+        for each in type(self).FIELDS:
+            if each.name == name and name not in self.HIDDEN:
+                return each.read(self.data[each.key]) if each.key in self.data else each.default
+        if name.startswith("__"):
+            raise AttributeError(name)
+        refused(f"{type(self).__name__}.{name}", f"the part in JSON is {type(self).__name__}.data")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        for each in type(self).FIELDS:
+            if each.name == name and name not in self.HIDDEN:
+                self.data[each.key] = each.write(value)
+                Changes.count += 1
+                return
+        raise AttributeError(f"{type(self).__name__} has no field {name!r} that can be set")
+
+    def __getstate__(self) -> bytes:
+        return json.dumps(self.data, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def __setstate__(self, state: bytes) -> None:
+        object.__setattr__(self, "data", json.loads(state))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return remade, (type(self), self.__getstate__())
+
+    def __copy__(self) -> Any:
+        return self.of(self.data)
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self.of(copy.deepcopy(self.data))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and self.data == other.data
+
+    __hash__ = None  # type: ignore[assignment]  # parts can be changed
+
+    def __repr__(self) -> str:
+        return shown(self.data, None)
+
+    def __str__(self) -> str:
+        return shown(self.data, MOST)
+
+
+def remade(kind: type[Part], state: bytes) -> Part:
+    """A part from its JSON."""
+    made: Part = object.__new__(kind)
+    made.__setstate__(state)
+    return made
+
+
+class PartSequence(Part):
+    """Parts one after another; those that are taken out of it are the same ones."""
+
+    KEY: ClassVar[str] = ""
+
+    def __init__(self, parts: Sequence[Any] = (), **kwargs: Any) -> None:
+        listed = kwargs.pop(self.KEY, parts)
+        kind = type(self).__mro__[2]  # the role
+        object.__setattr__(self, "data", {"type": "Sequence", self.KEY: [kind.taken(each).data for each in listed]})  # type: ignore[attr-defined]
+
+    def __getitem__(self, index: int) -> Any:
+        return self.of(self.data[self.KEY][index])
+
+    def __setitem__(self, index: int, part: Any) -> None:
+        kind = type(self).__mro__[2]
+        self.data[self.KEY][index] = kind.taken(part).data  # type: ignore[attr-defined]
+        Changes.count += 1
+
+    def __len__(self) -> int:
+        return len(self.data[self.KEY])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self.of(each) for each in self.data[self.KEY]])
+
+
+MOST = 5
+BARE = {"prepend_scheme", "behavior", "direction", "strategy", "id_"}
+
+
+def shown(value: Any, most: int | None) -> str:
+    """A JSON value as the library itself shows it; of lists and mappings only the first members where `most` says so."""
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict) and "type" in value:
+        return f"{value['type']}({', '.join(shown_fields(value, most))})"
+    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("String", "Regex"):
+        ((kind, pattern),) = value.items()
+        return f"{kind}({shown(pattern, most)})"
+    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("SpecialToken", "Sequence"):
+        ((kind, fields),) = value.items()
+        name = fields["id"] if kind == "Sequence" else shown(fields["id"], None)
+        return f"{kind}(id={name}, type_id={fields['type_id']})"
+    if isinstance(value, dict) and value.keys() == {"id", "ids", "tokens"}:
+        return f"SpecialToken({', '.join(f'{name}={shown(each, most)}' for name, each in value.items())})"
+    if isinstance(value, dict):
+        return "{" + limited([f"{json.dumps(key)}:{shown(each, most)}" for key, each in value.items()], most) + "}"
+    if isinstance(value, tuple):
+        return f"({', '.join(shown(each, most) for each in value)})"
+    if isinstance(value, list):
+        return "[" + limited([shown(each, most) for each in (value if most is None else value[: most + 1])], most) + "]"
+    return str(value)
+
+
+def shown_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
+    """The fields of a part with a type."""
+    for name, each in value.items():
+        if name == "type":
+            continue
+        if name in BARE and isinstance(each, str):
+            yield f"{name}={each}"
+        elif name == "vocab" and isinstance(each, list):
+            yield f"{name}={shown([tuple(pair) for pair in each], most)}"
+        elif name == "merges":
+            yield f"{name}={shown([tuple(pair) for pair in each], most)}"
+        else:
+            yield f"{name}={shown(each, most)}"
+
+
+def limited(members: list[str], most: int | None) -> str:
+    """The members with commas; the first of them and three dots where there are too many."""
+    if most is None or len(members) <= most:
+        return ", ".join(members)
+    return ", ".join([*members[:most], "..."])

@@ -1,0 +1,468 @@
+"""`tokenizers.Tokenizer`: a tokenizer.json that can be changed, and runs on our engine.
+
+The JSON is what is held. The engine is made of it when it is first needed, and again when something was changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from ..._formats import FORMATS
+from ..._tokenizer import Tokenizer as OwnTokenizer
+from . import _inputs, _lengths
+from ._added import AddedToken, AddedTokens
+from ._encoding import Encoding
+from ._parts import Changes, refused
+from ._runtime import Runtime, TextSource, Words
+from .decoders import Decoder
+from .models import Model
+from .normalizers import Normalizer
+from .pre_tokenizers import PreTokenizer
+from .processors import PostProcessor, plain
+
+__all__ = ["Tokenizer"]
+
+ROLES: Mapping[str, Any] = {
+    "normalizer": Normalizer,
+    "pre_tokenizer": PreTokenizer,
+    "post_processor": PostProcessor,
+    "decoder": Decoder,
+}
+
+
+class Tokenizer:
+    """A tokenizer with the interface of `tokenizers.Tokenizer`.
+
+    Args:
+        model: A model; or a tokenizer of ours, which tokenizer.json must be
+            able to hold.
+
+    >>> import toksmith
+    >>> from toksmith.compat import tokenizers
+    >>> own = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> tok = tokenizers.Tokenizer(own)
+    >>> tok.encode("slow").tokens, tok.encode("slow").offsets
+    (['s', 'low'], [(0, 1), (1, 4)])
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._parts: dict[str, Any] = dict.fromkeys(ROLES)
+        self._truncation: dict[str, Any] | None = None
+        self._padding: dict[str, Any] | None = None
+        self._added = AddedTokens()
+        self._as_text = False
+        self._runtime: Runtime | None = None
+        self._built: tuple[Any, ...] = ()
+        self._seen = -1
+        if isinstance(model, OwnTokenizer):
+            data = cast("bytes", FORMATS["tokenizer_json"].save(model.model, allow_loss=()))
+            self._take(json.loads(data))
+            self._runtime, self._built = Runtime(self._json(), model), self._content()
+            return
+        self._model: Model = Model.taken(model)
+        if self._model is None:
+            raise TypeError("model: expected a model, not None")
+
+    def _take(self, value: Any) -> None:
+        """Takes the content of a tokenizer.json."""
+        if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
+            raise ValueError("expected the JSON of a tokenizer, an object with a model")
+        self._model = Model.of(typed_model(value["model"]))
+        for name, role in ROLES.items():
+            self._parts[name] = role.of(value.get(name))
+        self._truncation, self._padding = value.get("truncation"), value.get("padding")
+        tokens = [{name: each[name] for name in each if name != "id"} for each in value.get("added_tokens") or ()]
+        self._added.add([AddedToken(**each) for each in tokens], self._model.ids)
+
+    @staticmethod
+    def from_str(json: str) -> Tokenizer:
+        """The tokenizer in a JSON text."""
+        return from_json(json)
+
+    @staticmethod
+    def from_buffer(buffer: bytes) -> Tokenizer:
+        """The tokenizer in the bytes of a JSON text."""
+        return from_json(bytes(buffer).decode())
+
+    @staticmethod
+    def from_file(path: str | os.PathLike[str]) -> Tokenizer:
+        """The tokenizer in a file."""
+        with open(path, encoding="utf-8") as file:
+            return from_json(file.read())
+
+    @staticmethod
+    def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
+        """The tokenizer in a folder here. Nothing is downloaded."""
+        path = os.path.join(identifier, "tokenizer.json")
+        if os.path.isfile(path):
+            return Tokenizer.from_file(path)
+        where = "download its tokenizer.json, and pass the folder or call from_file"
+        refused(f"Tokenizer.from_pretrained of the hub ({identifier!r} is not a folder with a tokenizer.json)", where)
+
+    def _json(self) -> dict[str, Any]:
+        """The whole tokenizer.json."""
+        parts = {name: None if part is None else part.data for name, part in self._parts.items()}
+        lengths = {"truncation": self._truncation, "padding": self._padding}
+        model = self._model.data
+        return {"version": "1.0", **lengths, "added_tokens": self._added.spelt(), **parts, "model": model}
+
+    def _content(self) -> tuple[Any, ...]:
+        """What an engine is made of, to see whether it changed."""
+        parts = [None if self._parts[name] is None else self._parts[name].data for name in ROLES if name != "post_processor"]
+        fields = {name: value for name, value in self._model.data.items() if name not in ("vocab", "merges")}
+        return json.dumps([parts, fields, self._added.spelt()]), self._model.data["vocab"]
+
+    def _running(self) -> Runtime:
+        """What runs this tokenizer as it is now."""
+        if self._runtime is None or self._seen != Changes.count:
+            content = self._content()
+            same = self._built and self._built[0] == content[0] and self._built[1] is content[1]
+            if self._runtime is None or not same:
+                lengths = {"truncation": None, "padding": None, "post_processor": None}
+                self._runtime, self._built = Runtime(frozen({**self._json(), **lengths})), content
+            self._seen = Changes.count
+        return self._runtime
+
+    @property
+    def own(self) -> OwnTokenizer:
+        """The tokenizer of ours that runs this one, with what it puts around texts."""
+        around = self._json()["post_processor"]
+        if around is not None and around.get("special_tokens") == {}:
+            around = None  # a template of nothing but texts
+        post = {"truncation": self._truncation, "padding": self._padding, "post_processor": around}
+        return self._running().with_post(post)
+
+    def _changed(self) -> None:
+        self._seen = -1
+
+    # The parts.
+
+    @property
+    def model(self) -> Any:
+        """What makes ids of pieces."""
+        return self._model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        self._model = Model.taken(model)
+        self._changed()
+
+    @property
+    def normalizer(self) -> Any:
+        """What rewrites texts, or None."""
+        return self._parts["normalizer"]
+
+    @normalizer.setter
+    def normalizer(self, part: Any) -> None:
+        self._set("normalizer", part)
+
+    @property
+    def pre_tokenizer(self) -> Any:
+        """What splits texts, or None."""
+        return self._parts["pre_tokenizer"]
+
+    @pre_tokenizer.setter
+    def pre_tokenizer(self, part: Any) -> None:
+        self._set("pre_tokenizer", part)
+
+    @property
+    def post_processor(self) -> Any:
+        """What is put around texts, or None."""
+        return self._parts["post_processor"]
+
+    @post_processor.setter
+    def post_processor(self, part: Any) -> None:
+        self._set("post_processor", part)
+
+    @property
+    def decoder(self) -> Any:
+        """What makes texts of tokens, or None."""
+        return self._parts["decoder"]
+
+    @decoder.setter
+    def decoder(self, part: Any) -> None:
+        self._set("decoder", part)
+
+    def _set(self, name: str, part: Any) -> None:
+        self._parts[name] = ROLES[name].taken(part)
+        self._changed()
+
+    @property
+    def encode_special_tokens(self) -> bool:
+        """Whether special tokens in a text are ordinary text."""
+        return self._as_text
+
+    @encode_special_tokens.setter
+    def encode_special_tokens(self, value: bool) -> None:
+        self._as_text = bool(value)
+
+    # Encoding.
+
+    def encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Encoding:
+        """The encoding of a text, or of two."""
+        texts = [_inputs.text(each, is_pretokenized) for each in ([sequence] if pair is None else [sequence, pair])]
+        return self._encoded([texts], is_pretokenized, add_special_tokens)[0]
+
+    def encode_batch(
+        self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """The encoding of each text or pair of texts."""
+        rows = [_inputs.row(each, is_pretokenized) for each in _inputs.batch(input)]
+        return self._encoded(rows, is_pretokenized, add_special_tokens)
+
+    encode_batch_fast = encode_batch
+
+    def _encoded(self, rows: list[list[Any]], words: bool, put: bool) -> list[Encoding]:
+        """The encodings of rows of one text or two."""
+        runtime = self._running()
+        flat = [word for row in rows for text in row for word in (text if words else [text])]
+        ids = iter(runtime.ids(flat, self._as_text))
+        made = [[self._source(runtime, text, ids, words).encoding(place) for place, text in enumerate(row)] for row in rows]
+        encodings = [self._framed(row, put) for row in made]
+        if self._padding is not None:
+            _lengths.padded(encodings, cast("dict[str, Any]", self.padding))
+        return encodings
+
+    def _source(self, runtime: Runtime, text: Any, ids: Iterator[list[int]], words: bool) -> TextSource | Words:
+        """The columns of a text or of words."""
+        if words:
+            return Words([TextSource(runtime, word, next(ids), self._as_text) for word in text])
+        return TextSource(runtime, text, next(ids), self._as_text)
+
+    def _framed(self, texts: list[Encoding], put: bool) -> Encoding:
+        """Texts cut to their length, with what is put around them."""
+        pair = texts[1] if len(texts) == 2 else None
+        if self._truncation is not None:
+            more = self.num_special_tokens_to_add(pair is not None) if put else 0
+            most = max(self._truncation["max_length"] - more, 0)
+            _lengths.truncated(texts, most, cast("dict[str, Any]", self.truncation))
+        if self.post_processor is None:
+            return plain(texts[0], pair)
+        return cast("Encoding", self.post_processor.process(texts[0], pair, put))
+
+    def post_process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
+        """An encoding, or two, cut to their length, with what is put around them, and padding."""
+        texts = [Encoding(each._runs, each.overflowing) for each in (encoding, pair) if each is not None]
+        framed = self._framed(texts, add_special_tokens)
+        if self._padding is not None:
+            _lengths.padded([framed], cast("dict[str, Any]", self.padding))
+        return framed
+
+    async def async_encode(self, sequence: Any, pair: Any = None, **options: Any) -> Encoding:
+        """`encode` in a thread."""
+        return await asyncio.to_thread(self.encode, sequence, pair, **options)
+
+    async def async_encode_batch(self, input: Iterable[Any], *args: Any, **options: Any) -> list[Encoding]:
+        """`encode_batch` in a thread."""
+        return await asyncio.to_thread(self.encode_batch, input, *args, **options)
+
+    async_encode_batch_fast = async_encode_batch
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """The number of ids that are put around a text, or around two."""
+        return 0 if self.post_processor is None else int(self.post_processor.num_special_tokens_to_add(is_pair))
+
+    # Decoding.
+
+    def decode(self, ids: Iterable[int], skip_special_tokens: bool = True) -> str:
+        """The text of ids; those without a token are left out."""
+        return self.decode_batch([ids], skip_special_tokens)[0]
+
+    def decode_batch(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True) -> list[str]:
+        """The text of each list of ids."""
+        runtime = self._running()
+        kept = []
+        for ids in sequences:
+            tokens = [(int(id), runtime.tokens.get(int(id))) for id in ids]
+            skipped = self._added.special if skip_special_tokens else ()
+            kept.append([id for id, token in tokens if token is not None and token not in skipped])
+        return runtime.tok.decode_batch(kept)
+
+    async def async_decode_batch(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True) -> list[str]:
+        """`decode_batch` in a thread."""
+        return await asyncio.to_thread(self.decode_batch, sequences, skip_special_tokens)
+
+    # The vocabulary.
+
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """The ids of all tokens."""
+        return {**self._model.ids, **(self._added.ids if with_added_tokens else {})}
+
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        """The number of tokens."""
+        known = self._model.ids
+        return len(known) + (sum(token not in known for token in self._added.ids) if with_added_tokens else 0)
+
+    def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
+        """The added tokens by id."""
+        return {id: copy.copy(self._added.by_id[id]) for id in sorted(self._added.by_id)}
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a token."""
+        found = self._added.ids.get(token)
+        return self._model.token_to_id(token) if found is None else found
+
+    def id_to_token(self, id: int) -> str | None:
+        """The token of an id."""
+        if id < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        added = self._added.by_id.get(id)
+        return self._model.id_to_token(id) if added is None else added.content
+
+    def add_tokens(self, tokens: Sequence[Any]) -> int:
+        """Adds tokens, and gives how many are new."""
+        return self._add(tokens, special=False)
+
+    def add_special_tokens(self, tokens: Sequence[Any]) -> int:
+        """Adds special tokens, and gives how many are new."""
+        return self._add(tokens, special=True)
+
+    def _add(self, tokens: Sequence[Any], *, special: bool) -> int:
+        taken = []
+        for token in tokens:
+            if special and not isinstance(token, str):
+                token.special = True
+            taken.append(AddedToken.taken(token, special))
+        self._changed()
+        return self._added.add(taken, self._model.ids)
+
+    # Truncation and padding.
+
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """How texts are truncated, or None."""
+        return _lengths.truncation_of(self._truncation)
+
+    def enable_truncation(
+        self, max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
+    ) -> None:
+        """Truncates texts from now on."""
+        found = _lengths.truncation_json(max_length, stride, strategy, direction)
+        more = self.num_special_tokens_to_add(False)
+        if max_length - more < stride and max_length >= more:
+            raise ValueError(
+                f"tokenizer stride set to {stride}, which is greater than or equal to its effective max length of "
+                f"{max_length - more} (= {max_length} original max length - {more} added special tokens), "
+            )
+        self._truncation = found
+
+    def no_truncation(self) -> None:
+        """Truncates no more."""
+        self._truncation = None
+
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """How encodings are padded, or None."""
+        return _lengths.padding_of(self._padding)
+
+    def enable_padding(self, **options: Any) -> None:
+        """Pads encodings from now on: `direction`, `pad_id`, `pad_type_id`, `pad_token`, `length`, `pad_to_multiple_of`."""
+        self._padding = _lengths.padding_json(**options)
+
+    def no_padding(self) -> None:
+        """Pads no more."""
+        self._padding = None
+
+    # Files and training.
+
+    def to_str(self, pretty: bool = False) -> str:
+        """The JSON of the tokenizer."""
+        value = self._json()
+        if isinstance(value["model"]["vocab"], dict):
+            vocab = dict(sorted(value["model"]["vocab"].items(), key=lambda pair: pair[1]))
+            value["model"] = {**value["model"], "vocab": vocab}
+        return json.dumps(value, ensure_ascii=False, indent=2 if pretty else None, separators=None if pretty else (",", ":"))
+
+    def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
+        """Writes the JSON of the tokenizer."""
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(self.to_str(pretty))
+
+    def train_from_iterator(self, iterator: Iterable[Any], trainer: Any = None, length: int | None = None) -> None:
+        """Trains the model on texts, or lists of texts; the added tokens become those of the trainer."""
+        from ._training import trained
+
+        self._model, tokens = trained(self, iterator, trainer)
+        self._added = AddedTokens()
+        self._changed()
+        self._add(tokens, special=False)
+
+    def train(self, files: Sequence[str], trainer: Any = None) -> None:
+        """Trains the model on the lines of files."""
+        self.train_from_iterator(lines(files), trainer)
+
+    def __getstate__(self) -> bytes:
+        return self.to_str().encode()
+
+    def __setstate__(self, state: bytes) -> None:
+        Tokenizer.__init__(self, Model.of({"type": "BPE", "vocab": {}, "merges": []}))
+        self._take(json.loads(state))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return ()
+
+    def __deepcopy__(self, memo: object) -> Tokenizer:
+        copied = object.__new__(Tokenizer)
+        copied.__dict__.update(self.__dict__)
+        copied._parts = copy.deepcopy(self._parts)
+        copied._model = copy.deepcopy(self._model)
+        copied._added = self._added.copy()
+        copied._truncation, copied._padding = copy.deepcopy((self._truncation, self._padding))
+        return copied
+
+    __copy__ = None
+
+    def __repr__(self) -> str:
+        return _inputs.shown_tokenizer(self._json(), None)
+
+    def __str__(self) -> str:
+        return _inputs.shown_tokenizer(self._json(), 5)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        refused(f"Tokenizer.{name}", "docs/clients.md lists what there is")
+
+
+def from_json(text: str) -> Tokenizer:
+    """The tokenizer in a JSON text."""
+    made = Tokenizer(Model.of({"type": "BPE", "vocab": {}, "merges": []}))
+    made._take(json.loads(text))
+    return made
+
+
+def lines(files: Sequence[str]) -> Iterator[str]:
+    """The lines of files with their ends."""
+    for path in files:
+        with open(path, encoding="utf-8", newline="") as file:
+            yield from file
+
+
+def typed_model(model: dict[str, Any]) -> dict[str, Any]:
+    """A model with its type and all its fields, which old files leave out."""
+    kind = model.get("type")
+    if kind is None:
+        marks = {"merges": "BPE", "unk_id": "Unigram", "max_input_chars_per_word": "WordPiece"}
+        kind = next((each for name, each in marks.items() if name in model), "WordLevel")
+    fields = Model.ROWS[kind].FIELDS if kind in Model.ROWS else ()
+    usual = {each.key: each.write(each.default) for each in fields if each.key not in ("vocab", "merges")}
+    found = {"type": kind, **usual, **{name: value for name, value in model.items() if name != "type"}}
+    if kind == "BPE":
+        found["merges"] = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
+        found["merges"] = [pair for pair in found["merges"] if pair[0] != "#version:"]
+        last = ("vocab", "merges")
+        found = {**{name: value for name, value in found.items() if name not in last}, **{name: found[name] for name in last}}
+    return found
+
+
+def frozen(value: dict[str, Any]) -> dict[str, Any]:
+    """A copy that no later change reaches; the vocabulary is never changed."""
+    model = value["model"]
+    return {**copy.deepcopy({**value, "model": None}), "model": dict(model)}

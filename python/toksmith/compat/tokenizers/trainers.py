@@ -1,0 +1,139 @@
+"""`tokenizers.trainers`: the options of a training; `_training.py` trains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from ._added import AddedToken
+from ._parts import refused
+
+__all__ = ["BpeTrainer", "Trainer", "UnigramTrainer", "WordLevelTrainer", "WordPieceTrainer"]
+
+COMMON: Mapping[str, Any] = {"min_frequency": 0, "vocab_size": 30000, "show_progress": True, "progress_format": "Indicatif"}
+LETTERS: Mapping[str, Any] = {
+    **COMMON,
+    "special_tokens": (),
+    "limit_alphabet": None,
+    "initial_alphabet": (),
+    "continuing_subword_prefix": None,
+    "end_of_word_suffix": None,
+    "max_token_length": None,
+}
+
+
+class Trainer:
+    """Any trainer."""
+
+    MODEL: ClassVar[str] = ""
+    OPTIONS: ClassVar[Mapping[str, Any]] = {}
+    options: dict[str, Any]
+
+    def __init__(self, **options: Any) -> None:
+        if not self.OPTIONS:
+            raise TypeError("No constructor defined for Trainer; make one of its kinds")
+        object.__setattr__(self, "options", {})
+        unknown = sorted(options.keys() - self.OPTIONS.keys())
+        if unknown:
+            known = ", ".join(self.OPTIONS)
+            raise TypeError(f"{type(self).__name__}: {unknown[0]} is not one of its arguments, which are {known}")
+        for name, default in self.OPTIONS.items():
+            setattr(self, name, options.get(name, default))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.OPTIONS:
+            raise AttributeError(f"{type(self).__name__} has no option {name!r}; it has {', '.join(self.OPTIONS)}")
+        if name == "special_tokens":
+            value = special(value)
+        elif name == "initial_alphabet":
+            value = [each[0] for each in value if each]
+        self.options[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "options" not in self.__dict__:
+            raise AttributeError(name)
+        if name not in self.options:
+            refused(f"{type(self).__name__}.{name}", f"its options are {', '.join(self.OPTIONS)}")
+        return self.options[name]
+
+    @classmethod
+    def of(cls, trainer: Any) -> Trainer:
+        """A trainer of ours, as it is, or one of the library itself, which describes itself in JSON when it is pickled."""
+        if isinstance(trainer, Trainer):
+            return trainer
+        try:
+            state = json.loads(trainer.__getstate__())
+        except (AttributeError, TypeError, ValueError):
+            raise TypeError(f"trainer: expected a trainer, not {type(trainer).__name__}") from None
+        if "type" in state:
+            state = {state["type"]: state}
+        ((name, options),) = state.items()
+        options = options.get("bpe_trainer", options)
+        made: Trainer = object.__new__({each.__name__: each for each in cls.__subclasses__()}[name])
+        made.__setstate__(json.dumps({name: options}).encode())
+        return made
+
+    def __getstate__(self) -> bytes:
+        options = {**self.options, "words": {}}
+        if "special_tokens" in options:
+            options["special_tokens"] = [each.spelt() for each in self.options["special_tokens"]]
+        return json.dumps({type(self).__name__: options}, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def __setstate__(self, state: bytes) -> None:
+        ((_, options),) = json.loads(state).items()
+        options["special_tokens"] = [AddedToken(**each) for each in options.get("special_tokens", ())]
+        Trainer.__init__(self, **{name: options[name] for name in options if name in self.OPTIONS})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+
+def special(tokens: Iterable[Any]) -> list[AddedToken]:
+    """Special tokens from texts and added tokens."""
+    found = []
+    for each in tokens:
+        token = AddedToken.taken(each, True)
+        token.special = True
+        if not isinstance(each, (str, AddedToken)) or getattr(each, "_normalized", None) is None:
+            token._normalized = None if isinstance(each, (str, AddedToken)) else token._normalized
+        found.append(token)
+    return found
+
+
+class BpeTrainer(Trainer):
+    """Of byte-pair encoding."""
+
+    MODEL = "BPE"
+    OPTIONS = LETTERS
+
+
+class WordPieceTrainer(Trainer):
+    """Of WordPiece."""
+
+    MODEL = "WordPiece"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {**LETTERS, "continuing_subword_prefix": "##"}
+
+
+class WordLevelTrainer(Trainer):
+    """Of whole pieces."""
+
+    MODEL = "WordLevel"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {**COMMON, "special_tokens": ()}
+
+
+class UnigramTrainer(Trainer):
+    """Of unigram models."""
+
+    MODEL = "Unigram"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {
+        "show_progress": True,
+        "vocab_size": 8000,
+        "n_sub_iterations": 2,
+        "shrinking_factor": 0.75,
+        "special_tokens": (),
+        "initial_alphabet": (),
+        "unk_token": None,
+        "max_piece_length": 16,
+        "seed_size": 1_000_000,
+    }

@@ -1,0 +1,28 @@
+"""A plugin of pytest for suites of other libraries: our drop-in takes the library's name, and what is excluded is skipped.
+
+`TOKSMITH_CLIENT` names the library. Loaded with `-p clients_plugin`, before anything imports the library.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from clients_excluded import EXCLUDED, LACKING
+
+from toksmith import compat
+
+CLIENT = os.environ["TOKSMITH_CLIENT"]
+if CLIENT in ("minbpe", "sentencepiece", "tiktoken", "tokenizers"):
+    compat.install(CLIENT)
+for name, content in LACKING.get(CLIENT, {}).items():
+    module = compat.__getattr__(CLIENT)
+    module.__dict__.setdefault(name, content)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips the tests that a row of the table names, with its reason."""
+    for item in items:
+        for part, reason in EXCLUDED[CLIENT].items():
+            if item.nodeid.endswith(part) or f"{part}[" in item.nodeid or f"{part}::" in item.nodeid:
+                item.add_marker(pytest.mark.skip(reason=f"excluded: {reason}"))
