@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
-LAYERS = [
-    line.split()
-    for line in """\
-arguments errors meanings other_names model_names paths progress sample _core remote
+ROWS = """arguments errors meanings other_names model_names paths progress sample _core remote
 files model render results special stream threads atomic_files encode_files folders segments
 boundaries pattern_fit patterns formats corpus memory post steps training_kinds
 tokenizer tokenizer_view offsets sampled pieces chat encodings hub counts
@@ -16,8 +13,10 @@ training sweep surgery load fim
 convert explain metrics doctor compat shards
 __init__
 cli demo playground runners __main__
-""".splitlines()
-]  # from the ground up; a module imports its own package, and what is in lines before its own
+"""
+LAYERS = [
+    line.split() for line in ROWS.splitlines()
+]  # from the ground up; a module imports its own package, and what is in rows before its own
 ALSO = "arguments errors, errors meanings, remote errors paths, render atomic_files, atomic_files files, folders atomic_files files, formats patterns, "
 ALSO += "explain reference, doctor metrics explain, __init__ reference playground, __main__ cli, cli meanings, results render, model render, segments model stream, tokenizer tokenizer_view offsets sampled pieces chat"
 MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
