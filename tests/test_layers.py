@@ -1,4 +1,4 @@
-"""Imports point down only: the layers of ARCHITECTURE.md, read from the source. A new module needs its place here."""
+"""Imports point down only: the layers of ARCHITECTURE.md, from the ground up. A new module needs its place in `ROWS`."""
 
 import ast
 from collections.abc import Iterator
@@ -14,9 +14,7 @@ convert explain metrics doctor compat shards
 __init__
 cli demo playground runners __main__
 """
-LAYERS = [
-    line.split() for line in ROWS.splitlines()
-]  # from the ground up; a module imports its own package, and what is in rows before its own
+LAYERS = [line.split() for line in ROWS.splitlines()]
 ALSO = "arguments errors, errors meanings, remote errors paths, render atomic_files, atomic_files files, folders atomic_files files, formats patterns, "
 ALSO += "explain reference, doctor metrics explain, __init__ reference playground, __main__ cli, cli meanings, results render, model render, segments model stream, tokenizer tokenizer_view offsets sampled pieces chat"
 MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
