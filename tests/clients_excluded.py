@@ -6,7 +6,13 @@ from typing import Any
 
 __all__ = ["EXCLUDED", "LACKING"]
 
-EXCLUDED: dict[str, dict[str, str]] = {"tokenizers": {}, "sentencepiece": {}, "tiktoken": {}, "minbpe": {}, "transformers": {}}
+EXCLUDED: dict[str, dict[str, str]] = {
+    "tokenizers": {},
+    "sentencepiece": {},
+    "tiktoken": {},
+    "minbpe": {},
+    "transformers": {},
+}
 
 
 class Lacking:

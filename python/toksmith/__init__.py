@@ -61,6 +61,7 @@ else:
             "UnknownName",
         ),
         "_chat": ("ChatEncoding",),
+        "_session": ("IdEdit", "TextSession"),
         "_fim": (
             "FimMarks",
             "fim",

@@ -32,6 +32,7 @@ from ._patterns import Pattern, patterns
 from ._playground import Playground, play
 from ._progress import Progress
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
+from ._session import IdEdit, TextSession
 from ._shards import (
     CostRow,
     EncodedCorpus,
@@ -84,6 +85,7 @@ __all__ = [
     "Format",
     "FormatError",
     "Healing",
+    "IdEdit",
     "IdMap",
     "InvalidOption",
     "Job",
@@ -112,6 +114,7 @@ __all__ = [
     "StreamDecoder",
     "StreamEncoder",
     "SweepRow",
+    "TextSession",
     "TextTooLong",
     "TokenTable",
     "Tokenized",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments
+from . import _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments, _session
 from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
 from ._arguments import text as argument_text
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
@@ -206,6 +206,7 @@ class Tokenizer:
 
     encode_segments = _segments.encode_segments
     chat = _chat.chat
+    session = _session.session
 
     @checked
     def encode_file(

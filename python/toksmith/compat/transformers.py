@@ -205,7 +205,9 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
                 with open(path, encoding="utf-8") as file:
                     config = json.load(file)
                 with open(path, "w", encoding="utf-8") as file:
-                    json.dump({**config, "tokenizer_class": "PreTrainedTokenizerFast"}, file, ensure_ascii=False, indent=2)
+                    json.dump(
+                        {**config, "tokenizer_class": "PreTrainedTokenizerFast"}, file, ensure_ascii=False, indent=2
+                    )
         written = super()._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         return (*written, *self.save_vocabulary(save_directory, filename_prefix))
 

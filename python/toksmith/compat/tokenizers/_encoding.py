@@ -160,11 +160,17 @@ class Encoding:
     def typed(self, type_id: int, sequence: int) -> Encoding:
         """The same with another type and text; what overflows keeps its type, as in the library."""
         runs = [run._replace(type_id=type_id, sequence=sequence) for run in self._runs]
-        return Encoding(runs, [Encoding([run._replace(sequence=sequence) for run in each._runs]) for each in self._overflowing])
+        return Encoding(
+            runs, [Encoding([run._replace(sequence=sequence) for run in each._runs]) for each in self._overflowing]
+        )
 
     def places(self, sequence_index: int) -> list[int]:
         """The places of a text's ids."""
-        return [place for place, sequence in enumerate(self.sequence_ids) if (sequence or 0) == sequence_index and sequence is not None]
+        return [
+            place
+            for place, sequence in enumerate(self.sequence_ids)
+            if (sequence or 0) == sequence_index and sequence is not None
+        ]
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """Which text an id is of."""
@@ -240,7 +246,7 @@ class Encoding:
         direction: str = "right",
         pad_id: int = 0,
         pad_type_id: int = 0,
-        pad_token: str = "[PAD]",  # noqa: S107  (not a password)
+        pad_token: str = "[PAD]",
     ) -> None:
         """Adds padding up to a length, to what overflows as well."""
         if direction not in ("left", "right"):

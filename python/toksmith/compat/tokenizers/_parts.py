@@ -58,7 +58,9 @@ def same(value: Any) -> Any:
     return value
 
 
-def field(name: str, default: Any = REQUIRED, *, key: str = "", choices: Sequence[str] = (), one: bool = False) -> Field:
+def field(
+    name: str, default: Any = REQUIRED, *, key: str = "", choices: Sequence[str] = (), one: bool = False
+) -> Field:
     """A field that JSON spells as Python does, as one of some words in capitals, or as one character."""
     if not choices:
         return Field(name, key or name, default, character if one else same, same)
@@ -290,9 +292,7 @@ def shown_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
             continue
         if name in BARE and isinstance(each, str):
             yield f"{name}={each}"
-        elif name == "vocab" and isinstance(each, list):
-            yield f"{name}={shown([tuple(pair) for pair in each], most)}"
-        elif name == "merges":
+        elif (name == "vocab" and isinstance(each, list)) or name == "merges":
             yield f"{name}={shown([tuple(pair) for pair in each], most)}"
         else:
             yield f"{name}={shown(each, most)}"

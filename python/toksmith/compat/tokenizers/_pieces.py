@@ -96,7 +96,9 @@ def shortening(normalizer: Json | None) -> list[tuple[regex.Pattern[str], int]]:
 def strips(normalizer: Json | None) -> tuple[bool, bool]:
     """Whether white space is stripped from the start and the end of a text."""
     listed = members(normalizer)
-    return tuple(any(each.get(side) for each in listed if each["type"] == "Strip") for side in ("strip_left", "strip_right"))  # type: ignore[return-value]
+    return tuple(
+        any(each.get(side) for each in listed if each["type"] == "Strip") for side in ("strip_left", "strip_right")
+    )  # type: ignore[return-value]
 
 
 def without_strip(normalizer: Json | None) -> Json | None:
@@ -134,7 +136,9 @@ def pieces(pre_tokenizer: Json, text: str) -> list[tuple[str, tuple[int, int]]]:
 def decoding(decoder: str, tokens: tuple[str, ...]) -> Tokenizer:
     """A tokenizer of these tokens that decodes."""
     vocab = {token: id for id, token in enumerate(tokens)}
-    return Tokenizer(of_json(whole_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder))))
+    return Tokenizer(
+        of_json(whole_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder)))
+    )
 
 
 def decoded(decoder: Json, tokens: Sequence[str]) -> str:

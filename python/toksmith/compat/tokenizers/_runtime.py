@@ -58,7 +58,9 @@ class Runtime:
             known = {**part, "vocab": {**part["vocab"], HIDDEN: self.hidden}, "unk_token": HIDDEN, "fuse_unk": False}
             model = of_json({**self.value, "model": known, "added_tokens": []})
         tokens = own_tokens(self.value["added_tokens"])
-        kept = tuple(dataclasses.replace(token, normalized=flags.get(token.content, token.normalized)) for token in tokens)
+        kept = tuple(
+            dataclasses.replace(token, normalized=flags.get(token.content, token.normalized)) for token in tokens
+        )
         return Tokenizer(dataclasses.replace(model, added_tokens=kept))
 
     def with_post(self, parts: Json) -> Tokenizer:

@@ -78,9 +78,11 @@ class Model(Part):
         """A trainer for this kind of model."""
         from . import trainers
 
-        return {"BPE": trainers.BpeTrainer, "Unigram": trainers.UnigramTrainer, "WordLevel": trainers.WordLevelTrainer}.get(
-            self.TYPE, trainers.WordPieceTrainer
-        )()
+        return {
+            "BPE": trainers.BpeTrainer,
+            "Unigram": trainers.UnigramTrainer,
+            "WordLevel": trainers.WordLevelTrainer,
+        }.get(self.TYPE, trainers.WordPieceTrainer)()
 
     def save(self, folder: str, prefix: str | None = None, name: str | None = None) -> list[str]:
         """Writes the vocabulary, and merges if there are any."""
@@ -151,7 +153,17 @@ class BPE(Model):
         field("byte_fallback", False),
         field("ignore_merges", False),
     )
-    ORDER = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges")
+    ORDER = (
+        "dropout",
+        "unk_token",
+        "continuing_subword_prefix",
+        "end_of_word_suffix",
+        "fuse_unk",
+        "byte_fallback",
+        "ignore_merges",
+        "vocab",
+        "merges",
+    )
 
     def __init__(self, vocab: Any = None, merges: Any = None, **kwargs: Any) -> None:
         kwargs = {name: kwargs[name] for name in kwargs if kwargs[name] is not None or name in ("dropout", "unk_token")}
@@ -211,7 +223,7 @@ class WordLevel(Model):
         return read_vocab(vocab)
 
     @classmethod
-    def from_file(cls, vocab: str, unk_token: str = "<unk>") -> WordLevel:  # noqa: S107  (not a password)
+    def from_file(cls, vocab: str, unk_token: str = "<unk>") -> WordLevel:
         """The model in a file."""
         return cls(vocab, unk_token=unk_token)
 
@@ -232,7 +244,9 @@ class Unigram(Model):
         field("byte_fallback", False),
     )
 
-    def __init__(self, vocab: Any = None, unk_id: int | None = None, byte_fallback: bool | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, vocab: Any = None, unk_id: int | None = None, byte_fallback: bool | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(vocab, 0 if vocab is None else unk_id, bool(byte_fallback), **kwargs)
         data = self.data
         order = ("type", "unk_id", "vocab", "byte_fallback", *self.SAMPLES)

@@ -10,7 +10,15 @@ from typing import Any, ClassVar
 from ._encoding import Encoding, Fixed, Run
 from ._parts import Field, Part, PartSequence, field
 
-__all__ = ["BertProcessing", "ByteLevel", "PostProcessor", "RobertaProcessing", "Sequence", "TemplateProcessing", "plain"]
+__all__ = [
+    "BertProcessing",
+    "ByteLevel",
+    "PostProcessor",
+    "RobertaProcessing",
+    "Sequence",
+    "TemplateProcessing",
+    "plain",
+]
 
 
 class PostProcessor(Part):
