@@ -30,7 +30,8 @@ from toksmith._render import (
 )
 from toksmith._render._html import BAR
 from toksmith._render._palette import COLORS, DARK, LIGHT, Colours
-from toksmith._render._terminal import renderables
+from toksmith._render._svg import hexed
+from toksmith._render._terminal import TONES, renderables
 from toksmith._render._view import clusters
 
 
@@ -168,6 +169,11 @@ def test_everything_on_a_token_can_be_read(colours: Colours) -> None:
         assert contrast(colours.page, line) >= 3  # lines and bars, by WCAG 1.4.11
     assert contrast(colours.page, BAR) >= 3
     assert all(contrast(colours.special, token) >= 3 for token in colours.tokens)
+
+
+def test_tones_can_be_read_on_a_picture() -> None:
+    for style in TONES.values():
+        assert style.color is None or contrast(hexed(style.color), "#ffffff") >= 4.5
 
 
 STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "style.css"

@@ -124,7 +124,7 @@ def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Itera
     if block.caption:
         yield element("p", "", escaped(block.caption, chars))
     drawn = map(joined, drawn_clusters(block, InlineTokens(block, chars), items))
-    yield element("p", f"{MONO};line-height:1.9", "<wbr>".join(drawn))
+    yield element("p", f"{MONO};line-height:2.3", "<wbr>".join(drawn))
     yield from left_out(len(block.tokens), items, "tokens")
 
 

@@ -78,10 +78,15 @@ class TokenRows:
         self.runs = runs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for row, ids in self.rows(options.max_width):
+        if options.no_wrap:  # printed for a file, not for a screen
+            yield Text(overflow="ignore").join(run for run, _ in self.runs)
+            if ids := [id for _, id in self.runs if id is not None]:
+                yield Text(overflow="ignore").join(ids)
+            return
+        for row, below in self.rows(options.max_width):
             yield row
-            if ids:
-                yield ids
+            if below:
+                yield below
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         widths = [run.cell_len for run, _ in self.runs] or [0]
