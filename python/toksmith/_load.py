@@ -11,6 +11,7 @@ from ._encodings import encodings, published
 from ._errors import FormatError, InvalidOption, UnknownName, close_names
 from ._files import shown
 from ._formats import refuse_arguments
+from ._paths import similar
 from ._patterns import UNSET, PatternArgument
 from ._tokenizer import Tokenizer
 
@@ -66,7 +67,7 @@ def load(
             refuse_arguments(f"the published encoding {source!r}", pattern, special_tokens, format)
             return Tokenizer(published(source))
         if not os.path.lexists(source):
-            raise UnknownName("encoding or file", source, close_names(source, encodings()))
+            raise UnknownName("encoding or file", source, close_names(source, encodings()) or similar(source))
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)
