@@ -18,7 +18,7 @@ LAYERS = (  # from the ground up; of ours, a module imports its own package and 
 ALSO = "arguments errors, errors meanings, remote errors paths, render atomic_files, atomic_files files, folders atomic_files files, formats patterns, "
 ALSO += "explain reference, doctor metrics explain, __init__ reference playground, __main__ cli, cli meanings paths, results render, model render, tokenizer tokenizer_view offsets sampled pieces"
 MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
-MAY |= {name: {"__init__", "render"} for name in LAYERS[-1]} | {"reference": set(), "reference_models": set()}
+MAY |= {name: {"__init__", "render"} for name in LAYERS[-1]} | {"reference": set(), "reference_models": {"reference"}}
 MAY |= {name: MAY[name] | {*more} for name, *more in map(str.split, ALSO.split(","))}  # more than their lines say
 
 
