@@ -29,6 +29,18 @@ SHELL = [
         "--tokenizer is missing; expected a published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
     ),
     ("count missing.txt -t tok.toksmith", 1, "missing.txt: No such file or directory"),
+    ("count txt.txt -t tok.toksmith", 1, "txt.txt: No such file or directory; did you mean 'text.txt'?"),
+    ("count TEXT.txt -t tok.toksmith", 1, "TEXT.txt: No such file or directory; did you mean 'text.txt'?"),
+    (
+        "train text/1.txt --merges 3 -o x.toksmith",
+        1,
+        "text/1.txt: No such file or directory; there is no folder 'text'",
+    ),
+    (
+        "count text.txt -t tok.toksmit",
+        1,
+        "tok.toksmit: No such file or directory; did you mean tok.toksmith?",
+    ),
     (
         "count text.txt tok.toksmith",
         2,
@@ -289,10 +301,18 @@ SHELL = [
     ("train missing.txt --merges 3 -o x.toksmith", 1, "missing.txt: No such file or directory"),
     ("train '*.nothing' --merges 3 -o x.toksmith", 1, "*.nothing: No such file or directory"),
     ("measure 'data[1].txt' -t tok.toksmith", 1, "data[1].txt: No such file or directory"),
-    ("encode 'data/*.txt' -t tok.toksmith", 1, "data/*.txt: No such file or directory"),
-    ("encode 'data/*.txt' -t tok.toksmith -o ids.npy", 1, "data/*.txt: No such file or directory"),
-    ("tokenize 'data/*.txt' -t tok.toksmith -o out", 1, "data/*.txt: No such file or directory"),
-    ("count-pieces 'data/*.txt' -o counts.tsv", 1, "data/*.txt: No such file or directory"),
+    ("encode 'data/*.txt' -t tok.toksmith", 1, "data/*.txt: No such file or directory; there is no folder 'data'"),
+    (
+        "encode 'data/*.txt' -t tok.toksmith -o ids.npy",
+        1,
+        "data/*.txt: No such file or directory; there is no folder 'data'",
+    ),
+    (
+        "tokenize 'data/*.txt' -t tok.toksmith -o out",
+        1,
+        "data/*.txt: No such file or directory; there is no folder 'data'",
+    ),
+    ("count-pieces 'data/*.txt' -o counts.tsv", 1, "data/*.txt: No such file or directory; there is no folder 'data'"),
     (
         "train text.txt --merges 3 -o x",
         1,
@@ -499,7 +519,7 @@ SHELL = [
     (
         "tokenize text.txt -t tok.toksmith -o no/out",
         1,
-        "no/out: cannot be written: there is no folder for it; make that first",
+        "no/out: cannot be written: there is no folder '{here}/no'; make it first",
     ),
     (
         "tokenize text.txt -t tok.toksmith -o out --append eos",

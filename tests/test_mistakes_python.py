@@ -36,7 +36,25 @@ MISTAKES = [
         'toksmith.train({"text": "low"}, 300)',
         "TypeError: corpus: expected texts, paths or toksmith.files(...), not dict; pass its values(), as a list",
     ),
-    ('toksmith.train(Path("no_such.txt"), 300)', "CorpusError: no_such.txt: cannot be read: No such file or directory"),
+    *(
+        (call, f"{error}: corpu.txt: cannot be read: there is no such file; did you mean 'corpus.txt'?")
+        for call, error in (
+            ('toksmith.load(Path("corpu.txt"))', "FormatError"),
+            ('toksmith.train(Path("corpu.txt"), 300)', "CorpusError"),
+            ('toksmith.train(toksmith.files("corpu.txt"), 300)', "CorpusError"),
+            ('tok.encode_file("corpu.txt")', "CorpusError"),
+            ('toksmith.doctor(tok, corpus=Path("corpu.txt"))', "CorpusError"),
+            ('toksmith.doctor(tok, embeddings="corpu.txt")', "FormatError"),
+        )
+    ),
+    (
+        'toksmith.PieceCounts.load("no/c.tsv")',
+        "FormatError: no/c.tsv: cannot be read: there is no such file; there is no folder 'no'",
+    ),
+    (
+        'toksmith.train(Path("no_such.txt"), 300)',
+        "CorpusError: no_such.txt: cannot be read: there is no such file; expected the path of a file",
+    ),
     (
         'toksmith.train(toksmith.files("no/*.txt"), 300)',
         "CorpusError: no/*.txt: no file matches this name; expected the path of a file, or a glob such as data/*.txt",
@@ -207,7 +225,10 @@ MISTAKES = [
         'tok.save("out.toksmith", format="pickle")',
         "UnknownName: there is no format named 'pickle'; did you mean 'native'?",
     ),
-    ('tok.encode_file("no_such.txt")', "CorpusError: no_such.txt: cannot be read: No such file or directory"),
+    (
+        'tok.encode_file("no_such.txt")',
+        "CorpusError: no_such.txt: cannot be read: there is no such file; expected the path of a file",
+    ),
     ('tok.encode_file("folder")', "CorpusError: folder: cannot be read: it is a folder; a file is expected"),
     ("tok.n_vocab", "AttributeError: a Tokenizer has no attribute 'n_vocab'; use tok.vocab_size"),
     (

@@ -13,6 +13,7 @@ from ._files import shown
 from ._formats import refuse_arguments
 from ._hub import SUFFIXES, downloaded_from_hub, hub_name
 from ._model_names import encoding_of
+from ._paths import similar
 from ._patterns import UNSET, PatternArgument
 from ._tokenizer import Tokenizer
 
@@ -106,8 +107,9 @@ def found(source: str | os.PathLike[str], revision: str | None) -> str | os.Path
     if not isinstance(source, str) or os.path.lexists(source):
         refuse_revision(revision, f"{shown(source)} is a path")
         return source
-    if (named := hub_name(source)) is None:
-        raise UnknownName("encoding or file", source, close_names(source, encodings()))
+    named = hub_name(source)
+    if named is None or os.path.isdir(os.path.dirname(source)):
+        raise UnknownName("encoding or file", source, close_names(source, encodings()) or similar(source))
     repository, own = named
     if own is not None:
         refuse_revision(revision, f"{source!r} names a revision already")

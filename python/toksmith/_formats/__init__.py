@@ -131,7 +131,7 @@ def row(name: str) -> Format:
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
 
-class Rows(Mapping[str, Format]):
+class FormatRows(Mapping[str, Format]):
     """The rows by name, read-only."""
 
     def __getitem__(self, name: str) -> Format:
@@ -152,7 +152,7 @@ class Rows(Mapping[str, Format]):
         return f"<{len(self)} formats: {', '.join(self)}>"
 
 
-FORMATS: Mapping[str, Format] = Rows()
+FORMATS: Mapping[str, Format] = FormatRows()
 
 # By module, the names that others take from here.
 ELSEWHERE = {
