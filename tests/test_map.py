@@ -44,6 +44,7 @@ ELSEWHERE = {
     "_formats/_peers": "test_convert",
     "_formats/_protobuf": "test_format_sentencepiece",
     "_formats/_recovered_merges": "test_format_tiktoken",
+    "_formats/_scored_merges": "test_format_hf_sentencepiece",
     "_formats/_sentencepiece_save": "test_format_sentencepiece",
     "_formats/_stoi": "test_format_rows",
     "_formats/_tekken": "test_format_rows",
