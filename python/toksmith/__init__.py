@@ -60,6 +60,7 @@ else:
             "UnknownId",
             "UnknownName",
         ),
+        "_arrays": ("Padded",),
         "_chat": ("ChatEncoding",),
         "_session": ("IdEdit", "TextSession"),
         "_fim": (

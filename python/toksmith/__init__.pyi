@@ -1,4 +1,5 @@
 from . import compat, explain, metrics, reference
+from ._arrays import Padded
 from ._chat import ChatEncoding
 from ._convert import ConversionReport, convert
 from ._corpus import Files, files
@@ -99,6 +100,7 @@ __all__ = [
     "Model",
     "ModelError",
     "NotInVocabulary",
+    "Padded",
     "Pattern",
     "PatternError",
     "PieceCounts",

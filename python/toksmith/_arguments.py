@@ -146,9 +146,11 @@ def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
 
 
 def listed(value: Any, name: str, expected: str) -> tuple[Any, ...]:
-    """The items of an iterable of texts. A mapping is refused: its items are its keys, which nobody means."""
+    """The items of an iterable of texts. A mapping or a frame is refused: its items are its keys, which nobody means."""
     if isinstance(value, Mapping):
         refuse(name, expected, value, "pass its values(), as a list")
+    if hasattr(type(value), "columns") and hasattr(type(value), "__getitem__"):
+        refuse(name, expected, value, "pass one of its columns")
     return items(value, name, expected)
 
 

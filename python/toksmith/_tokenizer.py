@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from . import _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments, _session
+from . import _arrays, _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments, _session
 from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
 from ._arguments import text as argument_text
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
@@ -137,15 +137,20 @@ class Tokenizer:
         errors: str = "replace",
         threads: int | None = None,
         add_special_tokens: bool = False,
-    ) -> NDArray[np.uint32]:
+        dtype: DTypeLike = np.uint32,
+    ) -> NDArray[Any]:
         """The ids of a text as an array; `threads` as in `encode`.
 
-        Returns: uint32, shape (n,).
-        Raises: as `encode`.
+        Args:
+            dtype: An integer type that holds every id: uint32, or int64 as
+                models take it.
+        Returns: shape (n,).
+        Raises: as `encode`; InvalidOption for a type that does not hold an id.
         """
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
         put = add_special_tokens is not False and flag(add_special_tokens, "add_special_tokens")
-        return self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
+        ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
+        return ids if dtype is np.uint32 else ids.astype(_arrays.fitting(dtype, ids), copy=False)
 
     @checked_late
     def encode_batch(
@@ -165,7 +170,11 @@ class Tokenizer:
         Raises: as `encode`, for the first text that cannot be encoded; the
             error's `index` is its position.
         """
-        lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
+        if _arrays.is_column(texts):
+            columns = self.encode_ragged(texts, special=special, errors=errors, threads=threads)
+            lists = [ids.tolist() for ids in columns]
+        else:
+            lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
         return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
 
     @checked_late
@@ -180,10 +189,13 @@ class Tokenizer:
     ) -> Ragged:
         """The ids of many texts in one array, with the end of each.
 
+        Args:
+            texts: A list, or a column of Arrow (pyarrow, polars, pandas),
+                whose texts are read without a Python object for each.
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (texts,).
         Raises: as `encode_batch`.
         """
-        ids, ends = self._engine.encode_ragged(as_sequence(texts), special, errors, thread_count(threads))
+        ids, ends = _arrays.ragged_ids(self._engine, texts, special, errors, thread_count(threads))
         return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
 
     def _around(self, ids: list[int], put: bool) -> list[int]:
@@ -206,6 +218,7 @@ class Tokenizer:
 
     encode_segments = _segments.encode_segments
     chat = _chat.chat
+    encode_padded = _arrays.encode_padded
     session = _session.session
 
     @checked
@@ -357,19 +370,22 @@ class Tokenizer:
         """
         return _boundaries.first_drift(self._engine, self.model, ids)
 
-    def decode(self, ids: Iterable[int], *, errors: str = "replace") -> str:
+    def decode(self, ids: Iterable[int], *, errors: str = "replace", skip_special_tokens: bool = False) -> str:
         """The text of ids.
 
         Args:
             ids: A list, array or iterable of integers.
             errors: What to do with bytes that are not UTF-8, as in
                 `bytes.decode`: "replace", "strict", "ignore", …
+            skip_special_tokens: Whether special tokens are left out.
         Raises:
             UnknownId: No token has one of the ids.
             UnicodeDecodeError: The bytes are not UTF-8, with
                 `errors="strict"`.
         """
         try:
+            if skip_special_tokens is not False and flag(skip_special_tokens, "skip_special_tokens"):
+                ids = _arrays.without_special(self.model, ids)
             return self._engine.decode(ids, errors)
         except (TypeError, ToksmithError) as error:
             raise advised(error, ids) from None
