@@ -1,5 +1,6 @@
 """A long text goes to the sink in parts: the files have the bytes that they have if its ids are made at once."""
 
+import gzip
 import json
 import tracemalloc
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ import pytest
 from job_corpus import END, PAD, content
 
 import toksmith
-from toksmith._shards._make import _encode_shard
+from toksmith._corpus import _ahead, _blocks
+from toksmith._shards._make import _documents, _encode_shard
+from toksmith._shards._plan._room import ShardRoom
 from toksmith._shards.sinks import SINKS
 from toksmith._tokenizer import Tokenizer
 
@@ -171,3 +174,36 @@ def test_ids_of_a_long_text_are_never_all_in_memory(tmp_path: Path, monkeypatch:
         tracemalloc.stop()
         assert made.ids > size // 2
     assert peaks[0] < size * 1.5 < size * 2 < peaks[1], peaks
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".txt", ".txt.gz", ".parquet"])
+def test_one_long_document_is_read_at_a_time(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many files are read ahead: before it reads one, a reader waits until the one before is encoded."""
+    for module in (_blocks, _documents):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 256)
+        monkeypatch.setattr(module, "LARGE_BYTES", LONG)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(6):
+        text = f"low {number} " * 400
+        if kind == ".jsonl":
+            (folder / f"{number}.jsonl").write_text((json.dumps({"text": text}) + "\n") * 3, encoding="utf-8")
+        elif kind == ".parquet":
+            arrow.parquet.write_table(arrow.table({"text": [text] * 3}), folder / f"{number}.parquet", row_group_size=1)
+        elif kind == ".txt":
+            (folder / f"{number}.txt").write_text(text)
+        else:
+            (folder / f"{number}.txt.gz").write_bytes(gzip.compress(text.encode()))
+    done, waited = [0], list[int]()
+    real = _ahead.Turn.wait
+
+    def watched(turn: _ahead.Turn) -> None:
+        real(turn)
+        waited.append(done[0])
+
+    job = toksmith.plan(TOK, folder, tmp_path / "out", shard_size=1 << 40)
+    monkeypatch.setattr(_ahead.Turn, "wait", watched)
+    for block in _documents.documents_of(job._plan, 0, ShardRoom(4)):
+        done[0] += sum(len(block.read(1).texts.text(place)) > LONG for place in range(len(block.read(1).texts)))
+    assert done[0] == (6 if kind.startswith(".txt") else 18)
+    assert {*range(done[0])} <= {*waited}

@@ -330,7 +330,8 @@ def in_columns(file: File, skip: bool) -> Iterator[Block]:
     with file_here(file) as path:
         for first, (texts, *others) in batches(path, fields, file.part, file.longest):
             for start, stop in cut(texts, BLOCK_BYTES):
-                if stop == start + 1 and bytes_of(texts, start) > LARGE_BYTES:
+                is_long = stop == start + 1 and bytes_of(texts, start) > LARGE_BYTES
+                if is_long:
                     wait_to_be_asked()
                 own = texts.slice(start, stop - start)
                 there = None
@@ -342,6 +343,8 @@ def in_columns(file: File, skip: bool) -> Iterator[Block]:
                 names = names_of_column(others[0].slice(start, stop - start), arrow) if others else None
                 names = names if names is None or there is None else names.kept(there)
                 yield TableRows(file, first + start, *flat(own.drop_null()), there, names)
+                if is_long:  # the next row is read to learn its length
+                    wait_to_be_asked()
 
 
 KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {
