@@ -18,6 +18,7 @@ from ._rules import Rules, Symbol, rules_of
 __all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
 
 MOST_SYMBOLS = 512  # every step looks at every pair, and nobody reads a longer picture
+MOST_ROWS = 100  # steps in the view
 MOST_OTHERS = 3  # pairs that could also merge, in a row of the view
 
 
@@ -94,9 +95,11 @@ class Merges(_render.Shown):
             same = [symbol.id for symbol in self.merged] == [self.whole_id]
             alone = "merging alone ends there too" if same else "merging alone does not end there"
             yield Line(f"the whole piece is token {self.whole_id}: it is looked up before anything merges; {alone}")
-        rows = [self.row(number, step) for number, step in enumerate(self.steps, 1)]
+        rows = [self.row(number, step) for number, step in enumerate(self.steps[:MOST_ROWS], 1)]
         if rows:
             yield Table(["step", "symbols", "merges", "rank", "becomes", "candidates"], rows, left=(1, 2, 5))
+        if len(rows) < len(self.steps):
+            yield Line(f"{number_of(len(self.steps) - len(rows), 'more step')}, which to_dict() has", "dim")
         ids = " ".join(map(str, self.ids))
         yield TokenText(
             [TokenView(0, symbol.token) for symbol in self.merged], "in the end" if rows else "nothing merges"
