@@ -207,6 +207,7 @@ def test_formats_lists_every_format() -> None:
     said = run("formats").stdout
     for name, row in toksmith.formats().items():
         assert re.search(rf"^{name} .*{re.escape(row.suffixes[0])}", said, re.MULTILINE)
+    assert max(map(len, [*said.splitlines(), *run("--help").stdout.splitlines()])) <= 80
     assert [each["name"] for each in json.loads(run("formats", "--json").stdout)] == [*toksmith.formats()]
 
 

@@ -192,6 +192,13 @@ def test_a_long_text_is_printed_in_part_and_written_whole() -> None:
     assert len(found.to_dict()["tokens"]) == 10_000
 
 
+def test_the_picture_of_a_long_piece_ends() -> None:
+    tok = toksmith.train("abcdefghij" * 30, merges=9, pattern=None, progress=False)
+    found = explain.merges(tok, "abcdefghij" * 15)
+    assert len(found.steps) == 135 and "\n35 more steps, which to_dict() has\n" in str(found)
+    assert len(found.to_dict()["steps"]) == 135
+
+
 def test_lint_of_bytes_and_forms() -> None:
     tok = TOKENIZERS["many"]
     found = explain.lint(tok, b"a\xffb")

@@ -122,7 +122,7 @@ class Program(click.Group):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Where more is."""
-        formatter.write("\n'toksmith help COMMAND' explains one; 'toksmith completion bash' completes words.\n")
+        formatter.write("\n'toksmith help COMMAND' explains one; 'toksmith completion bash' completes them.\n")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The commands that begin like this, from their rows alone."""

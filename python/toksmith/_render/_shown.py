@@ -77,13 +77,15 @@ class Shown(ABC):
         return document(self.view())
 
     def to_svg(self) -> str:
-        """The result as an SVG picture of its terminal view, in colour; a long one stops and says so."""
+        """The result as an SVG picture of its terminal view, in colour; a long
+        one stops and says so."""
         view = self.view()
         return picture(view.title, renderables(view, items=TERMINAL_ITEMS, chars=TERMINAL_CHARS), width=WIDTH)
 
     @checked
     def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Writes `to_html()` into a file, which holds its old content until it holds all of the new.
+        """Writes `to_html()` into a file, which holds its old content until it
+        holds all of the new.
 
         Raises:
             FormatError: The file cannot be written. Nothing has changed.

@@ -36,7 +36,8 @@ class Lengths(_render.Shown):
         return {"tokenizers": {name: [list(pair) for pair in found.items()] for name, found in self.counts.items()}}
 
     def rows(self) -> list[tuple[str, list[int]]]:
-        """The lengths that have a bar, as they are named, and the count of each tokenizer."""
+        """The lengths that have a bar, as they are named, and the count of each
+        tokenizer."""
         most = max((length for found in self.counts.values() for length in found), default=0)
         drawn = [
             (str(n), [found.get(n, 0) for found in self.counts.values()]) for n in range(1, min(most, LONGEST) + 1)
@@ -77,7 +78,8 @@ class Ranks(_render.Shown):
     """The frequency of each token in a text.
 
     Attributes:
-        counts: By tokenizer, the counts of its tokens, the most frequent first.
+        counts: By tokenizer, the counts of its tokens, the most frequent
+            first.
     """
 
     counts: dict[str, tuple[int, ...]]
@@ -87,7 +89,8 @@ class Ranks(_render.Shown):
         return {"tokenizers": {name: list(found) for name, found in self.counts.items()}}
 
     def plot(self) -> Plot:
-        """The chart, as plain data: both scales are logarithmic, and few points of the long tail are kept."""
+        """The chart, as plain data: both scales are logarithmic, and few points
+        of the long tail are kept."""
         series = {name: thinned(found) for name, found in self.counts.items()}
         return Plot("Tokens by frequency", "rank", "times", series, kind="curves")
 
@@ -131,7 +134,8 @@ def lengths(toks: Tokenizers) -> Lengths:
 
 @checked
 def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
-    """The frequency of each token in a text, the most frequent first: the curve of Zipf's law.
+    """The frequency of each token in a text, the most frequent first: the curve of
+    Zipf's law.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)

@@ -27,8 +27,8 @@ Parallel = Text | Sequence[Text] | Path
 
 @dataclass(frozen=True)
 class Language:
-    """One language: its name, and the lines, bytes and tokens of its text; `premium` None if the reference has no
-    tokens.
+    """One language: its name, and the lines, bytes and tokens of its text;
+    `premium` None if the reference has no tokens.
 
     Attributes:
         layout: Lines that are blank, or that begin or end with white space.
@@ -49,10 +49,12 @@ class Parity(_render.Shown):
     Attributes:
         reference: The language whose premium is 1.
         languages: In the order of the argument.
-        gini: The Gini coefficient of tokens by language: 0 if all are equal, at most 1 - 1/n; None without tokens.
-        gini_per_byte: The same for tokens per byte. It ranks tokenizers differently, because bytes are as unequal as
-            tokens.
-        warnings: What makes the figures doubtful: unequal numbers of lines, layout.
+        gini: The Gini coefficient of tokens by language: 0 if all are equal,
+            at most 1 - 1/n; None without tokens.
+        gini_per_byte: The same for tokens per byte. It ranks tokenizers
+            differently, because bytes are as unequal as tokens.
+        warnings: What makes the figures doubtful: unequal numbers of lines,
+            layout.
     """
 
     reference: str
