@@ -27,6 +27,7 @@ __all__ = [
     "checked",
     "checked_fields",
     "checked_late",
+    "closed",
     "flag",
     "items",
     "one_or_several",
@@ -34,6 +35,7 @@ __all__ = [
     "text",
     "texts",
     "texts_or_bytes",
+    "unknown_argument",
     "whole_number",
 ]
 
@@ -430,6 +432,18 @@ class Arguments:
         name = self.function.__name__
         return name if name != "__init__" else self.function.__qualname__.split(".")[0]
 
+    def unexpected(self, name: str) -> TypeError:
+        """The error for an argument that the function does not have: what else to pass, or to call."""
+        from ._meanings import MEANINGS, bare  # tables that only errors need
+        from ._other_names import OF_CALLS
+
+        known = [each for each in self.rows if each != "self"]
+        meant = close_names(name, known)
+        hint = f"; did you mean {meant[0]}=?" if meant else f"; it takes {some_of(known)}" if known else ""
+        if name in OF_CALLS and not {*MEANINGS.get(bare(name), "").split()} & {*known}:
+            hint = f"; {OF_CALLS[name]}"
+        return TypeError(f"{self.name}() got an unexpected keyword argument {name!r}{hint}")
+
     def taken(self, placed: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as the function gets them.
 
@@ -439,10 +453,7 @@ class Arguments:
         if not self.open:
             for name in named:
                 if name not in self.rows:
-                    known = [each for each in self.rows if each != "self"]
-                    meant = close_names(name, known)
-                    hint = f"; did you mean {meant[0]}=?" if meant else f"; it takes {some_of(known)}" if known else ""
-                    raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}{hint}")
+                    raise self.unexpected(name)
         first = [row.taken(value, self.known) for row, value in zip(self.positional, placed, strict=False)]
         rest = {
             name: self.rows[name].taken(named[name], self.known) if name in self.rows else named[name] for name in named
@@ -514,6 +525,19 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             raise without_our_frames(error, arguments.rows)  # noqa: B904 - the same error
 
     return run
+
+
+def closed(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose signature hides the `**unknown` that it has to name what it does not take. For the fastest calls."""
+    signature = inspect.signature(function)
+    shown = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    return function
+
+
+def unknown_argument(function: Callable[..., Any], named: Collection[str]) -> TypeError:
+    """The error for the arguments that a `closed` function does not take."""
+    return Arguments(function).unexpected(next(iter(named)))
 
 
 def checked_late(

@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from . import _arrays, _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments, _session
-from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
-from ._arguments import text as argument_text
+from . import _arguments, _arrays, _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments, _session
+from ._arguments import (
+    advised,
+    as_sequence,
+    checked,
+    checked_late,
+    flag,
+    items,
+    one_or_several,
+    whole_number,
+)
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
 from ._pattern_fit import pattern_fit
@@ -96,6 +104,7 @@ class Tokenizer:
             return self.encode_with_offsets(text, special=special, errors=errors)
         return self.encode_ragged_with_offsets(one_or_several(text, "text"), special=special, errors=errors)
 
+    @_arguments.closed
     def encode(
         self,
         text: Text,
@@ -104,6 +113,7 @@ class Tokenizer:
         errors: str = "replace",
         threads: int | None = None,
         add_special_tokens: bool = False,
+        **unknown: NoReturn,
     ) -> list[int]:
         """The ids of a text.
 
@@ -123,12 +133,15 @@ class Tokenizer:
         Cost: time grows at worst as n log n with the length of the text, and
             linearly with the number of its pieces.
         """
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.encode, unknown)
         try:
             ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
         except (TypeError, ToksmithError) as error:
             raise advised(error, text) from None
         return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
+    @_arguments.closed
     def encode_array(
         self,
         text: Text,
@@ -138,6 +151,7 @@ class Tokenizer:
         threads: int | None = None,
         add_special_tokens: bool = False,
         dtype: DTypeLike = np.uint32,
+        **unknown: NoReturn,
     ) -> NDArray[Any]:
         """The ids of a text as an array; `threads` as in `encode`.
 
@@ -147,6 +161,8 @@ class Tokenizer:
         Returns: shape (n,).
         Raises: as `encode`; InvalidOption for a type that does not hold an id.
         """
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.encode_array, unknown)
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
         put = add_special_tokens is not False and flag(add_special_tokens, "add_special_tokens")
         ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
@@ -251,15 +267,18 @@ class Tokenizer:
             number of the document if there is a separator.
         Cost: memory for the ids and for a few MiB of text.
         """
-        separator = argument_text(separator, "separator") if isinstance(separator, str) else separator
+        separator = _arguments.text(separator, "separator") if isinstance(separator, str) else separator
         from ._encode_files import encoded_file  # imported on demand: it also reads files behind URLs
 
         count = thread_count(threads)
         return Ragged(*encoded_file(self._engine, path, separator=separator, special=special, threads=count))
 
-    def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
+    @_arguments.closed
+    def count(self, text: Text, *, special: Special = "text", errors: str = "replace", **unknown: NoReturn) -> int:
         """The number of ids of a text. Special tokens count as ordinary text
         unless `special` says otherwise."""
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.count, unknown)
         return self._engine.count(text, special, errors)
 
     @checked_late
@@ -343,34 +362,13 @@ class Tokenizer:
         """
         return _boundaries.healed(self._parts(special), self._continuations, text)
 
-    @checked_late
-    def is_canonical(self, ids: Iterable[int]) -> bool:
-        """Whether decoding the ids and encoding the text gives the same ids; see
-        `first_drift`.
+    is_canonical = _pieces.is_canonical
+    first_drift = _pieces.first_drift
 
-        Raises: UnknownId, if no token has one of the ids.
-        """
-        return self.first_drift(ids) is None
-
-    @checked_late
-    def first_drift(self, ids: Iterable[int]) -> int | None:
-        """The position of the first id that differs after decoding and encoding
-        again; None if none does.
-
-        Special tokens are not text: each run of ids between them is decoded to
-        bytes, and encoded with `special="text"`.
-
-        Raises:
-            UnknownId: No token has one of the ids.
-
-        >>> import toksmith
-        >>> tok = toksmith.train("low", merges=2, pattern=None)
-        >>> tok.first_drift([32, 108, 111, 119]), tok.first_drift([32, 257])
-        (1, None)
-        """
-        return _boundaries.first_drift(self._engine, self.model, ids)
-
-    def decode(self, ids: Iterable[int], *, errors: str = "replace", skip_special_tokens: bool = False) -> str:
+    @_arguments.closed
+    def decode(
+        self, ids: Iterable[int], *, errors: str = "replace", skip_special_tokens: bool = False, **unknown: NoReturn
+    ) -> str:
         """The text of ids.
 
         Args:
@@ -383,6 +381,8 @@ class Tokenizer:
             UnicodeDecodeError: The bytes are not UTF-8, with
                 `errors="strict"`.
         """
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.decode, unknown)
         try:
             if skip_special_tokens is not False and flag(skip_special_tokens, "skip_special_tokens"):
                 ids = _arrays.without_special(self.model, ids)
