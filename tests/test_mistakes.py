@@ -444,7 +444,7 @@ SHELL = [
     (
         "convert tok.toksmith y.tiktoken --allow-loss everything",
         2,
-        "--allow-loss: expected names of added_tokens, decoders, metadata, normalizers, post, splitters, not 'everything' (see toksmith convert --help)",
+        "--allow-loss: expected names of added_tokens, decoders, metadata, normalizers, post, scores, splitters, not 'everything' (see toksmith convert --help)",
     ),
     (
         "convert tok.toksmith y.toksmith --from tiktokn",

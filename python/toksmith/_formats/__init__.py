@@ -90,6 +90,8 @@ class Format:
             tokenizer; None to read the whole file.
         most_bytes: The largest file to read or write, at least four times the
             largest published one.
+        renumber: Gives a model's ids as the format requires them, by old id;
+            None if it requires none, or cannot tell which.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Format:
     reads: int = 1
     start_bytes: int | None = None
     most_bytes: int = MOST_BYTES
+    renumber: Callable[[Model], Mapping[int, int]] | None = None
 
     @checked_late
     def fits(self, path: str) -> bool:
@@ -116,7 +119,7 @@ class Format:
 
 def row(module: ModuleType) -> Format:
     """The row of a format's module."""
-    names = ("arguments", "files", "start_bytes", "reads", "most_bytes")
+    names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "renumber")
     more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
@@ -212,7 +215,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
         for name in names:
             if row.fits(name) and row.name not in found:
                 found[row.name] = os.path.join(os.fspath(folder), name)
-    if len(found) == 1:
+    if len({*found.values()}) == 1:  # if its name fits several formats, its content decides
         return next(iter(found.values()))
     if not found:
         raise FormatError(
