@@ -218,7 +218,7 @@ def convert(
     back = load(Path(files[0]), format=row.name, **arguments_of(tok.model, row))
     run = PeerCheck(row, files, tok)
     try:
-        same = compared(Source(before, tok, id_map), back, SAMPLE if verify is None else documents(verify), run)
+        same = compared(Converted(before, tok, id_map), back, SAMPLE if verify is None else documents(verify), run)
     finally:
         run.close()
     if same.first is None:
@@ -279,7 +279,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Source:
+class Converted:
     """What is converted: the tokenizer as it was and with the ids that it gets, and the map between them, if any."""
 
     was: Tokenizer
@@ -315,7 +315,7 @@ def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap
     return Tokenizer(changed), IdMap(tok.vocab_size, size, dict(new), {to: (old,) for old, to in new.items()})
 
 
-def compared(source: Source, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
+def compared(source: Converted, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
     """What is found when both encode the corpus."""
     same, tok = Compared(), source.tok
     for batch in batches(corpus):
