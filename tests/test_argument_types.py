@@ -374,6 +374,7 @@ def convert_arguments(source: Path, target: Path) -> dict[str, Any]:
         "allow_loss": [],
         "pattern": UNSET,
         "special_tokens": None,
+        "renumber": False,
     }
 
 

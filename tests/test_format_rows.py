@@ -93,6 +93,15 @@ def test_a_name_that_two_formats_have_means_the_one_that_holds_the_model(name: s
     assert FORMATS[name].sniff((tmp_path / "a.model").read_bytes(), "a.model")
 
 
+@pytest.mark.parametrize("name", ["minbpe", "sentencepiece"])
+def test_a_folder_with_a_file_of_that_name_is_loaded_by_its_content(name: str, tmp_path: Path) -> None:
+    Tokenizer(MODELS[name]()).save(tmp_path / "spiece.model")
+    assert toksmith.load(tmp_path) == Tokenizer(MODELS[name]())
+    unigram = toksmith.train(["low lower lowest"], 30, kind="unigram", progress=False)
+    unigram.save(tmp_path / "spiece.model")
+    assert toksmith.load(tmp_path) == unigram == toksmith.load(tmp_path / "spiece.model")
+
+
 def test_a_name_of_two_formats_that_cannot_hold_the_model_lists_both(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="the file name fits 'sentencepiece' and 'minbpe'; choose with format="):
         Tokenizer(MODELS["stoi"]()).save(tmp_path / "a.model")

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import _formats
 from ._arguments import checked
 from ._corpus import Corpus, documents
@@ -21,10 +23,11 @@ from ._errors import number_of
 from ._files import shown
 from ._formats import Format, PeerProcess
 from ._load import load
-from ._model import Model
+from ._model import Model, TokenTable
 from ._patterns import UNSET, PatternArgument
 from ._results import Ragged
 from ._sample import SAMPLE
+from ._surgery import IdMap
 from ._tokenizer import Tokenizer
 
 __all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
@@ -101,6 +104,8 @@ class ConversionReport:
         reasons: For each of `lost`, why the format cannot hold it, and which
             texts may get other ids.
         differing: The number of documents with other ids.
+        id_map: The map from the ids of the source to those of the target, if
+            the format requires other ids and `renumber` allows them.
     """
 
     source: str
@@ -113,6 +118,7 @@ class ConversionReport:
     peer: PeerRun
     reasons: tuple[str, ...] = ()
     differing: int = 0
+    id_map: IdMap | None = None
 
     @property
     def equal(self) -> bool:
@@ -121,6 +127,9 @@ class ConversionReport:
 
     def __str__(self) -> str:
         lines = [f"{self.source} -> {self.target} ({self.to_format})"]
+        if self.id_map is not None:
+            moved = sum(old != new for old, new in self.id_map.old_to_new.items())
+            lines.append(f"{number_of(moved, 'token')} of {len(self.id_map.old_to_new)} with a new id; see id_map")
         lines += [f"left out: {', '.join(self.lost)}"] if self.lost else []
         lines += [f"  {name}: {reason}" for name, reason in zip(self.lost, self.reasons, strict=False)]
         lines.append(
@@ -131,8 +140,11 @@ class ConversionReport:
         return "\n".join([*lines, str(self.peer)])
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values; bytes are in hex."""
-        return {**plain(dataclasses.asdict(self)), "equal": self.equal}
+        """The report as JSON values; bytes are in hex, and `id_map` lists pairs of
+        an old and a new id."""
+        ids = None if self.id_map is None else [[*row] for row in self.id_map.old_to_new.items()]
+        report = dataclasses.replace(self, id_map=None)
+        return {**plain(dataclasses.asdict(report)), "id_map": ids, "equal": self.equal}
 
     def to_json(self) -> str:
         """The report as JSON."""
@@ -150,6 +162,7 @@ def convert(
     allow_loss: Collection[str] = (),
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
+    renumber: bool = False,
 ) -> ConversionReport:
     """Writes a tokenizer in another format, loads it back, and encodes a corpus
     with both.
@@ -173,6 +186,9 @@ def convert(
             part; the report says why, and which texts may differ.
         pattern: As for `load`, for sources without a split pattern.
         special_tokens: As for `load`, for the same sources.
+        renumber: Whether tokens get the ids that the format requires: for
+            `tekken` special tokens first, then the bytes. The report's `id_map`
+            converts the rows of a model, and the ids that are compared.
     Returns: A report, which can be printed.
     Raises:
         CannotRepresent: The format cannot store a field that is not in
@@ -190,6 +206,11 @@ def convert(
     """
     chosen = None if to_format is None else _formats.target_format(target, to_format)
     tok, name, found = opened(source, from_format, pattern, special_tokens)
+    before, id_map = tok, None
+    if renumber and chosen is None:
+        chosen = _formats.target_format(target, None)
+    if renumber and chosen is not None and chosen.renumber is not None:
+        tok, id_map = renumbered(tok, chosen.renumber(tok.model))
     row = chosen or _formats.holding(tok.model, shown(target), allow_loss)
     lost = _formats.losses(tok.model, row, allow_loss)
     tok.save(target, format=row.name, allow_loss=allow_loss)
@@ -197,7 +218,7 @@ def convert(
     back = load(Path(files[0]), format=row.name, **arguments_of(tok.model, row))
     run = PeerCheck(row, files, tok)
     try:
-        same = compared(tok, back, SAMPLE if verify is None else documents(verify), run)
+        same = compared(Converted(before, tok, id_map), back, SAMPLE if verify is None else documents(verify), run)
     finally:
         run.close()
     if same.first is None:
@@ -213,6 +234,7 @@ def convert(
         peer=run.result(),
         reasons=(*lost.values(),),
         differing=same.differing,
+        id_map=id_map,
     )
 
 
@@ -256,11 +278,48 @@ class Compared:
             self.first = self.first or difference_of(number, text, one, two)
 
 
-def compared(tok: Tokenizer, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
+@dataclass(frozen=True)
+class Converted:
+    """What is converted: the tokenizer as it was and with the ids that it gets, and the map between them, if any."""
+
+    was: Tokenizer
+    tok: Tokenizer
+    id_map: IdMap | None
+
+    def encode(self, texts: Sequence[str | bytes]) -> Ragged:
+        """The ids as it was, with the numbers that they get."""
+        found = self.was.encode_ragged(texts, special="text")
+        if self.id_map is None:
+            return found
+        table = np.zeros(self.id_map.old_size, np.uint32)
+        table[[*self.id_map.old_to_new]] = [*self.id_map.old_to_new.values()]
+        return Ragged(table[found.ids], found.ends)
+
+
+def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap]:
+    """The tokenizer with these ids, and the map to them."""
+    model = tok.model
+    ids = np.array([new[id] for id in model.ids.tolist()], np.uint32)
+    order = np.argsort(ids, kind="stable")
+    changed = dataclasses.replace(
+        model,
+        tokens=TokenTable.of([model.tokens[place] for place in order.tolist()]),
+        ids=ids[order],
+        merges=np.array([[new[id] for id in row] for row in model.merges.tolist()], np.uint32).reshape(-1, 3),
+        scores=None if model.scores is None else model.scores[order],
+        unknown_id=None if model.unknown_id is None else new[model.unknown_id],
+        added_tokens=tuple(dataclasses.replace(token, id=new[token.id]) for token in model.added_tokens),
+        training=None,
+    )
+    size = max(new.values(), default=-1) + 1
+    return Tokenizer(changed), IdMap(tok.vocab_size, size, dict(new), {to: (old,) for old, to in new.items()})
+
+
+def compared(source: Converted, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
     """What is found when both encode the corpus."""
-    same = Compared()
+    same, tok = Compared(), source.tok
     for batch in batches(corpus):
-        expected = tok.encode_ragged(batch, special="text")
+        expected = source.encode(batch)
         found = other.encode_ragged(batch, special="text")
         run.check(batch, expected, same.documents)
         if expected.ids.tobytes() == found.ids.tobytes() and expected.ends.tobytes() == found.ends.tobytes():

@@ -62,7 +62,6 @@ OF_A_TOKENIZER: Mapping[str, str] = {
 
 # Arguments of other libraries' calls that none of ours is like.
 OF_CALLS: Mapping[str, str] = {
-    "skip_special_tokens": "leave them out first: [id for id in ids if id not in tok.special_tokens.values()]",
     "clean_up_tokenization_spaces": "decoding changes no spaces, so leave it out",
     "return_tensors": "tok.encode_array(text) and tok.encode_ragged(texts) give NumPy arrays",
     "return_offsets_mapping": "tok.encode_with_offsets(text) gives offsets",

@@ -40,6 +40,9 @@ def convert(
     ] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
+    renumber: Annotated[
+        bool, cli.Option("--renumber", help="Give tokens the ids that the format requires; --json lists old and new.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -50,7 +53,7 @@ def convert(
     check_format(from_format, "--from")
     check_format(to_format, "--to")
     options: dict[str, Any] = loaded_options(pattern, special_token)
-    options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss)
+    options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss, renumber=renumber or None)
     with working(total=total_of(verify) if verify else None, as_json=as_json, quiet=quiet) as meter:
         options |= given(verify=ticking(verify, meter) if verify else None)
         report = toksmith.convert(source, target, **options)

@@ -171,5 +171,8 @@ def of_file(text: str, flags: Mapping[str, str]) -> str:
     text = text.replace("with format=", "with --from" if source else "with 'toksmith convert --from FORMAT'")
     if " cannot hold " in text and to:
         text += "; choose another format ('toksmith formats' lists all)"
-        text += ", or leave out what --allow-loss names" if "--allow-loss" in flags.values() else ""
+        if "--allow-loss" in flags.values():
+            text = text.replace("toksmith.convert(…, renumber=True)", "--renumber")
+            text = re.sub(r"allow_loss=\['(\w+)'\]", r"--allow-loss \1", text)
+            text += "" if "--allow-loss" in text else ", or leave out what --allow-loss names"
     return text

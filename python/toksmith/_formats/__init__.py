@@ -80,6 +80,8 @@ class Format:
             tokenizer; None to read the whole file.
         most_bytes: The largest file to read or write, at least four times the
             largest published one.
+        renumber: Gives a model's ids as the format requires them, by old id;
+            None if it requires none, or cannot tell which.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Format:
     reads: int = 1
     start_bytes: int | None = None
     most_bytes: int = MOST_BYTES
+    renumber: Callable[[Model], Mapping[int, int]] | None = None
 
     @checked_late
     def fits(self, path: str) -> bool:
@@ -126,7 +129,7 @@ STARTS = {b"toksmith 1\nmodel {": "native", b"minbpe v1": "minbpe", b"GGUF": "gg
 def row(name: str) -> Format:
     """The row of a format; imports its module."""
     module = import_module(f".{MODULES[name]}", __name__)
-    names = ("arguments", "files", "start_bytes", "reads", "most_bytes")
+    names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "renumber")
     more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
@@ -245,7 +248,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
         for name in names:
             if row.fits(name) and row.name not in found:
                 found[row.name] = os.path.join(os.fspath(folder), name)
-    if len(found) == 1:
+    if len({*found.values()}) == 1:  # if its name fits several formats, its content decides
         return next(iter(found.values()))
     if not found:
         raise FormatError(

@@ -28,6 +28,8 @@ __all__ = ["NAMES", "in_steps_of_hf", "is_sentencepiece"]
 
 FORMAT = "tokenizer_json"
 NAMES = {"normalizer"}  # metadata that only name what the steps hold
+NORMALIZER = {"charsmap", "dummy", "escape", "remove_extra"}
+DECODER = {"strip", "unknown"}
 BLOCK = "▁"
 FAR = 10  # how many times below the lowest score a token is that no text may become
 
@@ -45,8 +47,8 @@ class Losses:
 
 
 def is_sentencepiece(model: Model) -> bool:
-    """Whether the model has SentencePiece's own steps."""
-    return any(each.kind == "sentencepiece" for each in (*model.normalizers, *model.decoders))
+    """Whether the model is one of characters with SentencePiece's own steps."""
+    return model.unit == "char" and any(each.kind == "sentencepiece" for each in (*model.normalizers, *model.decoders))
 
 
 def in_steps_of_hf(model: Model, allow_loss: Collection[str]) -> Model:
@@ -58,6 +60,9 @@ def in_steps_of_hf(model: Model, allow_loss: Collection[str]) -> Model:
     losses = Losses(allow_loss)
     check_kind(model, FORMAT)
     normalizer, decoder = only(model, "normalizers", FORMAT), only(model, "decoders", FORMAT)
+    for field, found, options in (("normalizers", normalizer, NORMALIZER), ("decoders", decoder, DECODER)):
+        if dict(found.options).keys() != options:
+            raise CannotRepresent(FORMAT, field, f"{found} has other options than {', '.join(sorted(options))}")
     rows = pieces(model, FORMAT)
     symbols = sorted(
         (content for content, kind, _ in rows if kind == USER_DEFINED), key=lambda text: (-len(text), text)
