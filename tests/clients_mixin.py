@@ -18,7 +18,6 @@ sys.path.insert(0, str(SUITE))
 
 from tests import test_tokenization_common as common  # type: ignore[attr-defined]
 from tests.test_tokenizers_backend_mixin import TokenizersBackendTesterMixin  # type: ignore[import-not-found]
-
 from transformers import TokenizersBackend
 
 import toksmith
@@ -61,14 +60,14 @@ def unigram() -> Any:
     """Unigram with metaspaces."""
     tok = tokenizers.Tokenizer(tokenizers.models.Unigram())
     tok.pre_tokenizer, tok.decoder = tokenizers.pre_tokenizers.Metaspace(), tokenizers.decoders.Metaspace()
-    trainer = tokenizers.trainers.UnigramTrainer(vocab_size=600, special_tokens=MARKS, unk_token="<unk>")  # noqa: S106
+    trainer = tokenizers.trainers.UnigramTrainer(vocab_size=600, special_tokens=MARKS, unk_token="<unk>")
     tok.train_from_iterator(CORPUS, trainer)
     return template(tok, "$A </s>", "$A </s> $B </s>", ["</s>"])
 
 
 def sentencepiece_bpe() -> Any:
     """Byte-pair encoding as SentencePiece has it, with bytes for what is unknown."""
-    tok = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))  # noqa: S106
+    tok = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     parts = tokenizers.normalizers
     tok.normalizer = parts.Sequence([parts.Prepend("▁"), parts.Replace(" ", "▁")])
     decoders = tokenizers.decoders
@@ -99,7 +98,7 @@ class Models(common.TokenizerTesterMixin, TokenizersBackendTesterMixin):  # type
     from_pretrained_id: ClassVar[Any] = []
     test_tokenizer_from_extractor = False
     make: ClassVar[Any] = None
-    named: ClassVar[dict[str, str]] = NAMED
+    named: ClassVar[dict[str, Any]] = NAMED
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -124,7 +123,7 @@ class WordPieceTest(Models, unittest.TestCase):
     """WordPiece."""
 
     make = wordpiece
-    named: ClassVar[dict[str, str]] = {
+    named: ClassVar[dict[str, Any]] = {
         "unk_token": "[UNK]",
         "cls_token": "[CLS]",
         "sep_token": "[SEP]",

@@ -18,7 +18,9 @@ class AddedToken:
             raise TypeError(f"content: expected a str, not {type(content).__name__}")
         for name in flags:
             if name not in FLAGS:
-                raise TypeError(f"AddedToken: {name} is not one of its arguments, which are content, {', '.join(FLAGS)}")
+                raise TypeError(
+                    f"AddedToken: {name} is not one of its arguments, which are content, {', '.join(FLAGS)}"
+                )
         self.content = content or ""
         self.single_word, self.lstrip, self.rstrip = (bool(flags.get(name, False)) for name in FLAGS[:3])
         self.special = bool(flags.get("special", False))
@@ -54,7 +56,9 @@ class AddedToken:
         return self.content
 
     def __repr__(self) -> str:
-        flags = ", ".join(f"{name}={getattr(self, name)}" for name in ("rstrip", "lstrip", "single_word", "normalized", "special"))
+        flags = ", ".join(
+            f"{name}={getattr(self, name)}" for name in ("rstrip", "lstrip", "single_word", "normalized", "special")
+        )
         return f'AddedToken("{self.content}", {flags})'
 
     def __eq__(self, other: object) -> bool:

@@ -19,9 +19,10 @@ NOWHERE = (0, 0)
 class Source(Protocol):
     """Columns of one encoded text, or of tokens that are put around texts."""
 
-    special: int
-    attention: int
-
+    @property
+    def special(self) -> int: ...
+    @property
+    def attention(self) -> int: ...
     @property
     def ids(self) -> Sequence[int]: ...
     @property
@@ -82,10 +83,11 @@ class Encoding:
     def plain(self) -> list[Run]:
         """The runs with columns that need no text and no tokenizer."""
         found = []
-        for source, start, stop, *rest in self._runs:
+        for source, start, stop, sequence, type_id, shift in self._runs:
             columns = (list(source.ids[start:stop]), list(source.tokens[start:stop]))
             more = (list(source.offsets[start:stop]), list(source.words[start:stop]))
-            found.append(Run(Fixed(*columns, *more, source.special, source.attention), 0, stop - start, *rest))
+            fixed = Fixed(*columns, *more, source.special, source.attention)
+            found.append(Run(fixed, 0, stop - start, sequence, type_id, shift))
         return found
 
     @property
@@ -160,11 +162,17 @@ class Encoding:
     def typed(self, type_id: int, sequence: int) -> Encoding:
         """The same with another type and text; what overflows keeps its type, as in the library."""
         runs = [run._replace(type_id=type_id, sequence=sequence) for run in self._runs]
-        return Encoding(runs, [Encoding([run._replace(sequence=sequence) for run in each._runs]) for each in self._overflowing])
+        return Encoding(
+            runs, [Encoding([run._replace(sequence=sequence) for run in each._runs]) for each in self._overflowing]
+        )
 
     def places(self, sequence_index: int) -> list[int]:
         """The places of a text's ids."""
-        return [place for place, sequence in enumerate(self.sequence_ids) if (sequence or 0) == sequence_index and sequence is not None]
+        return [
+            place
+            for place, sequence in enumerate(self.sequence_ids)
+            if (sequence or 0) == sequence_index and sequence is not None
+        ]
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """Which text an id is of."""
@@ -240,7 +248,7 @@ class Encoding:
         direction: str = "right",
         pad_id: int = 0,
         pad_type_id: int = 0,
-        pad_token: str = "[PAD]",  # noqa: S107  (not a password)
+        pad_token: str = "[PAD]",
     ) -> None:
         """Adds padding up to a length, to what overflows as well."""
         if direction not in ("left", "right"):

@@ -21,7 +21,9 @@ def chosen(name: str, value: Any, known: dict[str, str]) -> str:
     return known[value]
 
 
-def truncation_json(max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right") -> Options:
+def truncation_json(
+    max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
+) -> Options:
     """Truncation as JSON has it."""
     for name, value in (("max_length", max_length), ("stride", stride)):
         if not isinstance(value, int):
@@ -38,12 +40,24 @@ def truncation_of(json: Options | None) -> Options | None:
         return None
     strategy = next(name for name, own in STRATEGIES.items() if own == json["strategy"])
     direction = json.get("direction", "Right").lower()
-    return {"max_length": json["max_length"], "stride": json.get("stride", 0), "strategy": strategy, "direction": direction}
+    return {
+        "max_length": json["max_length"],
+        "stride": json.get("stride", 0),
+        "strategy": strategy,
+        "direction": direction,
+    }
 
 
 def padding_json(**options: Any) -> Options:
     """Padding as JSON has it."""
-    known = {"direction": "right", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]", "length": None, "pad_to_multiple_of": None}
+    known = {
+        "direction": "right",
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+        "length": None,
+        "pad_to_multiple_of": None,
+    }
     for name in options:
         if name not in known:
             raise TypeError(f"enable_padding: {name} is not one of its arguments, which are {', '.join(known)}")
@@ -51,7 +65,11 @@ def padding_json(**options: Any) -> Options:
     length = given.pop("length")
     direction = chosen("direction", given.pop("direction"), SIDES)
     strategy = "BatchLongest" if length is None else {"Fixed": length}
-    return {"strategy": strategy, "direction": direction, **{name: given[name] for name in ("pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")}}
+    return {
+        "strategy": strategy,
+        "direction": direction,
+        **{name: given[name] for name in ("pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")},
+    }
 
 
 def padding_of(json: Options | None) -> Options | None:

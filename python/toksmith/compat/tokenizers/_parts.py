@@ -13,7 +13,19 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from ..._errors import ToksmithError
 
-__all__ = ["Changes", "Field", "NotHere", "Part", "PartSequence", "Regex", "field", "pattern_field", "refused"]
+__all__ = [
+    "MANY",
+    "MOST",
+    "Changes",
+    "Field",
+    "NotHere",
+    "Part",
+    "PartSequence",
+    "Regex",
+    "field",
+    "pattern_field",
+    "refused",
+]
 
 REQUIRED: Any = object()
 
@@ -58,7 +70,9 @@ def same(value: Any) -> Any:
     return value
 
 
-def field(name: str, default: Any = REQUIRED, *, key: str = "", choices: Sequence[str] = (), one: bool = False) -> Field:
+def field(
+    name: str, default: Any = REQUIRED, *, key: str = "", choices: Sequence[str] = (), one: bool = False
+) -> Field:
     """A field that JSON spells as Python does, as one of some words in capitals, or as one character."""
     if not choices:
         return Field(name, key or name, default, character if one else same, same)
@@ -117,6 +131,7 @@ class Part:
     TYPE: ClassVar[str] = ""
     FIELDS: ClassVar[tuple[Field, ...]] = ()
     HIDDEN: ClassVar[tuple[str, ...]] = ()
+    ORDER: ClassVar[tuple[str, ...]] = ()  # of the fields in JSON
     ROWS: ClassVar[dict[str, type[Part]]]
     data: dict[str, Any]
 
@@ -213,7 +228,7 @@ class Part:
     __hash__ = None  # type: ignore[assignment]  # parts can be changed
 
     def __repr__(self) -> str:
-        return shown(self.data, None)
+        return shown(self.data, MANY)
 
     def __str__(self) -> str:
         return shown(self.data, MOST)
@@ -251,8 +266,8 @@ class PartSequence(Part):
         return iter([self.of(each) for each in self.data[self.KEY]])
 
 
-MOST = 5
-BARE = {"prepend_scheme", "behavior", "direction", "strategy", "id_"}
+MOST, MANY = 5, 100
+BARE = {"prepend_scheme", "behavior", "direction", "strategy"}
 
 
 def shown(value: Any, most: int | None) -> str:
@@ -275,7 +290,7 @@ def shown(value: Any, most: int | None) -> str:
     if isinstance(value, dict) and value.keys() == {"id", "ids", "tokens"}:
         return f"SpecialToken({', '.join(f'{name}={shown(each, most)}' for name, each in value.items())})"
     if isinstance(value, dict):
-        return "{" + limited([f"{json.dumps(key)}:{shown(each, most)}" for key, each in value.items()], most) + "}"
+        return "{" + limited([f'"{key}":{shown(each, most)}' for key, each in value.items()], most) + "}"
     if isinstance(value, tuple):
         return f"({', '.join(shown(each, most) for each in value)})"
     if isinstance(value, list):
@@ -290,9 +305,9 @@ def shown_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
             continue
         if name in BARE and isinstance(each, str):
             yield f"{name}={each}"
-        elif name == "vocab" and isinstance(each, list):
-            yield f"{name}={shown([tuple(pair) for pair in each], most)}"
-        elif name == "merges":
+        elif name in ("sep", "cls"):
+            yield f"{name}={shown(tuple(each), most)}"
+        elif (name == "vocab" and isinstance(each, list)) or name == "merges":
             yield f"{name}={shown([tuple(pair) for pair in each], most)}"
         else:
             yield f"{name}={shown(each, most)}"

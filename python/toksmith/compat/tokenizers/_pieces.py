@@ -41,15 +41,22 @@ class Pieces:
     def __init__(self, parts: str) -> None:
         given = json.loads(parts)
         self.tok = Tokenizer(of_json(whole_json(WORDS, **given)))
-        self.strips = strips(given.get("normalizer"))
+        self.normalizer: Json | None = given.get("normalizer")
+        self.strips = strips(self.normalizer)
         inner = {**given, "normalizer": without_strip(given.get("normalizer"))}
         self.alone = self.tok if not any(self.strips) else Tokenizer(of_json(whole_json(WORDS, **inner)))
         self.removed: dict[str, bool] = {}
+        self.cuts_ends = "UnicodeScripts" not in parts  # which removes spaces only before a text
         self.shorter = shortening(given.get("normalizer"))
 
     def texts(self, text: str) -> list[str]:
         """The pieces of a text."""
         return [piece.decode("utf-8", "replace") for piece in self.tok._engine.split(text)]
+
+    def rewritten(self, text: str) -> str:
+        """What the normalizer makes of a part of a text."""
+        kinds = {each["type"] for each in members(self.normalizer)}
+        return text if not kinds or "Prepend" in kinds else normalized(self.normalizer or {}, text)
 
     def ranges(self, text: str, special: str = "text") -> list[tuple[int, int]]:
         """The characters of each piece, without those that are removed."""
@@ -68,7 +75,8 @@ class Pieces:
             last = first + len(text[first:last].rstrip())
         while first < last and self.is_removed(text[first]):
             first += 1
-        while first < last and self.is_removed(text[last - 1]):
+        # Removed text belongs to what follows it; only at the end of a text is it behind a piece.
+        while self.cuts_ends and end == len(text) and first < last and self.is_removed(text[last - 1]):
             last -= 1
         return (first, last) if first < last else (start, end)
 
@@ -96,7 +104,9 @@ def shortening(normalizer: Json | None) -> list[tuple[regex.Pattern[str], int]]:
 def strips(normalizer: Json | None) -> tuple[bool, bool]:
     """Whether white space is stripped from the start and the end of a text."""
     listed = members(normalizer)
-    return tuple(any(each.get(side) for each in listed if each["type"] == "Strip") for side in ("strip_left", "strip_right"))  # type: ignore[return-value]
+    return tuple(
+        any(each.get(side) for each in listed if each["type"] == "Strip") for side in ("strip_left", "strip_right")
+    )  # type: ignore[return-value]
 
 
 def without_strip(normalizer: Json | None) -> Json | None:
@@ -134,7 +144,9 @@ def pieces(pre_tokenizer: Json, text: str) -> list[tuple[str, tuple[int, int]]]:
 def decoding(decoder: str, tokens: tuple[str, ...]) -> Tokenizer:
     """A tokenizer of these tokens that decodes."""
     vocab = {token: id for id, token in enumerate(tokens)}
-    return Tokenizer(of_json(whole_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder))))
+    return Tokenizer(
+        of_json(whole_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder)))
+    )
 
 
 def decoded(decoder: Json, tokens: Sequence[str]) -> str:

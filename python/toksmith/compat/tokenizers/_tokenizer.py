@@ -17,7 +17,7 @@ from ..._tokenizer import Tokenizer as OwnTokenizer
 from . import _inputs, _lengths
 from ._added import AddedToken, AddedTokens
 from ._encoding import Encoding
-from ._parts import Changes, refused
+from ._parts import MANY, MOST, Changes, refused
 from ._runtime import Runtime, TextSource, Words
 from .decoders import Decoder
 from .models import Model
@@ -71,7 +71,7 @@ class Tokenizer:
     def _take(self, value: Any) -> None:
         """Takes the content of a tokenizer.json."""
         if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
-            raise ValueError("expected the JSON of a tokenizer, an object with a model")
+            raise ValueError("expected the JSON of a tokenizer, an object with a model")  # noqa: TRY004 - as there
         self._model = Model.of(typed_model(value["model"]))
         for name, role in ROLES.items():
             self._parts[name] = role.of(value.get(name))
@@ -113,7 +113,9 @@ class Tokenizer:
 
     def _content(self) -> tuple[Any, ...]:
         """What an engine is made of, to see whether it changed."""
-        parts = [None if self._parts[name] is None else self._parts[name].data for name in ROLES if name != "post_processor"]
+        parts = [
+            None if self._parts[name] is None else self._parts[name].data for name in ROLES if name != "post_processor"
+        ]
         fields = {name: value for name, value in self._model.data.items() if name not in ("vocab", "merges")}
         return json.dumps([parts, fields, self._added.spelt()]), self._model.data["vocab"]
 
@@ -224,7 +226,9 @@ class Tokenizer:
         runtime = self._running()
         flat = [word for row in rows for text in row for word in (text if words else [text])]
         ids = iter(runtime.ids(flat, self._as_text))
-        made = [[self._source(runtime, text, ids, words).encoding(place) for place, text in enumerate(row)] for row in rows]
+        made = [
+            [self._source(runtime, text, ids, words).encoding(place) for place, text in enumerate(row)] for row in rows
+        ]
         encodings = [self._framed(row, put) for row in made]
         if self._padding is not None:
             _lengths.padded(encodings, cast("dict[str, Any]", self.padding))
@@ -247,7 +251,9 @@ class Tokenizer:
             return plain(texts[0], pair)
         return cast("Encoding", self.post_processor.process(texts[0], pair, put))
 
-    def post_process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
+    def post_process(
+        self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+    ) -> Encoding:
         """An encoding, or two, cut to their length, with what is put around them, and padding."""
         texts = [Encoding(each._runs, each.overflowing) for each in (encoding, pair) if each is not None]
         framed = self._framed(texts, add_special_tokens)
@@ -285,7 +291,9 @@ class Tokenizer:
             kept.append([id for id, token in tokens if token is not None and token not in skipped])
         return runtime.tok.decode_batch(kept)
 
-    async def async_decode_batch(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True) -> list[str]:
+    async def async_decode_batch(
+        self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True
+    ) -> list[str]:
         """`decode_batch` in a thread."""
         return await asyncio.to_thread(self.decode_batch, sequences, skip_special_tokens)
 
@@ -378,7 +386,9 @@ class Tokenizer:
         if isinstance(value["model"]["vocab"], dict):
             vocab = dict(sorted(value["model"]["vocab"].items(), key=lambda pair: pair[1]))
             value["model"] = {**value["model"], "vocab": vocab}
-        return json.dumps(value, ensure_ascii=False, indent=2 if pretty else None, separators=None if pretty else (",", ":"))
+        return json.dumps(
+            value, ensure_ascii=False, indent=2 if pretty else None, separators=None if pretty else (",", ":")
+        )
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
         """Writes the JSON of the tokenizer."""
@@ -420,10 +430,10 @@ class Tokenizer:
     __copy__ = None
 
     def __repr__(self) -> str:
-        return _inputs.shown_tokenizer(self._json(), None)
+        return _inputs.shown_tokenizer(self._json(), MANY)
 
     def __str__(self) -> str:
-        return _inputs.shown_tokenizer(self._json(), 5)
+        return _inputs.shown_tokenizer(self._json(), MOST)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -455,11 +465,10 @@ def typed_model(model: dict[str, Any]) -> dict[str, Any]:
     usual = {each.key: each.write(each.default) for each in fields if each.key not in ("vocab", "merges")}
     found = {"type": kind, **usual, **{name: value for name, value in model.items() if name != "type"}}
     if kind == "BPE":
-        found["merges"] = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
-        found["merges"] = [pair for pair in found["merges"] if pair[0] != "#version:"]
-        last = ("vocab", "merges")
-        found = {**{name: value for name, value in found.items() if name not in last}, **{name: found[name] for name in last}}
-    return found
+        pairs = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
+        found["merges"] = [pair for pair in pairs if pair[0] != "#version:"]
+    order = ("type", *(Model.ROWS[kind].ORDER if kind in Model.ROWS else ()))
+    return {**{name: found[name] for name in order if name in found}, **found}
 
 
 def frozen(value: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def merged(counts: Mapping[str, int], trainer: Any) -> tuple[dict[str, int], lis
         pair = (FIRST[0], id) if prefix else (id, LAST[0])
         given.append((*pair, 256 + len(given)))
         tokens[given[-1][2]] = char + suffix
-    used = {word for word in words} if prefix or suffix else set()
+    used = set(words) if prefix or suffix else set()
     vocab = {token.content: place for place, token in enumerate(trainer.special_tokens)}
     for char in alphabet:
         vocab.setdefault(char, len(vocab))
@@ -144,7 +144,9 @@ def unigram(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
         "threads": thread_count(None),
     }
     words = {piece.encode(): count for piece, count in sorted(counts.items()) if piece}
-    rows = merging.unigram_tokens(PieceCounts.of(words, pattern=None)._core, sorted(characters), wanted) if words else []
+    rows = (
+        merging.unigram_tokens(PieceCounts.of(words, pattern=None)._core, sorted(characters), wanted) if words else []
+    )
     vocab = [[token, 0.0] for token in special] + [[token, score] for token, score in rows if token not in special]
     unknown = special.index(trainer.unk_token) if trainer.unk_token is not None else None
     return {"unk_id": unknown, "vocab": vocab[: max(trainer.vocab_size, len(special))]}

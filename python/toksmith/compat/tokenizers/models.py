@@ -35,7 +35,8 @@ class Model(Part):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         more = {name: kwargs.pop(name) for name in self.SAMPLES if name in kwargs}
         super().__init__(*args, **kwargs)
-        self.data.update({name: value for name, value in more.items() if value is not None})
+        more = {name: value for name, value in more.items() if value is not None}
+        object.__setattr__(self, "data", {"type": self.TYPE, **{name: self.data[name] for name in self.ORDER}, **more})
 
     def __getattr__(self, name: str) -> Any:
         return self.data.get(name) if name in self.SAMPLES else super().__getattr__(name)
@@ -78,9 +79,11 @@ class Model(Part):
         """A trainer for this kind of model."""
         from . import trainers
 
-        return {"BPE": trainers.BpeTrainer, "Unigram": trainers.UnigramTrainer, "WordLevel": trainers.WordLevelTrainer}.get(
-            self.TYPE, trainers.WordPieceTrainer
-        )()
+        return {
+            "BPE": trainers.BpeTrainer,
+            "Unigram": trainers.UnigramTrainer,
+            "WordLevel": trainers.WordLevelTrainer,
+        }.get(self.TYPE, trainers.WordPieceTrainer)()
 
     def save(self, folder: str, prefix: str | None = None, name: str | None = None) -> list[str]:
         """Writes the vocabulary, and merges if there are any."""
@@ -151,12 +154,21 @@ class BPE(Model):
         field("byte_fallback", False),
         field("ignore_merges", False),
     )
-    ORDER = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges")
+    ORDER = (
+        "dropout",
+        "unk_token",
+        "continuing_subword_prefix",
+        "end_of_word_suffix",
+        "fuse_unk",
+        "byte_fallback",
+        "ignore_merges",
+        "vocab",
+        "merges",
+    )
 
     def __init__(self, vocab: Any = None, merges: Any = None, **kwargs: Any) -> None:
         kwargs = {name: kwargs[name] for name in kwargs if kwargs[name] is not None or name in ("dropout", "unk_token")}
         super().__init__(vocab, merges, **kwargs)
-        object.__setattr__(self, "data", {"type": "BPE", **{name: self.data[name] for name in self.ORDER}})
         if (dropout := self.data["dropout"]) is not None and not 0 <= dropout <= 1:
             raise ValueError("Error while initializing BPE: Dropout should be between 0 and 1, inclusive")
         known = self.data["vocab"]
@@ -181,6 +193,7 @@ class WordPiece(Model):
     """The longest token first, as in BERT."""
 
     TYPE = "WordPiece"
+    ORDER = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
     FIELDS = (
         vocab_field(),
         field("unk_token", "[UNK]"),
@@ -203,6 +216,7 @@ class WordLevel(Model):
     """Whole pieces."""
 
     TYPE = "WordLevel"
+    ORDER = ("vocab", "unk_token")
     FIELDS = (vocab_field(), field("unk_token", "<unk>"))
 
     @staticmethod
@@ -211,7 +225,7 @@ class WordLevel(Model):
         return read_vocab(vocab)
 
     @classmethod
-    def from_file(cls, vocab: str, unk_token: str = "<unk>") -> WordLevel:  # noqa: S107  (not a password)
+    def from_file(cls, vocab: str, unk_token: str = "<unk>") -> WordLevel:
         """The model in a file."""
         return cls(vocab, unk_token=unk_token)
 
@@ -226,18 +240,18 @@ class Unigram(Model):
 
     TYPE = "Unigram"
     SAMPLES = ("alpha", "nbest_size")
+    ORDER = ("unk_id", "vocab", "byte_fallback")
     FIELDS = (
         field("vocab", None)._replace(write=scored, read=lambda pairs: [tuple(pair) for pair in pairs]),
         field("unk_id", None),
         field("byte_fallback", False),
     )
 
-    def __init__(self, vocab: Any = None, unk_id: int | None = None, byte_fallback: bool | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, vocab: Any = None, unk_id: int | None = None, byte_fallback: bool | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(vocab, 0 if vocab is None else unk_id, bool(byte_fallback), **kwargs)
-        data = self.data
-        order = ("type", "unk_id", "vocab", "byte_fallback", *self.SAMPLES)
-        object.__setattr__(self, "data", {name: data[name] for name in order if name in data})
-        if unk_id is not None and vocab is not None and not 0 <= unk_id < len(data["vocab"]):
+        if unk_id is not None and vocab is not None and not 0 <= unk_id < len(self.data["vocab"]):
             raise ValueError("Error while loading Unigram: The `unk_id` is larger than vocabulary size")
 
     @property

@@ -52,7 +52,9 @@ class PreTokenizer(Part):
     @staticmethod
     def custom(pretok: Any) -> Any:
         """Not here."""
-        refused("PreTokenizer.custom", "use the pre-tokenizers that a tokenizer.json can hold, such as Split with a Regex")
+        refused(
+            "PreTokenizer.custom", "use the pre-tokenizers that a tokenizer.json can hold, such as Split with a Regex"
+        )
 
 
 class BertPreTokenizer(PreTokenizer):

@@ -11,7 +11,12 @@ from ._parts import refused
 
 __all__ = ["BpeTrainer", "Trainer", "UnigramTrainer", "WordLevelTrainer", "WordPieceTrainer"]
 
-COMMON: Mapping[str, Any] = {"min_frequency": 0, "vocab_size": 30000, "show_progress": True, "progress_format": "Indicatif"}
+COMMON: Mapping[str, Any] = {
+    "min_frequency": 0,
+    "vocab_size": 30000,
+    "show_progress": True,
+    "progress_format": "Indicatif",
+}
 LETTERS: Mapping[str, Any] = {
     **COMMON,
     "special_tokens": (),
