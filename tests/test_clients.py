@@ -5,7 +5,9 @@ It prints the table of docs/clients.md.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as Xml
@@ -16,29 +18,53 @@ from typing import NamedTuple
 import pytest
 from clients_excluded import IGNORED
 
+from toksmith._encodings import ENCODINGS
+
 SUITES = Path(os.environ.get("TOKSMITH_CLIENTS", "/nowhere"))
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif("TOKSMITH_CLIENTS" not in os.environ, reason="lacks the suites; run make test-clients")
 
 
 class Suite(NamedTuple):
-    """One suite: where it is, what pytest is given, and how many tests pass at least."""
+    """One suite: where it is, what pytest is given, how many tests pass at least, and whether it needs vocabularies."""
 
     folder: str
     tests: tuple[str, ...]
     least: int
+    vocabularies: bool = False
 
 
 ROWS = {
     "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 120),
     "transformers": Suite("transformers-5.23.0", (str(HERE / "clients_mixin.py"),), 220),
+    "tiktoken": Suite("tiktoken-0.14.0", ("tests",), 31, vocabularies=True),
 }
+
+
+def with_vocabularies(folder: Path) -> dict[str, str]:
+    """The variables with which tiktoken finds the published vocabularies, of which the data of tests has copies."""
+    data = Path(os.environ.get("TOKSMITH_TEST_DATA", HERE.parent.parent / "shared")) / "vocab"
+    if not data.is_dir():
+        pytest.skip(f"lacks {data}, the published vocabularies")
+    folder.mkdir()
+    for row in ENCODINGS.values():
+        shutil.copy(data / row.url.rpartition("/")[2], folder / hashlib.sha1(row.url.encode()).hexdigest())
+    return {"TIKTOKEN_CACHE_DIR": str(folder), "TIKTOKEN_MAX_EXAMPLES": "20"}
+
+
+def copied(suite: Suite, folder: Path) -> Path:
+    """The suite's tests without the library beside them."""
+    folder.mkdir()
+    for each in suite.tests:
+        if not Path(each).is_absolute():
+            shutil.copytree(SUITES / suite.folder / each, folder / each)
+    return folder
 
 
 def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
     """Runs a suite, and gives its results and the reasons of what was excluded."""
     suite, report = ROWS[name], folder / "report.xml"
-    where = SUITES / suite.folder
+    where = copied(suite, folder / "python")  # HF's tests ask for a folder of this name
     config = folder / "pytest.ini"
     config.write_text("[pytest]\nmarkers =\n  network\n  slow\n  timeout\n", encoding="utf-8")
     ignored = [f"--ignore={each}" for each in IGNORED.get(name, {})]
@@ -51,6 +77,8 @@ def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
     ]
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(config), "--rootdir", str(where), *plugins, *ignored]
     asked = {"TOKSMITH_CLIENT": name, "TOKSMITH_SUITE": str(SUITES / suite.folder), "HF_HUB_OFFLINE": "1"}
+    if suite.vocabularies:
+        asked |= with_vocabularies(folder / "cache")
     paths = os.pathsep.join([str(HERE), str(HERE.parent / "python")])
     subprocess.run(
         [*command, "-W", "ignore", f"--junitxml={report}", *suite.tests],

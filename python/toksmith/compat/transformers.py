@@ -221,14 +221,19 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         method = Base.train_new_from_iterator
         names = {**method.__globals__, "TokenizerFast": tokenizers.Tokenizer}
         ours = types.FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
-        return ours(self, named_texts(text_iterator), whole_number(vocab_size, "vocab_size"), **kwargs)
+        size = whole_number(vocab_size, "vocab_size")
+        if not 0 <= size < 1 << 24:
+            raise InvalidOption("vocab_size", size, "at least 0 and below 2**24")
+        return ours(self, named_texts(text_iterator), size, **kwargs)
 
 
 def named_texts(text_iterator: Iterable[Any]) -> Iterator[list[str]]:
     """The texts of batches; what is not a text or a batch of texts is refused by the argument's name."""
-    if not isinstance(text_iterator, Iterable):
-        raise TypeError(f"text_iterator: expected lists of texts, not {type(text_iterator).__name__}")
-    for batch in text_iterator:
+    try:
+        batches = iter(text_iterator)
+    except TypeError:
+        raise TypeError(f"text_iterator: expected lists of texts, not {type(text_iterator).__name__}") from None
+    for batch in batches:
         texts = [batch] if isinstance(batch, str) else batch
         if not isinstance(texts, Iterable):
             raise TypeError(f"text_iterator: expected lists of texts, not of {type(texts).__name__}")
