@@ -98,7 +98,7 @@ class Models(common.TokenizerTesterMixin, TokenizersBackendTesterMixin):  # type
     from_pretrained_id: ClassVar[Any] = []
     test_tokenizer_from_extractor = False
     make: ClassVar[Any] = None
-    named: ClassVar[dict[str, str]] = NAMED
+    named: ClassVar[dict[str, Any]] = NAMED
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -123,7 +123,7 @@ class WordPieceTest(Models, unittest.TestCase):
     """WordPiece."""
 
     make = wordpiece
-    named: ClassVar[dict[str, str]] = {
+    named: ClassVar[dict[str, Any]] = {
         "unk_token": "[UNK]",
         "cls_token": "[CLS]",
         "sep_token": "[SEP]",

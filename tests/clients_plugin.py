@@ -13,16 +13,21 @@ from clients_excluded import EXCLUDED, LACKING
 from toksmith import compat
 
 CLIENT = os.environ["TOKSMITH_CLIENT"]
-if CLIENT in ("minbpe", "sentencepiece", "tiktoken", "tokenizers"):
+if CLIENT != "transformers":
     compat.install(CLIENT)
 for name, content in LACKING.get(CLIENT, {}).items():
-    module = compat.__getattr__(CLIENT)
-    module.__dict__.setdefault(name, content)
+    getattr(compat, CLIENT).__dict__.setdefault(name, content)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips the tests that a row of the table names, with its reason."""
+    """Skips the tests that a row of the table names, with its reason; and those that say that they need the network."""
+    unused = set(EXCLUDED[CLIENT])
     for item in items:
         for part, reason in EXCLUDED[CLIENT].items():
-            if item.nodeid.endswith(part) or f"{part}[" in item.nodeid or f"{part}::" in item.nodeid:
+            if item.nodeid.endswith(part) or f"{part}::" in item.nodeid or f"{part}[" in item.nodeid:
                 item.add_marker(pytest.mark.skip(reason=f"excluded: {reason}"))
+                unused.discard(part)
+        if item.get_closest_marker("network"):
+            item.add_marker(pytest.mark.skip(reason="excluded: needs the network"))
+    if unused and not os.environ.get("TOKSMITH_SOME"):
+        raise pytest.UsageError(f"clients_excluded.py excludes tests that are not there: {', '.join(sorted(unused))}")

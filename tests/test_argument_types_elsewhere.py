@@ -123,15 +123,11 @@ def of_transformers(folder: Path) -> dict[str, Call]:
     if transformers.MISSING is not None:
         return made
     tok = transformers.ToksmithTokenizer(TOK)
-    both = {"token_ids_0": [97], "token_ids_1": [98]}
     saved = folder / "a.toksmith"
     TOK.save(saved)
     rows: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-        "tokenize": (tok.tokenize, {"text": "low", "pair": "lower", "add_special_tokens": True}),
-        "convert_tokens_to_string": (tok.convert_tokens_to_string, {"tokens": ["l", "o"]}),
-        "build_inputs_with_special_tokens": (tok.build_inputs_with_special_tokens, both),
-        "create_token_type_ids_from_sequences": (tok.create_token_type_ids_from_sequences, both),
-        "get_special_tokens_mask": (tok.get_special_tokens_mask, {**both, "already_has_special_tokens": False}),
+        "save_pretrained": (tok.save_pretrained, {"save_directory": folder}),
+        "train_new_from_iterator": (tok.train_new_from_iterator, {"text_iterator": [["low"]], "vocab_size": 300}),
         "save_vocabulary": (tok.save_vocabulary, {"save_directory": folder, "filename_prefix": "a"}),
     }
     made["transformers.ToksmithTokenizer"] = (transformers.ToksmithTokenizer, {"tokenizer": TOK})

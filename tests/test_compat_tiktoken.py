@@ -7,8 +7,11 @@ offsets, pickling, names of models) is asked of both libraries here, in our own 
 import copy
 import hashlib
 import json
+import os
 import pickle
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from hard_texts import HARD_TEXTS, texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import toksmith
 from toksmith import InvalidOption
 from toksmith.compat import tiktoken as own
 
@@ -43,7 +47,7 @@ def cache(vocab_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         (folder / hashlib.sha1(url.encode()).hexdigest()).write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
-        own.ENCODINGS.clear()
+        own.registry.ENCODINGS.clear()
         yield
 
 
@@ -385,3 +389,72 @@ def test_a_rank_that_fits_in_no_id_is_an_error_of_toksmith(rank: int) -> None:
     wrong: Any = {**ranks, b"ab": "300"}
     with pytest.raises(TypeError, match="mergeable_ranks: expected an int, not str"):
         own.Encoding("x", pat_str=r"\S+|\s", mergeable_ranks=wrong, special_tokens={})
+
+
+def test_files_of_ranks(tmp_path: Path) -> None:
+    from toksmith.compat.tiktoken import load
+
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256}
+    load.dump_tiktoken_bpe(ranks, str(tmp_path / "a.tiktoken"))
+    assert load.load_tiktoken_bpe(str(tmp_path / "a.tiktoken")) == ranks
+    with pytest.raises(ValueError, match="Hash mismatch"):
+        load.load_tiktoken_bpe(str(tmp_path / "a.tiktoken"), expected_hash="0")
+    (tmp_path / "b.tiktoken").write_text("!\n")
+    with pytest.raises(ValueError, match="Error parsing line"):
+        load.load_tiktoken_bpe(str(tmp_path / "b.tiktoken"))
+    with pytest.raises(ValueError, match="pass the path of the file"):
+        load.read_file("https://example.org/a.tiktoken")
+
+
+def test_gpt2s_own_files(tmp_path: Path) -> None:
+    from toksmith.compat.tiktoken import load
+
+    tok = toksmith.train("low lower lowest", 270, alphabet="gpt2", pattern="gpt2", progress=False)
+    tok.save(tmp_path / "vocab.json", format="gpt2")
+    files = [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
+    ranks = load.data_gym_to_mergeable_bpe_ranks(*files)
+    assert ranks == dict(zip(tok.model.tokens, tok.model.ids.tolist(), strict=True))
+
+
+def test_step_by_step(capsys: pytest.CaptureFixture[str]) -> None:
+    from toksmith.compat.tiktoken._educational import SimpleBytePairEncoding, visualise_tokens
+
+    simple = SimpleBytePairEncoding.train("low lower lowest", 260, r"\w+|\W+")
+    whole = own.Encoding("low", pat_str=simple.pat_str, mergeable_ranks=dict(simple.mergeable_ranks), special_tokens={})
+    for text in ("slow lower", "☀ low"):
+        ids = simple.encode(text, visualise=None)
+        assert ids == whole.encode(text) and simple.decode(ids) == text
+        assert simple.decode_tokens_bytes(ids) == whole.decode_tokens_bytes(ids)
+    assert SimpleBytePairEncoding.from_tiktoken(whole).encode("low", visualise="simple") == whole.encode("low")
+    visualise_tokens([b"low", b"er"])
+    assert "[b'l', b'o', b'w']" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_plug_ins_are_found_and_the_name_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "tiktoken_ext").mkdir()
+    plugin = """
+from tiktoken.load import dump_tiktoken_bpe
+RANKS = {bytes([byte]): byte for byte in range(256)}
+ENCODING_CONSTRUCTORS = {
+    "ours": lambda: {"name": "ours", "pat_str": ".", "mergeable_ranks": RANKS, "special_tokens": {"<e>": 256}}
+}
+"""
+    (tmp_path / "tiktoken_ext" / "plugin.py").write_text(plugin)
+    code = """
+from toksmith import compat
+compat.install("tiktoken")
+import pickle, tiktoken, tiktoken.load, tiktoken.core, tiktoken.model, tiktoken.registry, tiktoken._educational
+enc = tiktoken.get_encoding("ours")
+assert pickle.loads(pickle.dumps(enc)).encode("a<e>", allowed_special="all") == [97, 256]
+assert "ours" in tiktoken.list_encoding_names() and tiktoken.model.MODEL_TO_ENCODING["gpt-4o"] == "o200k_base"
+print(tiktoken.__version__, tiktoken.core.Encoding.__module__)
+try:
+    tiktoken.get_encoding("no")
+except ValueError as error:
+    print(error)
+"""
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "PYTHONPATH": paths}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert run.stdout.startswith("0.14.0 toksmith.compat.tiktoken.core") and "tiktoken_ext.plugin" in run.stdout

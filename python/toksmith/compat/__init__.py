@@ -9,12 +9,13 @@ under the name of its library.
 
 from importlib import import_module as _import_module
 from pkgutil import iter_modules as _iter_modules
+from typing import Any as _Any
 
 _MODULES = sorted(module.name for module in _iter_modules(__path__) if not module.name.startswith("_"))
 __all__ = sorted([*_MODULES, "install"])  # noqa: PLE0605
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> _Any:
     if name == "install":
         return _import_module("._install", __name__).install
     if name not in _MODULES:

@@ -8,15 +8,14 @@ everywhere in transformers, unless `split_special_tokens` says otherwise.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import types
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from .. import _formats
-from .._arguments import checked_late
+from .._arguments import checked_late, whole_number
 from .._atomic_files import write_files
 from .._errors import InvalidOption
 from .._files import make_folder
@@ -183,12 +182,17 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         self.tokenizer.save(path, format="native")
         return (path,)
 
-    def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:
+    @checked_late
+    def save_pretrained(self, save_directory: str | os.PathLike[str], **kwargs: Any) -> Any:
         """Writes a folder that this class and `AutoTokenizer` load."""
-        own = self.init_kwargs
+        if not isinstance(save_directory, (str, os.PathLike)):
+            raise TypeError(f"save_directory: expected the path of a folder, not {type(save_directory).__name__}")
+        if not os.fspath(save_directory):
+            raise InvalidOption("save_directory", save_directory, "the path of a folder")
+        own: dict[str, Any] = self.__dict__["init_kwargs"]
         self.init_kwargs = {name: value for name, value in own.items() if name != "tokenizer"}
         try:
-            return super().save_pretrained(save_directory, *args, **kwargs)
+            return super().save_pretrained(save_directory, **kwargs)
         finally:
             self.init_kwargs = own
 
@@ -211,13 +215,33 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         written = super()._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         return (*written, *self.save_vocabulary(save_directory, filename_prefix))
 
-    @functools.wraps(getattr(Base, "train_new_from_iterator", object))
-    def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
+    @checked_late
+    def train_new_from_iterator(self, text_iterator: Iterable[Any], vocab_size: int, **kwargs: Any) -> Any:
         """Trains with our engine what the library's method trains."""
         method = Base.train_new_from_iterator
         names = {**method.__globals__, "TokenizerFast": tokenizers.Tokenizer}
         ours = types.FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
-        return ours(self, *args, **kwargs)
+        size = whole_number(vocab_size, "vocab_size")
+        if not 0 <= size < 1 << 24:
+            raise InvalidOption("vocab_size", size, "at least 0 and below 2**24")
+        return ours(self, named_texts(text_iterator), size, **kwargs)
+
+
+def named_texts(text_iterator: Iterable[Any]) -> Iterator[list[str]]:
+    """The texts of batches; what is not a text or a batch of texts is refused by the argument's name."""
+    try:
+        batches = iter(text_iterator)
+    except TypeError:
+        raise TypeError(f"text_iterator: expected lists of texts, not {type(text_iterator).__name__}") from None
+    for batch in batches:
+        texts = [batch] if isinstance(batch, str) else batch
+        if not isinstance(texts, Iterable):
+            raise TypeError(f"text_iterator: expected lists of texts, not of {type(texts).__name__}")
+        kept = list(texts)
+        for text in kept:
+            if not isinstance(text, str):
+                raise TypeError(f"text_iterator: expected lists of texts, not of {type(text).__name__}")
+        yield kept
 
 
 def backend_of(

@@ -19,9 +19,10 @@ NOWHERE = (0, 0)
 class Source(Protocol):
     """Columns of one encoded text, or of tokens that are put around texts."""
 
-    special: int
-    attention: int
-
+    @property
+    def special(self) -> int: ...
+    @property
+    def attention(self) -> int: ...
     @property
     def ids(self) -> Sequence[int]: ...
     @property
@@ -82,10 +83,11 @@ class Encoding:
     def plain(self) -> list[Run]:
         """The runs with columns that need no text and no tokenizer."""
         found = []
-        for source, start, stop, *rest in self._runs:
+        for source, start, stop, sequence, type_id, shift in self._runs:
             columns = (list(source.ids[start:stop]), list(source.tokens[start:stop]))
             more = (list(source.offsets[start:stop]), list(source.words[start:stop]))
-            found.append(Run(Fixed(*columns, *more, source.special, source.attention), 0, stop - start, *rest))
+            fixed = Fixed(*columns, *more, source.special, source.attention)
+            found.append(Run(fixed, 0, stop - start, sequence, type_id, shift))
         return found
 
     @property

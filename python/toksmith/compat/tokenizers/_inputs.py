@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._parts import MOST, shown
+from ._parts import limited, shown
 
 __all__ = ["batch", "row", "shown_tokenizer", "text"]
 
@@ -54,9 +54,7 @@ def shown_tokenizer(value: Mapping[str, Any], most: int | None) -> str:
     fields = []
     for name, each in value.items():
         if name == "added_tokens":
-            tokens = [shown_token(token, most) for token in each[: None if most is None else MOST]]
-            dots = ["..."] if most is not None and len(each) > MOST else []
-            fields.append(f"added_tokens=[{', '.join([*tokens, *dots])}]")
+            fields.append(f"added_tokens=[{limited([shown_token(token, most) for token in each], most)}]")
         else:
             fields.append(f"{name}={shown(each, most)}")
     return f"Tokenizer({', '.join(fields)})"
@@ -65,4 +63,4 @@ def shown_tokenizer(value: Mapping[str, Any], most: int | None) -> str:
 def shown_token(token: Mapping[str, Any], most: int | None) -> str:
     """An added token as the library shows it."""
     pairs = [f'"{name}":{shown(value, None)}' for name, value in token.items()]
-    return "{" + ", ".join(pairs if most is None else [*pairs[:MOST], "..."]) + "}"
+    return "{" + limited(pairs, most) + "}"

@@ -13,7 +13,19 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from ..._errors import ToksmithError
 
-__all__ = ["Changes", "Field", "NotHere", "Part", "PartSequence", "Regex", "field", "pattern_field", "refused"]
+__all__ = [
+    "MANY",
+    "MOST",
+    "Changes",
+    "Field",
+    "NotHere",
+    "Part",
+    "PartSequence",
+    "Regex",
+    "field",
+    "pattern_field",
+    "refused",
+]
 
 REQUIRED: Any = object()
 
@@ -119,6 +131,7 @@ class Part:
     TYPE: ClassVar[str] = ""
     FIELDS: ClassVar[tuple[Field, ...]] = ()
     HIDDEN: ClassVar[tuple[str, ...]] = ()
+    ORDER: ClassVar[tuple[str, ...]] = ()  # of the fields in JSON
     ROWS: ClassVar[dict[str, type[Part]]]
     data: dict[str, Any]
 
@@ -215,7 +228,7 @@ class Part:
     __hash__ = None  # type: ignore[assignment]  # parts can be changed
 
     def __repr__(self) -> str:
-        return shown(self.data, None)
+        return shown(self.data, MANY)
 
     def __str__(self) -> str:
         return shown(self.data, MOST)
@@ -253,8 +266,8 @@ class PartSequence(Part):
         return iter([self.of(each) for each in self.data[self.KEY]])
 
 
-MOST = 5
-BARE = {"prepend_scheme", "behavior", "direction", "strategy", "id_"}
+MOST, MANY = 5, 100
+BARE = {"prepend_scheme", "behavior", "direction", "strategy"}
 
 
 def shown(value: Any, most: int | None) -> str:
@@ -277,7 +290,7 @@ def shown(value: Any, most: int | None) -> str:
     if isinstance(value, dict) and value.keys() == {"id", "ids", "tokens"}:
         return f"SpecialToken({', '.join(f'{name}={shown(each, most)}' for name, each in value.items())})"
     if isinstance(value, dict):
-        return "{" + limited([f"{json.dumps(key)}:{shown(each, most)}" for key, each in value.items()], most) + "}"
+        return "{" + limited([f'"{key}":{shown(each, most)}' for key, each in value.items()], most) + "}"
     if isinstance(value, tuple):
         return f"({', '.join(shown(each, most) for each in value)})"
     if isinstance(value, list):
@@ -292,6 +305,8 @@ def shown_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
             continue
         if name in BARE and isinstance(each, str):
             yield f"{name}={each}"
+        elif name in ("sep", "cls"):
+            yield f"{name}={shown(tuple(each), most)}"
         elif (name == "vocab" and isinstance(each, list)) or name == "merges":
             yield f"{name}={shown([tuple(pair) for pair in each], most)}"
         else:

@@ -41,15 +41,22 @@ class Pieces:
     def __init__(self, parts: str) -> None:
         given = json.loads(parts)
         self.tok = Tokenizer(of_json(whole_json(WORDS, **given)))
-        self.strips = strips(given.get("normalizer"))
+        self.normalizer: Json | None = given.get("normalizer")
+        self.strips = strips(self.normalizer)
         inner = {**given, "normalizer": without_strip(given.get("normalizer"))}
         self.alone = self.tok if not any(self.strips) else Tokenizer(of_json(whole_json(WORDS, **inner)))
         self.removed: dict[str, bool] = {}
+        self.cuts_ends = "UnicodeScripts" not in parts  # which removes spaces only before a text
         self.shorter = shortening(given.get("normalizer"))
 
     def texts(self, text: str) -> list[str]:
         """The pieces of a text."""
         return [piece.decode("utf-8", "replace") for piece in self.tok._engine.split(text)]
+
+    def rewritten(self, text: str) -> str:
+        """What the normalizer makes of a part of a text."""
+        kinds = {each["type"] for each in members(self.normalizer)}
+        return text if not kinds or "Prepend" in kinds else normalized(self.normalizer or {}, text)
 
     def ranges(self, text: str, special: str = "text") -> list[tuple[int, int]]:
         """The characters of each piece, without those that are removed."""
@@ -68,7 +75,8 @@ class Pieces:
             last = first + len(text[first:last].rstrip())
         while first < last and self.is_removed(text[first]):
             first += 1
-        while first < last and self.is_removed(text[last - 1]):
+        # Removed text belongs to what follows it; only at the end of a text is it behind a piece.
+        while self.cuts_ends and end == len(text) and first < last and self.is_removed(text[last - 1]):
             last -= 1
         return (first, last) if first < last else (start, end)
 

@@ -113,13 +113,10 @@ class Runtime:
     def tight(self, text: str, id: int, start: int, end: int) -> tuple[int, int]:
         """A range without what is removed at its edges."""
         added = self.added.get(id)
-        if added is None:
+        first = text.find(added["content"], start, end) if added else -1
+        if added is None or first < 0:
             return self.edges.tight(text, start, end)
-        content, stripped = added["content"], text[start:end].strip()
-        if content != stripped:
-            return start, end
-        first, last = text.find(content, start), end if added["rstrip"] else text.find(content, start) + len(content)
-        return (start if added["lstrip"] else first), last
+        return (start if added["lstrip"] else first), (end if added["rstrip"] else first + len(added["content"]))
 
     def words(self, text: str, as_text: bool) -> list[int]:
         """The number of the piece that each id is of."""
@@ -139,7 +136,7 @@ class Runtime:
             added = self.added.get(id)
             if id == self.unknown or (added is not None and (added["lstrip"] or added["rstrip"])):
                 start, end = offsets()[place]
-                tokens[place] = text[start:end]
+                tokens[place] = self.edges.rewritten(text[start:end]) if id == self.unknown else text[start:end]
         return tokens
 
 

@@ -17,7 +17,7 @@ from ..._tokenizer import Tokenizer as OwnTokenizer
 from . import _inputs, _lengths
 from ._added import AddedToken, AddedTokens
 from ._encoding import Encoding
-from ._parts import Changes, refused
+from ._parts import MANY, MOST, Changes, refused
 from ._runtime import Runtime, TextSource, Words
 from .decoders import Decoder
 from .models import Model
@@ -71,7 +71,7 @@ class Tokenizer:
     def _take(self, value: Any) -> None:
         """Takes the content of a tokenizer.json."""
         if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
-            raise ValueError("expected the JSON of a tokenizer, an object with a model")
+            raise ValueError("expected the JSON of a tokenizer, an object with a model")  # noqa: TRY004 - as there
         self._model = Model.of(typed_model(value["model"]))
         for name, role in ROLES.items():
             self._parts[name] = role.of(value.get(name))
@@ -430,10 +430,10 @@ class Tokenizer:
     __copy__ = None
 
     def __repr__(self) -> str:
-        return _inputs.shown_tokenizer(self._json(), None)
+        return _inputs.shown_tokenizer(self._json(), MANY)
 
     def __str__(self) -> str:
-        return _inputs.shown_tokenizer(self._json(), 5)
+        return _inputs.shown_tokenizer(self._json(), MOST)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -465,14 +465,10 @@ def typed_model(model: dict[str, Any]) -> dict[str, Any]:
     usual = {each.key: each.write(each.default) for each in fields if each.key not in ("vocab", "merges")}
     found = {"type": kind, **usual, **{name: value for name, value in model.items() if name != "type"}}
     if kind == "BPE":
-        found["merges"] = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
-        found["merges"] = [pair for pair in found["merges"] if pair[0] != "#version:"]
-        last = ("vocab", "merges")
-        found = {
-            **{name: value for name, value in found.items() if name not in last},
-            **{name: found[name] for name in last},
-        }
-    return found
+        pairs = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
+        found["merges"] = [pair for pair in pairs if pair[0] != "#version:"]
+    order = ("type", *(Model.ROWS[kind].ORDER if kind in Model.ROWS else ()))
+    return {**{name: found[name] for name in order if name in found}, **found}
 
 
 def frozen(value: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def merged(counts: Mapping[str, int], trainer: Any) -> tuple[dict[str, int], lis
         pair = (FIRST[0], id) if prefix else (id, LAST[0])
         given.append((*pair, 256 + len(given)))
         tokens[given[-1][2]] = char + suffix
-    used = {word for word in words} if prefix or suffix else set()
+    used = set(words) if prefix or suffix else set()
     vocab = {token.content: place for place, token in enumerate(trainer.special_tokens)}
     for char in alphabet:
         vocab.setdefault(char, len(vocab))

@@ -35,7 +35,8 @@ class Model(Part):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         more = {name: kwargs.pop(name) for name in self.SAMPLES if name in kwargs}
         super().__init__(*args, **kwargs)
-        self.data.update({name: value for name, value in more.items() if value is not None})
+        more = {name: value for name, value in more.items() if value is not None}
+        object.__setattr__(self, "data", {"type": self.TYPE, **{name: self.data[name] for name in self.ORDER}, **more})
 
     def __getattr__(self, name: str) -> Any:
         return self.data.get(name) if name in self.SAMPLES else super().__getattr__(name)
@@ -168,7 +169,6 @@ class BPE(Model):
     def __init__(self, vocab: Any = None, merges: Any = None, **kwargs: Any) -> None:
         kwargs = {name: kwargs[name] for name in kwargs if kwargs[name] is not None or name in ("dropout", "unk_token")}
         super().__init__(vocab, merges, **kwargs)
-        object.__setattr__(self, "data", {"type": "BPE", **{name: self.data[name] for name in self.ORDER}})
         if (dropout := self.data["dropout"]) is not None and not 0 <= dropout <= 1:
             raise ValueError("Error while initializing BPE: Dropout should be between 0 and 1, inclusive")
         known = self.data["vocab"]
@@ -193,6 +193,7 @@ class WordPiece(Model):
     """The longest token first, as in BERT."""
 
     TYPE = "WordPiece"
+    ORDER = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
     FIELDS = (
         vocab_field(),
         field("unk_token", "[UNK]"),
@@ -215,6 +216,7 @@ class WordLevel(Model):
     """Whole pieces."""
 
     TYPE = "WordLevel"
+    ORDER = ("vocab", "unk_token")
     FIELDS = (vocab_field(), field("unk_token", "<unk>"))
 
     @staticmethod
@@ -238,6 +240,7 @@ class Unigram(Model):
 
     TYPE = "Unigram"
     SAMPLES = ("alpha", "nbest_size")
+    ORDER = ("unk_id", "vocab", "byte_fallback")
     FIELDS = (
         field("vocab", None)._replace(write=scored, read=lambda pairs: [tuple(pair) for pair in pairs]),
         field("unk_id", None),
@@ -248,10 +251,7 @@ class Unigram(Model):
         self, vocab: Any = None, unk_id: int | None = None, byte_fallback: bool | None = None, **kwargs: Any
     ) -> None:
         super().__init__(vocab, 0 if vocab is None else unk_id, bool(byte_fallback), **kwargs)
-        data = self.data
-        order = ("type", "unk_id", "vocab", "byte_fallback", *self.SAMPLES)
-        object.__setattr__(self, "data", {name: data[name] for name in order if name in data})
-        if unk_id is not None and vocab is not None and not 0 <= unk_id < len(data["vocab"]):
+        if unk_id is not None and vocab is not None and not 0 <= unk_id < len(self.data["vocab"]):
             raise ValueError("Error while loading Unigram: The `unk_id` is larger than vocabulary size")
 
     @property

@@ -72,6 +72,7 @@ class BertProcessing(PostProcessor):
     FIELDS = (token_field("sep"), token_field("cls"))
 
     def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+        """The parts of the whole encoding."""
         if not put:
             return texts
         cls, sep = self.data["cls"], self.data["sep"]
@@ -91,6 +92,7 @@ class RobertaProcessing(PostProcessor):
     )
 
     def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+        """The parts of the whole encoding."""
         if self.data["trim_offsets"]:
             texts = [trimmed(each, self.data["add_prefix_space"]) for each in texts]
         texts = [each.typed(0, place) for place, each in enumerate(texts)]
@@ -110,6 +112,7 @@ class ByteLevel(PostProcessor):
     FIELDS = (field("add_prefix_space", True), field("trim_offsets", True), field("use_regex", True))
 
     def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+        """The parts of the whole encoding."""
         if not self.data["trim_offsets"]:
             return texts
         return [trimmed(each, self.data["add_prefix_space"]) for each in texts]
@@ -126,7 +129,7 @@ class TemplateProcessing(PostProcessor):
         pair: str | Iterable[str] | None = None,
         special_tokens: Iterable[Any] | None = None,
     ) -> None:
-        known = {name: entry for name, entry in map(special_token, special_tokens or ())}
+        known = dict(map(special_token, special_tokens or ()))
         parts = {
             "single": template(["$A"] if single is None else single),
             "pair": template(["$A:0", "$B:1"] if pair is None else pair),
@@ -137,6 +140,7 @@ class TemplateProcessing(PostProcessor):
         object.__setattr__(self, "data", {"type": self.TYPE, **parts, "special_tokens": dict(sorted(known.items()))})
 
     def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+        """The parts of the whole encoding."""
         found = []
         for piece in self.data["single" if len(texts) == 1 else "pair"]:
             ((kind, each),) = piece.items()
@@ -157,6 +161,7 @@ class Sequence(PartSequence, PostProcessor):
     KEY = "processors"
 
     def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+        """The parts of the whole encoding."""
         for each in self:
             texts = each.processed(texts, put)
         return texts
@@ -188,12 +193,12 @@ def piece(written: str) -> dict[str, Any]:
             raise ValueError(f"Cannot build Piece from string `{written}`")
         type_id = int(found["other"] or found["type"] or 0)
         return {"Sequence": {"id": (found["text"] or "A").upper(), "type_id": type_id}}
-    name, colon, type_id = written.rpartition(":")
+    name, colon, number = written.rpartition(":")
     if not colon or not name:
         return {"SpecialToken": {"id": written, "type_id": 0}}
-    if not type_id.isdecimal():
+    if not number.isdecimal():
         raise ValueError(f"Cannot build Piece from string `{written}`")
-    return {"SpecialToken": {"id": name, "type_id": int(type_id)}}
+    return {"SpecialToken": {"id": name, "type_id": int(number)}}
 
 
 BLANK = "Ġ"

@@ -1,15 +1,8 @@
-"""tiktoken's interface: `Encoding` with every method, keyword, attribute and error class of version 0.14, and `get_encoding`.
-
-`from toksmith.compat import tiktoken` replaces `import tiktoken`. What differs, because no text may get lost: text that
-a pattern does not match is a separate piece here, and tiktoken drops it; a vocabulary must hold all 256 bytes, and is
-refused when it is made, not when it is used; where tiktoken panics, ValueError is raised. Plug-ins (`tiktoken_ext`) are
-not looked for.
-"""
+"""`tiktoken.core`: `Encoding`, with every method, keyword, attribute and error class of version 0.14."""
 
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal, NoReturn
@@ -18,20 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from .._arguments import all_or_texts, checked_late, items, whole_number
-from .._encodings import encodings, published
-from .._errors import InvalidOption
-from .._model import AddedToken, Model, TokenTable, regex_split
-from .._model_names import encoding_of
-from .._threads import thread_count
-from .._tokenizer import Tokenizer
-from ._tiktoken_core import CoreBPE, ranks_of
+from ..._arguments import all_or_texts, checked_late, items, whole_number
+from ..._errors import InvalidOption
+from ..._model import AddedToken, Model, TokenTable, regex_split
+from ..._threads import thread_count
+from ..._tokenizer import Tokenizer
+from ._core_bpe import CoreBPE, ranks_of
 
-__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
-
-
-def __dir__() -> list[str]:
-    return [*__all__]
+__all__ = ["Encoding"]
 
 
 All = Literal["all"]
@@ -339,6 +326,8 @@ class Encoding:
         return self._core_bpe.encode_bytes(text)
 
     def __getstate__(self) -> object:
+        from .registry import ENCODINGS
+
         if self is ENCODINGS.get(self.name):
             return self.name
         return {
@@ -350,6 +339,8 @@ class Encoding:
 
     def __setstate__(self, value: object) -> None:
         if isinstance(value, str):
+            from .registry import get_encoding
+
             self.__dict__ = get_encoding(value).__dict__
         elif isinstance(value, dict):
             Encoding.__init__(self, **value)
@@ -385,52 +376,3 @@ def refuse(token: str) -> NoReturn:
         f"`disallowed_special=(enc.special_tokens_set - {{{token!r}}})`. To disable the check for all special tokens, "
         f"pass `disallowed_special=()`."
     )
-
-
-ENCODINGS: dict[str, Encoding] = {}
-LOCK = threading.RLock()
-
-
-def get_encoding(encoding_name: str) -> Encoding:
-    """The published encoding of this name, made once.
-
-    Raises:
-        ValueError: There is no such encoding.
-    """
-    if not isinstance(encoding_name, str):
-        raise ValueError(f"expected the name of an encoding, not {type(encoding_name).__name__}")  # noqa: TRY004 - as there
-    with LOCK:
-        if encoding_name not in ENCODINGS:
-            if encoding_name not in encodings():
-                raise ValueError(f"Unknown encoding {encoding_name}; the known ones are {', '.join(encodings())}")
-            ENCODINGS[encoding_name] = Encoding.of(encoding_name, Tokenizer(published(encoding_name)))
-        return ENCODINGS[encoding_name]
-
-
-def list_encoding_names() -> list[str]:
-    """The names that `get_encoding` knows."""
-    return encodings()
-
-
-@checked_late
-def encoding_name_for_model(model_name: str) -> str:
-    """The name of the encoding that a model uses.
-
-    Raises:
-        KeyError: It is not known.
-
-    >>> from toksmith.compat import tiktoken
-    >>> tiktoken.encoding_name_for_model("gpt-4o-2024-08-06")
-    'o200k_base'
-    """
-    if found := encoding_of(model_name):
-        return found
-    raise KeyError(
-        f"Could not automatically map {model_name} to a tokeniser; name the encoding with `get_encoding` instead"
-    )
-
-
-@checked_late
-def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding that a model uses; see `encoding_name_for_model`."""
-    return get_encoding(encoding_name_for_model(model_name))

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from .. import _core
-from .._errors import UnknownId
-from .._tokenizer import Tokenizer
+from ... import _core
+from ..._errors import UnknownId
+from ..._tokenizer import Tokenizer
 
 __all__ = ["CoreBPE"]
 

@@ -1,0 +1,20 @@
+# make test-clients: other libraries' own tests on our drop-ins, in an environment of their own. Their source distributions are
+# fetched from the package index, once. TOKSMITH_SUITES=/path adds suites of other repositories (minbpe, rustbpe, nanochat).
+.PHONY: test-clients
+
+SUITES := tokenizers==0.23.3 transformers==5.23.0 sentencepiece==0.2.3 tiktoken==0.14.0
+
+test-clients: .venv-clients/.suites
+	TOKSMITH_CLIENTS=$(CURDIR)/.venv-clients/suites PYTHONPATH=python .venv-clients/bin/python -m pytest -rs -s -p no:cacheprovider \
+		-p no:asyncio tests/test_clients.py
+
+.venv-clients/.suites: .venv-clients/.made make/clients.mk
+	@rm -rf .venv-clients/suites && mkdir -p .venv-clients/suites
+	@for each in $(SUITES); do .venv-clients/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
+		--no-binary $${each%%==*} --dest .venv-clients/suites $$each || exit 1; done
+	@for each in .venv-clients/suites/*.tar.gz; do tar -xzf $$each -C .venv-clients/suites || exit 1; done
+	@touch $@
+
+.venv-clients/.made: tests/requirements-clients.txt .venv/.built
+	@PYTHON=$(PY) scripts/venv.sh .venv-clients -r $<
+	@touch $@

@@ -1,0 +1,38 @@
+"""`tiktoken.model`: which encoding a model of OpenAI's uses."""
+
+from __future__ import annotations
+
+from ..._arguments import checked_late
+from ..._model_names import MODELS as MODEL_TO_ENCODING
+from ..._model_names import PREFIXES as MODEL_PREFIX_TO_ENCODING
+from .core import Encoding
+from .registry import get_encoding
+
+__all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model", "encoding_name_for_model"]
+
+
+@checked_late
+def encoding_name_for_model(model_name: str) -> str:
+    """The name of the encoding that a model uses.
+
+    Raises:
+        KeyError: It is not known.
+
+    >>> from toksmith.compat import tiktoken
+    >>> tiktoken.encoding_name_for_model("gpt-4o-2024-08-06")
+    'o200k_base'
+    """
+    if model_name in MODEL_TO_ENCODING:
+        return MODEL_TO_ENCODING[model_name]
+    for prefix, encoding in MODEL_PREFIX_TO_ENCODING.items():
+        if model_name.startswith(prefix):
+            return encoding
+    raise KeyError(
+        f"Could not automatically map {model_name} to a tokeniser; name the encoding with `get_encoding` instead"
+    )
+
+
+@checked_late
+def encoding_for_model(model_name: str) -> Encoding:
+    """The encoding that a model uses; see `encoding_name_for_model`."""
+    return get_encoding(encoding_name_for_model(model_name))

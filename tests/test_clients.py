@@ -1,0 +1,107 @@
+"""Other libraries' own tests on our drop-ins: nothing fails but what `clients_excluded.py` names. Run by `make test-clients`.
+
+It prints the table of docs/clients.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as Xml
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from clients_excluded import IGNORED
+
+from toksmith._encodings import ENCODINGS
+
+SUITES = Path(os.environ.get("TOKSMITH_CLIENTS", "/nowhere"))
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.skipif("TOKSMITH_CLIENTS" not in os.environ, reason="lacks the suites; run make test-clients")
+
+
+class Suite(NamedTuple):
+    """One suite: where it is, what pytest is given, how many tests pass at least, and whether it needs vocabularies."""
+
+    folder: str
+    tests: tuple[str, ...]
+    least: int
+    vocabularies: bool = False
+
+
+ROWS = {
+    "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 120),
+    "transformers": Suite("transformers-5.23.0", (str(HERE / "clients_mixin.py"),), 220),
+    "tiktoken": Suite("tiktoken-0.14.0", ("tests",), 31, vocabularies=True),
+}
+
+
+def with_vocabularies(folder: Path) -> dict[str, str]:
+    """The variables with which tiktoken finds the published vocabularies, of which the data of tests has copies."""
+    data = Path(os.environ.get("TOKSMITH_TEST_DATA", HERE.parent.parent / "shared")) / "vocab"
+    if not data.is_dir():
+        pytest.skip(f"lacks {data}, the published vocabularies")
+    folder.mkdir()
+    for row in ENCODINGS.values():
+        shutil.copy(data / row.url.rpartition("/")[2], folder / hashlib.sha1(row.url.encode()).hexdigest())
+    return {"TIKTOKEN_CACHE_DIR": str(folder), "TIKTOKEN_MAX_EXAMPLES": "20"}
+
+
+def copied(suite: Suite, folder: Path) -> Path:
+    """The suite's tests without the library beside them."""
+    folder.mkdir()
+    for each in suite.tests:
+        if not Path(each).is_absolute():
+            shutil.copytree(SUITES / suite.folder / each, folder / each)
+    return folder
+
+
+def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
+    """Runs a suite, and gives its results and the reasons of what was excluded."""
+    suite, report = ROWS[name], folder / "report.xml"
+    where = copied(suite, folder / "python")  # HF's tests ask for a folder of this name
+    config = folder / "pytest.ini"
+    config.write_text("[pytest]\nmarkers =\n  network\n  slow\n  timeout\n", encoding="utf-8")
+    ignored = [f"--ignore={each}" for each in IGNORED.get(name, {})]
+    plugins = [
+        "-p",
+        "clients_plugin",
+        "-p",
+        "no:cacheprovider",
+        *(["-p", "no:asyncio"] if name != "tokenizers" else []),
+    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(config), "--rootdir", str(where), *plugins, *ignored]
+    asked = {"TOKSMITH_CLIENT": name, "TOKSMITH_SUITE": str(SUITES / suite.folder), "HF_HUB_OFFLINE": "1"}
+    if suite.vocabularies:
+        asked |= with_vocabularies(folder / "cache")
+    paths = os.pathsep.join([str(HERE), str(HERE.parent / "python")])
+    subprocess.run(
+        [*command, "-W", "ignore", f"--junitxml={report}", *suite.tests],
+        cwd=where,
+        env={**os.environ, **asked, "PYTHONPATH": paths},
+        check=False,
+    )
+    counts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for case in Xml.parse(report).getroot().iter("testcase"):
+        skipped = case.find("skipped")
+        wrong = case.find("failure") is not None or case.find("error") is not None
+        counts["failed" if wrong else "passed" if skipped is None else "skipped"] += 1
+        if skipped is not None:
+            reasons[skipped.get("message", "")] += 1
+    for reason in IGNORED.get(name, {}).values():
+        reasons[f"excluded: {reason} (a file)"] += 1
+    return counts, reasons
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_suite_passes_but_for_what_is_excluded(name: str, tmp_path: Path) -> None:
+    counts, reasons = run(name, tmp_path)
+    said = "; ".join(f"{count} {reason.removeprefix('excluded: ')}" for reason, count in sorted(reasons.items()))
+    print(f"\n| {name} | {counts['passed']} | {counts['failed']} | {counts['skipped']} | {said} |")
+    assert counts["failed"] == 0 and counts["passed"] >= ROWS[name].least, counts

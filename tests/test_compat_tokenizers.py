@@ -1,0 +1,355 @@
+"""`compat.tokenizers` beside HF tokenizers: the same ids, tokens, offsets, words, masks and overflow, and equal training."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hard_texts import HARD_TEXTS
+from peers import scalar
+
+import toksmith
+from toksmith import compat
+from toksmith.compat import tokenizers as ours
+
+peer: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
+
+SHOWN = [
+    "Hey friend!     How are you?!?",
+    " Hello  world é 你好吗 ab ",
+    "",
+    "   ",
+    "A\tb\n\nc’s it's 123 45.6 <s> a</s>b <mask>  c",
+    "한국어 텍스트와 ปี 😊 zero",
+]
+TEXTS = [*SHOWN, *(scalar(text)[:300] for text in HARD_TEXTS.values())]
+COLUMNS = ("ids", "tokens", "offsets", "word_ids", "type_ids", "special_tokens_mask", "attention_mask")
+Made = Callable[[Any], Any]
+
+
+def byte_level(lib: Any) -> Any:
+    """Byte-level, with an added token that takes the space before it."""
+    tok = lib.Tokenizer(lib.models.BPE())
+    tok.pre_tokenizer, tok.decoder = lib.pre_tokenizers.ByteLevel(add_prefix_space=False), lib.decoders.ByteLevel()
+    options = {"initial_alphabet": lib.pre_tokenizers.ByteLevel.alphabet(), "show_progress": False}
+    marks = ["<s>", "</s>", "<mask>"]
+    tok.train_from_iterator(SHOWN * 2, lib.trainers.BpeTrainer(vocab_size=330, special_tokens=marks, **options))
+    tok.post_processor = lib.processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
+    tok.add_tokens([lib.AddedToken("<mask>", lstrip=True, special=True), "friend"])
+    return tok
+
+
+def wordpiece(lib: Any) -> Any:
+    """BERT's."""
+    vocab = [
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "hey",
+        "friend",
+        "!",
+        "how",
+        "hel",
+        "##lo",
+        "world",
+        "e",
+        "你",
+        "##ne",
+        "a",
+        "b",
+    ]
+    tok = lib.Tokenizer(lib.models.WordPiece({token: id for id, token in enumerate(vocab)}, unk_token="[UNK]"))
+    tok.normalizer, tok.pre_tokenizer = lib.normalizers.BertNormalizer(), lib.pre_tokenizers.BertPreTokenizer()
+    tok.decoder = lib.decoders.WordPiece()
+    ids = [("[CLS]", 1), ("[SEP]", 2)]
+    pair = "[CLS] $A [SEP] $B:1 [SEP]:1"
+    tok.post_processor = lib.processors.TemplateProcessing(single="[CLS] $A [SEP]", pair=pair, special_tokens=ids)
+    tok.add_special_tokens(["[UNK]", "[CLS]", "[SEP]", "<mask>"])
+    return tok
+
+
+def unigram(lib: Any) -> Any:
+    """Of metaspaces."""
+    words = ("▁", "▁Hey", "▁friend", "!", "▁How", "▁a", "re", "▁you", "l", "o", "h", "e", "▁w", "or", "d", "b", "1")
+    vocab = [("<unk>", 0.0), *((word, -1.0 - place) for place, word in enumerate(words))]
+    tok = lib.Tokenizer(lib.models.Unigram(vocab, 0, False))
+    replaced = lib.normalizers.Replace(lib.Regex(" {2,}"), " ")
+    tok.normalizer = lib.normalizers.Sequence([replaced])
+    tok.pre_tokenizer, tok.decoder = lib.pre_tokenizers.Metaspace(), lib.decoders.Metaspace()
+    return tok
+
+
+def with_prepended_spaces(lib: Any) -> Any:
+    """As SentencePiece's BPE is written there, with bytes for what is unknown."""
+    tokens = [
+        "<unk>",
+        "<s>",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+        "▁",
+        *"Heyfrindlowa",
+        "He",
+        "▁He",
+        "fr",
+        "lo",
+    ]
+    merges = [("H", "e"), ("▁", "He"), ("f", "r"), ("l", "o")]
+    model = lib.models.BPE({token: id for id, token in enumerate(dict.fromkeys(tokens))}, merges, unk_token="<unk>")
+    model.fuse_unk = model.byte_fallback = True
+    tok, parts = lib.Tokenizer(model), lib.normalizers
+    tok.normalizer = parts.Sequence([parts.Prepend("▁"), parts.Replace(" ", "▁")])
+    steps = lib.decoders
+    tok.decoder = steps.Sequence([steps.Replace("▁", " "), steps.ByteFallback(), steps.Fuse(), steps.Strip(" ", 1, 0)])
+    pair = "<s> $A <s>:1 $B:1"
+    tok.post_processor = lib.processors.TemplateProcessing(single="<s> $A", pair=pair, special_tokens=[("<s>", 1)])
+    tok.add_special_tokens(["<unk>", "<s>"])
+    return tok
+
+
+MODELS: dict[str, Made] = {
+    "byte level": byte_level,
+    "wordpiece": wordpiece,
+    "unigram": unigram,
+    "prepended spaces": with_prepended_spaces,
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def both(request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    """The library's tokenizer, and ours that is built by the same calls."""
+    return MODELS[request.param](peer), MODELS[request.param](ours)
+
+
+def same(expected: Any, found: Any, said: object) -> None:
+    for name in COLUMNS:
+        assert getattr(expected, name) == getattr(found, name), (name, said)
+    assert len(expected.overflowing) == len(found.overflowing), said
+    for one, two in zip(expected.overflowing, found.overflowing, strict=True):
+        for name in COLUMNS:
+            assert getattr(one, name) == getattr(two, name), (name, said, "overflowing")
+
+
+def test_the_same_calls_build_the_same_file(both: Any) -> None:
+    theirs, own = both
+    assert json.loads(own.to_str()) == json.loads(theirs.to_str())
+    assert repr(own)[:400] == repr(theirs)[:400] and str(own) == str(theirs)
+    again = ours.Tokenizer.from_str(theirs.to_str(pretty=True))
+    assert again.to_str() == own.to_str() and again.get_vocab() == theirs.get_vocab()
+
+
+def test_texts_and_pairs(both: Any) -> None:
+    theirs, own = both
+    for text in TEXTS:
+        for put in (True, False):
+            same(theirs.encode(text, add_special_tokens=put), own.encode(text, add_special_tokens=put), (text, put))
+        pair = theirs.encode(text, SHOWN[0]), own.encode(text, SHOWN[0])
+        same(*pair, text)
+        assert pair[0].sequence_ids == pair[1].sequence_ids or theirs.post_processor is None
+        words = text.split()
+        same(theirs.encode(words, is_pretokenized=True), own.encode(words, is_pretokenized=True), words)
+    for one, two in zip(theirs.encode_batch(TEXTS), own.encode_batch(np.array(TEXTS, object)), strict=True):
+        assert one.ids == two.ids
+
+
+LENGTHS: dict[str, dict[str, Any]] = {
+    "shorter": {"max_length": 9},
+    "with a stride": {"max_length": 12, "stride": 2},
+    "from the left": {"max_length": 10, "direction": "left", "stride": 1},
+    "the first": {"max_length": 13, "strategy": "only_first"},
+}
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_truncation_and_padding(both: Any, lengths: str) -> None:
+    options = LENGTHS[lengths]
+    pads = {"pad_to_multiple_of": 5, "direction": "left", "pad_id": 3, "pad_token": "<p>", "pad_type_id": 1}
+    for tok in both:
+        tok.enable_truncation(**options)
+        tok.enable_padding(**pads)
+    theirs, own = both
+    assert theirs.truncation == own.truncation and theirs.padding == own.padding
+    long = SHOWN[0]
+    for text in (long, SHOWN[4]):
+        same(theirs.encode(text), own.encode(text), text)
+        if "strategy" not in options:
+            same(theirs.encode(text, long), own.encode(text, long), text)
+    for one, two in zip(theirs.encode_batch(["Hey", long]), own.encode_batch(["Hey", long]), strict=True):
+        same(one, two, options)
+    for tok in both:
+        tok.no_truncation()
+        tok.no_padding()
+
+
+def test_decoding_and_streams(both: Any) -> None:
+    theirs, own = both
+    rows = [theirs.encode(text).ids for text in TEXTS]
+    for skip in (True, False):
+        assert own.decode_batch(rows, skip_special_tokens=skip) == theirs.decode_batch(rows, skip_special_tokens=skip)
+    for ids in rows[:6]:
+        streams = peer.decoders.DecodeStream(), ours.decoders.DecodeStream()
+        for id in ids:
+            assert streams[0].step(theirs, id) == streams[1].step(own, id)
+
+
+def test_characters_and_words(both: Any) -> None:
+    theirs, own = both
+    for first, second in ((SHOWN[0], SHOWN[1]), (SHOWN[4], "Hey")):
+        one, two = theirs.encode(first, second), own.encode(first, second)
+        for sequence in (0, 1) if theirs.post_processor is not None else ():
+            for at in range(len(first) + 2):
+                for name in ("char_to_token", "char_to_word", "word_to_tokens", "word_to_chars"):
+                    expected = getattr(one, name)(at, sequence)
+                    assert getattr(two, name)(at, sequence) == expected, (name, at, sequence)
+        for place in range(len(one.ids)):
+            for name in ("token_to_chars", "token_to_word"):
+                assert getattr(two, name)(place) == getattr(one, name)(place), (name, place)
+
+
+def test_pieces_and_normalized_texts() -> None:
+    parts: Any = [
+        lambda lib: lib.ByteLevel(add_prefix_space=False),
+        lambda lib: lib.ByteLevel(),
+        lambda lib: lib.Whitespace(),
+        lambda lib: lib.WhitespaceSplit(),
+        lambda lib: lib.BertPreTokenizer(),
+        lambda lib: lib.Metaspace(),
+        lambda lib: lib.Digits(True),
+        lambda lib: lib.Punctuation("removed"),
+        lambda lib: lib.Split(" ", "removed"),
+        lambda lib: lib.CharDelimiterSplit("e"),
+        lambda lib: lib.UnicodeScripts(),
+        lambda lib: lib.FixedLength(3),
+        lambda lib: lib.Sequence([lib.WhitespaceSplit(), lib.Punctuation()]),
+    ]
+    for make in parts:
+        for text in SHOWN:
+            expected = make(peer.pre_tokenizers).pre_tokenize_str(text)
+            assert make(ours.pre_tokenizers).pre_tokenize_str(text) == expected, (make(peer.pre_tokenizers), text)
+    for name in ("NFD", "Lowercase", "BertNormalizer", "Strip", "StripAccents", "Nmt", "ByteLevel"):
+        for text in SHOWN:
+            expected = getattr(peer.normalizers, name)().normalize_str(text)
+            assert getattr(ours.normalizers, name)().normalize_str(text) == expected
+
+
+def test_parts_are_changed_in_place() -> None:
+    found = []
+    for lib in (peer, ours):
+        tok = lib.Tokenizer(lib.models.BPE())
+        tok.add_tokens(["Hey", "low"])
+        rows = [tok.encode("Hey").ids]
+        tok.normalizer = lib.normalizers.Sequence([lib.normalizers.Lowercase()])
+        rows += [tok.encode("HEY").ids, tok.encode("Low").ids]
+        tok.normalizer[0] = lib.normalizers.Replace("x", "low")
+        rows += [tok.encode("x").ids, tok.encode("HEY").ids]
+        split = lib.pre_tokenizers.ByteLevel()
+        tok.pre_tokenizer = split
+        tok.pre_tokenizer.add_prefix_space = False
+        found.append([*rows, split.add_prefix_space])
+    assert found[0] == found[1]
+
+
+def test_parts_of_the_library_itself_are_taken() -> None:
+    tok = ours.Tokenizer(peer.models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+    tok.pre_tokenizer = peer.pre_tokenizers.WhitespaceSplit()
+    tok.add_tokens([peer.AddedToken("<x>", lstrip=True)])
+    tok.post_processor = peer.processors.TemplateProcessing(single="$A <x>", special_tokens=[("<x>", 3)])
+    assert tok.encode("ab  <x>").tokens == ["ab", "  <x>", "<x>"]
+    tok.train_from_iterator(
+        ["aaa aab"], peer.trainers.BpeTrainer(vocab_size=4, special_tokens=["<x>"], show_progress=False)
+    )
+    assert tok.get_vocab() == {"<x>": 0, "a": 1, "b": 2, "aa": 3}
+
+
+@pytest.mark.parametrize("kind", ["BPE", "WordLevel"])
+def test_training_equals(kind: str) -> None:
+    found = []
+    for lib in (peer, ours):
+        tok = lib.Tokenizer(getattr(lib.models, kind)(unk_token="<unk>"))
+        tok.normalizer, tok.pre_tokenizer = lib.normalizers.Lowercase(), lib.pre_tokenizers.Whitespace()
+        trainer = {"BPE": lib.trainers.BpeTrainer, "WordLevel": lib.trainers.WordLevelTrainer}[kind]
+        options = {"vocab_size": 120, "min_frequency": 2, "special_tokens": ["<unk>", "<s>"], "show_progress": False}
+        tok.train_from_iterator([SHOWN * 3, ["low lower lowest slow"] * 5], trainer(**options))
+        found.append(json.loads(tok.to_str()))
+    assert found[0] == found[1]
+
+
+def test_a_trained_wordpiece_and_a_unigram_are_usable() -> None:
+    for kind in ("WordPiece", "Unigram"):
+        tok = ours.Tokenizer(getattr(ours.models, kind)())
+        tok.pre_tokenizer = ours.pre_tokenizers.Whitespace()
+        name, option = {"WordPiece": ("[UNK]", {}), "Unigram": ("<unk>", {"unk_token": "<unk>"})}[kind]
+        trainer = getattr(ours.trainers, f"{kind}Trainer")(vocab_size=60, special_tokens=[name], **option)
+        tok.train_from_iterator(["low lower lowest slow"] * 5, trainer)
+        assert len(tok.encode("lower slow").ids) < 9 and tok.token_to_id(name) == 0
+        assert peer.Tokenizer.from_str(tok.to_str()).encode("lower slow").ids == tok.encode("lower slow").ids
+
+
+def test_copies_are_their_own(both: Any) -> None:
+    _, own = both
+    copied = copy.deepcopy(own)
+    copied.add_tokens(["<only here>"])
+    assert own.token_to_id("<only here>") is None and copied.encode("<only here>").ids != own.encode("<only here>").ids
+    for other in (pickle.loads(pickle.dumps(own)), ours.Tokenizer.from_buffer(own.to_str().encode())):
+        assert other.encode(SHOWN[4]).ids == own.encode(SHOWN[4]).ids
+    encoding = own.encode(SHOWN[4])
+    same(encoding, pickle.loads(pickle.dumps(encoding)), "pickled")
+
+
+def test_a_tokenizer_of_ours_runs_as_it_is(tmp_path: Path) -> None:
+    own = toksmith.train("low lower lowest", merges=3, pattern="cl100k", special_tokens=["<|e|>"])
+    tok = ours.Tokenizer(own)
+    assert tok.own is own and tok.encode("low lower<|e|>").ids == own.encode("low lower<|e|>", special="allow")
+    tok.encode_special_tokens = True
+    assert tok.encode("low<|e|>").ids == own.encode("low<|e|>", special="text")
+    tok.save(tmp_path / "tokenizer.json")
+    assert toksmith.load(tmp_path / "tokenizer.json").encode("lower") == own.encode("lower")
+    assert ours.Tokenizer.from_pretrained(str(tmp_path)).encode("lower").ids == own.encode("lower")
+
+
+WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "a part in Python": (lambda: ours.pre_tokenizers.PreTokenizer.custom(7), NotImplementedError, "custom"),
+    "a class": (lambda: ours.NormalizedString, NotImplementedError, "NormalizedString; use normalizer.normalize_str"),
+    "one ready-made": (ours.ByteLevelBPETokenizer, NotImplementedError, "build a Tokenizer of models.BPE"),
+    "the hub": (lambda: ours.Tokenizer.from_pretrained("gpt2"), NotImplementedError, "download its tokenizer.json"),
+    "a method": (lambda: byte_level(ours).prefetch(), NotImplementedError, "Tokenizer.prefetch"),
+    "an option": (lambda: ours.models.BPE(dropuot=0.1), TypeError, "dropuot is not one of its arguments"),
+    "a batch of one text": (lambda: byte_level(ours).encode_batch("low"), TypeError, "a list of texts"),
+    "no text": (lambda: byte_level(ours).encode(7), TypeError, "TextInputSequence must be str"),
+    "another trainer": (
+        lambda: byte_level(ours).train_from_iterator([], ours.trainers.UnigramTrainer()),
+        ValueError,
+        "UnigramTrainer can only train a Unigram",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_not_here_says_so(wrong: str) -> None:
+    call, kind, said = WRONG[wrong]
+    with pytest.raises(kind, match=said):
+        call()
+
+
+def test_it_takes_the_name_of_the_library() -> None:
+    code = """
+from toksmith import compat
+compat.install("tokenizers")
+import tokenizers
+from tokenizers.models import BPE
+from tokenizers import pre_tokenizers
+tok = tokenizers.Tokenizer(BPE())
+print(type(tok).__module__, pre_tokenizers.__name__)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["toksmith.compat.tokenizers._tokenizer", "toksmith.compat.tokenizers.pre_tokenizers"]
+    with pytest.raises(toksmith.InvalidOption, match="not imported yet"):
+        compat.install("tokenizers")
+    with pytest.raises(toksmith.InvalidOption, match="one of minbpe"):
+        compat.install("torch")
