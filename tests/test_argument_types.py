@@ -183,6 +183,40 @@ def calls(folder: Path) -> dict[str, Call]:
     )
 
 
+# Methods for what goes into a model.
+MODELS_INPUTS: dict[str, Call] = {
+    "chat": (
+        TOK.chat,
+        {
+            "messages": [{"role": "user", "content": "low"}],
+            "template": "{{ messages[0].content }}",
+            "tools": None,
+            "add_generation_prompt": False,
+            "continue_final_message": False,
+            "variables": None,
+        },
+    ),
+    "session": (TOK.session, {"text": "low", "special": "text"}),
+    "TextSession.replace": (TOK.session("low").replace, {"start": 0, "end": 1, "text": "x"}),
+    "TextSession.update": (TOK.session("low").update, {"text": "lower"}),
+    "encode_padded": (
+        TOK.encode_padded,
+        {
+            "texts": ["low"],
+            "pad": 0,
+            "length": 3,
+            "multiple": 1,
+            "side": "left",
+            "truncate": True,
+            "dtype": "int64",
+            "special": "text",
+            "threads": 1,
+            "add_special_tokens": False,
+        },
+    ),
+}
+
+
 def methods(text: Path, folder: Path) -> dict[str, Call]:
     """Those of a tokenizer."""
     how = {"special": "text", "errors": "replace"}
@@ -202,35 +236,7 @@ def methods(text: Path, folder: Path) -> dict[str, Call]:
         "encode_ragged_with_offsets": (TOK.encode_ragged_with_offsets, {**many, "unit": "byte"}),
         "encode_sampled": (TOK.encode_sampled, {"text": "low", "seed": 1, "dropout": 0.1, "alpha": 0.1, **how}),
         "encode_best": (UNIGRAM.encode_best, {"text": "low", "n": 2, "errors": "replace"}),
-        "chat": (
-            TOK.chat,
-            {
-                "messages": [{"role": "user", "content": "low"}],
-                "template": "{{ messages[0].content }}",
-                "tools": None,
-                "add_generation_prompt": False,
-                "continue_final_message": False,
-                "variables": None,
-            },
-        ),
-        "session": (TOK.session, {"text": "low", "special": "text"}),
-        "TextSession.replace": (TOK.session("low").replace, {"start": 0, "end": 1, "text": "x"}),
-        "TextSession.update": (TOK.session("low").update, {"text": "lower"}),
-        "encode_padded": (
-            TOK.encode_padded,
-            {
-                "texts": ["low"],
-                "pad": 0,
-                "length": 3,
-                "multiple": 1,
-                "side": "left",
-                "truncate": True,
-                "dtype": "int64",
-                "special": "text",
-                "threads": 1,
-                "add_special_tokens": False,
-            },
-        ),
+        **MODELS_INPUTS,
         "encode_segments": (TOK.encode_segments, {"segments": [("low", True), ("<|end|>", False)]}),
         "encode_file": (TOK.encode_file, {"path": text, "separator": "\n", "threads": 1, "special": "text"}),
         "count": (TOK.count, {"text": "low", **how}),
