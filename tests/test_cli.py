@@ -424,8 +424,8 @@ def test_decode_json_is_exact(saved: str) -> None:
         ("٣", "is not an id"),
         ("9" * 5000, "is not an id"),
         ("[1, 2.5]", "2.5 is not an id"),
-        ("[true]", "True is not an id"),
-        ('[{"x": 1}]', "None is not an id"),
+        ("[true]", "true is not an id"),
+        ('[{"x": 1}]', "null is not an id"),
         ("[1, 2", "not a JSON list of ids"),
         ("277", "277"),
         ("-1", "-1"),
@@ -484,6 +484,19 @@ def test_show_has_colour_only_where_it_is_wanted(saved: str) -> None:
     coloured = process(*arguments, FORCE_COLOR="1", COLORTERM="truecolor").stdout
     assert b"\x1b[30;48;2;" in coloured
     assert b"48;2;" not in process(*arguments, FORCE_COLOR="1", COLORTERM="truecolor", NO_COLOR="1").stdout
+
+
+def test_a_closed_stdin_and_odd_names_are_told_on_one_line(tmp_path: Path, saved: Path) -> None:
+    command = [sys.executable, "-m", "toksmith", "count", "-t", str(saved)]
+    ran = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, check=False, timeout=LIMIT_S
+    )
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert ran.stderr == b"toksmith: FILE: stdin is closed; give a file (see toksmith count --help)\n"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for name, said in (("w\u00edth\u2600", "w\u00edth\u2600"), ("two\nlines", "two\\nlines")):
+        ran = subprocess.run([*command, name], capture_output=True, check=False, timeout=LIMIT_S, env=environment)
+        assert ran.stderr.decode() == f"toksmith: {said}: No such file or directory\n"
 
 
 def test_encodings() -> None:

@@ -42,6 +42,7 @@ __all__ = [
     "inputs",
     "loaded",
     "loaded_options",
+    "once",
     "one_text",
     "pattern_names",
     "stdin_bytes",
@@ -78,6 +79,7 @@ Name = Annotated[
         "-t",
         help="A published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name.",
         argument="tok",
+        once="'compare' takes several",
         **TOKENIZER,
     ),
 ]
@@ -175,12 +177,21 @@ def inputs(
             raise cli.BadParameter("give a file or a text, not both", param_hint="--text")
         yield "--text", [os.fsencode(text)]
         return
-    for name in files or [STDIN]:
+    for name in once(files or [STDIN]):
         if name == STDIN:
             yield name, [stdin_bytes()]
         else:
             found = file_or_bytes(name, field, raw=raw)
             yield name, [found] if isinstance(found, bytes) else found.documents()
+
+
+def once(files: Sequence[str]) -> Sequence[str]:
+    """The names of files, if each names one and stdin is read once."""
+    if "" in files:
+        raise cli.BadParameter("the name of a file is empty; give a file, or '-' for stdin", param_hint="FILE")
+    if files.count(STDIN) > 1:
+        raise cli.BadParameter("'-' is given twice, but stdin can be read only once", param_hint="FILE")
+    return files
 
 
 def file_or_bytes(name: str, field: str | None, *, raw: bool) -> toksmith.Files | bytes:
@@ -217,6 +228,8 @@ def one_text(
     file: str, text: str | None, *, field: str | None = None, row: int | None = None, raw: bool = False
 ) -> str | bytes:
     """The one text that a command is asked about."""
+    if row is not None and row < 0:
+        raise cli.BadParameter(f"expected at least 0, not {row}", param_hint="--row")
     [(name, documents)] = inputs(None if file == STDIN else [file], text, field=field, raw=raw)
     if text is not None or raw or not has_rows(name):
         if row is not None:
@@ -258,6 +271,8 @@ def stdin_bytes() -> bytes:
 
 def stdin_stream() -> BinaryIO:
     """Where the bytes of stdin are read from; on a terminal, someone is told to type."""
+    if sys.stdin is None:  # closed by the caller: <&-
+        raise cli.BadParameter("stdin is closed; give a file", param_hint="FILE")
     if sys.stdin.isatty():
         tell("reading from the terminal; press Ctrl-D (on Windows Ctrl-Z and Enter) to end the text")
     return sys.stdin.buffer

@@ -10,7 +10,7 @@ import toksmith
 
 from .._render import number_of
 from . import _params as cli
-from ._arguments import STDIN, file_or_bytes, stdin_bytes, stdin_stream
+from ._arguments import STDIN, file_or_bytes, once, stdin_bytes, stdin_stream
 from ._printed import print_json, print_lines
 from ._progress import Meter, Watch, progress_of
 
@@ -32,7 +32,7 @@ def corpus_of(
     """
     if text is None:
         found: list[Any] = []
-        for name in files or [STDIN]:
+        for name in once(files or [STDIN]):
             if name == STDIN:
                 found.append(stdin_bytes() if again else stdin_stream())
             else:

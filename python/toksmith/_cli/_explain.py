@@ -114,8 +114,10 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare tokenizers on one text: how many tokens, and where they cut differently."""
-    if len(tokenizer) < 2:
-        raise cli.BadParameter("give two or more tokenizers, such as -t gpt2 -t o200k_base", param_hint="--tokenizer")
+    if len({*tokenizer}) < 2:
+        raise cli.BadParameter(
+            "give two or more different tokenizers, such as -t gpt2 -t o200k_base", param_hint="--tokenizer"
+        )
     toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
     data = one_text(file, text, field=field, row=row, raw=raw)
     with working(len(data), as_json=as_json, quiet=quiet):

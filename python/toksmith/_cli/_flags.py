@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
@@ -16,7 +16,7 @@ from .._meanings import MOST, close_names
 from .._paths import nearest
 from . import _params as cli
 
-__all__ = ["check_format", "flagged", "in_flags", "reason", "usage_of"]
+__all__ = ["check_format", "flagged", "in_flags", "reason", "tokenizer_among", "usage_of"]
 
 # `name='value'`, `name=['value']`, `name=True`, `name=5`, or `name=` alone.
 SAID = re.compile(r"(?<![\w.-])([a-z_]+)=(?:'([^']*)'|\['([^']*)'\]|(True|\.\.\.)|([\w.]+)|)")
@@ -29,6 +29,11 @@ OF_SYSTEM = re.compile(r"cannot be read: \[Errno \d+\] ([^:]+)(?:: '.*'|: \".*\"
 NO_MATCH = re.compile("no file matches this name.*")  # the shell has expanded the globs already
 KINDS = {"format of files of ids": "to", "runner": "run", "pattern": "pattern"}
 NO_FILE = os.strerror(errno.ENOENT)
+# What a number is that is given in place of a file.
+NUMBERS = {
+    "train": "for the size of the vocabulary write --vocab-size {}",
+    "decode": "ids are read from stdin or a file",
+}
 MISSING = re.compile("cannot be read: there is no such file(; expected the path of a file)?")
 WITH_NONE = ("--pattern", "--superword-pattern", "--digits")
 
@@ -56,6 +61,7 @@ def allowed_in_shell(text: str, flag: str) -> str:
     if flag in WITH_NONE:
         return text.replace("None", "none")
     text = re.sub(r",? or None for\b", ", or leave it out for", text)
+    text = text.replace("train() made with kind='bpe'", "'toksmith train --kind bpe' made")
     return re.sub(r"\bNone\b", "no value", re.sub(r",? or None\b", "", text))
 
 
@@ -94,6 +100,15 @@ def means_file(error: toksmith.UnknownName) -> bool:
     return error.kind == "encoding or file" and ("/" in error.name or os.sep in error.name or suffix[1:].isalpha())
 
 
+def not_here(name: str) -> str:
+    """Where a tokenizer lies that only a download brings here; empty for a name of this machine."""
+    if "://" in name:
+        return "; -t takes a file of this machine: download it first"
+    if re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", name) and not os.path.isdir(os.path.dirname(name)):
+        return "; if it is a model of the Hugging Face hub, download its tokenizer.json and name that"
+    return ""
+
+
 def name_said(error: toksmith.UnknownName) -> str:
     """That a name is unknown; at most five others are listed."""
     kind = "tokenizer or file" if error.kind == "encoding or file" else error.kind
@@ -101,7 +116,7 @@ def name_said(error: toksmith.UnknownName) -> str:
     if len(error.matches) > MOST:  # all that there are
         near = f"; expected one of {', '.join(error.matches[:MOST])}, …"
     if means_file(error):
-        return f"{error.name:.200}: {NO_FILE}{near}"
+        return f"{error.name:.200}: {NO_FILE}{near or not_here(error.name)}"
     see = {"encoding or file": "'toksmith encodings' lists the names", "format": "'toksmith formats' lists them"}
     hint = "" if near or error.kind not in see else f"; {see[error.kind]}"
     return f"there is no {kind} named {error.name!r:.200}{near}{hint}"
@@ -133,6 +148,28 @@ def flagged(flags: Mapping[str, str]) -> Iterator[None]:
         raise usage from error
 
 
+def tokenizer_among(values: Iterable[object]) -> str:
+    """The first of the words that a command was given as texts that names a tokenizer; empty if none does."""
+    words = [word for value in values for word in ([value] if isinstance(value, str) else value or ())]  # type: ignore[attr-defined]
+    rows = toksmith.formats().values()
+    for word in words:
+        if isinstance(word, str) and (
+            word in toksmith.encodings() or (os.path.isfile(word) and any(row.fits(word) for row in rows))
+        ):
+            return word
+    return ""
+
+
+def swapped(error: toksmith.FormatError) -> str:
+    """The tokenizer that was given as a text, where -t names a file that holds none; in words."""
+    context = click.get_current_context(silent=True)
+    params = {} if context is None else context.params
+    if params.get("tokenizer") != error.path:
+        return ""
+    found = tokenizer_among(params[name] for name in ("files", "file") if name in params)
+    return f"; did you mean -t {found}?" if found else ""
+
+
 def reason(error: BaseException, flags: Mapping[str, str]) -> str:
     """The message of an error, in the words of a shell, on one line."""
     if isinstance(error, toksmith.UnknownName):
@@ -143,17 +180,32 @@ def reason(error: BaseException, flags: Mapping[str, str]) -> str:
         text += "--special text encodes it as ordinary text, --special allow turns it into its id"
     elif isinstance(error, (toksmith.CorpusError, toksmith.FormatError, toksmith.InvalidOption, toksmith.JobError)):
         text = of_file(in_flags(str(error), flags), flags)
+        text += swapped(error) if isinstance(error, toksmith.FormatError) else ""
     elif isinstance(error, (toksmith.ToksmithError, toksmith.TrainingInterrupted, ImportError)):
         text = in_flags(str(error), flags)  # ImportError: of an extra that is not installed
     elif isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+        text = f"{shown(error.filename)}: {error.strerror}" if error.filename is not None else error.strerror
         if error.errno == errno.ENOENT and isinstance(error.filename, str):
-            text += nearest(error.filename)
+            text += nearest(error.filename) or meant_instead(error.filename)
     elif isinstance(error, KeyboardInterrupt):
         text = "interrupted"
     else:
         text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
     return " ".join(text.splitlines())
+
+
+def meant_instead(name: str) -> str:
+    """What a number in place of a file means to the command that runs."""
+    context = click.get_current_context(silent=True)
+    command = "" if context is None else context.info_name or ""
+    if not name.isdecimal() or command not in NUMBERS:
+        return ""
+    return f"; {NUMBERS[command].format(name)}"
+
+
+def shown(name: object) -> str:
+    """The name of a file on one line."""
+    return str(name).replace("\n", "\\n")
 
 
 def of_file(text: str, flags: Mapping[str, str]) -> str:
@@ -162,6 +214,9 @@ def of_file(text: str, flags: Mapping[str, str]) -> str:
     text = text.replace(", or open it and pass its bytes", ", or read its bytes with --raw" if "raw" in flags else "")
     text = text.replace("toksmith.plan or `toksmith tokenize`", "`toksmith tokenize`")
     text = MISSING.sub(NO_FILE, text)
+    text = text.replace("; name the field with field=", "; rename the field").replace(
+        "look at it with status, or load it with PieceCounts.load", "look at it with 'toksmith status'"
+    )
     text = text.replace(f"cannot be read: {NO_FILE}", NO_FILE).replace("toksmith.formats()", "'toksmith formats'")
     to, source = "--to" in flags.values(), "--from" in flags.values()
     text = text.replace("give format=, or a name", "give --to, or a name" if to else "give a name")

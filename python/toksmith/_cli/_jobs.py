@@ -161,7 +161,8 @@ def tokenize(
 
     def planned(*, force: bool, dry_run: bool) -> toksmith.Job:
         if tokenizer is None or not files:
-            raise cli.BadParameter("is missing", param_hint="FILE" if tokenizer else "--tokenizer")
+            wanted = "files, folders or URLs of texts" if tokenizer else "a published name or a tokenizer file"
+            raise cli.BadParameter(f"is missing; expected {wanted}", param_hint="FILE" if tokenizer else "--tokenizer")
         tok = loaded(tokenizer, pattern, special_token)
         corpus = files_of_job(files, field)
         return toksmith.plan(tok, corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **asked)

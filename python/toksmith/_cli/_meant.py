@@ -60,6 +60,7 @@ WORDS = {
     "ps": "status",
     "man": "help",
     "usage": "help",
+    "-v": "-V",
     "--vocab": "--vocab-size",
     "--size": "--vocab-size",
     "--vocabulary-size": "--vocab-size",

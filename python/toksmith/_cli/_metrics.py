@@ -79,6 +79,8 @@ def parity(
     texts: dict[str, Path] = {}
     for argument in files:
         name, equals, file = argument.partition("=")
+        if not argument or (equals and not (name and file)):
+            raise cli.BadParameter(f"expected NAME=FILE or FILE, not {argument!r}", param_hint="FILE")
         path = Path(file if equals else argument)
         key = name if equals else path.stem
         if key in texts:

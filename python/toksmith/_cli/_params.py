@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -34,7 +35,8 @@ class Option:
 
     Attributes: `flags` (made of the parameter's name, if none is given); `help`; `default`, in words, of an option that is
     passed on only if it is given; `metavar`; `panel`, the heading in the help; `choices`; `envvar`; `hidden`; `complete`
-    gives the values for the beginning of one; `argument`, the name in Python, where it differs.
+    gives the values for the beginning of one; `argument`, the name in Python, where it differs; `once`, that a second value
+    is an error, and what to do instead.
     """
 
     help: str = ""
@@ -46,6 +48,7 @@ class Option:
     hidden: bool = False
     complete: Completion | None = None
     argument: str = ""
+    once: str = ""
 
     def __init__(self, *flags: str, **more: Any) -> None:
         if wrong := more.keys() - Option.__annotations__.keys():
@@ -98,7 +101,7 @@ class Value(Parameter):
                 value = self.kind(value)
             except ValueError:
                 expected = "a whole number" if self.kind is int else "a number"
-                self.fail(f"expected {expected}, not {value!r}", param, ctx)
+                self.fail(f"expected {expected}, not {value!r}{written(value)}", param, ctx)
         if self.choices and value not in self.choices:
             self.fail(f"expected {or_list(self.choices)}, not {value!r}", param, ctx)
         return value
@@ -117,6 +120,14 @@ class Value(Parameter):
             names, takes_files = [*self.info.after(ctx.params.get(param.name or "") or ())], False
         found = [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if takes_files and not self.choices else [])
+
+
+def written(value: str) -> str:
+    """How to write a number such as 32k or 32,000."""
+    found = re.fullmatch(r"(\d[\d,']*)([kKmM]?)", value)
+    if found is None:
+        return ""
+    return f"; write {int(re.sub(r'[^0-9]', '', found[1])) * {'k': 1000, 'm': 1_000_000}.get(found[2].lower(), 1)}"
 
 
 def or_list(names: Sequence[str]) -> str:
@@ -177,7 +188,9 @@ def option_of(name: str, kind: Any, info: Option, *, default: Any, required: boo
         more["is_flag"] = True
         default = default if default is not None or "/" in flags[0] else None
     else:
-        more |= {"type": Value(plain, info), "multiple": many, "metavar": info.metavar}
+        more |= {"type": Value(plain, info), "multiple": many or bool(info.once), "metavar": info.metavar}
+        if info.once:
+            more["callback"] = functools.partial(only, info.once)
         in_words = info.default or ("" if default is None else str(default))
         said += f"  [default: {in_words}]" if in_words and not required else ""
         said += f"  [env: {info.envvar}]" if info.envvar else ""
@@ -188,6 +201,13 @@ def option_of(name: str, kind: Any, info: Option, *, default: Any, required: boo
     made = click.Option([name, *flags], help=said, required=required, hidden=info.hidden, envvar=info.envvar, **more)
     made.said = info  # type: ignore[attr-defined]
     return made
+
+
+def only(instead: str, ctx: click.Context, parameter: click.Parameter, values: Sequence[Any]) -> Any:
+    """The one value of an option. The last of several would win, and the others would be ignored in silence."""
+    if len(values) > 1:
+        raise BadParameter(f"is given twice; {instead}", ctx, parameter)
+    return values[0] if values else None
 
 
 def flags_of(parameters: Sequence[click.Parameter]) -> dict[str, str]:

@@ -77,4 +77,4 @@ def log_lines() -> Iterator[None]:
 
 def tell(message: str) -> None:
     """Print a message on stderr, on one line."""
-    print(_render.one_line(f"toksmith: {message}"), file=sys.stderr)
+    print(_render.one_line(f"toksmith: {named(message)}"), file=sys.stderr)

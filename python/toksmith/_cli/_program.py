@@ -13,6 +13,7 @@ import click
 from click.exceptions import NoArgsIsHelpError, NoSuchOption
 
 from . import ABOUT, COMMANDS, TWO_WORDS, Row
+from ._flags import tokenizer_among
 from ._meant import meant
 from ._params import Argument, flags_of, parameters_of
 from ._printed import print_lines, tell
@@ -26,12 +27,13 @@ SETTINGS = {"help_option_names": [], "max_content_width": 100}  # click's own --
 def show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the help."""
     if wanted and not ctx.resilient_parsing:
-        print(ctx.get_help())
+        sys.stdout.write(ctx.get_help() + "\n")
         ctx.exit()
 
 
 EAGER: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True}
 HELP = click.Option(["-h", "--help"], callback=show_help, help="Show this message and exit.", **EAGER)
+OF_COMMANDS = ("--debug", "--json", "--output", "--quiet", "--text", "--tokenizer", "--vocab-size")
 DEBUG = click.Option(["--debug"], is_flag=True, help="Show the traceback of an error.")
 
 
@@ -164,20 +166,32 @@ def said(error: click.UsageError) -> str:
     command = ctx.command_path if ctx is not None else "toksmith"
     where, text = "", error.message
     if isinstance(error, click.MissingParameter):
-        where, text = hint(error), f"is missing; expected {expected(error.param)}"
+        where, text = hint(error), f"is missing; expected {expected(error.param)}{given_as_file(error)}"
     elif isinstance(error, click.BadParameter):
         where = hint(error)
     elif isinstance(error, NoSuchOption) and ctx is not None:
         known = [
             flag for each in ctx.command.get_params(ctx) if not getattr(each, "hidden", False) for flag in each.opts
         ]
-        text = f"there is no option {error.option_name}{did_you_mean(meant(error.option_name, known))}"
+        near = did_you_mean(meant(error.option_name, known))
+        if ctx.parent is None and not near and (error.option_name in OF_COMMANDS or len(error.option_name) == 2):
+            near = f"; options follow the command: toksmith COMMAND {error.option_name}"
+        file = next((word for word in sys.argv[1:] if word.startswith(error.option_name) and os.path.exists(word)), "")
+        text = f"there is no option {error.option_name}{near or (f'; the file is ./{file}' if file else '')}"
     elif isinstance(error, click.BadOptionUsage):
         text = f"{error.option_name} needs a value" if "requires an argument" in text else text.replace("Option ", "")
     elif text.startswith("Got unexpected extra argument"):
         text = f"too many arguments: {text.partition('(')[2].rstrip('.)')}"
     text = text.rstrip(".")
     return f"{where}{': ' if where and not text.startswith(('is ', 'needs ', 'requires ', 'cannot ')) else ' ' if where else ''}{text} (see {command} --help)"
+
+
+def given_as_file(error: click.MissingParameter) -> str:
+    """The tokenizer that was given as a file, where -t is missing."""
+    if error.param is None or error.param.name != "tokenizer" or error.ctx is None:
+        return ""
+    found = tokenizer_among(error.ctx.params.get(name) for name in ("files", "file"))
+    return f"; did you mean -t {found}?" if found else ""
 
 
 def hint(error: click.BadParameter) -> str:

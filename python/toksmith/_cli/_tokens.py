@@ -275,4 +275,4 @@ def json_ids(value: Any) -> Iterator[int]:
         for part in value if isinstance(value, list) else [value.get("ids")]:
             yield from json_ids(part)
     else:
-        raise ValueError(f"{repr(value)[:40]} is not an id")
+        raise ValueError(f"{json.dumps(value)[:40]} is not an id; expected integers")

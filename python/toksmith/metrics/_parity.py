@@ -139,8 +139,8 @@ def parity(
     Layout counts as text, so remove it first; special tokens are ordinary text.
 
     Args:
-        texts: By language: a text, its lines, or the path of a file (without
-            its last newline).
+        texts: By language: a text, its lines, or the path of a file (its
+            rows, or its text without the last newline).
         reference: The language that the others are compared with; None for the
             first.
         threads: At least 1; None for all processors.
@@ -188,9 +188,11 @@ def _documents(text: Parallel) -> list[Text]:
     if isinstance(text, (str, bytes)):
         return [text]
     if isinstance(text, Path):
-        [data] = documents(text)
-        end = b"\n" if isinstance(data, bytes) else "\n"
-        return [data.removesuffix(end)]  # type: ignore[arg-type]
+        found = [*documents(text)]
+        if len(found) != 1:  # rows
+            return found
+        end = b"\n" if isinstance(found[0], bytes) else "\n"
+        return [found[0].removesuffix(end)]  # type: ignore[arg-type]
     return [*texts_or_bytes(text, "texts")]
 
 
