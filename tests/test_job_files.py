@@ -300,3 +300,27 @@ def test_verify_names_its_folders(to: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(tempfile, "mkdtemp", watched)
     assert toksmith.verify(planned.folder, source=True).ok
     assert made and all(Path(name).name.startswith("toksmith-") for name in made)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b'{"toksmith_receipt": 1}', "it has no 'shard'"),
+        (b"[]", "a value in it has a wrong type"),
+        (b"[" * 100_000, ".*nested too deeply|Expecting value"),
+        (b"{", "Expecting property name"),
+    ],
+)
+def test_damaged_files_of_a_job_say_what_is_wrong(data: bytes, said: str, tmp_path: Path) -> None:
+    planned = job(tmp_path, **BIG)
+    toksmith.run_shard(planned.folder / "job.json", 0)
+    (planned.folder / "receipts" / "00000.json").write_bytes(data)
+    with pytest.raises(JobError, match=rf"00000\.json is not a receipt: ({said}).*; delete it, and run the job again"):
+        planned.missing()
+    (planned.folder / "job.json").write_bytes(data)
+    with pytest.raises(
+        JobError, match=r"is not a plan of toksmith: .*; restore it, or plan the job again with force=True"
+    ):
+        toksmith.Job.at(planned.folder)
+    with pytest.raises(JobError, match=r"it is a file; expected the folder of a job"):
+        toksmith.Job.at(planned.folder / "job.json")

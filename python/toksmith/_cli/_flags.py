@@ -47,6 +47,8 @@ def in_flags(text: str, flags: Mapping[str, str]) -> str:
 
     def flag(match: re.Match[str]) -> str:
         name, quoted, listed, true, plain = match.groups()
+        if name == "force" and true:  # the advice of commands that have no such flag is about those that do
+            return "--force"
         if name not in flags:
             return match[0]
         value = next((each for each in (quoted, listed, plain) if each is not None), None)

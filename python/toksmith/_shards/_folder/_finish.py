@@ -21,7 +21,15 @@ from ..._tokenizer import Tokenizer
 from .._make._run_shard import spec_of
 from .._make._shuffle import BUCKETS
 from .._plan._plan import Plan
-from .._written._receipts import Receipt, WrittenFile, read_receipts, readable_receipts, receipt_name, written_file
+from .._written._receipts import (
+    Receipt,
+    WrittenFile,
+    read_receipts,
+    readable_receipts,
+    receipt_name,
+    written_file,
+    wrong_in,
+)
 from ..sinks import EVERY_ROW
 from ._job_files import BESIDE, MANIFEST, SUMS, names_of, remove_names
 
@@ -209,7 +217,7 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         if not all(len(each) == 4 for each in value["shards"]) or not isinstance(value["options"]["to"], str):
             raise ValueError("it lacks facts of shards")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        said = f"{MANIFEST} is not a manifest: {str(problem)[:200]}; plan the job again with force=True"
+        said = f"{MANIFEST} is not a manifest: {wrong_in(problem)}; plan the job again with force=True"
         raise JobError(str(folder), said) from None
     return value
 

@@ -15,7 +15,7 @@ from ..._load import load
 from ..._tokenizer import Tokenizer
 from .._one_file._encode import special_id
 from .._plan._plan import read_plan
-from .._written._receipts import Receipt, read_receipts
+from .._written._receipts import Receipt, read_receipts, wrong_in
 from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec
 from ._finish import is_finished, missing_units, read_manifest
 from ._job_files import names_of_shard
@@ -177,5 +177,5 @@ def of_manifest(folder: Folder) -> ShardFolder:
             finished=True,
         )
     except (ValueError, KeyError, TypeError) as problem:
-        said = f"manifest.json is not a manifest: {str(problem)[:200]}; plan the job again with force=True"
+        said = f"manifest.json is not a manifest: {wrong_in(problem)}; plan the job again with force=True"
         raise JobError(str(folder), said) from None

@@ -29,6 +29,7 @@ __all__ = ["job_of", "plan", "refused"]
 
 SEEDS = 1 << 64
 MOST_LENGTH = 1 << 24
+MOST_SHARD = 1 << 60
 
 
 @checked
@@ -203,8 +204,8 @@ def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     for name, allowed in CHOICES.items():
         if getattr(options, name) not in allowed:
             yield name, getattr(options, name), " or ".join(repr(each) for each in allowed)
-    if not 1 <= options.shard_size < 1 << 60:
-        yield "shard_size", options.shard_size, "at least 1"
+    if not 1 <= options.shard_size < MOST_SHARD:
+        yield "shard_size", options.shard_size, f"from 1 to {MOST_SHARD - 1:,} bytes"
     if options.max_errors is not None and options.max_errors < 0:
         yield "max_errors", options.max_errors, "at least 0"
     if EVERY_ROW[options.to].needs_last and options.append is None:

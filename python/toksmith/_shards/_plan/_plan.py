@@ -21,7 +21,7 @@ from ..._errors import CorpusError, InvalidOption, JobError
 from ..._folders import Folder
 from ..._paths import spelled, url_of
 from ..._remote import LocalInput, RemoteInput, input_at
-from .._written._receipts import is_of
+from .._written._receipts import is_of, wrong_in
 from ..sinks import EVERY_ROW
 
 __all__ = [
@@ -200,10 +200,12 @@ def read_plan(folder: Folder) -> Plan:
         raise JobError(
             str(folder), f"there is no {JOB}; plan a job with toksmith.plan or `toksmith tokenize`"
         ) from None
+    except NotADirectoryError:
+        raise JobError(str(folder), "it is a file; expected the folder of a job") from None
     except OSError as problem:
         raise JobError(str(folder), f"{JOB} cannot be read: {problem.strerror or problem}") from problem
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        said = f"{JOB} is not a plan of toksmith: {str(problem)[:200].replace(';', ',')}"
+        said = f"{JOB} is not a plan of toksmith: {wrong_in(problem)}"
         raise JobError(str(folder), f"{said}; restore it, or plan the job again with force=True") from None
 
 

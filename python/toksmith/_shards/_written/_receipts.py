@@ -30,6 +30,7 @@ __all__ = [
     "write_receipt",
     "written_file",
     "written_small",
+    "wrong_in",
 ]
 
 RECEIPTS = "receipts"
@@ -106,9 +107,20 @@ def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | N
             data = next(found)
             receipt = None if data is None else receipt_of(number, data)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
-            said = f"{receipt_name(number)} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
+            said = f"{receipt_name(number)} is not a receipt: {wrong_in(problem)}; delete it, and run the job again"
             raise JobError(str(folder), said) from None
         yield receipt
+
+
+def wrong_in(problem: Exception) -> str:
+    """What is wrong with the JSON of a file, from what reading it has raised."""
+    if isinstance(problem, KeyError):
+        return f"it has no {str(problem.args[0])[:100]!r}"
+    if isinstance(problem, (TypeError, AttributeError)):
+        return "a value in it has a wrong type"
+    if isinstance(problem, RecursionError):
+        return "its values are nested too deeply"
+    return str(problem)[:200].replace(";", ",")
 
 
 def readable_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt]:
