@@ -187,6 +187,57 @@ def test_a_peer_gets_only_what_its_users_have(tmp_path: Path) -> None:
     assert again.equal and again.peer.documents == again.documents
 
 
+# As minbpe does it: `load` reads the pattern of the file, and goes on with that of the constructor.
+MINBPE = r'''
+import regex
+
+class BasicTokenizer:
+    def load(self, path):
+        lines = open(path, encoding="utf-8").read().splitlines()
+        self.pattern = lines[1].strip()
+        pairs = [tuple(map(int, line.split())) for line in lines[3 + int(lines[2]):]]
+        self.merges = {pair: id for id, pair in enumerate(pairs, 256)}
+
+    def encode(self, text):
+        ids = list(text.encode())
+        while len(ids) > 1:
+            pair = min(zip(ids, ids[1:]), key=lambda pair: self.merges.get(pair, float("inf")))
+            if pair not in self.merges:
+                break
+            at, new = 0, []
+            while at < len(ids):
+                both = tuple(ids[at:at + 2]) == pair
+                new.append(self.merges[pair] if both else ids[at])
+                at += 2 if both else 1
+            ids = new
+        return ids
+
+class RegexTokenizer(BasicTokenizer):
+    def __init__(self, pattern=None):
+        gpt4 = r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"""
+        self.compiled_pattern = regex.compile(gpt4 if pattern is None else pattern)
+
+    def encode_ordinary(self, text):
+        return [id for piece in regex.findall(self.compiled_pattern, text) for id in self.encode(piece)]
+'''
+
+
+def test_minbpe_goes_on_with_its_own_pattern_and_the_report_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "minbpe.py").write_text(MINBPE, encoding="utf-8")
+    (tmp_path / "minbpe-1.0.dist-info").mkdir()
+    (tmp_path / "minbpe-1.0.dist-info" / "METADATA").write_text("Name: minbpe\nVersion: 1.0\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    text = "12345 12345 lower lower"
+    for pattern, differs in ((None, False), ("cl100k_minbpe", False), ("gpt2", True)):
+        tok = toksmith.train(text, merges=12, pattern=pattern)
+        target = tmp_path / "a.model"
+        report = toksmith.convert(tok, target, to_format="minbpe", verify=[text, "low 1234567 '"])
+        assert report.difference is None and report.peer.library == "minbpe 1.0"
+        assert report.equal is not differs and (report.peer.difference is not None) is differs
+
+
 def test_several_split_steps_are_not_ranks_of_tiktoken(tmp_path: Path) -> None:
     tok = toksmith.train("low lower 1234", merges=3, pattern=["[0-9]", "gpt2"])
     with pytest.raises(CannotRepresent, match=r"splits in 2 steps.*save a tokenizer\.json") as caught:
