@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
 HOMES = ("HOME", "USERPROFILE")
 CACHES = ("XDG_CACHE_HOME", "LOCALAPPDATA", "TOKSMITH_CACHE", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "HF_HOME")
+# No test may ask the network, and libraries read this when they are imported.
+os.environ["HF_HUB_OFFLINE"] = "1"
 CLOSED_PORT = 9  # the discard port: who asks for the network is sent to a proxy there, which is closed
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])

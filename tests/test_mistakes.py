@@ -89,7 +89,7 @@ SHELL = [
     (
         "count text.txt -t owner/model-7b",
         1,
-        "owner/model-7b: No such file or directory; if it is a model of the Hugging Face hub, download its tokenizer.json and name that",
+        "https://huggingface.co/owner/model-7b: the cache of the hub holds no tokenizer of it, and HF_HUB_OFFLINE forbids the network",
     ),
     (
         "count text.txt -t https://host/tok.json",
@@ -174,9 +174,9 @@ SHELL = [
     ("count -t gpt2.json text.txt", 1, "gpt2.json: No such file or directory; did you mean gpt2?"),
     ("count -t missing.json text.txt", 1, "missing.json: No such file or directory"),
     (
-        "count -t no/such text.txt",
+        "count -t ./no/such text.txt",
         1,
-        "no/such: No such file or directory; if it is a model of the Hugging Face hub, download its tokenizer.json and name that",
+        "./no/such: No such file or directory",
     ),
     (
         "play gtp2",

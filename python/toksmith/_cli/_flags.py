@@ -106,8 +106,6 @@ def not_here(name: str) -> str:
     """Where a tokenizer lies that only a download brings here; empty for a name of this machine."""
     if "://" in name:
         return "; -t takes a file of this machine: download it first"
-    if re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", name) and not os.path.isdir(os.path.dirname(name)):
-        return "; if it is a model of the Hugging Face hub, download its tokenizer.json and name that"
     return ""
 
 
