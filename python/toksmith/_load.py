@@ -11,7 +11,7 @@ from ._encodings import encodings, published
 from ._errors import FormatError, InvalidOption, UnknownName, close_names
 from ._files import shown
 from ._formats import refuse_arguments
-from ._paths import similar
+from ._paths import missing, similar
 from ._patterns import UNSET, PatternArgument
 from ._tokenizer import Tokenizer
 
@@ -68,6 +68,9 @@ def load(
             return Tokenizer(published(source))
         if not os.path.lexists(source):
             raise UnknownName("encoding or file", source, close_names(source, encodings()) or similar(source))
+    elif os.fspath(source) in encodings() and not os.path.lexists(source):
+        name = os.fspath(source)
+        raise FormatError(name, None, f"cannot be read: {missing(source)}; toksmith.load({name!r}) is the encoding")
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)
