@@ -6,6 +6,7 @@ A message says where and what, what was expected, and what to do. The same for t
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import re
 import subprocess
@@ -141,6 +142,26 @@ MISTAKES = [
     (
         'toksmith.load("cl100k")',
         "UnknownName: there is no encoding or file named 'cl100k'; did you mean 'cl100k_base'?",
+    ),
+    (
+        'toksmith.load(Path("gpt2"))',
+        "FormatError: gpt2: cannot be read: there is no such file; expected the path of a file; toksmith.load('gpt2') is the encoding",
+    ),
+    (
+        'toksmith.load("owner/model-7B")',
+        "DownloadError: https://huggingface.co/owner/model-7B: the cache of the hub holds no tokenizer of it, and HF_HUB_OFFLINE forbids the network",
+    ),
+    (
+        'toksmith.load("https://host/tokenizer.json")',
+        "UnknownName: there is no encoding or file named 'https://host/tokenizer.json'; load reads files of this machine: download the file first",
+    ),
+    (
+        'toksmith.train("low low", 300, special_tokens={"<|a|>": 5})',
+        "TypeError: special_tokens: expected a list of str, not dict; pass its keys(), as a list",
+    ),
+    (
+        'toksmith.train(StringIO("low"), 300)',
+        "TypeError: corpus: expected a file of bytes, not of str; open it in binary mode",
     ),
     (
         'toksmith.load("no_such.json")',
@@ -310,7 +331,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "folder").mkdir()
     tok = toksmith.train(["low lower lowest", "slow slower"], 262, special_tokens=["<|end|>"], progress=False)
     tok.save(folder / "own.toksmith")
-    return {"toksmith": toksmith, "tok": tok, "Path": Path, "folder": folder}
+    return {"toksmith": toksmith, "tok": tok, "Path": Path, "StringIO": io.StringIO, "folder": folder}
 
 
 def mistaken(call: str, names: dict[str, Any]) -> Exception:
@@ -440,3 +461,8 @@ def test_meanings_name_what_there_is() -> None:
 def test_the_fastest_calls_do_not_show_what_they_refuse() -> None:
     for function in (Tokenizer.encode, Tokenizer.encode_array, Tokenizer.count, Tokenizer.decode):
         assert "unknown" not in str(inspect.signature(function))
+
+
+def test_a_place_beyond_a_batch(names: dict[str, Any]) -> None:
+    with pytest.raises(IndexError, match="index 5 is out of range; it has 1 text"):
+        names["tok"].encode_ragged(["low"])[5]

@@ -147,10 +147,10 @@ def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
     return listed(batch, "texts", "a batch of texts (a list)")
 
 
-def listed(value: Any, name: str, expected: str) -> tuple[Any, ...]:
-    """The items of an iterable of texts. A mapping or a frame is refused: its items are its keys, which nobody means."""
+def listed(value: Any, name: str, expected: str, part: str = "values") -> tuple[Any, ...]:
+    """The items of an iterable of texts. A mapping or a frame is refused: whoever passes one means more than its keys."""
     if isinstance(value, Mapping):
-        refuse(name, expected, value, "pass its values(), as a list")
+        refuse(name, expected, value, f"pass its {part}(), as a list")
     if hasattr(type(value), "columns") and hasattr(type(value), "__getitem__"):
         refuse(name, expected, value, "pass one of its columns")
     return items(value, name, expected)
@@ -170,7 +170,7 @@ def advised(error: TypeError | ToksmithError, value: Any) -> BaseException:
 
 def texts(value: Any, name: str) -> tuple[str, ...]:
     """Several texts."""
-    found = items(value, name, "a list of str")
+    found = listed(value, name, "a list of str", "keys")
     for place, item in enumerate(found):
         if not isinstance(item, str):
             refuse(name, f"a list of str, at place {place}", item)
@@ -191,7 +191,7 @@ def text_or_texts(value: Any, name: str) -> str | tuple[str, ...]:
     """A name or regex, or several."""
     if isinstance(value, str):
         return text(value, name)
-    return tuple(text(item, name) for item in items(value, name, "str or a list of str"))
+    return tuple(text(item, name) for item in listed(value, name, "str or a list of str", "keys"))
 
 
 def pattern(value: Any, name: str) -> str | tuple[str, ...] | None:
@@ -219,7 +219,7 @@ def ids_by_content(value: Any, name: str) -> Mapping[str, int]:
 def special(value: Any, name: str) -> str | tuple[str, ...]:
     """What special tokens in a text are."""
     if not isinstance(value, str):
-        return texts(value, name)
+        return texts([*value] if isinstance(value, Mapping) else value, name)
     if value not in ("raise", "allow", "text"):
         raise InvalidOption(name, value, "'raise', 'allow', 'text' or a collection of special tokens")
     return value

@@ -357,6 +357,8 @@ class UnknownName(ToksmithError, LookupError):
             verb = "the known one is" if len(names) == 1 else "the known ones are"
             hint = f"; {verb} {some_of([*map(quoted, names)])}"
             hint += f" ({listed})" if listed and len(names) > MOST_CHOICES else ""
+        elif self.kind == "encoding or file" and "://" in self.name:
+            hint = "; load reads files of this machine: download the file first"
         elif self.kind == "encoding or file" and HUB.fullmatch(self.name):
             hint = "; if it is a model of the Hugging Face hub, download its tokenizer.json and load that"
         else:

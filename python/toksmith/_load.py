@@ -13,7 +13,7 @@ from ._files import shown
 from ._formats import refuse_arguments
 from ._hub import SUFFIXES, downloaded_from_hub, hub_name
 from ._model_names import encoding_of
-from ._paths import similar
+from ._paths import missing, similar
 from ._patterns import UNSET, PatternArgument
 from ._tokenizer import Tokenizer
 
@@ -104,6 +104,9 @@ def encoding_named(source: str) -> str | None:
 
 def found(source: str | os.PathLike[str], revision: str | None) -> str | os.PathLike[str]:
     """The path of the file: the source itself, or where the hub's cache keeps the repository's."""
+    if not isinstance(source, str) and os.fspath(source) in encodings() and not os.path.lexists(source):
+        name = os.fspath(source)
+        raise FormatError(name, None, f"cannot be read: {missing(source)}; toksmith.load({name!r}) is the encoding")
     if not isinstance(source, str) or os.path.lexists(source):
         refuse_revision(revision, f"{shown(source)} is a path")
         return source

@@ -54,6 +54,8 @@ class Ragged:
 
     @checked_late
     def __getitem__(self, index: int) -> NDArray[np.uint32]:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range; it has {number_of(len(self), 'text')}")
         place = range(len(self))[index]
         start = int(self.ends[place - 1]) if place else 0
         return self.ids[start : int(self.ends[place])]

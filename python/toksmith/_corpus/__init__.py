@@ -70,7 +70,7 @@ class WholeFile:
         if not isinstance(self.source, Path):
             data = self.source.read()
             if not isinstance(data, bytes):
-                raise TypeError(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
+                raise WrongDocument(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
             return data
         with readable(self.source), opened(self.source) as stream:
             return stream.read()

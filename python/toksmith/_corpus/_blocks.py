@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._arguments import WrongDocument
 from .._encode_files import PACKED, opened, readable, refuse_long_row
 from .._errors import CorpusError, number_of
 from .._paths import spelled, url_of
@@ -276,7 +277,7 @@ def in_stream(stream: BinaryIO) -> Iterator[Block]:
     while data != b"":
         data = stream.read(BLOCK_BYTES)
         if not isinstance(data, bytes):
-            raise TypeError(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
+            raise WrongDocument(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
         yield Stretch(data, last=not data)
 
 

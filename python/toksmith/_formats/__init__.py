@@ -257,7 +257,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
             "the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, "
             "NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
         )
-    listed = " and ".join(f"{shown(os.path.basename(path))} ({name})" for name, path in found.items())
+    listed = some_of([f"{shown(os.path.basename(path))} ({name})" for name, path in found.items()])
     raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
 
 
