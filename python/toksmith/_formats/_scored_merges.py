@@ -8,21 +8,26 @@ leftmost must then come before the other in the list.
 
 Symbols can be neighbours in some text exactly if merging their joined text alone comes by them, because what merges inside
 a part of a text does not depend on what is around it as long as nothing merges across its ends. So every such place is
-found and looked at. Two things leave no list: pairs that would each have to come before the other, and a pair with a
-character that is not a piece, which HF replaces before it merges. A text that shows it is given.
+found and looked at. Runs of one character, which have one score in Llama's and Mistral's models, are looked at as runs.
+
+These leave no list, or none that is known to be right, and are named with a text where there is one: pairs that would each
+have to come before the other; a pair with a character that is not a piece, which HF replaces before it merges; and other
+pieces of one score that merge on at once, or that take each other.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["ScoredMerges", "scored_merges", "states"]
 
-MOST_TAKINGS = 1_000  # for the pairs of one score
-TOO_MANY = "too many pieces have the same score to look at all of them"
+# For the pairs of one score; the published models of Mistral need fewer than a tenth.
+MOST_TAKINGS, MOST_PAIRS, MOST_TESTS = 1_000, 5_000, 20_000
+TOO_MANY = "pieces of one score merge on in too many ways to look at all of them"
 Pair = tuple[str, str]
 
 
@@ -46,8 +51,19 @@ class ScoredMerges:
             self.problem, self.witness = problem, witness
 
 
+class TooManyPlaces(Exception):
+    """The pairs of one score are in each other's way at more places than are looked at."""
+
+
 def scored_merges(scores: Mapping[str, float]) -> ScoredMerges:
     """The list for pieces that merge, with their scores."""
+    return listed(tuple(scores.items()))
+
+
+@functools.lru_cache(maxsize=1)  # `convert` asks several times what a format would lose
+def listed(items: tuple[tuple[str, float], ...]) -> ScoredMerges:
+    """The list for these pieces."""
+    scores = dict(items)
     found = ScoredMerges()
     by_score: dict[float, list[Pair]] = defaultdict(list)
     for piece, score in scores.items():
@@ -61,9 +77,11 @@ def scored_merges(scores: Mapping[str, float]) -> ScoredMerges:
     neighbours = Neighbours(by_score, scores)
     for score in sorted(by_score, reverse=True):
         pairs = by_score[score]
-        found.pairs += in_order(pairs, neighbours.contested(pairs, score), found) if len(pairs) > 1 else pairs
-    if neighbours.too_many:
-        found.differs(TOO_MANY, "")
+        if len(pairs) > 1:
+            pairs = in_order(pairs, neighbours.contested(pairs, score), found)
+        found.pairs += pairs
+        if are_runs(pairs) and not grow_alike(found.pairs, scores, score, pairs[0][0][0]):
+            found.differs(f"runs of {pairs[0][0][0]!r} of several lengths have the same score", "")
     return found
 
 
@@ -99,7 +117,7 @@ class Neighbours:
 
     def __init__(self, by_score: Mapping[float, Sequence[Pair]], scores: Mapping[str, float]) -> None:
         self.scores = scores
-        self.too_many = False  # whether some places were not looked at
+        self.tests = 0  # for the pairs of one score
         self.found: set[Taking] = set()
         self.couples: dict[tuple[str, ...], bool] = {}
         self.known: set[tuple[Pair, Pair]] = set()  # which pair must come before which
@@ -111,7 +129,14 @@ class Neighbours:
                 self.left[two].append((one, score))
 
     def contested(self, pairs: Sequence[Pair], score: float) -> Iterator[Contest]:
-        """Every place where two of the pairs, all of one score, are in each other's way; the left one must be first."""
+        """Every place where two of the pairs, all of one score, are in each other's way; the left one must be first.
+
+        Raises:
+            TooManyPlaces: Not all of them were looked at.
+        """
+        self.tests = 0
+        if len(pairs) > MOST_PAIRS:
+            raise TooManyPlaces
         simple = [Taking((pair,), pair, pair[0] + pair[1]) for pair in pairs if self.meet(pair)]
         found = [*simple]
         by_left: dict[str, list[Taking]] = defaultdict(list)
@@ -125,19 +150,24 @@ class Neighbours:
         from_left: list[tuple[Taking, str]] = []
         from_right: list[tuple[Taking, str]] = []
         by_product: dict[str, list[Taking]] = defaultdict(list)
-        # Runs of one character grow one after another, from the left: neighbours that share a symbol decide everything.
-        is_run = all(len({*one, *two}) == 1 for one, two in pairs)
+        if are_runs(pairs):
+            return
+        if len({each.product for each in simple}) > 1:
+            # Nothing may follow at once from what merges: then only neighbours that share a symbol are in the way.
+            for each in simple:
+                if next(self.longer(each, score, "left"), None) or next(self.longer(each, score, "right"), None):
+                    raise TooManyPlaces
+            return
         for each in found:
             if len(found) > MOST_TAKINGS:
-                self.too_many = True
-                return
+                raise TooManyPlaces
             by_product[each.product].append(each)
-            for taken, longer in self.longer(each, score, is_run, "left"):
+            for taken, longer in self.longer(each, score, "left"):
                 found += self.new(longer)
                 from_left.append((longer, taken))
                 for two in by_right[taken]:
                     yield from self.checked((two,), each, (*two.symbols, *each.symbols))
-            for taken, longer in self.longer(each, score, is_run, "right"):
+            for taken, longer in self.longer(each, score, "right"):
                 found += self.new(longer)
                 from_right.append((longer, taken))
                 for two in by_left[taken]:
@@ -146,11 +176,10 @@ class Neighbours:
             for two, also in from_left:
                 if also == taken:
                     yield from self.checked((one,), two, (*one.symbols, *two.symbols[1:]))
-            for two in by_product.get(taken, ()):
-                yield from self.checked((one,), two, (*one.symbols[:-1], *two.symbols))
-        for two, taken in from_left:
-            for one in by_product.get(taken, ()):
-                yield from self.checked((one,), two, (*one.symbols, *two.symbols[1:]))
+        if any(
+            taken in by_product for _, taken in (*from_left, *from_right)
+        ):  # what merged takes what merged beside it
+            raise TooManyPlaces
 
     def new(self, stretch: Taking) -> list[Taking]:
         """The stretch, unless it was found before."""
@@ -170,16 +199,19 @@ class Neighbours:
 
     def checked(self, ones: Sequence[Taking], two: Taking, symbols: tuple[str, ...]) -> Iterator[Contest]:
         """The contest, if the symbols can be neighbours and the pairs are others."""
+        self.tests += 1
+        if self.tests > MOST_TESTS:
+            raise TooManyPlaces
         second = two.pairs[0]
         first = tuple(pair for one in ones for pair in one.pairs if pair != second and (pair, second) not in self.known)
         if first and self.meet(symbols):
             self.known.update((pair, second) for pair in first)
             yield Contest(first, two.pairs[0], symbols)
 
-    def longer(self, each: Taking, score: float, is_run: bool, side: str) -> Iterator[tuple[str, Taking]]:
+    def longer(self, each: Taking, score: float, side: str) -> Iterator[tuple[str, Taking]]:
         """What a stretch takes next on one side, and the stretch with it."""
         for taken, reached in (self.left if side == "left" else self.right).get(each.product, ()):
-            if reached < score or (is_run and reached == score):
+            if reached < score:
                 continue
             pair = (taken, each.product) if side == "left" else (each.product, taken)
             pairs = (*each.pairs, pair) if reached == score else each.pairs
@@ -191,9 +223,12 @@ class Neighbours:
 def in_order(pairs: Sequence[Pair], contests: Iterator[Contest], found: ScoredMerges) -> list[Pair]:
     """The pairs of one score, each behind those that must come before it; problems are kept in `found`."""
     before: dict[Pair, dict[Pair, Contest]] = defaultdict(dict)
-    for contest in contests:
-        for first in contest.first:
-            before[contest.second].setdefault(first, contest)
+    try:
+        for contest in contests:
+            for first in contest.first:
+                before[contest.second].setdefault(first, contest)
+    except TooManyPlaces:
+        found.differs(TOO_MANY, "")
     left = dict.fromkeys(pairs)
     done: dict[Pair, None] = {}
     while left:
@@ -209,6 +244,24 @@ def in_order(pairs: Sequence[Pair], contests: Iterator[Contest], found: ScoredMe
     return [*done]
 
 
+def are_runs(pairs: Sequence[Pair]) -> bool:
+    """Whether the results are several runs of one character."""
+    results = {one + two for one, two in pairs}
+    return len(results) > 1 and len(set().union(*results)) == 1
+
+
+def grow_alike(pairs: Sequence[Pair], scores: Mapping[str, float], least: float, char: str) -> bool:
+    """Whether a list makes the same merges of every run of a character, one after another, as scores from `least` on do.
+
+    It is looked at for runs of up to four times the longest piece. In a longer one the merges choose among the same pairs:
+    behind pieces that merge no more, the first run grows, and the characters after it are as they were.
+    """
+    runs = {piece: score for piece, score in scores.items() if {*piece} == {char} and score >= least}
+    ranks = {pair: -float(rank) for rank, pair in enumerate(pairs) if {*pair[0]} == {char} == {*pair[1]}}
+    texts = (char * count for count in range(4 * max(map(len, runs)) + 1))
+    return all([*states(text, runs)] == [*merged_states(text, lambda *two: ranks.get(two))] for text in texts)
+
+
 def shown(pair: Pair) -> str:
     """A pair in a message."""
     return f"{pair[0]!r} + {pair[1]!r}"
@@ -220,12 +273,17 @@ def meet(symbols: Sequence[str], scores: Mapping[str, float]) -> bool:
 
 
 def states(text: str, scores: Mapping[str, float]) -> Iterator[list[str]]:
-    """The symbols of a text before each merge, and after the last one."""
+    """The symbols of a text before each merge by scores, and after the last one."""
+    return merged_states(text, lambda one, two: scores.get(one + two))
+
+
+def merged_states(text: str, score: Callable[[str, str], float | None]) -> Iterator[list[str]]:
+    """The same, where a function gives the score of two neighbours, or None if they do not merge."""
     symbols = [*text]
     while True:
         yield [*symbols]
-        joined = [(scores.get(one + two), -at) for at, (one, two) in enumerate(itertools.pairwise(symbols))]
-        able = [(score, at) for score, at in joined if score is not None]
+        found = [(score(one, two), -at) for at, (one, two) in enumerate(itertools.pairwise(symbols))]
+        able = [(each, at) for each, at in found if each is not None]
         if not able:
             return
         at = -max(able)[1]
