@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 COLUMNS = 80
+PACKAGES = ("explain", "metrics", "compat.tutorial")  # whose public names count too
 OF_A_FUNCTION, OF_A_CLASS, OF_A_METHOD = 4, 5, 9  # what `help` puts before each line of a docstring
 
 
@@ -26,11 +27,29 @@ def documented() -> Iterator[tuple[str, Any, int]]:
     """The public things with docstrings: the name, the function, class or module, and the width of their lines."""
     from test_surface import public_things
 
-    for name, thing in public_things():
+    for name, thing in [*public_things(), *of_packages()]:
         own = thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing)
         own = inspect.unwrap(own) if callable(own) else own
         margin = OF_A_METHOD if "." in name else OF_A_CLASS if inspect.isclass(own) else OF_A_FUNCTION
         yield name, own, COLUMNS - margin
+
+
+def of_packages() -> Iterator[tuple[str, Any]]:
+    """The public names of packages, their methods and properties, and what all results inherit."""
+    from toksmith._render import Shown
+
+    found = [(name, getattr(module, name)) for module in map(import_package, PACKAGES) for name in module.__all__]
+    for name, thing in [*found, ("Shown", Shown)]:
+        if inspect.isclass(thing) or callable(thing):
+            yield name, thing
+        for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+            if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+                yield f"{name}.{member}", value
+
+
+def import_package(name: str) -> Any:
+    """A public package by its name."""
+    return import_module(f"toksmith.{name}")
 
 
 def too_wide() -> list[str]:

@@ -260,7 +260,8 @@ def encoding() -> Command:
 
 def saving(name: str, suffix: str) -> Command:
     """A tokenizer in a format."""
-    toks = {"old": toksmith.train("low lower lowest", 262), "new": toksmith.train("sad sadder saddest", 262)}
+    texts = {"old": "low lower lowest", "new": "sad sadder saddest"}
+    toks = {version: toksmith.train(text, 262, pattern="gpt2") for version, text in texts.items()}
 
     def read(folder: Path) -> object:
         try:

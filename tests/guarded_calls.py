@@ -55,6 +55,7 @@ class Sample:
         self.counts = self.new_counts()
         self.stream = core.TextStream(self.engine, None, b"\n", "text")
         self.column = core.TextBlock.of_rows(b'{"text": "ab"}\n', "text", None, 1)
+        self.parts = core.TextParts(self.engine, self.column, 0, "text")
         self.packed = tempfile.NamedTemporaryFile(suffix=".gz")  # noqa: SIM115 - closed with this sample
         self.packed.write(gzip.compress(b"ab"))
         self.packed.flush()
@@ -157,6 +158,9 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "TextStream.feed": lambda of: of.stream.feed(b"ab", False),
     "TextStream.read": lambda of: of.stream.read(9, 2),
     "TextStream.finished": lambda of: of.stream.finished,
+    "TextParts.__new__": lambda of: of.core.TextParts(of.engine, of.column, 0, ["<s>"]),
+    "TextParts.read": lambda of: of.parts.read(1, 2),
+    "TextParts.finished": lambda of: of.parts.finished,
     "row_text": lambda of: of.core.row_text(b'{"text": "ab"}', "text"),
     "around": lambda of: of.core.around(numbers([1, 2]), numbers([1, 2], np.uint64), 7, 8, None),
     "around, refusing": lambda of: of.core.around(numbers([1, 2]), numbers([3], np.uint64), 7, 8, None),

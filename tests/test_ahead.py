@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from processors import LIMIT_S
 
-from toksmith._corpus._ahead import made_in_order
+from toksmith._corpus._ahead import in_turn, made_in_order, wait_to_be_asked
 
 
 def never(value: int) -> bool:
@@ -82,3 +82,38 @@ def test_few_values_are_taken_that_nobody_asked_for() -> None:
     assert len(taken) == 4, "two that are made, one that waits, and the next"
     made.close()
     assert len(taken) == 4
+
+
+def test_a_large_value_waits_until_those_before_it_are_used() -> None:
+    """Of each iterator, and of all that are read at once."""
+    used: list[int] = []
+    seen: list[tuple[int, int]] = []
+
+    def some(start: int) -> Iterator[int]:
+        for value in range(start, start + 10):
+            if value % 3 == 0:
+                wait_to_be_asked()
+                seen.append((value, len(used)))
+            yield value
+
+    found = in_turn(map(some, range(0, 50, 10)), 3)
+    while len(used) < 50:
+        used.append(next(found))
+    assert used == [*range(50)]
+    assert seen == [(value, value) for value in range(50) if value % 3 == 0]
+
+
+def test_who_waits_to_be_asked_ends_with_the_walk() -> None:
+    ended = threading.Event()
+
+    def some() -> Iterator[int]:
+        yield 1
+        wait_to_be_asked()
+        ended.set()
+        yield 2
+
+    found = in_turn([some()], 1)
+    assert next(found) == 1
+    found.close()
+    assert ended.wait(LIMIT_S)
+    wait_to_be_asked()  # does nothing on a thread that makes no values ahead

@@ -154,7 +154,7 @@ def calls(folder: Path) -> dict[str, Call]:
         ),
         "train suffix": (toksmith.train, {"corpus": CORPUS, "merges": 3, "end_of_word_suffix": "</w>", "kind": "bpe"}),
         "train words": (toksmith.train, {"corpus": CORPUS, "kind": "words", "unknown_token": "<unk>", "min_count": 1}),
-        "load": (toksmith.load, {"source": saved, "format": None, "special_tokens": None}),
+        "load": (toksmith.load, {"source": saved, "format": None, "special_tokens": None, "revision": None}),
         "load tiktoken": (toksmith.load, tiktoken_arguments(folder)),
         "convert": (toksmith.convert, convert_arguments(saved, folder / "b.json")),
         "count_pieces": (toksmith.count_pieces, COUNT_ARGUMENTS),
@@ -183,6 +183,40 @@ def calls(folder: Path) -> dict[str, Call]:
     )
 
 
+# Methods for what goes into a model.
+MODELS_INPUTS: dict[str, Call] = {
+    "chat": (
+        TOK.chat,
+        {
+            "messages": [{"role": "user", "content": "low"}],
+            "template": "{{ messages[0].content }}",
+            "tools": None,
+            "add_generation_prompt": False,
+            "continue_final_message": False,
+            "variables": None,
+        },
+    ),
+    "session": (TOK.session, {"text": "low", "special": "text"}),
+    "TextSession.replace": (TOK.session("low").replace, {"start": 0, "end": 1, "text": "x"}),
+    "TextSession.update": (TOK.session("low").update, {"text": "lower"}),
+    "encode_padded": (
+        TOK.encode_padded,
+        {
+            "texts": ["low"],
+            "pad": 0,
+            "length": 3,
+            "multiple": 1,
+            "side": "left",
+            "truncate": True,
+            "dtype": "int64",
+            "special": "text",
+            "threads": 1,
+            "add_special_tokens": False,
+        },
+    ),
+}
+
+
 def methods(text: Path, folder: Path) -> dict[str, Call]:
     """Those of a tokenizer."""
     how = {"special": "text", "errors": "replace"}
@@ -190,7 +224,10 @@ def methods(text: Path, folder: Path) -> dict[str, Call]:
     return {
         "Tokenizer": (toksmith.Tokenizer, {"model": TOK.model, "run_report": None}),
         "encode": (TOK.encode, {"text": "low", **how, "threads": 1, "add_special_tokens": False}),
-        "encode_array": (TOK.encode_array, {"text": "low", **how, "threads": 1, "add_special_tokens": False}),
+        "encode_array": (
+            TOK.encode_array,
+            {"text": "low", **how, "threads": 1, "add_special_tokens": False, "dtype": "int64"},
+        ),
         "encode_batch": (TOK.encode_batch, {**many, "add_special_tokens": False}),
         "encode_ragged": (TOK.encode_ragged, {**many, "add_special_tokens": False}),
         "post_process": (TOK.post_process, {"ids": [1], "pair": [2]}),
@@ -199,6 +236,7 @@ def methods(text: Path, folder: Path) -> dict[str, Call]:
         "encode_ragged_with_offsets": (TOK.encode_ragged_with_offsets, {**many, "unit": "byte"}),
         "encode_sampled": (TOK.encode_sampled, {"text": "low", "seed": 1, "dropout": 0.1, "alpha": 0.1, **how}),
         "encode_best": (UNIGRAM.encode_best, {"text": "low", "n": 2, "errors": "replace"}),
+        **MODELS_INPUTS,
         "encode_segments": (TOK.encode_segments, {"segments": [("low", True), ("<|end|>", False)]}),
         "encode_file": (TOK.encode_file, {"path": text, "separator": "\n", "threads": 1, "special": "text"}),
         "count": (TOK.count, {"text": "low", **how}),
@@ -209,7 +247,7 @@ def methods(text: Path, folder: Path) -> dict[str, Call]:
         "heal": (TOK.heal, {"text": "low lo", "special": "raise"}),
         "is_canonical": (TOK.is_canonical, {"ids": [97, 98]}),
         "first_drift": (TOK.first_drift, {"ids": [97, 98]}),
-        "decode": (TOK.decode, {"ids": [97, 98], "errors": "replace"}),
+        "decode": (TOK.decode, {"ids": [97, 98], "errors": "replace", "skip_special_tokens": True}),
         "decode_bytes": (TOK.decode_bytes, {"ids": [97, 98]}),
         "decode_batch": (TOK.decode_batch, {"batch": [[97], [98]], "threads": 1, "errors": "replace"}),
         "decoder": (lambda **given: TOK.decoder(**given).feed([0xFF, 0x61]), {"errors": "replace"}),
@@ -342,6 +380,7 @@ def convert_arguments(source: Path, target: Path) -> dict[str, Any]:
         "allow_loss": [],
         "pattern": UNSET,
         "special_tokens": None,
+        "renumber": False,
     }
 
 
@@ -454,7 +493,22 @@ NAMES = [
     ),
     *("fim", "measure", "Tokenizer", "encode", "encode_array", "encode_batch", "encode_ragged", "post_process"),
     *("__call__", "encode_with_offsets", "encode_ragged_with_offsets", "encode_sampled", "encode_best"),
-    *("encode_segments", "encode_file", "count", "count_batch", "truncate", "chunk", "split", "heal", "is_canonical"),
+    *(
+        "chat",
+        "session",
+        "TextSession.replace",
+        "TextSession.update",
+        "encode_padded",
+        "encode_segments",
+        "encode_file",
+        "count",
+        "count_batch",
+        "truncate",
+        "chunk",
+        "split",
+        "heal",
+        "is_canonical",
+    ),
     *("first_drift", "decode", "decode_bytes", "decode_batch", "decoder", "decoder.feed", "encoder", "encoder.feed"),
     *("token_bytes", "token_id"),
     *("save", "PieceCounts.of", "PieceCounts.sum", "PieceCounts.filter", "PieceCounts.save", "PieceCounts.load"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +29,7 @@ from toksmith._cli import _jobs, _progress
 from toksmith._cli._arguments import PACKED, ROWS
 from toksmith._corpus import TABLES
 from toksmith._encode_files import PACKED as PACKED_FILES
+from toksmith._formats import MODULES
 from toksmith._shards.sinks import SINKS
 
 HEAVY = ("rich", "typer", "pydantic", "pyarrow", "matplotlib", "starlette", "logging.handlers", "asyncio")
@@ -67,8 +71,11 @@ def test_a_command_imports_what_it_uses(tmp_path: Path) -> None:
     toksmith.train("low lower", merges=2).save(tmp_path / "tok.toksmith")
     (tmp_path / "text.txt").write_text("low", encoding="utf-8")
     modules = imported(called("count", str(tmp_path / "text.txt"), "-t", str(tmp_path / "tok.toksmith")))
-    assert not modules & {"tempfile", "secrets", "click.shell_completion", *HEAVY}
-    assert not {"toksmith._shards", "toksmith._training", "toksmith.metrics", "toksmith._cli._train"} & modules
+    assert not modules & {"tempfile", "secrets", "difflib", "click.shell_completion", *HEAVY}
+    unused = ("_corpus", "_encode_files", "_remote", "_shards", "_training", "metrics", "_cli._train")
+    assert not modules & {f"toksmith.{name}" for name in unused}
+    readers = {f"toksmith._formats.{name}" for name in MODULES.values()} & modules
+    assert readers == {"toksmith._formats._native"}
     assert not imported(called("--help")) & {"numpy", "toksmith._cli._train", *HEAVY}
     assert not imported(called("formats")) & {"rich", "toksmith._training"}
 
@@ -94,7 +101,10 @@ def test_help_is_the_same_by_flag_and_by_command(row: Any) -> None:
 def test_explain_steps_is_one_command_in_two_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("help", "explain", "steps").stdout == run("help", "explain-steps").stdout
     assert completed("explain", "st") == ["steps"]
-    assert completed("help", "explain", "st") == ["status", "steps"]
+    assert completed("help", "explain", "") == completed("help", "explain", "st") == ["steps"]
+    assert completed("help", "train", "") == completed("help", "explain", "steps", "") == []
+    assert completed("help", "") == [row.name for row in _cli.COMMANDS]
+    assert completed("completion", "") == ["bash", "zsh", "fish"]
     assert "--merges" in completed("explain", "steps", "--")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "steps").write_text("low", encoding="utf-8")
@@ -197,6 +207,7 @@ def test_formats_lists_every_format() -> None:
     said = run("formats").stdout
     for name, row in toksmith.formats().items():
         assert re.search(rf"^{name} .*{re.escape(row.suffixes[0])}", said, re.MULTILINE)
+    assert max(map(len, [*said.splitlines(), *run("--help").stdout.splitlines()])) <= 80
     assert [each["name"] for each in json.loads(run("formats", "--json").stdout)] == [*toksmith.formats()]
 
 
@@ -307,7 +318,9 @@ def test_a_shell_completes_commands_options_and_names(shell: str, tmp_path: Path
         pytest.skip(f"lacks {shell}")
     assert completes(shell, "toksmith tok", tmp_path) == ["tokenize"]
     assert "--vocab-size" in completes(shell, "toksmith train --vo", tmp_path)
-    assert completes(shell, "toksmith count -t o200k_b", tmp_path) == ["o200k_base"]
+    (tmp_path / "own.tiktoken").touch()
+    assert completes(shell, "toksmith count -t o", tmp_path) == ["o200k_base", "o200k_harmony", "own.tiktoken"]
+    assert completes(shell, "toksmith help explain ", tmp_path) == ["steps"]
     assert {*completes(shell, "toksmith encode --special ", tmp_path)} == {"raise", "allow", "text"}
 
 
@@ -331,6 +344,11 @@ def test_the_manual_page_has_every_command_and_option() -> None:
             if isinstance(each, click.Option) and not each.hidden:
                 assert each.opts[0].replace("-", "\\-") in page
     assert not [line for line in page.splitlines() if line.startswith("'")]
+
+
+def test_the_page_of_the_wheel_is_that_of_the_command() -> None:
+    page = Path(__file__).parents[1] / "make/wheel/data/share/man/man1/toksmith.1"
+    assert page.read_text(encoding="utf-8") == run("help", "--man").stdout, f"toksmith help --man > {page}"
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="lacks man")
@@ -367,7 +385,7 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     lines = run("count", *files, "-t", tok).stderr.splitlines()
     assert lines == [
         "toksmith: counting: 6 of 9 bytes after 80 s, 0 in a second, 40 s to go",
-        "toksmith: 9 bytes in 160.0 s (0.0 MB/s)",
+        "toksmith: 9 bytes in 160.0 s (0.0 kB/s)",
     ]
     looks.clear()
     assert run("count", *files, "-t", tok, "--quiet").stderr == ""
@@ -377,6 +395,49 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     looks.clear()
     measured = run("measure", *files, "-t", tok).stderr
     assert "bytes in " in measured
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "summary"),
+    [
+        (("toksmith", "doctor"), ["doctor"], "258 tokens in "),
+        (("toksmith", "parity"), ["parity", "en=text.txt"], "3 bytes in "),
+        (("toksmith.explain", "pieces"), ["explain", "text.txt"], "3 bytes in "),
+        (("toksmith.explain", "tree"), ["explain", "--id", "97"], "258 tokens in "),
+        (("toksmith.explain", "compare"), ["compare", "text.txt", "-t", "tok.toksmith"], "3 bytes in "),
+        (("toksmith", "convert"), ["convert", "tok.toksmith", "copy.toksmith"], "done in "),
+    ],
+)
+def test_work_without_parts_says_that_it_goes_on(
+    function: tuple[str, str], arguments: list[str], summary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    toksmith.train("low lower", merges=2).save("tok.toksmith")
+    (tmp_path / "text.txt").write_text("low", encoding="utf-8")
+    options = [] if "convert" in arguments else ["-t", "./tok.toksmith"]
+    looks, said = itertools.count(40, 40), threading.Event()
+    module, name = function
+    own, say = getattr(importlib.import_module(module), name), _progress.Meter.say
+
+    def slow(*given: Any, **more: Any) -> Any:  # the work, until it is said to go on
+        assert said.wait(LIMIT_S) or "--quiet" in arguments
+        return own(*given, **more)
+
+    def heard(meter: _progress.Meter, elapsed: float) -> None:
+        say(meter, elapsed)
+        said.set()
+
+    monkeypatch.setattr(importlib.import_module(module), name, slow)
+    monkeypatch.setattr(_progress, "SOON_S", 0.0)
+    monkeypatch.setattr(_progress.Watch, "elapsed_s", lambda _: float(next(looks)))
+    monkeypatch.setattr(_progress.Meter, "say", heard)
+    first, *more, last = run(*arguments, *options).stderr.splitlines()
+    assert re.fullmatch("toksmith: at work for [0-9,]+ s", first), more
+    assert last.startswith(f"toksmith: {summary}")
+    said.clear()
+    event = json.loads(run(*arguments, *options, "--json").stderr.splitlines()[0])
+    assert (event["event"], event["phase"], event["done"]) == ("progress", "working", 0)
+    assert run(*arguments, *options, "--quiet").stderr == ""
 
 
 def test_a_conversion_whose_ids_differ_has_the_code_of_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,6 +462,10 @@ def test_a_flag_with_few_values_completes_them_and_refuses_others() -> None:
             assert completed(command, flag, beginning), (command, flag)
     assert completed("train", "--kind", "w") == ["wordpiece", "words"]
     assert completed("tokenize", "--run", "r") == ["ray"]
+    for command, flag in (("train", "--to"), ("convert", "--to"), ("convert", "--from")):
+        assert completed(command, flag, "") == [*toksmith.formats()]
+    assert completed("tokenize", "--to", "") == [*_jobs.SINKS]
+    assert {*toksmith.encodings()} <= {*completed("train", "--base", "")}
     misused(run("train", "--text", "a", "--kind", "x"), "expected bpe, unigram, wordpiece, chars or words, not 'x'")
 
 

@@ -49,7 +49,25 @@ def test_other_tokenizers_are_compared(tmp_path: Path) -> None:
 
 
 def test_without_a_text_there_is_a_sample() -> None:
-    assert "A language model reads no letters" in run("tour", stdin="").stdout
+    ran = run("tour", stdin=" \n")
+    assert ran.stdout.startswith("\nYour text is empty or white space, so the tour shows a sample.\n")
+    assert "A language model does not read letters" in ran.stdout
+
+
+def test_it_says_what_is_odd_about_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "odd"
+    path.write_bytes(b"\xef\xbf\xbd low\xff lower\xfe\xff")
+    assert "Your text is not UTF-8 in 3 places" in run("tour", path, "--stop", "1").stdout
+    path.write_bytes(b"low " * 60_000)
+    assert "looks at its first 200,000 characters" in " ".join(run("tour", path, "--stop", "1").stdout.split())
+    path.write_text("low lower", encoding="utf-8")
+    assert run("tour", path, "--stop", "1").stdout.startswith("\n1 of 11")
+
+
+def test_a_long_piece_does_not_fill_the_screen() -> None:
+    family = "👩\u200d👩\u200d👧\u200d👦" * 2
+    assert len(run("tour", "--text", family, "--stop", "6").stdout.splitlines()) < 100
+    assert "1 byte becomes 1 id" in run("tour", "--text", "a", "--stop", "4").stdout
 
 
 def test_a_row_of_a_file_is_chosen(tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ SMALL = [
     "same = again.encode('hello world!') == hello, again.merges == tok.merges\none_byte = again.decode([128])",
     "until = Tokenizer().train(text)\nleft = len(until.encode(text)), len(until.merges)",
     "wiki = Tokenizer().train('aaabdaaabac', num_merges=3)\nxdxac = wiki.encode('aaabdaaabac')",
+    "wiki = Tokenizer()\nwiki.train('aaabdaaabac', 256 + 3)\nwalked = wiki.encode('aaabdaaabac') == xdxac, wiki.decode(xdxac)",
     "del tok, again, until, wiki",
 ]
 FILM = [
@@ -148,6 +149,7 @@ def test_the_cells_give_the_same_under_both_imports(
     assert [pair for pair, _ in ours["merges"]] == MERGES and [id for _, id in ours["merges"]] == [*range(256, 276)]
     assert (len(ours["encoded"]), ours["ratio"], ours["back"]) == (186, 1.34, PARAGRAPH)
     assert (ours["hello"], ours["size"], ours["same"]) == (HELLO_IDS, 276, (True, True))
+    assert ours["walked"] == (True, "aaabdaaabac")
     assert (ours["left"], ours["xdxac"]) == ((150, 38), [258, 100, 258, 97, 99])
 
 

@@ -1,6 +1,7 @@
 """convert: what is written, the proof, and what is said where ids differ."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,10 @@ def test_a_conversion_is_proved_on_hard_texts(tok: Tokenizer, tmp_path: Path) ->
 
 def test_files_are_converted(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a.toksmith")
-    report = toksmith.convert(tmp_path / "a.toksmith", tmp_path / "b", to_format="gpt2", verify=["low", b"\xff slow"])
+    texts: list[str | bytes] = ["low", b"\xff slow"]
+    report = toksmith.convert(
+        tmp_path / "a.toksmith", tmp_path / "b", to_format="gpt2", verify=texts, allow_loss=["splitters"]
+    )
     assert report.equal and report.documents == 2 and report.from_format == "native"
     assert toksmith.load(tmp_path / "b") == tok
     again = toksmith.convert(tmp_path / "b", tmp_path / "c.toksmith")
@@ -75,26 +79,121 @@ def test_a_difference_is_shown_with_both_segmentations(
     assert report.peer.difference is not None and not report.peer.problem
 
 
-def test_a_library_that_fails_or_is_missing_is_told(
+LIBRARY = """
+class Panic(BaseException):
+    pass
+
+class Encoding:
+    def __init__(self, **given):
+        if {raises!r} == "at once":
+            raise Panic("of its own")
+    def encode_ordinary(self, text):
+        if {raises!r} == "later":
+            raise Panic("at a text")
+        if {raises!r} == "ends":
+            import os
+            print("about to end")
+            os._exit(7)
+        return [0]
+"""
+
+
+def library(folder: Path, raises: str) -> None:
+    """A package that says that it is tiktoken, and is found before the real one."""
+    (folder / "tiktoken").mkdir(exist_ok=True)
+    (folder / "tiktoken" / "__init__.py").write_text(LIBRARY.format(raises=raises), encoding="utf-8")
+    (folder / "tiktoken" / "load.py").write_text("def load_tiktoken_bpe(path):\n    return {}\n", encoding="utf-8")
+    (folder / "tiktoken-0.0.dist-info").mkdir(exist_ok=True)
+    (folder / "tiktoken-0.0.dist-info" / "METADATA").write_text("Name: tiktoken\nVersion: 0.0\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "raises, said",
+    [
+        ("at once", "it raised Panic: of its own"),
+        ("later", "it raised Panic: at a text"),
+        ("ends", "its process ended with the code 7: about to end"),
+    ],
+)
+def test_a_library_that_fails_is_told(
+    raises: str, said: str, tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library(tmp_path, raises)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    report = toksmith.convert(tok, tmp_path / "a.tiktoken")
+    assert report.equal and report.peer.problem == said and report.peer.documents == 0
+
+
+def test_a_library_that_is_missing_or_differs_is_told(
     tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Panic(BaseException):
-        pass
-
-    def fail(*_: Any) -> Any:
-        raise Panic("of its own")
-
-    rows = {"tiktoken": _peers.Peer("pytest", "pytest", fail)}
-    monkeypatch.setattr(_peers, "PEERS", rows)
+    library(tmp_path, "nothing")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     report = toksmith.convert(tok, tmp_path / "a.tiktoken")
-    assert report.equal and report.peer.problem == "it raised Panic: of its own"
-    rows["tiktoken"] = _peers.Peer("none", "no_such_module_at_all", fail)
+    assert not report.equal and report.difference is None and report.peer.library == "tiktoken 0.0"
+    assert f"tiktoken 0.0 differs ({report.peer.differing} of 30 documents): document 0" in str(report)
+    monkeypatch.setattr(_peers, "PEERS", {"tiktoken": _peers.Peer("none", "no_such_module_at_all", "tiktoken")})
     assert toksmith.convert(tok, tmp_path / "a.tiktoken").peer.problem == "none is not installed"
-    rows["tiktoken"] = _peers.Peer("pytest", "pytest", lambda *_: fail)
-    assert "Panic" in str(toksmith.convert(tok, tmp_path / "a.tiktoken").peer)
-    rows["tiktoken"] = _peers.Peer("pytest", "pytest", lambda *_: lambda text: [0])
+
+
+# What takes the place of tiktoken, in three ways: under its name, under a part of it, and behind a module of its own.
+IMPOSTORS = {
+    "the module": "import sys, toksmith.compat.tiktoken as own\nsys.modules['tiktoken'] = own\n",
+    "a part": "from toksmith.compat.tiktoken import Encoding\n",
+    "late": "def __getattr__(name):\n    import toksmith.compat.tiktoken as own\n    return getattr(own, name)\n",
+}
+
+
+@pytest.mark.parametrize("way", IMPOSTORS)
+def test_a_peer_that_is_toksmith_itself_is_refused(
+    way: str, tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if tiktoken were toksmith's drop-in, a proof would compare toksmith with itself."""
+    library(tmp_path, "nothing")
+    (tmp_path / "tiktoken" / "__init__.py").write_text(IMPOSTORS[way], encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     report = toksmith.convert(tok, tmp_path / "a.tiktoken")
-    assert not report.equal and report.difference is None and "differs" in str(report.peer)
+    assert report.peer.library is None and report.peer.documents == 0
+    assert "is a module of toksmith here" in str(report.peer), str(report.peer)
+
+
+def test_a_peer_does_not_see_what_this_process_imported(
+    tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that takes tiktoken's name in this process is not the peer, which runs in its own."""
+    pytest.importorskip("tiktoken", "0.14.0", reason="lacks tiktoken==0.14.0")
+    import toksmith.compat.tiktoken as own
+
+    monkeypatch.setitem(sys.modules, "tiktoken", own)
+    report = toksmith.convert(tok, tmp_path / "a.tiktoken")
+    assert report.equal and report.peer.library == "tiktoken 0.14.0" and report.peer.documents == report.documents
+
+
+def test_a_peer_gets_only_what_its_users_have(tmp_path: Path) -> None:
+    """HF's reader of the two files splits as GPT-2 does; that a pattern was lost shows, if it was allowed."""
+    pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
+    tok = toksmith.train("a;\nb;\nc;\n it's IT'S", merges=3, pattern="cl100k")
+    with pytest.raises(CannotRepresent, match="GPT-2's pattern") as caught:
+        toksmith.convert(tok, tmp_path / "b", to_format="gpt2")
+    assert caught.value.field == "splitters"
+    texts = ["a;\nb", "plain"]
+    report = toksmith.convert(tok, tmp_path / "b", to_format="gpt2", allow_loss="splitters", verify=texts)
+    assert report.lost == ("splitters",) and "split with GPT-2's pattern" in report.reasons[0]
+    assert report.difference is None and report.peer.difference is not None and not report.equal
+    assert (report.peer.differing, report.peer.documents) == (1, 2)
+    assert "tokenizers 0.23.3 differs (1 of 2 documents): document 0" in str(report)
+    gpt2 = toksmith.train("a;\nb;\nc;\n it's IT'S", merges=3, pattern="gpt2")
+    again = toksmith.convert(gpt2, tmp_path / "c", to_format="gpt2")
+    assert again.equal and again.peer.documents == again.documents
+
+
+def test_several_split_steps_are_not_ranks_of_tiktoken(tmp_path: Path) -> None:
+    tok = toksmith.train("low lower 1234", merges=3, pattern=["[0-9]", "gpt2"])
+    with pytest.raises(CannotRepresent, match=r"splits in 2 steps.*save a tokenizer\.json") as caught:
+        toksmith.convert(tok, tmp_path / "a.tiktoken")
+    assert caught.value.field == "splitters" and not [*tmp_path.iterdir()]
+    report = toksmith.convert(tok, tmp_path / "a.tiktoken", allow_loss=["splitters"])
+    assert report.difference is None and report.peer.problem == "tiktoken supports only one regex"
 
 
 def test_every_peer_is_of_a_format() -> None:
@@ -110,7 +209,10 @@ def test_the_command(tok: Tokenizer, tmp_path: Path) -> None:
 
     done = run(tmp_path / "a.toksmith", tmp_path / "b.tiktoken", "--verify", tmp_path / "text.txt")
     assert done.exit_code == 0 and "1 document, all ids equal" in done.stdout
-    done = run(tmp_path / "b.tiktoken", tmp_path / "c", "--to", "gpt2", "--pattern", "cl100k_minbpe", "--json")
-    assert done.exit_code == 0 and json.loads(done.stdout)["to_format"] == "gpt2"
+    to = (tmp_path / "b.tiktoken", tmp_path / "c", "--to", "gpt2")
+    done = run(*to, "--pattern", "cl100k_minbpe")
+    assert done.exit_code == 1 and "--allow-loss" in done.stderr and "splitters" in done.stderr
+    done = run(*to, "--pattern", "cl100k_minbpe", "--allow-loss", "splitters", "--json")
+    assert done.exit_code in (0, 3) and json.loads(done.stdout)["to_format"] == "gpt2"
     done = run(tmp_path / "b.tiktoken", tmp_path / "c", "--to", "gpt2")
     assert done.exit_code == 2 and "--pattern is missing" in done.stderr

@@ -128,7 +128,7 @@ def test_tiktokens_cache_comes_second(
 
 def test_tiktokens_empty_name_means_no_folder(cache: Path, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    assert [*_encodings.places(_encodings.ENCODINGS[tiny])] == [cache / "tiny.tiktoken"]
+    assert [*_encodings.places(_encodings.ENCODINGS[tiny])] == [str(cache / "tiny.tiktoken")]
 
 
 def test_a_wrong_file_in_a_cache_is_passed_over(
@@ -141,8 +141,8 @@ def test_a_wrong_file_in_a_cache_is_passed_over(
     with caplog.at_level(logging.WARNING, "toksmith"):
         assert toksmith.load(tiny).encode(TEXT, special="allow") == IDS
     assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == [
-        cache / "tiny.tiktoken",
-        theirs,
+        str(cache / "tiny.tiktoken"),
+        str(theirs),
     ]
     assert server.paths == ["/encodings/tiny.tiktoken"]
     assert (cache / "tiny.tiktoken").read_bytes() == DATA
@@ -263,12 +263,12 @@ def test_the_default_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_pat
         monkeypatch.setattr(sys, "platform", platform)
         if variable:
             monkeypatch.setenv(variable, str(tmp_path))
-        assert _encodings.cache_folder() == expected
+        assert _encodings.cache_folder() == str(expected)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert _encodings.cache_folder() == Path.home() / ".cache" / "toksmith"
+    assert _encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
     monkeypatch.setenv("TOKSMITH_CACHE", "")
-    assert _encodings.cache_folder() == Path.home() / ".cache" / "toksmith"
+    assert _encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
 
 
 @pytest.mark.parametrize("argument", [{"pattern": None}, {"special_tokens": {}}, {"format": "tiktoken"}])

@@ -159,6 +159,46 @@ def test_ordinary_texts_have_no_findings(text: str) -> None:
     assert explain.lint(TOKENIZERS["few"], text).findings == ()
 
 
+def test_a_long_run_of_spaces_is_read_once() -> None:
+    """A search from each of its places would take hours."""
+    spaces = " " * 300_000
+    found = explain.lint(TOKENIZERS["few"], spaces + "a" + spaces)
+    assert [(finding.name, finding.start) for finding in found.findings] == [("space at the end", 300_001)]
+    assert explain.lint(TOKENIZERS["few"], f"a{spaces}\nb").findings[0].name == "space before a line ends"
+
+
+HOSTILE_NAME = "<b>\x1b[31m\n\u202e" + "long " * 100
+
+
+def test_a_repr_is_one_short_line_whatever_the_names() -> None:
+    toks = {HOSTILE_NAME: TOKENIZERS["few"], "other": TOKENIZERS["many"]}
+    text = "low lower " * 5_000
+    found = explain.compare(toks, text)
+    results: list[object] = [found, found.cuts["other"].ids, found.cuts["other"].tokens[:3], explain.budget(toks, text)]
+    results += [explain.ranks(toks, text), explain.lengths(toks), explain.search(TOKENIZERS["few"], HOSTILE_NAME)]
+    results += [toksmith.parity(TOKENIZERS["few"], {HOSTILE_NAME: "low", "other": "low"})]
+    for shown in map(repr, results):
+        assert shown.isprintable() and len(shown) < 1_000, shown[:100]
+    assert repr(found.cuts["other"].ids).endswith("in all)")
+    assert repr(explain.compare(toks, "low").cuts["other"].ids) == repr(tuple(TOKENIZERS["many"].encode("low")))
+
+
+def test_a_long_text_is_printed_in_part_and_written_whole() -> None:
+    tok = toksmith.train("a", merges=0, pattern=None, progress=False)
+    found = explain.pieces(tok, "a" * 10_000)
+    assert len(str(found)) < 60_000
+    assert "showing 2,000 of 10,000 tokens" in str(found) and "… (20,000 characters)" in "".join(str(found).split("\n"))
+    assert len(found.to_html()) > 500_000
+    assert len(found.to_dict()["tokens"]) == 10_000
+
+
+def test_the_picture_of_a_long_piece_ends() -> None:
+    tok = toksmith.train("abcdefghij" * 30, merges=9, pattern=None, progress=False)
+    found = explain.merges(tok, "abcdefghij" * 15)
+    assert len(found.steps) == 135 and "\n35 more steps, which to_dict() has\n" in str(found)
+    assert len(found.to_dict()["steps"]) == 135
+
+
 def test_lint_of_bytes_and_forms() -> None:
     tok = TOKENIZERS["many"]
     found = explain.lint(tok, b"a\xffb")

@@ -61,7 +61,7 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
         toks = {version: toksmith.train(text, 262, pattern="gpt2") for version, text in texts.items()}
         lost = [*set(vars(toks["new"].model)) - {"vocab", "tokens", "ids"}, *RARE_FIELDS]
         try:
-            losses = _formats.lost_fields(toks["new"].model, row, [field for field in lost if known(field)])
+            losses = _formats.losses(toks["new"].model, row, [field for field in lost if known(field)])
             files = {version: saved(tok, row, losses) for version, tok in toks.items()}
         except FormatError:
             continue
@@ -131,7 +131,7 @@ def test_a_run_leaves_the_files_of_another_that_goes_on(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
     """Several write the same pair while others read it: what is read is always of one of them."""
-    toks = [toksmith.train("low lower lowest", 260), toksmith.train("sad sadder saddest", 262)]
+    toks = [toksmith.train(text, 260, pattern="gpt2") for text in ("low lower lowest", "sad sadder saddest")]
     expected = {tok.model.fingerprint() for tok in toks}
     toks[0].save(tmp_path, format="gpt2")
     problems: list[object] = []
@@ -286,7 +286,7 @@ def test_kills_at_drawn_moments(tmp_path: Path) -> None:
         print("ready", flush=True)
         for turn in range(100000):
             toksmith.encode_corpus(tok, [str(turn % 10)] * (turn % 50 * 20), sys.argv[1] + "/ids.npy", progress=False)
-            toksmith.train("ab" * (turn % 7 + 1), 257 + turn % 2).save(sys.argv[1] + "/tok", format="gpt2")
+            toksmith.train("ab" * (turn % 7 + 1), 257 + turn % 2, pattern="gpt2").save(sys.argv[1] + "/tok", format="gpt2")
     """
     draw = random.Random(6)
     for _ in range(8):
@@ -300,7 +300,7 @@ def test_kills_at_drawn_moments(tmp_path: Path) -> None:
         found = EncodedCorpus.at(tmp_path / "ids.npy").read()
         assert len({tuple(ids.tolist()) for ids in found}) <= 1
         assert len(_formats.read(tmp_path / "tok", "gpt2").tokens) in (256, 257, 258)
-    tok = toksmith.train("low", merges=1)
+    tok = toksmith.train("low", merges=1, pattern="gpt2")
     toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.npy")
     tok.save(tmp_path / "tok", format="gpt2")
     assert not faults.leftovers(tmp_path)
@@ -380,7 +380,7 @@ def test_a_folder_that_was_moved_is_settled(tmp_path: Path, monkeypatch: pytest.
 def test_a_note_from_elsewhere_touches_no_other_file(to: str, source: str, tmp_path: Path) -> None:
     """A folder that somebody sends holds a note that asks for moves and removals of the reader's own files."""
     folder = tmp_path / "sent"
-    toksmith.train("low lower", 258).save(folder, format="gpt2")
+    toksmith.train("low lower", 258, pattern="gpt2").save(folder, format="gpt2")
     for name in ("precious", "victim.0123456789abcdef.tmp", "vocab.json.0123456789abcdef.tmp"):
         (tmp_path / name).write_bytes(b"mine")
     for name in ("merges.txt.0123456789abcdef.tmp", "other.json.0123456789abcdef.tmp"):

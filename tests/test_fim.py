@@ -1,6 +1,7 @@
 """Filling in the middle: the marks of published vocabularies, in the order of their publishers, and plain text around."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -68,9 +69,67 @@ def test_own_marks() -> None:
     assert tok.decode(fim(tok, "a", "b", marks=own)) == "<1>a<2>b<3>"
 
 
-def test_the_published_vocabulary(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not (vocab_dir / "cl100k_base.tiktoken").is_file():
-        pytest.skip(f"lacks cl100k_base.tiktoken in {vocab_dir}")
+class Published(NamedTuple):
+    """A vocabulary: its file, the name that it is loaded by if it has one, and its prompts as its publisher writes them.
+
+    `{0}` is the text before the gap and `{1}` the text behind it; the sources are named at each row.
+    """
+
+    file: str
+    name: str | None
+    psm: str
+    spm: str | None = None
+    marks: tuple[int, int, int] | None = None  # ids of prefix, suffix and middle, where they are published
+
+
+OPENAI = "<|fim_prefix|>{0}<|fim_suffix|>{1}<|fim_middle|>", "<|fim_prefix|><|fim_suffix|>{1}<|fim_middle|>{0}"
+BIGCODE = "<fim_prefix>{0}<fim_suffix>{1}<fim_middle>", "<fim_prefix><fim_suffix>{1}<fim_middle>{0}"
+PUBLISHED = [
+    # tiktoken's table of special tokens; the orders of Bavarian et al. 2022.
+    Published("cl100k_base.tiktoken", "cl100k_base", *OPENAI, (100258, 100260, 100259)),
+    Published("p50k_base.tiktoken", "p50k_edit", *OPENAI, (50281, 50283, 50282)),
+    # The model cards; BigCode's Megatron-LM trains both orders.
+    Published("starcoder_tokenizer.json", None, *BIGCODE, (1, 3, 2)),
+    Published("starcoder2_tokenizer.json", None, *BIGCODE, (1, 3, 2)),
+    # The README of Qwen2.5-Coder, and the prompt page of CodeGemma.
+    Published("qwen2.5_coder_tokenizer.json", None, *OPENAI, (151659, 151661, 151660)),
+    Published("codegemma_tokenizer.json", None, *OPENAI),
+    # The README of DeepSeek-Coder: one order.
+    Published("deepseek_coder_tokenizer.json", None, "<｜fim▁begin｜>{0}<｜fim▁hole｜>{1}<｜fim▁end｜>"),
+]
+
+
+@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row.name or row.file)
+def test_a_published_vocabulary_is_prompted_as_its_publisher_says(
+    row: Published, vocab_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not (vocab_dir / row.file).is_file():
+        pytest.skip(f"lacks {row.file} in {vocab_dir}")
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
-    ids = fim(toksmith.load("cl100k_base"), BEFORE, AFTER)
-    assert (ids[0], ids[-1]) == (100258, 100259) and ids.count(100260) == 1
+    tok = toksmith.load(row.name or vocab_dir / row.file)
+    ids = fim(tok, BEFORE, AFTER)
+    assert ids == fim(tok, BEFORE, AFTER, order="psm") and tok.decode(ids) == row.psm.format(BEFORE, AFTER)
+    if row.marks is not None:
+        prefix, suffix, middle = row.marks
+        assert (ids[0], ids[-1]) == (prefix, middle) and ids.count(suffix) == 1
+    if row.spm is None:
+        with pytest.raises(InvalidOption, match="order"):
+            fim(tok, BEFORE, AFTER, order="spm")
+        return
+    assert tok.decode(fim(tok, BEFORE, AFTER, GAP, order="spm")) == row.spm.format(BEFORE, AFTER) + GAP
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt2", "r50k_base", "p50k_base", "o200k_base", "llama3.tiktoken", "mistral_v1.model"]
+)
+def test_a_published_vocabulary_without_marks_is_refused(
+    name: str, vocab_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = {"gpt2": "vocab.bpe"}.get(name, name if "." in name else f"{name}.tiktoken")
+    if not (vocab_dir / file).is_file():
+        pytest.skip(f"lacks {file} in {vocab_dir}")
+    monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
+    pattern = {"pattern": "llama3"} if name.startswith("llama3") else {}
+    tok = toksmith.load(vocab_dir / name if "." in name else name, **pattern)  # type: ignore[arg-type]
+    with pytest.raises(InvalidOption, match="one of these sets of special tokens"):
+        fim(tok, BEFORE, AFTER)

@@ -57,7 +57,7 @@ LOAD_ONLY = {
 
 @pytest.mark.parametrize("name", [name for name in toksmith.formats() if name not in LOAD_ONLY])
 def test_each_format_knows_its_own_content(name: str, tok: Tokenizer) -> None:
-    saved = toksmith.formats()[name].save(tok.model)
+    saved = toksmith.formats()[name].save(tok.model, allow_loss=["splitters"])
     for data in [saved] if isinstance(saved, bytes) else saved[: toksmith.formats()[name].reads]:
         assert [row.name for row in toksmith.formats().values() if row.sniff(data, "a")] == [name]
 

@@ -134,6 +134,27 @@ def test_only_the_start_of_a_large_file_is_read(tmp_path: Path, monkeypatch: pyt
     assert toksmith.load(tmp_path / "big.gguf").model == made()
 
 
+def test_the_ids_with_a_role_are_held(tmp_path: Path) -> None:
+    """llama.cpp takes ids of its own for roles that a file does not name."""
+    model = dataclasses.replace(
+        made(),
+        added_tokens=tuple(AddedToken(content, 300 + id) for id, content in enumerate(["</s>", "<pad>", "<s>", "<y>"])),
+    )
+    (tmp_path / "x.gguf").write_bytes(save(model))
+    fields = gguf.GGUFReader(tmp_path / "x.gguf").fields
+    found = {role: fields[f"{K}{role}_token_id"].contents() for role in ("bos", "eos", "padding")}
+    assert found == {"bos": 302, "eos": 300, "padding": 301}
+    assert load(save(model)) == model and not load(save(model)).metadata  # the contents say it
+    # What a file says comes first, and of two contents for a role neither is taken.
+    kept = dataclasses.replace(model, metadata={"gguf": '{"tokenizer.ggml.eos_token_id": 303}'})
+    (tmp_path / "y.gguf").write_bytes(save(kept))
+    assert gguf.GGUFReader(tmp_path / "y.gguf").fields[f"{K}eos_token_id"].contents() == 303
+    assert load(save(kept)) == kept and load(save(kept)).metadata == kept.metadata
+    two = dataclasses.replace(model, added_tokens=(*model.added_tokens, AddedToken("<|im_end|>", 310)))
+    (tmp_path / "z.gguf").write_bytes(save(two))
+    assert f"{K}eos_token_id" not in gguf.GGUFReader(tmp_path / "z.gguf").fields
+
+
 def test_a_pre_that_is_not_known_needs_the_pattern(tmp_path: Path) -> None:
     data = written(tmp_path, pre="falcon")
     with pytest.raises(InvalidOption, match="'falcon'"):

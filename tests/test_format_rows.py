@@ -19,7 +19,8 @@ from trainings import SHORT, trained
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import FORMATS, UNSET, FileContent
+from toksmith._formats import FORMATS, STARTS, UNSET, FileContent
+from toksmith._formats._file_sets import SETS
 
 HOSTILE = Path(__file__).parent / "hostile"
 PLAIN: dict[str, Any] = {"merges": 8, "pattern": "cl100k_minbpe", "special_tokens": ["<|e|>"]}
@@ -90,6 +91,15 @@ def test_load_after_save_is_the_same_model_and_save_after_load_the_same_bytes(na
 def test_a_name_that_two_formats_have_means_the_one_that_holds_the_model(name: str, tmp_path: Path) -> None:
     Tokenizer(MODELS[name]()).save(tmp_path / "a.model")
     assert FORMATS[name].sniff((tmp_path / "a.model").read_bytes(), "a.model")
+
+
+@pytest.mark.parametrize("name", ["minbpe", "sentencepiece"])
+def test_a_folder_with_a_file_of_that_name_is_loaded_by_its_content(name: str, tmp_path: Path) -> None:
+    Tokenizer(MODELS[name]()).save(tmp_path / "spiece.model")
+    assert toksmith.load(tmp_path) == Tokenizer(MODELS[name]())
+    unigram = toksmith.train(["low lower lowest"], 30, kind="unigram", progress=False)
+    unigram.save(tmp_path / "spiece.model")
+    assert toksmith.load(tmp_path) == unigram == toksmith.load(tmp_path / "spiece.model")
 
 
 def test_a_name_of_two_formats_that_cannot_hold_the_model_lists_both(tmp_path: Path) -> None:
@@ -219,6 +229,17 @@ def test_tekken_of_the_old_versions() -> None:
     assert [token.content for token in model.added_tokens][19:] == ["[TOOL_CONTENT]", "<SPECIAL_20>", "<SPECIAL_21>"]
     again = json.loads(saved("tekken", model))
     assert again["image"] == {"image_patch_size": 16} and again["config"]["version"] == "v3"
+
+
+# --- what is known before a module is imported -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_table_knows_what_the_module_says(name: str) -> None:
+    row = FORMATS[name]
+    assert row.name == name and set(row.files) <= set(SETS)
+    for start in (start for start, own in STARTS.items() if own == name):
+        assert [other.name for other in FORMATS.values() if other.sniff(start + bytes(64), "x")] in ([name], [])
 
 
 # --- hostile files -------------------------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ def test_content_says_that_it_is_a_sentencepiece_model(vocab_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("trainer", "pieces", "place", "problem"),
     [
-        ({"model_type": 3}, {}, "trainer_spec.model_type", "model of words"),
+        ({"model_type": 3}, {}, "trainer_spec.model_type", "is a model of words; only byte-pair"),
         ({"model_type": 77}, {}, "trainer_spec.model_type", "unknown type 77"),
         ({"unk_surface": b"\xff"}, {}, "trainer_spec.unk_surface", "not UTF-8"),
         ({}, {"": (0, 1)}, "piece 4", "is empty"),
@@ -284,7 +284,7 @@ def test_a_long_run_takes_no_quadratic_time(vocab_dir: Path) -> None:
 def test_the_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     data = written(simple(), SIMPLE)
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
-    with pytest.raises(ImportError, match=r"pip install 'toksmith\[sentencepiece\]'"):
+    with pytest.raises(ImportError, match=r"comes with toksmith and is missing: pip install protobuf"):
         loaded(data, tmp_path)
 
 

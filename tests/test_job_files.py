@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from job_corpus import TOK, content, job
 
 import toksmith
 from toksmith import JobError
-from toksmith._folders import Folder, folder_at
+from toksmith._folders import Folder, LocalFolder, folder_at
 from toksmith._shards._folder import _finish, _job_files
 from toksmith._shards._job import _job, _make_plan
-from toksmith._shards._make import _run_shard
+from toksmith._shards._make import _run_shard, _shuffle
+from toksmith._shards._plan._room import ShardRoom
 from toksmith._shards.sinks import EVERY_ROW, SINKS
 
 linked = pytest.mark.skipif(os.name == "nt", reason="needs a privilege for links")
@@ -239,3 +241,62 @@ def test_a_job_inside_its_corpus_goes_on(to: str, tmp_path: Path) -> None:
     plan().run(progress=False)
     with pytest.raises(JobError, match="this job is finished"):
         plan()
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("buckets/00000.table", 100), ("buckets/00000.table", 72), ("buckets/00000.ids", 8)]
+)
+def test_a_bucket_that_is_cut_short_is_named(name: str, size: int, tmp_path: Path) -> None:
+    """The next run makes it again; only a shard that is asked for alone, or a file that changes meanwhile, meets it."""
+    planned = job(tmp_path, shuffle=3, **BIG)
+    path = planned.folder / "job.json"
+    toksmith.run_shard(path, 0)
+    good = (planned.folder / name).read_bytes()
+    (planned.folder / name).write_bytes(good[:size])
+    with pytest.raises(
+        JobError, match=rf"{name} has {size} bytes, {len(good):,} were written; make shard 0 again first"
+    ):
+        toksmith.run_shard(path, 1)
+    if size != 72:
+        bucket = _shuffle.Bucket(planned._plan, folder_at(planned.folder), 0, ShardRoom(1))
+        said = rf"{name} has {size} bytes, expected .*; delete receipts/00000\.json, and run the job again"
+        with pytest.raises(JobError, match=said):
+            list(bucket.documents())
+    planned.run(progress=False)
+    assert toksmith.verify(planned.folder).ok
+
+
+def test_parts_are_removed_with_one_question_for_all_receipts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = job(tmp_path, to="nanogpt")
+    asked: list[int] = []
+    real = LocalFolder.read_each
+
+    def watched(folder: LocalFolder, names: list[str]) -> Any:
+        asked.append(len(names))
+        return real(folder, names)
+
+    monkeypatch.setattr(_finish, "remove_parts", lambda folder, plan: None)
+    planned.run(progress=False)
+    monkeypatch.undo()
+    assert len(list((planned.folder / "parts").iterdir())) == planned.shards > 3
+    (planned.folder / "receipts" / "00001.json").write_bytes(b"damaged")
+    monkeypatch.setattr(LocalFolder, "read_each", watched)
+    _finish.remove_parts(folder_at(planned.folder), planned._plan)
+    assert asked == [planned.shards]
+    assert [path.name for path in (planned.folder / "parts").iterdir()] == ["00001.ids"]
+
+
+@pytest.mark.parametrize("to", ["npy", "nanogpt"])
+def test_verify_names_its_folders(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = job(tmp_path, to=to, **BIG)
+    planned.run(progress=False)
+    made: list[str] = []
+    real = tempfile.mkdtemp
+
+    def watched(*names: Any, **more: Any) -> str:
+        made.append(real(*names, **more))
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", watched)
+    assert toksmith.verify(planned.folder, source=True).ok
+    assert made and all(Path(name).name.startswith("toksmith-") for name in made)

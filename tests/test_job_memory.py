@@ -29,9 +29,10 @@ from toksmith._shards._plan._room import (
     LEAST_LONGEST,
     PER_BYTE,
     PER_THREAD,
+    WHOLE_PER_BYTE,
+    WHOLE_PER_BYTE_OF,
     ShardRoom,
     held_of,
-    per_byte,
     room_of,
 )
 
@@ -224,7 +225,7 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
 
 def of_format(options: dict[str, Any]) -> int:
     """As `ENOUGH`, for a job of these options."""
-    return ENOUGH + (per_byte(options.get("to", "npy")) - PER_BYTE) * LEAST_LONGEST
+    return ENOUGH + (WHOLE_PER_BYTE_OF.get(options.get("to", "npy"), WHOLE_PER_BYTE) - PER_BYTE) * LEAST_LONGEST
 
 
 HOLDING: list[dict[str, Any]] = [{"shuffle": 3}, {"to": "parquet", "pack": "best-fit", "length": 64}]

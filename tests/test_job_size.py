@@ -124,10 +124,10 @@ def test_a_long_document_in_every_format(to: str, tmp_path: Path) -> None:
     TOK.save(tmp_path / "tok.toksmith")
     text = new_words(90)
     (tmp_path / "in" / "a.txt").write_bytes(text)
-    toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", to=to, append=END)
+    job = toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", to=to, append=END)
     _, most = measured(tmp_path, STEPS["run"])
     print(f"{to}: {most / 1e6:,.0f} MB of memory")
-    assert most < BASE + PER_THREAD + per_byte(to) * len(text)
+    assert most < BASE + PER_THREAD + per_byte(job._plan) * len(text)
 
 
 @pytest.mark.proof

@@ -26,13 +26,25 @@ SHELL = [
     (
         "count text.txt",
         2,
-        "--tokenizer is missing; expected a published name (see 'encodings') or a tokenizer file, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
+        "--tokenizer is missing; expected a published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
     ),
     ("count missing.txt -t tok.toksmith", 1, "missing.txt: No such file or directory"),
+    ("count txt.txt -t tok.toksmith", 1, "txt.txt: No such file or directory; did you mean 'text.txt'?"),
+    ("count TEXT.txt -t tok.toksmith", 1, "TEXT.txt: No such file or directory; did you mean 'text.txt'?"),
+    (
+        "train text/1.txt --merges 3 -o x.toksmith",
+        1,
+        "text/1.txt: No such file or directory; there is no folder 'text'",
+    ),
+    (
+        "count text.txt -t tok.toksmit",
+        1,
+        "tok.toksmit: No such file or directory; did you mean tok.toksmith?",
+    ),
     (
         "count text.txt tok.toksmith",
         2,
-        "--tokenizer is missing; expected a published name (see 'encodings') or a tokenizer file, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
+        "--tokenizer is missing; expected a published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name, or set TOKSMITH_TOKENIZER (see toksmith count --help)",
     ),
     (
         "count -t text.txt tok.toksmith",
@@ -40,9 +52,9 @@ SHELL = [
         "text.txt: starts with b'low lower lowest <|e', which matches no known format of tokenizers; expected such a file ('toksmith formats' lists all)",
     ),
     (
-        "count -t gpt-4o text.txt",
+        "count -t cl100k text.txt",
         2,
-        "--tokenizer: there is no tokenizer or file named 'gpt-4o'; did you mean o200k_base? (see toksmith count --help)",
+        "--tokenizer: there is no tokenizer or file named 'cl100k'; did you mean cl100k_base? (see toksmith count --help)",
     ),
     (
         "count -t gpt4 text.txt",
@@ -61,7 +73,7 @@ SHELL = [
     ),
     ("count -t gpt2.json text.txt", 1, "gpt2.json: No such file or directory; did you mean gpt2?"),
     ("count -t missing.json text.txt", 1, "missing.json: No such file or directory"),
-    ("count -t no/such text.txt", 1, "no/such: No such file or directory"),
+    ("count -t ./no/such text.txt", 1, "./no/such: No such file or directory"),
     (
         "play gtp2",
         2,
@@ -289,10 +301,18 @@ SHELL = [
     ("train missing.txt --merges 3 -o x.toksmith", 1, "missing.txt: No such file or directory"),
     ("train '*.nothing' --merges 3 -o x.toksmith", 1, "*.nothing: No such file or directory"),
     ("measure 'data[1].txt' -t tok.toksmith", 1, "data[1].txt: No such file or directory"),
-    ("encode 'data/*.txt' -t tok.toksmith", 1, "data/*.txt: No such file or directory"),
-    ("encode 'data/*.txt' -t tok.toksmith -o ids.npy", 1, "data/*.txt: No such file or directory"),
-    ("tokenize 'data/*.txt' -t tok.toksmith -o out", 1, "data/*.txt: No such file or directory"),
-    ("count-pieces 'data/*.txt' -o counts.tsv", 1, "data/*.txt: No such file or directory"),
+    ("encode 'data/*.txt' -t tok.toksmith", 1, "data/*.txt: No such file or directory; there is no folder 'data'"),
+    (
+        "encode 'data/*.txt' -t tok.toksmith -o ids.npy",
+        1,
+        "data/*.txt: No such file or directory; there is no folder 'data'",
+    ),
+    (
+        "tokenize 'data/*.txt' -t tok.toksmith -o out",
+        1,
+        "data/*.txt: No such file or directory; there is no folder 'data'",
+    ),
+    ("count-pieces 'data/*.txt' -o counts.tsv", 1, "data/*.txt: No such file or directory; there is no folder 'data'"),
     (
         "train text.txt --merges 3 -o x",
         1,
@@ -444,7 +464,7 @@ SHELL = [
     (
         "convert tok.toksmith y.tiktoken --allow-loss everything",
         2,
-        "--allow-loss: expected names of added_tokens, decoders, metadata, normalizers, post, splitters, not 'everything' (see toksmith convert --help)",
+        "--allow-loss: expected names of added_tokens, decoders, metadata, normalizers, post, scores, splitters, not 'everything' (see toksmith convert --help)",
     ),
     (
         "convert tok.toksmith y.toksmith --from tiktokn",
@@ -466,7 +486,7 @@ SHELL = [
     (
         "doctor tok.toksmith",
         2,
-        "--tokenizer is missing; expected a published name (see 'encodings') or a tokenizer file, or set TOKSMITH_TOKENIZER (see toksmith doctor --help)",
+        "--tokenizer is missing; expected a published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name, or set TOKSMITH_TOKENIZER (see toksmith doctor --help)",
     ),
     (
         "count-pieces text.txt -o counts.json",
@@ -499,7 +519,7 @@ SHELL = [
     (
         "tokenize text.txt -t tok.toksmith -o no/out",
         1,
-        "no/out: cannot be written: there is no folder for it; make that first",
+        "no/out: cannot be written: there is no folder '{here}/no'; make it first",
     ),
     (
         "tokenize text.txt -t tok.toksmith -o out --append eos",

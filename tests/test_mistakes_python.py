@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import toksmith
-from toksmith import _meanings, _other_names
+from toksmith import Tokenizer, _meanings, _other_names
 
 MISTAKES = [
     (
@@ -36,7 +36,25 @@ MISTAKES = [
         'toksmith.train({"text": "low"}, 300)',
         "TypeError: corpus: expected texts, paths or toksmith.files(...), not dict; pass its values(), as a list",
     ),
-    ('toksmith.train(Path("no_such.txt"), 300)', "CorpusError: no_such.txt: cannot be read: No such file or directory"),
+    *(
+        (call, f"{error}: corpu.txt: cannot be read: there is no such file; did you mean 'corpus.txt'?")
+        for call, error in (
+            ('toksmith.load(Path("corpu.txt"))', "FormatError"),
+            ('toksmith.train(Path("corpu.txt"), 300)', "CorpusError"),
+            ('toksmith.train(toksmith.files("corpu.txt"), 300)', "CorpusError"),
+            ('tok.encode_file("corpu.txt")', "CorpusError"),
+            ('toksmith.doctor(tok, corpus=Path("corpu.txt"))', "CorpusError"),
+            ('toksmith.doctor(tok, embeddings="corpu.txt")', "FormatError"),
+        )
+    ),
+    (
+        'toksmith.PieceCounts.load("no/c.tsv")',
+        "FormatError: no/c.tsv: cannot be read: there is no such file; there is no folder 'no'",
+    ),
+    (
+        'toksmith.train(Path("no_such.txt"), 300)',
+        "CorpusError: no_such.txt: cannot be read: there is no such file; expected the path of a file",
+    ),
     (
         'toksmith.train(toksmith.files("no/*.txt"), 300)',
         "CorpusError: no/*.txt: no file matches this name; expected the path of a file, or a glob such as data/*.txt",
@@ -100,7 +118,30 @@ MISTAKES = [
         'toksmith.train(Path("folder"), 300)',
         "CorpusError: folder: the folder contains no file ending in .parquet, .arrow, .txt or .jsonl (which may be packed: .gz, .zst)",
     ),
-    ('toksmith.load("gpt-4")', "UnknownName: there is no encoding or file named 'gpt-4'; did you mean 'cl100k_base'?"),
+    *(
+        (call, f"TypeError: {call.split('(')[0].partition('.')[2]}() got an unexpected keyword argument {said}")
+        for call, said in (
+            ('tok.encode("low", allowed_special="all")', "'allowed_special'; did you mean special=?"),
+            ('tok.encode("low", special_tokens="allow")', "'special_tokens'; did you mean special=?"),
+            ('tok.encode("low", num_threads=2)', "'num_threads'; did you mean threads=?"),
+            ('tok.encode("low", truncation=True)', "'truncation'; tok.truncate(text, max_tokens) cuts a text"),
+            ('tok.encode("low", dtype=int)', "'dtype'; it takes text, special, errors, threads, add_special_tokens"),
+            (
+                'tok.encode_array("low", return_tensors="np")',
+                "'return_tensors'; tok.encode_array(text) and tok.encode_ragged(texts) give NumPy arrays",
+            ),
+            ('tok.count("low", disallowed_special=())', "'disallowed_special'; did you mean special=?"),
+            ('tok.truncate("low", max_length=3)', "'max_length'; did you mean max_tokens=?"),
+            ('tok.save(filename="x.toksmith")', "'filename'; did you mean path=?"),
+            ('tok.save("x.toksmith", overwrite=True)', "'overwrite'; saving replaces the file, so leave it out"),
+            ('toksmith.load(path="gpt2")', "'path'; did you mean source=?"),
+            ('toksmith.train("low", model_prefix="m")', "'model_prefix'; tok.save(path) saves the trained tokenizer"),
+        )
+    ),
+    (
+        'toksmith.load("cl100k")',
+        "UnknownName: there is no encoding or file named 'cl100k'; did you mean 'cl100k_base'?",
+    ),
     (
         'toksmith.load("no_such.json")',
         "UnknownName: there is no encoding or file named 'no_such.json'; toksmith.encodings() lists the names",
@@ -146,11 +187,11 @@ MISTAKES = [
     ("tok(5)", "TypeError: text: expected str, bytes or a list of them, not int"),
     (
         'tok("low", padding=True)',
-        "TypeError: __call__() got an unexpected keyword argument 'padding'; it takes text, special, errors",
+        "TypeError: __call__() got an unexpected keyword argument 'padding'; tok.encode_ragged(texts) gives the ids of several texts without padding",
     ),
     (
         'tok("low", add_special_tokens=False)',
-        "TypeError: __call__() got an unexpected keyword argument 'add_special_tokens'; it takes text, special, errors",
+        "TypeError: __call__() got an unexpected keyword argument 'add_special_tokens'; tok(text) adds none; tok.encode(text, add_special_tokens=True) adds those of the model's template",
     ),
     (
         'tok.encode_batch(["low"], allowed_special="all")',
@@ -204,7 +245,10 @@ MISTAKES = [
         'tok.save("out.toksmith", format="pickle")',
         "UnknownName: there is no format named 'pickle'; did you mean 'native'?",
     ),
-    ('tok.encode_file("no_such.txt")', "CorpusError: no_such.txt: cannot be read: No such file or directory"),
+    (
+        'tok.encode_file("no_such.txt")',
+        "CorpusError: no_such.txt: cannot be read: there is no such file; expected the path of a file",
+    ),
     ('tok.encode_file("folder")', "CorpusError: folder: cannot be read: it is a folder; a file is expected"),
     ("tok.n_vocab", "AttributeError: a Tokenizer has no attribute 'n_vocab'; use tok.vocab_size"),
     (
@@ -385,9 +429,14 @@ def test_meanings_name_what_there_is() -> None:
         for public in toksmith.__all__
         if inspect.isfunction(function := getattr(toksmith, public))
         for name in inspect.signature(function).parameters
-    } | {"max_tokens", "texts", "text", "special", "add_special_tokens"}
+    } | {"max_tokens", "overlap", "texts", "text", "ids", "special", "add_special_tokens", "path", "separator"}
     known = {*toksmith.encodings(), *toksmith.patterns(), *toksmith.formats(), *toksmith.metrics.names(), *SINKS}
     known |= {"bpe", "unigram", "wordpiece", "chars", "words"} | arguments
     for name, meant in _meanings.MEANINGS.items():
         assert {*meant.split()} <= known | {"local", "ray"}, name
         assert _meanings.bare(name) == name
+
+
+def test_the_fastest_calls_do_not_show_what_they_refuse() -> None:
+    for function in (Tokenizer.encode, Tokenizer.encode_array, Tokenizer.count, Tokenizer.decode):
+        assert "unknown" not in str(inspect.signature(function))

@@ -230,6 +230,19 @@ def test_a_plan_is_written_once(memory: Callable[..., FailingStore]) -> None:
         toksmith.plan(TOK, Path("memory://in"), "memory://job")
 
 
+def test_names_that_a_path_cannot_hold_are_refused(memory: Callable[..., FailingStore]) -> None:
+    """`Path` makes `d/e` of `d//e`, which may be another file."""
+    store = memory()
+    small()
+    for name in ("/in//a.jsonl", "/in/a.jsonl"):
+        store.pipe_file(name, b'{"text": "low"}\n')
+    for corpus in (Path("memory://in"), toksmith.files("memory://in//a.jsonl")):
+        with pytest.raises(CorpusError, match=r"two slashes in a row.*copy the file to a name without them"):
+            toksmith.plan(TOK, corpus, "memory://job")
+    with pytest.raises(InvalidOption, match="two slashes in a row"):
+        toksmith.plan(TOK, toksmith.files("memory://in/a.jsonl"), "memory://job//out")
+
+
 def test_a_store_without_conditions_gets_a_plan(
     memory: Callable[..., FailingStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:

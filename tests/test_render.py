@@ -15,8 +15,11 @@ from rich.console import Console
 import toksmith
 from toksmith import _render
 from toksmith._render import (
+    Branch,
     MergeView,
+    Table,
     TokenView,
+    View,
     draw_tokens,
     merge_lines,
     merge_views,
@@ -25,7 +28,10 @@ from toksmith._render import (
     token_text,
     token_views,
 )
+from toksmith._render._html import BAR
 from toksmith._render._palette import COLORS, DARK, LIGHT, Colours
+from toksmith._render._svg import hexed
+from toksmith._render._terminal import TONES, renderables
 from toksmith._render._view import clusters
 
 
@@ -91,6 +97,36 @@ def test_long_lines_fold_at_the_width_and_lose_nothing() -> None:
     assert "".join(lines) == "▏word▏·and▏漢字▏<E6>▏<BC><A2>漢" * 9
 
 
+def test_a_row_ends_between_two_tokens() -> None:
+    tokens = views(*[b"word", b" and", "漢字".encode()] * 9)
+    lines = drawn(tokens, width=17).splitlines()
+    assert all(line.startswith("▏") for line in lines) and max(map(cell_len, lines)) <= 17
+    assert drawn(views(b"ab", b"x" * 25, b"cd"), width=10) == f"▏ab▏{'x' * 6}\n{'x' * 10}\n{'x' * 9}\n▏cd\n"
+
+
+def test_the_ids_of_a_row_are_under_it() -> None:
+    assert drawn(views(b"word", b"and", b"more"), ids=True, width=10) == "▏word▏and\n▏100▏101\n▏more\n▏102\n"
+    assert drawn(views(b"a", b"b", b"c"), ids=True, width=8) == "▏a▏b\n▏100▏101\n▏c\n▏102\n"
+
+
+def test_a_cell_breaks_between_two_tokens() -> None:
+    out = io.StringIO()
+    table = Table(["symbols"], [["▏ab▏cde▏f▏ghij"]])
+    Console(file=out, width=8).print(*renderables(View("table", [table])), sep="\n")
+    assert out.getvalue().split() == ["table", "symbols", "▏ab▏cde", "▏f▏ghij"]
+
+
+def test_a_deep_tree_loses_nothing() -> None:
+    branch = Branch("leaf")
+    for level in range(30):
+        branch = Branch(f"node {level}", below=(branch, Branch("side")))
+    out = io.StringIO()
+    Console(file=out, width=40).print(*renderables(View("tree", [branch])), sep="\n")
+    lines = out.getvalue().splitlines()
+    assert max(map(cell_len, lines)) <= 40
+    assert out.getvalue().replace("\n", "").count("side") == 30 and "leaf" in out.getvalue()
+
+
 def test_neighbours_differ_in_colour() -> None:
     picture = drawn(views(*[b"x"] * 12), force_terminal=True, color_system="truecolor")
     colours = re.findall(r"\x1b\[30;(48;2;\d+;\d+;\d+)m▏", picture)
@@ -131,7 +167,13 @@ def test_everything_on_a_token_can_be_read(colours: Colours) -> None:
     assert contrast(colours.page, colours.ink) >= 4.5
     for line in (colours.alone, colours.accent, colours.tick):
         assert contrast(colours.page, line) >= 3  # lines and bars, by WCAG 1.4.11
+    assert contrast(colours.page, BAR) >= 3
     assert all(contrast(colours.special, token) >= 3 for token in colours.tokens)
+
+
+def test_tones_can_be_read_on_a_picture() -> None:
+    for style in TONES.values():
+        assert style.color is None or contrast(hexed(style.color), "#ffffff") >= 4.5
 
 
 STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "style.css"

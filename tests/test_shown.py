@@ -91,8 +91,8 @@ def test_every_medium_says_the_same_words() -> None:
     for medium in (str(sample), words(sample.to_svg())):
         assert "<E2><98>" in medium
     for medium in (told, sample.to_html()):
-        above = r"<ruby>☀<rt><bdi[^>]*>▏12</bdi><bdi[^>]*>▏3</bdi></rt></ruby>"
-        assert re.search(above + r"<bdi[^>]*><sub>3</sub></bdi><bdi[^>]*><sub>4</sub>", medium)
+        above = r"<ruby>☀<rt[^>]*><bdi[^>]*>▏12</bdi><bdi[^>]*>▏3</bdi></rt></ruby>"
+        assert re.search(above + r"<bdi[^>]*><sub>3\u202f</sub></bdi><bdi[^>]*><sub>4\u202f</sub>", medium)
     assert 'title="id 1: 20 66"' in told
 
 
@@ -108,7 +108,7 @@ def test_every_token_has_one_tick_and_every_byte_is_drawn(content: list[bytes]) 
     drawn = html.partition("<p style")[2]
     ticks = b"".join(content).decode("utf-8", "replace").count("▏")
     assert drawn.count("▏") == len(content) + ticks
-    shared = re.findall(r"<rt>(.*?)</rt>", drawn)
+    shared = re.findall(r"<rt[^>]*>(.*?)</rt>", drawn)
     numbers = ["".join(re.findall(r"\d", words(each))) for each in shared]
     assert all(each in ("12", "123", "1234") for each in numbers)
 
@@ -117,12 +117,21 @@ def test_no_line_breaks_inside_a_token() -> None:
     """Only between clusters, where `wbr` is; each token, and each row of tokens that share a character, is whole."""
     content = ("漢字-kana/x y".encode(), b"a\xc3", b"\xa9", b"b")
     html = Sample((TokenText(tokens(*content)),))._repr_html_()
-    clusters = html.partition('1.9">')[2].removesuffix("</p></div>").split("<wbr>")
+    clusters = html.partition('2.3">')[2].removesuffix("</p></div>").split("<wbr>")
     assert [words(cluster) for cluster in clusters] == ["▏漢字-kana/x·y", "▏aé1▏2", "▏b"]
     assert all("white-space:nowrap" in cluster.partition(">")[0] for cluster in clusters)
     page = _render.page("pages", [("one", Sample((TokenText(tokens(*content)),)).view())])
     assert re.search(r"\.t \{[^}]*white-space: nowrap", page)
     assert '<span style="white-space:nowrap"><bdi class="t c1 first"' in page
+
+
+def test_cells_break_between_tokens_and_short_captions_nowhere() -> None:
+    html = Sample((Table(["symbols"], [["▏ab▏cd"]], "a caption of some words"),))._repr_html_()
+    assert '<span style="white-space:nowrap">▏ab</span><wbr><span style="white-space:nowrap">▏cd</span></td>' in html
+    assert re.search("<caption[^>]*white-space:nowrap[^>]*>a caption of some words", html)
+    long = Sample((Table(["symbols"], [["x"]], "word " * 40),))._repr_html_()
+    assert not re.search("<caption[^>]*nowrap", long)
+    assert "<thead>" not in Sample((Table(["", ""], [["kind", "bpe"]]),))._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,9 @@ def test_counting_imports_neither_tables_of_errors_nor_what_draws_and_trains(tmp
 
 
 # Without the reference, a page to read, which lists nothing twice.
+REFERENCE = sorted((Path(toksmith.__file__).parent / "reference").glob("*.py"))
 PACKAGES = [name for name in vars(toksmith)["_MODULES"] if name != "reference"]
+PAGES = ["reference_models", "reference", *(f"reference.{path.stem}" for path in REFERENCE if path.stem[0] != "_")]
 MODULES = ["", *PACKAGES, *(f"compat.{name}" for name in toksmith.compat.__all__ if name != "install")]
 
 
@@ -111,6 +113,25 @@ def test_dir_shows_public_names_only(module: str) -> None:
     shown = [name for name in dir(found) if not name.startswith("__")]
     assert shown == sorted(found.__all__)
     assert all(getattr(found, name) is not None for name in shown)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_dir_of_the_specification_shows_what_a_page_defines(page: str) -> None:
+    found = import_module(f"toksmith.{page}")
+    shown = [name for name in dir(found) if not name.startswith("__")]
+    tree = ast.parse(inspect.getsource(found))
+    made = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    made += [
+        target.id
+        for node in tree.body
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+        if isinstance(target, ast.Name)
+    ]
+    public = {name for name in made if not name.startswith("_")}
+    assert public <= {*shown} and not any(name.startswith("_") for name in shown)
+    others = {name for other in PAGES for name in vars(import_module(f"toksmith.{other}"))}
+    assert not {*shown} & {"Mapping", "Sequence", "Callable", "regex", "annotations", "NamedTuple", "Any", "pairwise"}
+    assert {*shown} <= public | others
 
 
 def completions(line: str, *, jedi: bool) -> set[str]:

@@ -238,3 +238,12 @@ def test_cl100k_learns_hindi(vocab_dir: Path, corpora_dir: Path) -> None:
         before = tok.encode(text, special="text")
         if not gone & set(before):
             assert fewer.encode(text, special="text") == [map[id] for id in before]
+
+
+def test_the_repr_of_a_map_is_one_short_line() -> None:
+    tok = toksmith.train("low lower lowest", 262, special_tokens=["<a>"], progress=False)
+    assert (
+        repr(toksmith.add_special(tok, ["<b>"])[1])
+        == "<IdMap of 262 ids to 263: 262 kept, 1 new; {0: 0, 1: 1, 2: 2, 3: 3, …}>"
+    )
+    assert "<IdMap of 262 ids to 260: 260 kept, 0 new; " in repr(toksmith.prune(tok, 2)[1])

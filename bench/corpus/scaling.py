@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
 from typing import Any
 
 from ..places import ROOT
-from .own import Measured, asked, measured
+from .processes import Measured, in_memory, measured
 from .settings import Outcome, Settings, reached
 
 TIMES = 8
@@ -20,55 +17,50 @@ MOST_S = 1.0
 
 
 def two_processes(settings: Settings) -> Outcome:
-    """Jobs on one and on two processes of one thread, beside one and two processes that encode from memory."""
+    """Jobs on one and on two processes of one thread, beside one and two processes that encode from memory.
+
+    A process of one thread reads and writes beside encoding. Alone on two processors it therefore uses more than one of
+    them; it also runs on one processor, as a batch system would start it.
+    """
     text = settings.small
     half = -(-text.rows.stat().st_size // 2)
-    jobs: dict[int, list[Measured]] = {1: [], 2: []}
+    jobs: dict[tuple[int, int], list[Measured]] = {(1, 1): [], (1, 2): [], (2, 2): []}
     memory: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(settings.runs):
-        for count in (1, 2):
-            jobs[count].append(measured(text, "scaled", workers=count, times=TIMES, shard_size=half))
-            memory[count].append(in_memory(settings, count))
-    walls = {count: [each["seconds"] for each in found] for count, found in jobs.items()}
-    gain, limit = min(walls[1]) / min(walls[2]), min(memory[1]) / min(memory[2])
-    pairs = [one / two for one, two in zip(walls[1], walls[2], strict=True)]
-    limits = [one / two for one, two in zip(memory[1], memory[2], strict=True)]
-    busy = {count: min(each["cpu"] for each in found) for count, found in jobs.items()}
+        for (count, processors), found in jobs.items():
+            way: dict[str, Any] = {"workers": count, "times": TIMES, "shard_size": half, "processors": processors}
+            found.append(measured(text, "scaled", **way))
+        for count, seconds in memory.items():
+            seconds.append(in_memory(text, count, TIMES))
+    walls = {way: [each["seconds"] for each in found] for way, found in jobs.items()}
+    gain, limit = gained(walls[1, 1], walls[2, 2]), gained(memory[1], memory[2])
+    lines = [
+        f"A job of {TIMES} times {text.size / 1e6:.0f} MB, one thread each, start included:",
+        *(said(way, found) for way, found in jobs.items()),
+        f"Two processes on two processors, relative to one on one: {in_words(walls[1, 1], walls[2, 2])}.",
+        f"The same, relative to one on two: {in_words(walls[1, 2], walls[2, 2])}.",
+        f"The limit of this machine, which is the same in memory: {in_words(memory[1], memory[2])}.",
+        reached(gain, min(LEAST_GAIN, limit)),
+    ]
     wrong = len({each["answer"] for found in jobs.values() for each in found}) > 1
-    return Outcome(
-        [
-            (
-                f"A job of {TIMES} times {text.size / 1e6:.0f} MB, one thread each, start included: one process {min(walls[1]):.2f} s "
-                f"({busy[1]:.2f} s of processor), two {min(walls[2]):.2f} s ({busy[2]:.2f}): {gain:.2f} of one "
-                f"(pairs {min(pairs):.2f} to {max(pairs):.2f})."
-            ),
-            (
-                f"The machine's own limit: one process encodes the texts from memory {TIMES} times in {min(memory[1]):.2f} s, two at "
-                f"once half of them each in {min(memory[2]):.2f} s: {limit:.2f} (pairs {min(limits):.2f} to {max(limits):.2f})."
-            ),
-            reached(gain, min(LEAST_GAIN, limit)),
-            *["The files differ."] * wrong,
-        ],
-        wrong,
-    )
+    return Outcome(lines + ["The files differ."] * wrong, wrong)
 
 
-def in_memory(settings: Settings, shares: int) -> float:
-    """The seconds until the last of so many processes has encoded its share from memory; they begin together."""
-    started = [
-        subprocess.Popen(
-            asked(settings.small, "share", sys.executable, {"share": share, "shares": shares, "times": TIMES}),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT / "bench",
-        )
-        for share in range(shares)
-    ]  # fmt: skip
-    for each in started:
-        assert each.stdout and each.stdout.readline() == "ready\n"
-    for each in started:
-        assert each.stdin
-        each.stdin.write("\n")
-        each.stdin.flush()
-    return max(float(json.loads(each.communicate()[0])["seconds"]) for each in started)
+def said(way: tuple[int, int], found: list[Measured]) -> str:
+    """The best time of a job, and the processor time of the same kind."""
+    seconds, busy = (min(each[name] for each in found) for name in ("seconds", "cpu"))
+    return f"processes {way[0]}, processors {way[1]}: {seconds:.2f} s, of processors {busy:.2f} s."
+
+
+def gained(one: list[float], two: list[float]) -> float:
+    """How many times as fast two are."""
+    return min(one) / min(two)
+
+
+def in_words(one: list[float], two: list[float]) -> str:
+    """The same, with the least and the most of what ran one after the other."""
+    pairs = [before / after for before, after in zip(one, two, strict=True)]
+    return f"{gained(one, two):.2f} (pairs {min(pairs):.2f} to {max(pairs):.2f})"
 
 
 def ray_beside_local(settings: Settings) -> Outcome:

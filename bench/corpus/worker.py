@@ -21,6 +21,8 @@ BLOCK = 4 << 20
 def main() -> None:
     """Runs the mode that the options name."""
     options = json.loads(sys.argv[1])
+    if options.get("processors"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options["processors"]])
     import toksmith
 
     tok = toksmith.load(options["vocabulary"], pattern="o200k")

@@ -60,6 +60,9 @@ else:
             "UnknownId",
             "UnknownName",
         ),
+        "_arrays": ("Padded",),
+        "_chat": ("ChatEncoding",),
+        "_session": ("IdEdit", "TextSession"),
         "_fim": (
             "FimMarks",
             "fim",

@@ -1,4 +1,6 @@
 from . import compat, explain, metrics, reference
+from ._arrays import Padded
+from ._chat import ChatEncoding
 from ._convert import ConversionReport, convert
 from ._corpus import Files, files
 from ._counts import MergedCounts, PieceCounts, count_pieces, merge_counts
@@ -31,6 +33,7 @@ from ._patterns import Pattern, patterns
 from ._playground import Playground, play
 from ._progress import Progress
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
+from ._session import IdEdit, TextSession
 from ._shards import (
     CostRow,
     EncodedCorpus,
@@ -66,6 +69,7 @@ __version__: str
 __all__ = [
     "AddedToken",
     "CannotRepresent",
+    "ChatEncoding",
     "CheckpointError",
     "Chunk",
     "ConversionReport",
@@ -82,6 +86,7 @@ __all__ = [
     "Format",
     "FormatError",
     "Healing",
+    "IdEdit",
     "IdMap",
     "InvalidOption",
     "Job",
@@ -95,6 +100,7 @@ __all__ = [
     "Model",
     "ModelError",
     "NotInVocabulary",
+    "Padded",
     "Pattern",
     "PatternError",
     "PieceCounts",
@@ -110,6 +116,7 @@ __all__ = [
     "StreamDecoder",
     "StreamEncoder",
     "SweepRow",
+    "TextSession",
     "TextTooLong",
     "TokenTable",
     "Tokenized",

@@ -13,7 +13,6 @@ import inspect
 import numbers
 import operator
 import os
-import pathlib
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
@@ -28,6 +27,7 @@ __all__ = [
     "checked",
     "checked_fields",
     "checked_late",
+    "closed",
     "flag",
     "items",
     "one_or_several",
@@ -35,6 +35,7 @@ __all__ = [
     "text",
     "texts",
     "texts_or_bytes",
+    "unknown_argument",
     "whole_number",
 ]
 
@@ -147,9 +148,11 @@ def as_sequence(batch: Iterable[Any]) -> Sequence[Any]:
 
 
 def listed(value: Any, name: str, expected: str) -> tuple[Any, ...]:
-    """The items of an iterable of texts. A mapping is refused: its items are its keys, which nobody means."""
+    """The items of an iterable of texts. A mapping or a frame is refused: its items are its keys, which nobody means."""
     if isinstance(value, Mapping):
         refuse(name, expected, value, "pass its values(), as a list")
+    if hasattr(type(value), "columns") and hasattr(type(value), "__getitem__"):
+        refuse(name, expected, value, "pass one of its columns")
     return items(value, name, expected)
 
 
@@ -364,6 +367,8 @@ class ArgumentRule(NamedTuple):
 
 def advice_for(classes: tuple[str, ...], value: Any) -> str:
     """What to pass for a class of ours, if a name or a text was given."""
+    import pathlib  # slow to import
+
     if not isinstance(value, (str, pathlib.PurePath)):
         return ""
     shown = quoted(str(value))
@@ -389,17 +394,55 @@ def row_of(parameter: inspect.Parameter) -> ArgumentRule:
 
 
 class Arguments:
-    """The arguments of one function."""
+    """The arguments of one function, which are looked at when the first call needs them."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        parameters = inspect.signature(function).parameters.values()
+        self.function = function
         self.known = function.__globals__
-        self.rows = {parameter.name: row_of(parameter) for parameter in parameters}
-        places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-        self.positional = [self.rows[one.name] for one in places]
-        self.name = function.__name__ if function.__name__ != "__init__" else function.__qualname__.split(".")[0]
-        self.open = any(one.kind is one.VAR_KEYWORD for one in parameters)
-        self.corpus = next((row.name for row in self.rows.values() if row.check is corpus), "")
+
+    @functools.cached_property
+    def parameters(self) -> Collection[inspect.Parameter]:
+        """As the function declares them."""
+        return inspect.signature(self.function).parameters.values()
+
+    @functools.cached_property
+    def rows(self) -> dict[str, ArgumentRule]:
+        """The row of each, by name."""
+        return {parameter.name: row_of(parameter) for parameter in self.parameters}
+
+    @functools.cached_property
+    def positional(self) -> list[ArgumentRule]:
+        """The rows of those that may be given without their name."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [self.rows[one.name] for one in self.parameters if one.kind in kinds]
+
+    @functools.cached_property
+    def open(self) -> bool:
+        """Whether the function takes any keyword."""
+        return any(one.kind is one.VAR_KEYWORD for one in self.parameters)
+
+    @property
+    def corpus(self) -> str:
+        """The name of the argument that is a corpus, if there is one."""
+        return next((row.name for row in self.rows.values() if row.check is corpus), "")
+
+    @property
+    def name(self) -> str:
+        """The function as a caller names it."""
+        name = self.function.__name__
+        return name if name != "__init__" else self.function.__qualname__.split(".")[0]
+
+    def unexpected(self, name: str) -> TypeError:
+        """The error for an argument that the function does not have: what else to pass, or to call."""
+        from ._meanings import MEANINGS, bare  # tables that only errors need
+        from ._other_names import OF_CALLS
+
+        known = [each for each in self.rows if each != "self"]
+        meant = close_names(name, known)
+        hint = f"; did you mean {meant[0]}=?" if meant else f"; it takes {some_of(known)}" if known else ""
+        if name in OF_CALLS and not {*MEANINGS.get(bare(name), "").split()} & {*known}:
+            hint = f"; {OF_CALLS[name]}"
+        return TypeError(f"{self.name}() got an unexpected keyword argument {name!r}{hint}")
 
     def taken(self, placed: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as the function gets them.
@@ -410,10 +453,7 @@ class Arguments:
         if not self.open:
             for name in named:
                 if name not in self.rows:
-                    known = [each for each in self.rows if each != "self"]
-                    meant = close_names(name, known)
-                    hint = f"; did you mean {meant[0]}=?" if meant else f"; it takes {some_of(known)}" if known else ""
-                    raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}{hint}")
+                    raise self.unexpected(name)
         first = [row.taken(value, self.known) for row, value in zip(self.positional, placed, strict=False)]
         rest = {
             name: self.rows[name].taken(named[name], self.known) if name in self.rows else named[name] for name in named
@@ -485,6 +525,19 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             raise without_our_frames(error, arguments.rows)  # noqa: B904 - the same error
 
     return run
+
+
+def closed(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose signature hides the `**unknown` that it has to name what it does not take. For the fastest calls."""
+    signature = inspect.signature(function)
+    shown = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    return function
+
+
+def unknown_argument(function: Callable[..., Any], named: Collection[str]) -> TypeError:
+    """The error for the arguments that a `closed` function does not take."""
+    return Arguments(function).unexpected(next(iter(named)))
 
 
 def checked_late(

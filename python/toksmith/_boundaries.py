@@ -8,11 +8,9 @@ otherwise all of it.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arguments import items
-from ._errors import OF_A_PLACE, InvalidOption, moved
+from ._errors import InvalidOption, moved
 from ._model import Model
 from ._results import Chunk, Encoding, Healing, RaggedEncoding
 from ._stream import CONTEXT, Special, as_utf8, offset_in
@@ -33,7 +31,6 @@ __all__ = [
     "first_drift",
     "healed",
     "longest_added",
-    "segment_ids",
     "truncated",
 ]
 
@@ -224,62 +221,6 @@ def first_drift(engine: _core.Engine, model: Model, ids: Iterable[int]) -> int |
             return start + (int(differs[0]) if len(differs) else common)
         start = end + 1
     return None
-
-
-def segment_ids(engine: _core.Engine, model: Model, segments: Iterable[tuple[str | bytes, bool]]) -> list[int]:
-    """See `Tokenizer.encode_segments`."""
-    listed = items(segments, "segments", "pairs of a text and whether it is trusted")
-    grouped = groupby(joined(listed), key=itemgetter(1))
-    runs = [(b"".join(data for data, _ in run), trusted) for trusted, run in grouped]
-    contents = {token.content.encode(): token for token in reversed(model.added_tokens) if not token.normalized}
-    longest_first = sorted(contents, key=len, reverse=True)
-    finder = re.compile(b"|".join(map(re.escape, longest_first))) if contents else None
-    ids: list[int] = []
-    waiting, begun = b"", 0  # text between special tokens, and where in all of the text it begins
-
-    def encoded(text: bytes) -> list[int]:
-        try:
-            return engine.encode(text, "text", "replace", None)
-        except OF_A_PLACE as error:
-            raise error if error.offset is None else error.at(*in_segments(listed, begun + error.offset)) from None
-
-    for data, trusted in runs:
-        start = 0
-        for found in finder.finditer(data) if finder and trusted else ():
-            token = contents[found[0]]
-            if token.special:
-                text = waiting + data[start : found.start()]
-                ids += [*encoded(text), token.id]
-                begun += len(text) + len(found[0])
-                waiting, start = b"", found.end()
-        waiting += data[start:]
-    return [*ids, *encoded(waiting)]
-
-
-def in_segments(segments: Iterable[tuple[str | bytes, bool]], place: int) -> tuple[int, int]:
-    """The offset of a byte of the joined segments in its segment, and the number of the segment."""
-    number, offset = 0, 0
-    for number, (text, _) in enumerate(segments):  # noqa: B007 - that of the last counts
-        size = len(as_utf8(text))
-        offset = offset_in(text, min(place, size))
-        if place < size:
-            break
-        place -= size
-    return offset, number
-
-
-def joined(segments: Sequence[object]) -> list[tuple[bytes, bool]]:
-    """The segments as bytes. Two halves of a surrogate pair in different segments are not joined."""
-    found = []
-    for number, segment in enumerate(segments):
-        if isinstance(segment, (str, bytes)) or not isinstance(segment, Sequence) or len(segment) != 2:
-            raise TypeError(f"segments: segment {number}: expected a pair of a text and whether it is trusted")
-        text, trusted = segment
-        if not isinstance(text, (str, bytes)) or not isinstance(trusted, (bool, np.bool_)):
-            kinds = f"{type(text).__name__} and {type(trusted).__name__}"
-            raise TypeError(f"segments: segment {number}: expected a str or bytes and a bool, not {kinds}")
-        found.append((as_utf8(text), bool(trusted)))
-    return found
 
 
 class OrderedTokens(NamedTuple):

@@ -1,7 +1,7 @@
 """convert: writes a tokenizer in another format and verifies that the ids stay the same.
 
 The new file is loaded again, and both tokenizers encode a corpus. If the library that the format comes from is installed,
-it encodes the corpus too.
+it encodes the corpus too, in a process of its own and as its users run it.
 """
 
 from __future__ import annotations
@@ -9,28 +9,31 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from . import _formats
 from ._arguments import checked
 from ._corpus import Corpus, documents
 from ._errors import number_of
 from ._files import shown
-from ._formats import Format
+from ._formats import Format, PeerProcess
 from ._load import load
-from ._model import Model
+from ._model import Model, TokenTable
 from ._patterns import UNSET, PatternArgument
+from ._results import Ragged
 from ._sample import SAMPLE
+from ._surgery import IdMap
 from ._tokenizer import Tokenizer
 
 __all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
 
 BATCH_CHARS = 1 << 20
 AROUND = 4  # ids that are shown before and after the first that differs
-Ids = Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -66,18 +69,20 @@ class PeerRun:
         documents: The number of documents that it encoded.
         difference: The first difference, or None.
         problem: Why it was not run or failed; None if it succeeded.
+        differing: The number of documents with other ids.
     """
 
     library: str | None
     documents: int = 0
     difference: IdDifference | None = None
     problem: str | None = None
+    differing: int = 0
 
     def __str__(self) -> str:
         if self.problem is not None:
             return f"{self.library or 'the real library'} was not run: {self.problem}"
         if self.difference is not None:
-            return f"{self.library} differs: {self.difference}"
+            return f"{self.library} differs{share(self.differing, self.documents)}: {self.difference}"
         return f"{self.library}: {number_of(self.documents, 'document')}, all ids equal"
 
 
@@ -91,10 +96,16 @@ class ConversionReport:
         from_format: The format of the source; None for a published encoding or
             a tokenizer in memory.
         to_format: The format of the target.
-        lost: The fields that the format cannot store and that were left out.
+        lost: The fields that the format cannot hold exactly, and that
+            `allow_loss` named.
         documents: The number of documents that both encoded.
         difference: The first difference; None if all ids are equal.
         peer: The result of the format's own library.
+        reasons: For each of `lost`, why the format cannot hold it, and which
+            texts may get other ids.
+        differing: The number of documents with other ids.
+        id_map: The map from the ids of the source to those of the target, if
+            the format requires other ids and `renumber` allows them.
     """
 
     source: str
@@ -105,6 +116,9 @@ class ConversionReport:
     documents: int
     difference: IdDifference | None
     peer: PeerRun
+    reasons: tuple[str, ...] = ()
+    differing: int = 0
+    id_map: IdMap | None = None
 
     @property
     def equal(self) -> bool:
@@ -113,17 +127,24 @@ class ConversionReport:
 
     def __str__(self) -> str:
         lines = [f"{self.source} -> {self.target} ({self.to_format})"]
+        if self.id_map is not None:
+            moved = sum(old != new for old, new in self.id_map.old_to_new.items())
+            lines.append(f"{number_of(moved, 'token')} of {len(self.id_map.old_to_new)} with a new id; see id_map")
         lines += [f"left out: {', '.join(self.lost)}"] if self.lost else []
+        lines += [f"  {name}: {reason}" for name, reason in zip(self.lost, self.reasons, strict=False)]
         lines.append(
             f"{number_of(self.documents, 'document')}, all ids equal"
             if self.difference is None
-            else f"differs: {self.difference}"
+            else f"differs{share(self.differing, self.documents)}: {self.difference}"
         )
         return "\n".join([*lines, str(self.peer)])
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values; bytes are in hex."""
-        return {**plain(dataclasses.asdict(self)), "equal": self.equal}
+        """The report as JSON values; bytes are in hex, and `id_map` lists pairs of
+        an old and a new id."""
+        ids = None if self.id_map is None else [[*row] for row in self.id_map.old_to_new.items()]
+        report = dataclasses.replace(self, id_map=None)
+        return {**plain(dataclasses.asdict(report)), "id_map": ids, "equal": self.equal}
 
     def to_json(self) -> str:
         """The report as JSON."""
@@ -141,12 +162,15 @@ def convert(
     allow_loss: Collection[str] = (),
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
+    renumber: bool = False,
 ) -> ConversionReport:
     """Writes a tokenizer in another format, loads it back, and encodes a corpus
     with both.
 
     The format's own library (tiktoken, tokenizers, sentencepiece, …) encodes
-    the corpus too if it is installed. If ids differ, the file is still written
+    the corpus too if it is installed: in a fresh process, and with what its
+    users have, the files and no more (tiktoken's users also supply the
+    pattern). If ids differ, the file is still written
     and the report's `equal` is False; no error is raised.
 
     Args:
@@ -158,10 +182,13 @@ def convert(
         to_format: A name of `toksmith.formats()`.
         verify: The corpus, as for `train`; None for a built-in sample of
             difficult texts.
-        allow_loss: Names of model fields that may be left out if the format
-            cannot store them.
+        allow_loss: Names of model fields that the format may hold only in
+            part; the report says why, and which texts may differ.
         pattern: As for `load`, for sources without a split pattern.
         special_tokens: As for `load`, for the same sources.
+        renumber: Whether tokens get the ids that the format requires: for
+            `tekken` special tokens first, then the bytes. The report's `id_map`
+            converts the rows of a model, and the ids that are compared.
     Returns: A report, which can be printed.
     Raises:
         CannotRepresent: The format cannot store a field that is not in
@@ -179,16 +206,36 @@ def convert(
     """
     chosen = None if to_format is None else _formats.target_format(target, to_format)
     tok, name, found = opened(source, from_format, pattern, special_tokens)
+    before, id_map = tok, None
+    if renumber and chosen is None:
+        chosen = _formats.target_format(target, None)
+    if renumber and chosen is not None and chosen.renumber is not None:
+        tok, id_map = renumbered(tok, chosen.renumber(tok.model))
     row = chosen or _formats.holding(tok.model, shown(target), allow_loss)
-    lost = _formats.lost_fields(tok.model, row, allow_loss)
+    lost = _formats.losses(tok.model, row, allow_loss)
     tok.save(target, format=row.name, allow_loss=allow_loss)
     files = _formats.written_files(target, row)
     back = load(Path(files[0]), format=row.name, **arguments_of(tok.model, row))
     run = PeerCheck(row, files, tok)
-    count, difference = compared(tok, back, SAMPLE if verify is None else documents(verify), run)
-    if difference is None:
-        difference = special_difference(tok, back, count)
-    return ConversionReport(name, shown(target), found, row.name, lost, count, difference, run.result(count))
+    try:
+        same = compared(Converted(before, tok, id_map), back, SAMPLE if verify is None else documents(verify), run)
+    finally:
+        run.close()
+    if same.first is None:
+        same.first = special_difference(tok, back, same.documents)
+    return ConversionReport(
+        source=name,
+        target=shown(target),
+        from_format=found,
+        to_format=row.name,
+        lost=(*lost,),
+        documents=same.documents,
+        difference=same.first,
+        peer=run.result(),
+        reasons=(*lost.values(),),
+        differing=same.differing,
+        id_map=id_map,
+    )
 
 
 def opened(
@@ -215,22 +262,77 @@ def arguments_of(model: Model, row: Format) -> dict[str, Any]:
     return given
 
 
-def compared(
-    tok: Tokenizer, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck
-) -> tuple[int, IdDifference | None]:
-    """The number of documents that both encoded, and the first difference, which ends the comparison."""
-    count = 0
+@dataclass
+class Compared:
+    """The documents that two tokenizers encoded so far, those with other ids, and the first difference."""
+
+    documents: int = 0
+    differing: int = 0
+    first: IdDifference | None = None
+
+    def add(self, text: str | bytes, number: int, one: Encoded, two: Encoded) -> None:
+        """Counts a document with the ids of both."""
+        self.documents += 1
+        if one.ids != two.ids:
+            self.differing += 1
+            self.first = self.first or difference_of(number, text, one, two)
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What is converted: the tokenizer as it was and with the ids that it gets, and the map between them, if any."""
+
+    was: Tokenizer
+    tok: Tokenizer
+    id_map: IdMap | None
+
+    def encode(self, texts: Sequence[str | bytes]) -> Ragged:
+        """The ids as it was, with the numbers that they get."""
+        found = self.was.encode_ragged(texts, special="text")
+        if self.id_map is None:
+            return found
+        table = np.zeros(self.id_map.old_size, np.uint32)
+        table[[*self.id_map.old_to_new]] = [*self.id_map.old_to_new.values()]
+        return Ragged(table[found.ids], found.ends)
+
+
+def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap]:
+    """The tokenizer with these ids, and the map to them."""
+    model = tok.model
+    ids = np.array([new[id] for id in model.ids.tolist()], np.uint32)
+    order = np.argsort(ids, kind="stable")
+    changed = dataclasses.replace(
+        model,
+        tokens=TokenTable.of([model.tokens[place] for place in order.tolist()]),
+        ids=ids[order],
+        merges=np.array([[new[id] for id in row] for row in model.merges.tolist()], np.uint32).reshape(-1, 3),
+        scores=None if model.scores is None else model.scores[order],
+        unknown_id=None if model.unknown_id is None else new[model.unknown_id],
+        added_tokens=tuple(dataclasses.replace(token, id=new[token.id]) for token in model.added_tokens),
+        training=None,
+    )
+    size = max(new.values(), default=-1) + 1
+    return Tokenizer(changed), IdMap(tok.vocab_size, size, dict(new), {to: (old,) for old, to in new.items()})
+
+
+def compared(source: Converted, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
+    """What is found when both encode the corpus."""
+    same, tok = Compared(), source.tok
     for batch in batches(corpus):
-        expected = tok.encode_ragged(batch, special="text")
+        expected = source.encode(batch)
         found = other.encode_ragged(batch, special="text")
-        run.check(batch, list(expected), count)
-        if expected.ids.tobytes() != found.ids.tobytes() or expected.ends.tobytes() != found.ends.tobytes():
-            for number, (text, one, two) in enumerate(zip(batch, expected, found, strict=True), count):
-                if one.tolist() != two.tolist():
-                    sides = Encoded(tok, one.tolist()), Encoded(other, two.tolist())
-                    return number + 1, difference_of(number, text, *sides)
-        count += len(batch)
-    return count, None
+        run.check(batch, expected, same.documents)
+        if expected.ids.tobytes() == found.ids.tobytes() and expected.ends.tobytes() == found.ends.tobytes():
+            same.documents += len(batch)
+            continue
+        for text, one, two in zip(batch, expected, found, strict=True):
+            same.add(text, same.documents, Encoded(tok, one.tolist()), Encoded(other, two.tolist()))
+    return same
+
+
+def share(differing: int, documents: int) -> str:
+    """How many documents differ, for a message; nothing if only special tokens do."""
+    return f" ({differing} of {number_of(documents, 'document')})" if differing else ""
 
 
 def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> IdDifference | None:
@@ -255,47 +357,48 @@ def batches(corpus: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
 
 
 class PeerCheck:
-    """The format's own library on the files that were written, batch by batch until it differs or fails."""
+    """The format's own library on the files that were written, batch by batch until it fails."""
 
     def __init__(self, row: Format, paths: Sequence[str], tok: Tokenizer) -> None:
         self.tok = tok
-        self.library: str | None = None
         self.problem: str | None = None
-        self.difference: IdDifference | None = None
-        self.encode: Callable[[str], Ids] | None = None
+        self.found = Compared()
+        self.process: PeerProcess | None = None
+        self.library: str | None = None
         try:
-            self.library, self.encode = _formats.opened_by_peer(row.name, paths, tok.model)
-        except _formats.NotComparable as error:
+            self.process = _formats.opened_by_peer(row.name, paths, tok.model)
+            self.library = self.process.library
+        except (_formats.NotComparable, _formats.PeerFailed) as error:
             self.problem = str(error)
-        except BaseException as error:  # noqa: BLE001 - some libraries panic, and a panic is not an Exception
-            self.failed(error)
 
-    def failed(self, error: BaseException) -> None:
-        """Keeps what the library raised, unless it is Ctrl-C."""
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            raise error
-        self.problem = f"it raised {type(error).__name__}: {error}"
-
-    def check(self, texts: Sequence[str | bytes], expected: Sequence[Any], first: int) -> None:
+    def check(self, texts: Sequence[str | bytes], expected: Ragged, first: int) -> None:
         """Compares a batch without documents that are not UTF-8, because these libraries take only texts."""
-        if self.encode is None or self.problem is not None or self.difference is not None:
+        if self.process is None or self.problem is not None:
             return
-        for number, (text, ids) in enumerate(zip(texts, expected, strict=True), first):
-            plain_text = as_text(text)
-            if plain_text is None:
-                continue
-            try:
-                found = [int(id) for id in self.encode(plain_text)]
-            except BaseException as error:  # noqa: BLE001 - as above
-                self.failed(error)
-                return
-            if found != ids.tolist():
-                self.difference = difference_of(number, text, Encoded(self.tok, ids.tolist()), Encoded(self.tok, found))
-                return
+        rows = [(number, text, own) for number, (text, own) in enumerate(zip(texts, expected, strict=True), first)]
+        rows = [row for row in rows if as_text(row[1]) is not None]
+        plain_texts = [str(as_text(text)) for _, text, _ in rows]
+        own_ids = [own.tolist() for _, _, own in rows]
+        if self.process.finds_special:
+            own_ids = self.tok.encode_batch(plain_texts, special="allow", add_special_tokens=True)
+        try:
+            theirs = self.process.encode(plain_texts)
+        except (_formats.NotComparable, _formats.PeerFailed) as error:
+            self.problem = str(error)
+            return
+        for (number, text, _), own, ids in zip(rows, own_ids, theirs, strict=True):
+            self.found.add(text, number, Encoded(self.tok, own), Encoded(self.tok, ids))
 
-    def result(self, documents: int) -> PeerRun:
+    def close(self) -> None:
+        """Ends the library's process."""
+        if self.process is not None:
+            self.process.close()
+
+    def result(self) -> PeerRun:
         """The result for the report."""
-        return PeerRun(self.library, 0 if self.problem else documents, self.difference, self.problem)
+        found = self.found
+        documents = 0 if self.problem else found.documents
+        return PeerRun(self.library, documents, found.first, self.problem, found.differing)
 
 
 def as_text(text: str | bytes) -> str | None:

@@ -127,6 +127,13 @@ class TextStream:
     def finished(self) -> bool: ...
 
 @final
+class TextParts:
+    def __new__(cls, engine: Engine, block: TextBlock, place: int, special: str | Collection[str]) -> TextParts: ...
+    def read(self, least: int, threads: int) -> NDArray[np.uint32]: ...
+    @property
+    def finished(self) -> bool: ...
+
+@final
 class Counter:
     def __new__(
         cls, patterns: Sequence[str], start: tuple[int, int], memory: int | None, folder: str, longest: int | None

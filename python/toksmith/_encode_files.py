@@ -6,6 +6,7 @@ terminal) and what has to be unpacked is read here and fed to it. Left out: rows
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Collection, Iterator
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._errors import CorpusError, InvalidOption, ToksmithError
-from ._paths import regular, spelled, url_of
+from ._paths import missing, regular, spelled, url_of
 from ._remote import copied
 
 __all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "readable", "refuse_long", "refuse_long_row"]
@@ -101,9 +102,10 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     except ToksmithError:
         raise
     except (OSError, EOFError, ValueError) as problem:
-        raise CorpusError(
-            spelled(path), None, f"cannot be read: {getattr(problem, 'strerror', None) or problem}"
-        ) from problem
+        said = getattr(problem, "strerror", None) or problem
+        if getattr(problem, "errno", None) == errno.ENOENT and url_of(path) is None:
+            said = missing(path)
+        raise CorpusError(spelled(path), None, f"cannot be read: {said}") from problem
     except MemoryError as problem:
         raise CorpusError(os.fsdecode(path), None, "cannot be read: there is not enough memory for it") from problem
 

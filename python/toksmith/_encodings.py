@@ -7,14 +7,12 @@ because their files are not free for all to download.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import _formats
 from ._atomic_files import write_file
@@ -36,8 +34,7 @@ ENDOFPROMPT = "<|endofprompt|>"
 FILL_IN_THE_MIDDLE = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """One row: a file of ranks, and what goes with it.
 
     Attributes:
@@ -52,7 +49,7 @@ class Published:
     url: str
     sha256: str
     pattern: str
-    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    special_tokens: Mapping[str, int] = MappingProxyType({})
 
 
 def harmony_tokens() -> dict[str, int]:
@@ -63,7 +60,8 @@ def harmony_tokens() -> dict[str, int]:
     used = {ENDOFTEXT: 199999, ENDOFPROMPT: 200018, "<|startoftext|>": 199998, "<|call|>": 200012}
     used |= {"<|return|>": 200002, "<|constrain|>": 200003}
     used |= {f"<|{name}|>": id for id, name in enumerate(("channel", "start", "end", "message"), 200005)}
-    reserved = [id for id in range(200000, 201088) if id not in used.values() or id == used[ENDOFPROMPT]]
+    taken = {*used.values()} - {used[ENDOFPROMPT]}
+    reserved = [id for id in range(200000, 201088) if id not in taken]
     return used | {f"<|reserved_{id}|>": id for id in reserved}
 
 
@@ -116,9 +114,9 @@ def published(name: str) -> Model:
     return _formats.ranks(data, path, splitters(row.pattern), added)
 
 
-def places(row: Published) -> Iterator[Path]:
+def places(row: Published) -> Iterator[str]:
     """Where the row's file may be cached: in our folder by its name, in tiktoken's by the SHA-1 of its URL."""
-    yield cache_folder() / row.url.rpartition("/")[2]
+    yield os.path.join(cache_folder(), row.url.rpartition("/")[2])
     folders = (os.environ.get(name) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
     tiktoken_folder = next((folder for folder in folders if folder is not None), None)
     if tiktoken_folder is None:
@@ -126,18 +124,30 @@ def places(row: Published) -> Iterator[Path]:
 
         tiktoken_folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
     if tiktoken_folder:  # tiktoken takes the empty name for "no cache"
-        yield Path(tiktoken_folder, hashlib.sha1(row.url.encode()).hexdigest())
+        import hashlib
+
+        yield os.path.join(tiktoken_folder, hashlib.sha1(row.url.encode()).hexdigest())
 
 
-def cache_folder() -> Path:
+def cache_folder() -> str:
     """The folder named by `TOKSMITH_CACHE`, or `toksmith` in the user's folder for caches."""
     if named := os.environ.get("TOKSMITH_CACHE"):
-        return Path(named)
+        return named
+    home = os.path.expanduser("~")
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local", "toksmith", "cache")
+        return os.path.join(
+            os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "toksmith", "cache"
+        )
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "toksmith"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "toksmith")
+        return os.path.join(home, "Library", "Caches", "toksmith")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "toksmith")
+
+
+def sha256(data: bytes) -> str:
+    """In hex."""
+    import hashlib  # slow to import, and files need it alone
+
+    return hashlib.sha256(data).hexdigest()
 
 
 def warn(message: str, *values: object) -> None:
@@ -154,8 +164,8 @@ def cached(row: Published) -> Iterator[tuple[str, bytes]]:
             data = read_file(place)
         except FormatError:
             continue
-        if hashlib.sha256(data).hexdigest() == row.sha256:
-            yield str(place), data
+        if sha256(data) == row.sha256:
+            yield place, data
         else:
             warn("%s is not the published %s (its sha256 differs) and is passed over", place, row.url)
 
@@ -165,7 +175,7 @@ def downloaded(row: Published) -> tuple[str, bytes]:
     target = next(places(row))
 
     def failure(problem: str) -> DownloadError:
-        return DownloadError(row.url, row.sha256, str(target), problem)
+        return DownloadError(row.url, row.sha256, target, problem)
 
     try:
         import pooch  # type: ignore[import-untyped, unused-ignore]
@@ -178,7 +188,7 @@ def downloaded(row: Published) -> tuple[str, bytes]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as display:
-        bar = Bar(display, target.name)
+        bar = Bar(display, os.path.basename(target))
         fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=CHUNK, timeout=TIMEOUT_S)
         try:
             fetch(row.url, content, None)
@@ -188,15 +198,15 @@ def downloaded(row: Published) -> tuple[str, bytes]:
             # What lies below (sockets, urllib3, requests) says the same again, each with a traceback of its own.
             raise failure(f"not cached, and the download failed ({said(error)})") from None
     data = content.getvalue()
-    digest = hashlib.sha256(data).hexdigest()
+    digest = sha256(data)
     if digest != row.sha256:
         raise failure(f"the downloaded file is not the published one (its sha256 is {digest}, {len(data)} bytes)")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         write_file(target, data)
     except (OSError, FormatError) as error:
         warn("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
-    return str(target), data
+    return target, data
 
 
 def said(error: Exception) -> str:

@@ -409,7 +409,8 @@ class DownloadError(ToksmithError, OSError):
     file.
 
     Attributes: `url`, `expected` its sha256 in hex, `target` where to put the
-        file by hand, `problem`.
+        file by hand (both empty for a repository of the Hugging Face hub),
+        `problem`.
     """
 
     def __init__(self, url: str, expected: str, target: str, problem: str) -> None:
@@ -421,6 +422,8 @@ class DownloadError(ToksmithError, OSError):
         return DownloadError, (self.url, self.expected, self.target, self.problem)
 
     def __str__(self) -> str:
+        if not self.target:
+            return f"{self.url}: {self.problem}"
         return (
             f"{self.url}: {self.problem}. To go on without the network, save that file as {self.target} "
             f"(sha256 {self.expected}), or name its folder in TOKSMITH_CACHE"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
 
 from ._errors import FormatError
-from ._paths import regular, url_of
+from ._paths import missing, regular, url_of
 
 __all__ = ["FILE_LIMIT", "Room", "make_folder", "read_file", "reason", "shown", "text_of"]
 
@@ -91,6 +91,8 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         if isinstance(error, FileExistsError) and os.path.isdir(path):
             return  # another process made it meanwhile
         problem = "it is a file; a folder is expected" if os.path.lexists(path) else reason(error, path)
+        if isinstance(error, FileNotFoundError):
+            problem = f"there is no folder {os.path.dirname(os.path.abspath(path))!r}; make it first"
         raise FormatError(shown(path), None, f"cannot be written: {problem}") from error
 
 
@@ -100,8 +102,8 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
         return "the name holds a NUL character"
     if isinstance(error, (IsADirectoryError, PermissionError, FileExistsError)) and os.path.isdir(path):
         return "it is a folder; a file is expected"
-    if isinstance(error, FileNotFoundError):
-        return "there is no such file"
+    if isinstance(error, FileNotFoundError) and url_of(path) is None:
+        return missing(path)
     if isinstance(error, PermissionError):
         return f"{error.strerror}; the permissions of the file or of its folder forbid it"
     return getattr(error, "strerror", None) or str(error)

@@ -427,6 +427,8 @@ def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
     url = url_of(path)
     if url is None:
         return LocalFolder(Path(path))
+    if "//" in url.partition("://")[2]:
+        raise InvalidOption("folder", url, "a URL without two slashes in a row, which paths do not keep")
     if writing and not _remote.writes(url):
         raise InvalidOption("folder", url, "a folder of this machine, or a URL of s3://, gs:// or hf://")
     return RemoteFolder(url.rstrip("/"))

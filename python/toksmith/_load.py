@@ -1,4 +1,4 @@
-"""load: makes a tokenizer from a published name or a file."""
+"""load: makes a tokenizer from a published name, a file, a model's name or a repository of the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from ._encodings import encodings, published
 from ._errors import FormatError, InvalidOption, UnknownName, close_names
 from ._files import shown
 from ._formats import refuse_arguments
+from ._hub import SUFFIXES, downloaded_from_hub, hub_name
+from ._model_names import encoding_of
+from ._paths import similar
 from ._patterns import UNSET, PatternArgument
 from ._tokenizer import Tokenizer
 
@@ -24,15 +27,27 @@ def load(
     format: str | None = None,
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
+    revision: str | None = None,
 ) -> Tokenizer:
-    """Loads a published encoding or a tokenizer file.
+    """Loads a published encoding, a tokenizer file, the encoding of a model, or
+    the tokenizer of a repository.
 
-    A `str` that is one of `toksmith.encodings()` means that encoding;
-    everything else is a path (`./gpt2` or a `pathlib.Path` for a file of the
-    same name). The content of the file decides its format, not its name.
+    A `str` means the first of these that exists:
+
+    1. one of `toksmith.encodings()`;
+    2. a path. The content of the file decides its format, not its name;
+    3. the name of an OpenAI model (`gpt-4o`, `gpt-4-turbo`, `o3`), which means
+       its encoding;
+    4. `org/name` or `org/name@revision`, a repository of the Hugging Face hub
+       (extra `hub`). Its cache comes first, then the network. Of several files,
+       the first of these is loaded: a `.toksmith` file, tokenizer.json,
+       tekken.json, a `.model`, a `.tiktoken`, vocab.json with merges.txt,
+       vocab.txt; the log (level INFO) says which.
+
+    A `pathlib.Path` is always a path, and so is `./gpt2`.
 
     Args:
-        source: A published name, or a path.
+        source: A published name, a path, a model's name, or a repository.
         format: A name of `toksmith.formats()`; None to detect the format from
             the content.
         pattern: For files without a split pattern (required for `.tiktoken`,
@@ -41,6 +56,8 @@ def load(
             split.
         special_tokens: For the same files: ids by content. No content may
             contain or overlap another.
+        revision: For repositories: a branch, a tag or a commit; None for the
+            main branch.
     Raises:
         FormatError: The file cannot be read, or is not valid in its format. The
             message names the place.
@@ -48,10 +65,11 @@ def load(
             argument contradicts the file.
         ModelError: The file contains a feature that this version can load and
             save but not run. The message names it.
-        UnknownName: There is no encoding or file of this name, or no such
-            format or pattern.
-        DownloadError: The encoding's file is not cached and cannot be
-            downloaded. The message says which file to put where.
+        UnknownName: There is no encoding, file or model of this name, or no
+            such format or pattern.
+        DownloadError: The file of the encoding or of the repository is not
+            cached and cannot be downloaded. The message says why, and what to
+            do.
     Cost: time and memory grow with the file.
 
     >>> import tempfile, toksmith
@@ -61,12 +79,11 @@ def load(
     ...     toksmith.load(f"{folder}/low.toksmith") == tok
     True
     """
-    if isinstance(source, str):
-        if source in encodings():
-            refuse_arguments(f"the published encoding {source!r}", pattern, special_tokens, format)
-            return Tokenizer(published(source))
-        if not os.path.lexists(source):
-            raise UnknownName("encoding or file", source, close_names(source, encodings()))
+    if isinstance(source, str) and (name := encoding_named(source)):
+        refuse_arguments(f"the published encoding {name!r}", pattern, special_tokens, format)
+        refuse_revision(revision, f"{name!r} is a published encoding")
+        return Tokenizer(published(name))
+    source = found(source, revision)
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)
@@ -75,3 +92,33 @@ def load(
             raise
         # The invalid regex comes from the file, not from the caller.
         raise FormatError(shown(source), None, str(error)) from error
+
+
+def encoding_named(source: str) -> str | None:
+    """The encoding that a name means, itself or as a model's name. A file of a model's name comes first."""
+    if source in encodings():
+        return source
+    named = None if "/" in source or os.path.splitext(source)[1] in SUFFIXES else encoding_of(source)
+    return None if named is None or os.path.lexists(source) else named
+
+
+def found(source: str | os.PathLike[str], revision: str | None) -> str | os.PathLike[str]:
+    """The path of the file: the source itself, or where the hub's cache keeps the repository's."""
+    if not isinstance(source, str) or os.path.lexists(source):
+        refuse_revision(revision, f"{shown(source)} is a path")
+        return source
+    named = hub_name(source)
+    if named is None or os.path.isdir(os.path.dirname(source)):
+        raise UnknownName("encoding or file", source, close_names(source, encodings()) or similar(source))
+    repository, own = named
+    if own is not None:
+        refuse_revision(revision, f"{source!r} names a revision already")
+    return downloaded_from_hub(repository, own or revision)
+
+
+def refuse_revision(revision: str | None, reason: str) -> None:
+    """Refuses an argument that only repositories of the hub take."""
+    if revision is not None:
+        raise InvalidOption(
+            "revision", revision, f"None, because {reason}; only repositories of the Hugging Face hub have revisions"
+        )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -465,6 +464,8 @@ class Model:
     def fingerprint(self) -> str:
         """The sha256 (hex) of all content but `training` and `metadata`: equal
         models have equal fingerprints."""
+        import hashlib  # slow to import
+
         digest = hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode())
         scores = np.empty(0, np.float32) if self.scores is None else self.scores
         for table in (self.tokens.ends, self.ids, self.merges, scores):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["OF_A_TOKENIZER", "OF_THE_PACKAGE", "told"]
+__all__ = ["OF_A_TOKENIZER", "OF_CALLS", "OF_THE_PACKAGE", "told"]
 
 # Attributes and methods of other libraries' tokenizers.
 OF_A_TOKENIZER: Mapping[str, str] = {
@@ -58,6 +58,31 @@ OF_A_TOKENIZER: Mapping[str, str] = {
     "from_pretrained": "toksmith.load(source)",
     "save_pretrained": "toksmith.compat.transformers.export(tok, folder)",
     "save_model": "tok.save(path)",
+}
+
+# Arguments of other libraries' calls that none of ours is like.
+OF_CALLS: Mapping[str, str] = {
+    "clean_up_tokenization_spaces": "decoding changes no spaces, so leave it out",
+    "return_tensors": "tok.encode_array(text) and tok.encode_ragged(texts) give NumPy arrays",
+    "return_offsets_mapping": "tok.encode_with_offsets(text) gives offsets",
+    "return_attention_mask": 'tok(text)["attention_mask"] gives it',
+    "truncation": "tok.truncate(text, max_tokens) cuts a text",
+    "max_length": "tok.truncate(text, max_tokens) cuts a text",
+    "padding": "tok.encode_ragged(texts) gives the ids of several texts without padding",
+    "is_split_into_words": "tok.encode_batch(words) encodes each word",
+    "out_type": "[tok.token_bytes(id) for id in ids] gives the tokens of ids",
+    "add_special_tokens": "tok(text) adds none; tok.encode(text, add_special_tokens=True) adds those of the model's template",
+    "add_bos": "add_special_tokens=True of encode adds what the model's template says",
+    "add_eos": "add_special_tokens=True of encode adds what the model's template says",
+    "bos": "add_special_tokens=True of encode adds what the model's template says",
+    "cache_dir": "the variable TOKSMITH_CACHE names the folder of downloads",
+    "use_fast": "there is one kind of tokenizer, so leave it out",
+    "trust_remote_code": "loading runs no code of a file, so leave it out",
+    "model_prefix": "tok.save(path) saves the trained tokenizer",
+    "output": "tok.save(path) saves the trained tokenizer",
+    "save_path": "tok.save(path) saves the trained tokenizer",
+    "overwrite": "saving replaces the file, so leave it out",
+    "exist_ok": "saving replaces the file, so leave it out",
 }
 
 # Functions and classes of other libraries' modules.

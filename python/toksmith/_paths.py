@@ -10,8 +10,10 @@ import os
 import re
 import stat
 
-__all__ = ["regular", "spelled", "url_of"]
+__all__ = ["missing", "nearest", "regular", "similar", "spelled", "url_of"]
 
+MOST_NAMES = 1000  # so many names of a folder are compared with a wrong one
+MOST_SIMILAR, CUTOFF = 2, 0.8
 OPEN = ("/dev/fd/", "/proc/self/fd/")
 KINDS = (
     (stat.S_ISDIR, "it is a folder; a file is expected"),
@@ -45,6 +47,36 @@ def spelled(path: str | os.PathLike[str]) -> str:
     ('s3://bucket/a.jsonl', 'a.jsonl')
     """
     return url_of(path) or os.fsdecode(path)
+
+
+def missing(path: str | os.PathLike[str]) -> str:
+    """That there is no such file, and what comes nearest to it: how every error about a missing file says it."""
+    return f"there is no such file{nearest(path) or '; expected the path of a file'}"
+
+
+def nearest(path: str | os.PathLike[str]) -> str:
+    """The file of a similar name, or the folder that is missing too, in words; empty if there is neither."""
+    folder = os.path.dirname(os.fsdecode(path))
+    if os.path.islink(path):
+        return f"; it is a link to {os.fsdecode(os.readlink(path))!r}"
+    if folder and not os.path.lexists(folder):
+        return f"; there is no folder {folder!r}"
+    near = similar(path)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def similar(path: str | os.PathLike[str]) -> list[str]:
+    """The files beside a missing one whose names are like its name."""
+    folder, name = os.path.split(os.fsdecode(path))
+    try:
+        names = sorted(os.listdir(folder or "."))[:MOST_NAMES]
+    except (OSError, ValueError):
+        return []
+    import difflib  # slow to import, and only errors need it
+
+    small = {each.lower(): each for each in names}
+    near = difflib.get_close_matches(name.lower(), small, MOST_SIMILAR, CUTOFF)
+    return [os.path.join(folder, small[each]) for each in near]
 
 
 def regular(path: str | os.PathLike[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The pieces of a text: what `encode` merges, each by itself.
+"""The pieces of a text: what `encode` merges, each by itself; and whether ids are those of their text.
 
 The rule is that of `encode`: special and added tokens are cut out first, then the model's splitters cut the text between
 them. Left out: the merging.
@@ -6,16 +6,17 @@ them. Left out: the merging.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _core
-from ._arguments import checked
+from . import _boundaries, _core
+from ._arguments import checked, checked_late
 from ._model import Model
 from ._stream import Special, as_utf8
 
-__all__ = ["split"]
+__all__ = ["first_drift", "is_canonical", "split"]
 
 Some = TypeVar("Some", str, bytes)
 
@@ -39,6 +40,35 @@ def split(self: Any, text: Some, *, special: Special = "raise") -> list[Some]:
     """
     pieces = pieces_of(self._engine, self.model, text, special)
     return [like(text, piece) for piece in pieces]
+
+
+@checked_late
+def is_canonical(self: Any, ids: Iterable[int]) -> bool:
+    """Whether decoding the ids and encoding the text gives the same ids; see
+    `first_drift`.
+
+    Raises: UnknownId, if no token has one of the ids.
+    """
+    return first_drift(self, ids) is None
+
+
+@checked_late
+def first_drift(self: Any, ids: Iterable[int]) -> int | None:
+    """The position of the first id that differs after decoding and encoding
+    again; None if none does.
+
+    Special tokens are not text: each run of ids between them is decoded to
+    bytes, and encoded with `special="text"`.
+
+    Raises:
+        UnknownId: No token has one of the ids.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low", merges=2, pattern=None)
+    >>> tok.first_drift([32, 108, 111, 119]), tok.first_drift([32, 257])
+    (1, None)
+    """
+    return _boundaries.first_drift(self._engine, self.model, ids)
 
 
 def like(text: object, piece: bytes) -> Any:

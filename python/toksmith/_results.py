@@ -39,6 +39,19 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.ends)
 
+    def to_arrow(self) -> Any:
+        """A column of Arrow, `list<uint32>`, that shares the ids; needs the extra
+        `parquet`. With 2**31 ids or more it is a `large_list<uint32>`.
+        """
+        try:
+            import pyarrow as arrow
+        except ImportError:
+            raise ImportError("columns of Arrow need pyarrow: pip install 'toksmith[parquet]'") from None
+        small = len(self.ids) < 1 << 31
+        offsets = np.concatenate([[0], self.ends]).astype(np.int32 if small else np.int64)
+        lists = arrow.ListArray if small else arrow.LargeListArray
+        return lists.from_arrays(arrow.array(offsets), arrow.array(self.ids))
+
     @checked_late
     def __getitem__(self, index: int) -> NDArray[np.uint32]:
         place = range(len(self))[index]

@@ -7,7 +7,6 @@ without either is told nothing, and has nothing in its way.
 
 from __future__ import annotations
 
-import base64
 import binascii
 from collections.abc import Mapping
 from typing import Any
@@ -123,6 +122,8 @@ def character_options(model: Model) -> dict[str, object] | None:
     for step in model.normalizers:
         normalizer = dict(step.options)
     try:
+        import base64
+
         charsmap = base64.b64decode(normalizer["charsmap"], validate=True)
     except binascii.Error as error:
         raise ModelError(f"the charsmap of the step 'sentencepiece' in normalizers is not base 64: {error}") from error

@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from ._arguments import whole_number
 from ._errors import InvalidOption
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["processors", "thread_count"]
 
@@ -32,6 +35,8 @@ def thread_count(threads: int | None) -> int:
 @functools.cache
 def processors(root: str = "/") -> int:
     """The number of processors that this process may use, as it was at the first call; `root` is the folder of the system."""
+    from pathlib import Path  # slow to import
+
     affinity = getattr(os, "sched_getaffinity", None)
     found = [len(affinity(0)) if affinity else os.cpu_count() or 1, *quotas(Path(root))]
     asked = number(os.environ.get("SLURM_CPUS_PER_TASK", ""))
@@ -40,6 +45,8 @@ def processors(root: str = "/") -> int:
 
 def quotas(root: Path) -> Iterator[int]:
     """How many processors the control group of this process may use, and each group around it; of version 2."""
+    from pathlib import PurePosixPath
+
     try:
         rows = (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -11,12 +11,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from . import _boundaries, _core, _offsets, _pieces, _sampled
-from ._arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
-from ._arguments import text as argument_text
-from ._encode_files import encoded_file
+from . import _arguments, _arrays, _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments, _session
+from ._arguments import (
+    advised,
+    as_sequence,
+    checked,
+    checked_late,
+    flag,
+    items,
+    one_or_several,
+    whole_number,
+)
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
 from ._pattern_fit import pattern_fit
@@ -97,6 +104,7 @@ class Tokenizer:
             return self.encode_with_offsets(text, special=special, errors=errors)
         return self.encode_ragged_with_offsets(one_or_several(text, "text"), special=special, errors=errors)
 
+    @_arguments.closed
     def encode(
         self,
         text: Text,
@@ -105,6 +113,7 @@ class Tokenizer:
         errors: str = "replace",
         threads: int | None = None,
         add_special_tokens: bool = False,
+        **unknown: NoReturn,
     ) -> list[int]:
         """The ids of a text.
 
@@ -124,12 +133,15 @@ class Tokenizer:
         Cost: time grows at worst as n log n with the length of the text, and
             linearly with the number of its pieces.
         """
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.encode, unknown)
         try:
             ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
         except (TypeError, ToksmithError) as error:
             raise advised(error, text) from None
         return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
+    @_arguments.closed
     def encode_array(
         self,
         text: Text,
@@ -138,15 +150,23 @@ class Tokenizer:
         errors: str = "replace",
         threads: int | None = None,
         add_special_tokens: bool = False,
-    ) -> NDArray[np.uint32]:
+        dtype: DTypeLike = np.uint32,
+        **unknown: NoReturn,
+    ) -> NDArray[Any]:
         """The ids of a text as an array; `threads` as in `encode`.
 
-        Returns: uint32, shape (n,).
-        Raises: as `encode`.
+        Args:
+            dtype: An integer type that holds every id: uint32, or int64 as
+                models take it.
+        Returns: shape (n,).
+        Raises: as `encode`; InvalidOption for a type that does not hold an id.
         """
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.encode_array, unknown)
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
         put = add_special_tokens is not False and flag(add_special_tokens, "add_special_tokens")
-        return self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
+        ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
+        return ids if dtype is np.uint32 else ids.astype(_arrays.fitting(dtype, ids), copy=False)
 
     @checked_late
     def encode_batch(
@@ -166,7 +186,11 @@ class Tokenizer:
         Raises: as `encode`, for the first text that cannot be encoded; the
             error's `index` is its position.
         """
-        lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
+        if _arrays.is_column(texts):
+            columns = self.encode_ragged(texts, special=special, errors=errors, threads=threads)
+            lists = [ids.tolist() for ids in columns]
+        else:
+            lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
         return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
 
     @checked_late
@@ -181,10 +205,13 @@ class Tokenizer:
     ) -> Ragged:
         """The ids of many texts in one array, with the end of each.
 
+        Args:
+            texts: A list, or a column of Arrow (pyarrow, polars, pandas),
+                whose texts are read without a Python object for each.
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (texts,).
         Raises: as `encode_batch`.
         """
-        ids, ends = self._engine.encode_ragged(as_sequence(texts), special, errors, thread_count(threads))
+        ids, ends = _arrays.ragged_ids(self._engine, texts, special, errors, thread_count(threads))
         return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
 
     def _around(self, ids: list[int], put: bool) -> list[int]:
@@ -205,28 +232,10 @@ class Tokenizer:
     encode_sampled = _sampled.encode_sampled
     encode_best = _sampled.encode_best
 
-    @checked_late
-    def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
-        """The ids of a text that consists of trusted and untrusted segments.
-
-        The segments form one text, so pieces may cross their edges. A special
-        token is found only if it lies completely in adjacent trusted segments.
-        Everywhere else it is ordinary text.
-
-        Args:
-            segments: Pairs of a text and a bool that says whether it is
-                trusted.
-        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`;
-            `index` is the number of the segment.
-
-        >>> import toksmith
-        >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
-        >>> tok.encode_segments([("low", True), ("<|end|>", False), ("<|end|>", True)]) == [
-        ...     *tok.encode("low<|end|>", special="text"), tok.token_id("<|end|>")
-        ... ]
-        True
-        """
-        return _boundaries.segment_ids(self._engine, self.model, segments)
+    encode_segments = _segments.encode_segments
+    chat = _chat.chat
+    encode_padded = _arrays.encode_padded
+    session = _session.session
 
     @checked
     def encode_file(
@@ -258,14 +267,18 @@ class Tokenizer:
             number of the document if there is a separator.
         Cost: memory for the ids and for a few MiB of text.
         """
-        if isinstance(separator, str):
-            separator = argument_text(separator, "separator")
-        found = encoded_file(self._engine, path, separator=separator, special=special, threads=thread_count(threads))
-        return Ragged(*found)
+        separator = _arguments.text(separator, "separator") if isinstance(separator, str) else separator
+        from ._encode_files import encoded_file  # imported on demand: it also reads files behind URLs
 
-    def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
+        count = thread_count(threads)
+        return Ragged(*encoded_file(self._engine, path, separator=separator, special=special, threads=count))
+
+    @_arguments.closed
+    def count(self, text: Text, *, special: Special = "text", errors: str = "replace", **unknown: NoReturn) -> int:
         """The number of ids of a text. Special tokens count as ordinary text
         unless `special` says otherwise."""
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.count, unknown)
         return self._engine.count(text, special, errors)
 
     @checked_late
@@ -349,46 +362,30 @@ class Tokenizer:
         """
         return _boundaries.healed(self._parts(special), self._continuations, text)
 
-    @checked_late
-    def is_canonical(self, ids: Iterable[int]) -> bool:
-        """Whether decoding the ids and encoding the text gives the same ids; see
-        `first_drift`.
+    is_canonical = _pieces.is_canonical
+    first_drift = _pieces.first_drift
 
-        Raises: UnknownId, if no token has one of the ids.
-        """
-        return self.first_drift(ids) is None
-
-    @checked_late
-    def first_drift(self, ids: Iterable[int]) -> int | None:
-        """The position of the first id that differs after decoding and encoding
-        again; None if none does.
-
-        Special tokens are not text: each run of ids between them is decoded to
-        bytes, and encoded with `special="text"`.
-
-        Raises:
-            UnknownId: No token has one of the ids.
-
-        >>> import toksmith
-        >>> tok = toksmith.train("low", merges=2, pattern=None)
-        >>> tok.first_drift([32, 108, 111, 119]), tok.first_drift([32, 257])
-        (1, None)
-        """
-        return _boundaries.first_drift(self._engine, self.model, ids)
-
-    def decode(self, ids: Iterable[int], *, errors: str = "replace") -> str:
+    @_arguments.closed
+    def decode(
+        self, ids: Iterable[int], *, errors: str = "replace", skip_special_tokens: bool = False, **unknown: NoReturn
+    ) -> str:
         """The text of ids.
 
         Args:
             ids: A list, array or iterable of integers.
             errors: What to do with bytes that are not UTF-8, as in
                 `bytes.decode`: "replace", "strict", "ignore", …
+            skip_special_tokens: Whether special tokens are left out.
         Raises:
             UnknownId: No token has one of the ids.
             UnicodeDecodeError: The bytes are not UTF-8, with
                 `errors="strict"`.
         """
+        if unknown:
+            raise _arguments.unknown_argument(Tokenizer.decode, unknown)
         try:
+            if skip_special_tokens is not False and flag(skip_special_tokens, "skip_special_tokens"):
+                ids = _arrays.without_special(self.model, ids)
             return self._engine.decode(ids, errors)
         except (TypeError, ToksmithError) as error:
             raise advised(error, ids) from None

@@ -18,6 +18,8 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from .reference.names import listing
+
 Text = str | bytes
 BLOCK = "▁"
 
@@ -372,3 +374,6 @@ def merge_marked(piece: str, merges: Sequence[tuple[str, str]], prefix: str = ""
             return parts
         at = min(waiting)[1]
         parts[at : at + 2] = [parts[at] + parts[at + 1].removeprefix(prefix)]
+
+
+__dir__ = listing(__name__)

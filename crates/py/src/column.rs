@@ -46,6 +46,12 @@ impl TextBlock {
         }
     }
 
+    /// One text.
+    pub fn text_at<'a>(&'a self, py: Python<'a>, place: usize) -> Option<&'a [u8]> {
+        let start = place.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.bytes(py).get(start as usize..*self.ends.get(place)? as usize)
+    }
+
     /// Each text as the core takes it.
     pub fn as_texts<'a>(&'a self, py: Python<'a>) -> Vec<CoreText<'a>> {
         texts_of(self.bytes(py), &self.ends)

@@ -30,7 +30,7 @@ const _: () = assert!(align_of::<vocab::Vocab>() <= ALIGNED && align_of::<engine
 const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<tally::Tally>() <= ALIGNED);
 const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::CountedPieces>() <= ALIGNED);
 const _: () = assert!(align_of::<column::TextBlock>() <= ALIGNED && align_of::<packed::PackedFile>() <= ALIGNED);
-const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED);
+const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED && align_of::<stream::TextParts>() <= ALIGNED);
 
 /// The compiled core of toksmith.
 #[pymodule(gil_used = true)]
@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<stream::TextStream>()?;
+    module.add_class::<stream::TextParts>()?;
     module.add_class::<column::TextBlock>()?;
     module.add_function(wrap_pyfunction!(column::around, module)?)?;
     module.add_class::<packed::PackedFile>()?;

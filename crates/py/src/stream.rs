@@ -1,4 +1,5 @@
-//! `TextStream`: the text of a file, or of blocks that are fed, to ids, a part at a time. And where texts can be cut.
+//! `TextStream`: the text of a file, or of blocks that are fed, to ids, a part at a time. `TextParts`: a long text in memory to
+//! ids, a part at a time. And where texts can be cut.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, TryLockError};
@@ -8,11 +9,13 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use toksmith_core::encode::boundaries::Settled;
 use toksmith_core::encode::files::Stream;
-use toksmith_core::encode::long_text::{LongText, PART};
+use toksmith_core::encode::long_text::{LongText, PART, encode_first};
+use toksmith_core::split::Text;
 use toksmith_core::split::special::Allow;
 use toksmith_guard::guarded;
 
 use crate::call::call;
+use crate::column::TextBlock;
 use crate::engine::Engine;
 use crate::errors;
 
@@ -74,6 +77,62 @@ impl TextStream {
         let stream = &mut *stream;
         let ragged = call(py, size, |stop| stream.read(&rules, limit, threads, stop))?;
         Ok((ragged.ids.into_pyarray(py), ragged.ends.into_pyarray(py)))
+    }
+}
+
+/// The ids of one text of a block, a part at a time.
+#[pyclass(frozen, module = "toksmith._core")]
+pub struct TextParts {
+    engine: Py<Engine>,
+    block: Py<TextBlock>,
+    place: usize,
+    allow: Allow,
+    /// Where the next part begins.
+    start: Mutex<usize>,
+}
+
+impl TextParts {
+    fn text<'a>(&'a self, py: Python<'a>) -> &'a [u8] {
+        self.block.get().text_at(py, self.place).unwrap_or_default()
+    }
+}
+
+#[guarded]
+#[pymethods]
+impl TextParts {
+    #[new]
+    #[allow(clippy::needless_pass_by_value)]
+    fn new(
+        engine: Bound<'_, Engine>,
+        block: Bound<'_, TextBlock>,
+        place: usize,
+        special: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let allow = engine.get().allow(special)?;
+        Ok(Self { engine: engine.unbind(), block: block.unbind(), place, allow, start: Mutex::new(0) })
+    }
+
+    #[getter]
+    fn finished(&self, py: Python<'_>) -> PyResult<bool> {
+        let size = self.text(py).len();
+        Ok(py.detach(|| *self.start.lock().unwrap_or_else(PoisonError::into_inner) >= size))
+    }
+
+    /// The ids of the next `least` bytes or more, up to where the text can be cut. Offsets in errors are bytes of the text.
+    fn read<'py>(&self, py: Python<'py>, least: usize, threads: usize) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let mut start = match self.start.try_lock() {
+            Ok(start) => start,
+            Err(TryLockError::Poisoned(start)) => start.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(PyRuntimeError::new_err("the text is being read already")),
+        };
+        let (encoder, cuts) = self.engine.get().for_long_texts();
+        let rules = LongText { encoder, cuts, allow: &self.allow, part: PART };
+        let (from, rest) = (*start, self.text(py).get(*start..).unwrap_or_default());
+        let (ids, end) = call(py, rest.len(), |stop| {
+            encode_first(&rules, Text::Bytes(rest), least, threads, stop).map_err(|error| error.shifted(from))
+        })?;
+        *start += end;
+        Ok(ids.into_pyarray(py))
     }
 }
 

@@ -24,14 +24,16 @@ SHELLS = ("bash", "zsh", "fish")
 NAMES = tuple(row.name for row in COMMANDS)
 
 
-def names(beginning: str) -> Sequence[str]:
-    """The words of commands, to complete one."""
-    return [*NAMES, *(TWO_WORDS[1:] if beginning else ())]
+def names(before: Sequence[str]) -> Sequence[str]:
+    """The words that may follow 'help' and these words, to complete one."""
+    if before:
+        return TWO_WORDS[1:] if [*before] == [TWO_WORDS[0]] else ()
+    return NAMES
 
 
 def help(
     command: Annotated[
-        list[str] | None, cli.Argument("COMMAND", "The command to explain.", "the list of commands", names)
+        list[str] | None, cli.Argument("COMMAND", "The command to explain.", "the list of commands", after=names)
     ] = None,
     *,
     man: Annotated[bool, cli.Option("--man", help="Print the manual page, for man -l.")] = False,
@@ -80,7 +82,7 @@ def named(words: Sequence[str]) -> str | None:
 
 
 def completion(
-    shell: Annotated[str, cli.Argument("SHELL", "bash, zsh or fish.", complete=lambda _: SHELLS)],
+    shell: Annotated[str, cli.Argument("SHELL", "bash, zsh or fish.", after=lambda _: SHELLS)],
     *,
     as_json: Json = False,
 ) -> None:

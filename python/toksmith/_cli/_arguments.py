@@ -5,7 +5,7 @@ Options that were not given are not passed on, so the called function is the onl
 
 from __future__ import annotations
 
-import glob
+import contextlib
 import os
 import stat
 import sys
@@ -54,11 +54,14 @@ STDIN = "-"
 POLICIES = ("raise", "allow", "text")
 ROWS = (".jsonl", ".parquet", ".arrow")
 PACKED = (".gz", ".zst")
+PLAIN = (".txt", ".md")  # one text each, for which the readers of a corpus need not be imported
 
 
 def tokenizers(beginning: str) -> Sequence[str]:
-    """The published names, to complete one."""
-    return toksmith.encodings()
+    """The published names and the files of tokenizers that lie here, to complete one."""
+    rows = toksmith.formats().values() if "/" not in beginning and os.sep not in beginning else ()
+    here = sorted(name for name in os.listdir() if any(row.fits(name) for row in rows)) if rows else []
+    return [*toksmith.encodings(), *here]
 
 
 def pattern_names(beginning: str) -> Sequence[str]:
@@ -71,13 +74,21 @@ Files = Annotated[list[str] | None, cli.Argument("FILE", "Text files; '-' reads 
 Name = Annotated[
     str,
     cli.Option(
-        "--tokenizer", "-t", help="A published name (see 'encodings') or a tokenizer file.", argument="tok", **TOKENIZER
+        "--tokenizer",
+        "-t",
+        help="A published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name.",
+        argument="tok",
+        **TOKENIZER,
     ),
 ]
 Names = Annotated[
     list[str],
     cli.Option(
-        "--tokenizer", "-t", help="A published name or a tokenizer file; repeatable.", argument="tok", **TOKENIZER
+        "--tokenizer",
+        "-t",
+        help="A published name, a tokenizer file, a model or org/name; repeatable.",
+        argument="tok",
+        **TOKENIZER,
     ),
 ]
 Json = Annotated[bool, cli.Option("--json", help="Print the result as JSON.")]
@@ -176,6 +187,9 @@ def file_or_bytes(name: str, field: str | None, *, raw: bool) -> toksmith.Files 
     """A file argument as every command reads it: as the library does, but a pipe or a device at once, as bytes."""
     if raw or not ("://" in name or os.path.isfile(name) or os.path.isdir(name)):
         return file_bytes(name)
+    if field is None and name.endswith(PLAIN) and os.path.isfile(name):
+        with contextlib.suppress(OSError):  # which the library tells better
+            return file_bytes(name)
     return file_named(name, field)
 
 
@@ -187,6 +201,8 @@ def file_named(name: str, field: str | None) -> toksmith.Files:
     """
     if "://" not in name:
         os.stat(name)  # the library would name the escaped name, and advise a glob
+    import glob
+
     return toksmith.files(name if "://" in name else glob.escape(name), **given(field=field))
 
 

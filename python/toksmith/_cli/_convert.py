@@ -12,7 +12,7 @@ from ._arguments import FilePattern, FileSpecials, Json, Quiet, given, loaded_op
 from ._corpus import ticking, total_of
 from ._flags import check_format
 from ._printed import print_json, print_lines
-from ._progress import metered
+from ._progress import working
 
 __all__ = ["FORMAT", "convert"]
 
@@ -40,6 +40,9 @@ def convert(
     ] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
+    renumber: Annotated[
+        bool, cli.Option("--renumber", help="Give tokens the ids that the format requires; --json lists old and new.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -50,8 +53,8 @@ def convert(
     check_format(from_format, "--from")
     check_format(to_format, "--to")
     options: dict[str, Any] = loaded_options(pattern, special_token)
-    options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss)
-    with metered(total_of(verify or []), as_json=as_json, quiet=quiet) as meter:
+    options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss, renumber=renumber or None)
+    with working(total=total_of(verify) if verify else None, as_json=as_json, quiet=quiet) as meter:
         options |= given(verify=ticking(verify, meter) if verify else None)
         report = toksmith.convert(source, target, **options)
     if as_json:

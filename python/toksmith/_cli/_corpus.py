@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import toksmith
@@ -48,7 +47,7 @@ def ticking(items: Iterable[Any], meter: Meter) -> Iterator[Any]:
     """The items of a corpus, one after another; the meter advances behind each."""
     for each in items:
         yield each
-        if isinstance(each, (bytes, toksmith.Files, Path)):
+        if isinstance(each, (bytes, toksmith.Files, os.PathLike)):
             meter.advance(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))))
 
 
@@ -60,24 +59,24 @@ def total_of(items: Iterable[Any]) -> int | None:
     return sum(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))) for each in found)
 
 
-def paths_of(item: Any) -> list[Path]:
+def paths_of(item: Any) -> list[os.PathLike[str]]:
     """The files of this machine that an item of a corpus names."""
     if isinstance(item, toksmith.Files) and any("://" in name for name in item.globs):
         return []
     try:
-        return [each for each in ([item] if isinstance(item, Path) else item.paths()) if each.is_file()]
+        return [each for each in ([item] if isinstance(item, os.PathLike) else item.paths()) if os.path.isfile(each)]
     except toksmith.CorpusError:  # the reader of the corpus says so
         return []
 
 
-def size_of(path: Path) -> int:
-    return path.stat().st_size
+def size_of(path: os.PathLike[str]) -> int:
+    return os.stat(path).st_size
 
 
 def write_corpus(
     tok: toksmith.Tokenizer,
     corpus: list[Any],
-    output: Path,
+    output: str,
     options: Mapping[str, Any],
     *,
     as_json: bool,

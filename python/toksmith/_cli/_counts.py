@@ -20,7 +20,7 @@ from ._corpus import corpus_of
 from ._flags import flagged
 from ._jobs import FLAGS, DryRun, Finish, Force, MaxErrors, Only, Part, Run, ShardSize, Workers, files_of_job, run_job
 from ._printed import print_json, print_lines
-from ._progress import progress_of
+from ._progress import progress_of, working
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
@@ -125,7 +125,7 @@ def merge_counts(
 ) -> None:
     """Add up the counts of shards, in bounded memory."""
     asked = given(min_count=min_count, spill_to=spill_to)
-    with flagged(OF_FILE):
+    with flagged(OF_FILE), working(as_json=as_json, quiet=quiet):
         merged = toksmith.merge_counts(files, output, in_order=in_order, **asked)
     saved(merged, output, as_json=as_json, quiet=quiet)
 

@@ -18,13 +18,15 @@ from ._arguments import (
     Json,
     Name,
     Names,
+    Quiet,
     Raw,
     RowNumber,
     Special,
     loaded,
     one_text,
 )
-from ._shown import Html, Svg, print_shown
+from ._progress import working
+from ._shown import Html, Svg, prepared
 
 if TYPE_CHECKING:
     from .._render import Shown
@@ -65,6 +67,7 @@ def explain(
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Explain a text, its merges step by step, or one token by its id."""
     asked = {"--merges": merges, "--id": id is not None, "--context": context is not None, "--lint": lint}
@@ -76,12 +79,13 @@ def explain(
     if id is not None and (text is not None or file != STDIN):
         raise cli.BadParameter("cannot be combined with a text", param_hint="--id")
     tok = loaded(tokenizer, pattern, special_token)
+    data = b"" if id is not None else one_text(file, text, field=field, row=row, raw=raw)
+    size, unit = (len(data), "bytes") if id is None else (len(tok), "tokens")
     result: Shown
-    if id is not None:
-        result = (toksmith.explain.history if history else toksmith.explain.tree)(tok, id)
-    else:
-        data = one_text(file, text, field=field, row=row, raw=raw)
-        if merges:
+    with working(size, unit, as_json=as_json, quiet=quiet):
+        if id is not None:
+            result = (toksmith.explain.history if history else toksmith.explain.tree)(tok, id)
+        elif merges:
             result = toksmith.explain.merges(tok, data)
         elif context is not None:
             result = toksmith.explain.budget({tokenizer: tok}, data, context=context, special=special)
@@ -89,7 +93,8 @@ def explain(
             result = toksmith.explain.lint(tok, data)
         else:
             result = toksmith.explain.pieces(tok, data, special=special)
-    print_shown(result, as_json=as_json, html=html, svg=svg)
+        show = prepared(result, as_json=as_json, html=html, svg=svg)
+    show()
 
 
 def compare(
@@ -106,10 +111,14 @@ def compare(
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare tokenizers on one text: how many tokens, and where they cut differently."""
     if len(tokenizer) < 2:
         raise cli.BadParameter("give two or more tokenizers, such as -t gpt2 -t o200k_base", param_hint="--tokenizer")
     toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
-    result = toksmith.explain.compare(toks, one_text(file, text, field=field, row=row, raw=raw), special=special)
-    print_shown(result, as_json=as_json, html=html, svg=svg)
+    data = one_text(file, text, field=field, row=row, raw=raw)
+    with working(len(data), as_json=as_json, quiet=quiet):
+        result = toksmith.explain.compare(toks, data, special=special)
+        show = prepared(result, as_json=as_json, html=html, svg=svg)
+    show()

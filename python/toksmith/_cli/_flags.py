@@ -13,6 +13,7 @@ import click
 import toksmith
 
 from .._meanings import MOST, close_names
+from .._paths import nearest
 from . import _params as cli
 
 __all__ = ["check_format", "flagged", "in_flags", "reason", "usage_of"]
@@ -28,6 +29,7 @@ OF_SYSTEM = re.compile(r"cannot be read: \[Errno \d+\] ([^:]+)(?:: '.*'|: \".*\"
 NO_MATCH = re.compile("no file matches this name.*")  # the shell has expanded the globs already
 KINDS = {"format of files of ids": "to", "runner": "run", "pattern": "pattern"}
 NO_FILE = os.strerror(errno.ENOENT)
+MISSING = re.compile("cannot be read: there is no such file(; expected the path of a file)?")
 WITH_NONE = ("--pattern", "--superword-pattern", "--digits")
 
 
@@ -145,6 +147,8 @@ def reason(error: BaseException, flags: Mapping[str, str]) -> str:
         text = in_flags(str(error), flags)  # ImportError: of an extra that is not installed
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+        if error.errno == errno.ENOENT and isinstance(error.filename, str):
+            text += nearest(error.filename)
     elif isinstance(error, KeyboardInterrupt):
         text = "interrupted"
     else:
@@ -157,8 +161,8 @@ def of_file(text: str, flags: Mapping[str, str]) -> str:
     text = NO_MATCH.sub(NO_FILE, OF_SYSTEM.sub(r"\1", text))
     text = text.replace(", or open it and pass its bytes", ", or read its bytes with --raw" if "raw" in flags else "")
     text = text.replace("toksmith.plan or `toksmith tokenize`", "`toksmith tokenize`")
+    text = MISSING.sub(NO_FILE, text)
     text = text.replace(f"cannot be read: {NO_FILE}", NO_FILE).replace("toksmith.formats()", "'toksmith formats'")
-    text = text.replace("written: there is no such file", "written: there is no folder for it; make that first")
     to, source = "--to" in flags.values(), "--from" in flags.values()
     text = text.replace("give format=, or a name", "give --to, or a name" if to else "give a name")
     if " fits " in text and to:
@@ -167,5 +171,8 @@ def of_file(text: str, flags: Mapping[str, str]) -> str:
     text = text.replace("with format=", "with --from" if source else "with 'toksmith convert --from FORMAT'")
     if " cannot hold " in text and to:
         text += "; choose another format ('toksmith formats' lists all)"
-        text += ", or leave out what --allow-loss names" if "--allow-loss" in flags.values() else ""
+        if "--allow-loss" in flags.values():
+            text = text.replace("toksmith.convert(…, renumber=True)", "--renumber")
+            text = re.sub(r"allow_loss=\['(\w+)'\]", r"--allow-loss \1", text)
+            text += "" if "--allow-loss" in text else ", or leave out what --allow-loss names"
     return text

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
+from itertools import zip_longest
+
 import toksmith
 
 from ._arguments import Json
 from ._printed import print_json, print_lines
 
 __all__ = ["formats"]
+
+COLUMNS = 80
 
 
 def formats(*, as_json: Json = False) -> None:
@@ -19,10 +24,11 @@ def formats(*, as_json: Json = False) -> None:
     if as_json:
         print_json([{"name": row.name, "suffixes": row.suffixes, "doc": doc_of(row)} for row in rows])
         return
-    cells = [[row.name, ", ".join(row.suffixes), doc_of(row)] for row in rows]
-    widths = [max(len(row[column]) for row in [*cells, ["--to", "file names", ""]]) for column in range(2)]
-    print_lines(f"{'--to':{widths[0]}}  {'file names':{widths[1]}}")
-    print_lines(*(f"{name:{widths[0]}}  {names:{widths[1]}}  {doc}" for name, names, doc in cells))
+    width = max(len(row.name) for row in rows) + 2
+    print_lines(f"{'--to':{width}}file names")
+    for row in rows:
+        told = [", ".join(row.suffixes), *textwrap.wrap(doc_of(row), COLUMNS - width, break_on_hyphens=False)]
+        print_lines(*(f"{name:{width}}{line}" for name, line in zip_longest([row.name], told, fillvalue="")))
 
 
 def doc_of(row: toksmith.Format) -> str:

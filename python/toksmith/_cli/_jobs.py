@@ -16,6 +16,7 @@ from . import _params as cli
 from ._arguments import POLICIES, STDIN, TOKENIZER, FilePattern, FileSpecials, Json, file_named, given, loaded
 from ._flags import flagged
 from ._printed import log_lines, print_json, print_lines
+from ._progress import working
 from ._run import drop_output
 from ._shown import print_drawn
 from ._training_options import bytes_of
@@ -273,12 +274,13 @@ def verify(
     sample: Annotated[int | None, cli.Option(help="How many shards to decode or encode.", default="all")] = None,
     threads: Threads = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare the files of a finished job with what was written.
 
     The exit code is 3 if one differs.
     """
-    with flagged(OF_VERIFY):
+    with flagged(OF_VERIFY), working(as_json=as_json, quiet=quiet):
         found = toksmith.verify(folder, decode=decode, source=source, sample=sample, threads=threads)
     if as_json:
         facts = {"files": found.files, "decoded": found.decoded, "encoded": found.encoded}

@@ -24,8 +24,8 @@ from ._arguments import (
 )
 from ._corpus import corpus_of, ticking, total_of
 from ._printed import tell
-from ._progress import metered
-from ._shown import Html, Svg, print_shown
+from ._progress import metered, working
+from ._shown import Html, Svg, prepared, print_shown
 
 __all__ = ["doctor", "measure", "parity"]
 
@@ -70,6 +70,7 @@ def parity(
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare what the same text costs in several languages.
 
@@ -84,7 +85,8 @@ def parity(
             raise cli.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
         texts[key] = path
     tok = loaded(tokenizer, pattern, special_token)
-    found = toksmith.parity(tok, texts, **given(reference=reference))
+    with working(total_of(texts.values()), as_json=as_json, quiet=quiet):
+        found = toksmith.parity(tok, texts, **given(reference=reference))
     for warning in found.warnings if as_json else ():
         tell(f"warning: {warning}")
     print_shown(found, as_json=as_json, html=html, svg=svg)
@@ -107,6 +109,7 @@ def doctor(
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.
 
@@ -114,11 +117,12 @@ def doctor(
     if a check fails.
     """
     tok = loaded(tokenizer, pattern, special_token)
-    options = given(
-        corpus=corpus_of(files, text, field=field, raw=raw) if files or text is not None else None,
-        embeddings=embeddings,
-    )
-    found = toksmith.doctor(tok, **options)
-    print_shown(found, as_json=as_json, html=html, svg=svg)
+    items = corpus_of(files, text, field=field, raw=raw) if files or text is not None else None
+    total = None if items is None else total_of(items)
+    with working(len(tok), "tokens", total=total, as_json=as_json, quiet=quiet) as meter:
+        corpus = None if items is None else ticking(items, meter)
+        found = toksmith.doctor(tok, **given(corpus=corpus, embeddings=embeddings))
+        show = prepared(found, as_json=as_json, html=html, svg=svg)
+    show()
     if found.failed:
         raise cli.Exit(FAILED)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
@@ -18,7 +17,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["Argument", "BadParameter", "Exit", "Option", "flags_of", "parameters_of"]
+__all__ = ["Argument", "BadParameter", "Exit", "FileName", "Option", "flags_of", "parameters_of"]
 
 if TYPE_CHECKING:
     Parameter = click.ParamType[Any]
@@ -27,7 +26,7 @@ else:
 
 Exit = click.exceptions.Exit
 BadParameter = click.BadParameter
-Completion = Callable[[str], Sequence[str]]
+Completion = Callable[[str], Iterable[str]]
 
 
 class Option:
@@ -56,12 +55,27 @@ class Option:
 
 
 class Argument:
-    """What the help says of an argument: its name there, its meaning, its default in words, and how it is completed."""
+    """What the help says of an argument: its name there, its meaning, its default in words, and how it is completed.
+
+    Attributes: `after` gives the values that may follow those that were given before.
+    """
 
     def __init__(
-        self, metavar: str = "", help: str = "", default: str = "", complete: Completion | None = None
+        self,
+        metavar: str = "",
+        help: str = "",
+        default: str = "",
+        complete: Completion | None = None,
+        *,
+        after: Callable[[Sequence[str]], Iterable[str]] | None = None,
     ) -> None:
-        self.metavar, self.help, self.default, self.complete = metavar, help, default, complete
+        self.metavar, self.help, self.default, self.complete, self.after = metavar, help, default, complete, after
+
+
+class FileName(str):
+    """The name of a file, as a command gets it that must not wait for `pathlib`."""
+
+    __slots__ = ()
 
 
 class Value(Parameter):
@@ -70,7 +84,8 @@ class Value(Parameter):
     def __init__(self, kind: Any, info: Option | Argument) -> None:
         self.kind, self.info = kind, info
         self.choices = info.choices if isinstance(info, Option) else ()
-        self.name = {int: "n", float: "number", Path: "path"}.get(kind, "text")
+        self.is_path = kind is FileName or hasattr(kind, "__fspath__")
+        self.name = {int: "n", float: "number"}.get(kind, "path" if self.is_path else "text")
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
         """The choices, if there are few."""
@@ -97,8 +112,10 @@ class Value(Parameter):
         from click.shell_completion import CompletionItem  # only completion needs it
 
         names = [*self.choices, *(() if self.info.complete is None else self.info.complete(incomplete))]
-        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-        takes_files = isinstance(self.info, Argument) or self.kind is Path or self.info.complete is not None
+        takes_files = isinstance(self.info, Argument) or self.is_path or self.info.complete is not None
+        if isinstance(self.info, Argument) and self.info.after is not None:
+            names, takes_files = [*self.info.after(ctx.params.get(param.name or "") or ())], False
+        found = [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if takes_files and not self.choices else [])
 
 

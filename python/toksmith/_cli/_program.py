@@ -20,7 +20,18 @@ from ._run import runnable, told_output
 
 __all__ = ["app", "command_of"]
 
-NAMES = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+SETTINGS = {"help_option_names": [], "max_content_width": 100}  # click's own --help first looks for a translation
+
+
+def show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print the help."""
+    if wanted and not ctx.resilient_parsing:
+        print(ctx.get_help())
+        ctx.exit()
+
+
+EAGER: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True}
+HELP = click.Option(["-h", "--help"], callback=show_help, help="Show this message and exit.", **EAGER)
 DEBUG = click.Option(["--debug"], is_flag=True, help="Show the traceback of an error.")
 
 
@@ -34,6 +45,12 @@ class Command(click.Command):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """As click; a short flag is found at once. Else click first looks for long ones that are spelt like it."""
+        parser = super().make_parser(ctx)
+        vars(parser).get("_long_opt", {}).update(vars(parser).get("_short_opt", {}))
+        return parser
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, then options by heading."""
@@ -61,7 +78,7 @@ def command_of(row: Row) -> Command:
     """The command of a row; imports its module."""
     function: Callable[..., None] = getattr(import_module(f".{row.module}", __package__), row.name.replace("-", "_"))
     parameters = parameters_of(function)
-    parameters.append(DEBUG)
+    parameters += [DEBUG, HELP]
     more = "\n".join(line.strip() for line in (function.__doc__ or "").split("\n")[1:])
     return Command(
         row.name,
@@ -69,7 +86,7 @@ def command_of(row: Row) -> Command:
         callback=runnable(function, flags_of(parameters)),
         help=f"{row.help}\n{more}".strip(),
         epilog=f"Example: {row.example}",
-        context_settings=NAMES,
+        context_settings=SETTINGS,
     )
 
 
@@ -105,7 +122,7 @@ class Program(click.Group):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Where more is."""
-        formatter.write("\n'toksmith help COMMAND' explains one; 'toksmith completion bash' completes words.\n")
+        formatter.write("\n'toksmith help COMMAND' explains one; 'toksmith completion bash' completes them.\n")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The commands that begin like this, from their rows alone."""
@@ -204,15 +221,9 @@ app = Program(
     "toksmith",
     help=ABOUT,
     no_args_is_help=True,
-    context_settings=NAMES,
+    context_settings=SETTINGS,
     params=[
-        click.Option(
-            ["-V", "--version"],
-            is_flag=True,
-            expose_value=False,
-            is_eager=True,
-            callback=version,
-            help="Print the version.",
-        )
+        click.Option(["-V", "--version"], callback=version, help="Print the version.", **EAGER),
+        HELP,
     ],
 )

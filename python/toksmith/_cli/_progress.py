@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from ._printed import json_line, tell
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["Meter", "Watch", "metered", "progress_lines", "progress_of"]
+__all__ = ["Meter", "Watch", "metered", "progress_lines", "progress_of", "working"]
 
 EVERY_S = 60
 SOON_S = 2.0
@@ -62,8 +63,10 @@ class Watch:
 
 
 def speed(rate: float, unit: str) -> str:
-    """A rate in words: bytes in megabytes, anything else in numbers."""
-    return f"{rate / 1e6:,.1f} MB/s" if unit == "bytes" else f"{rate:,.0f} {unit} a second"
+    """A rate in words: bytes in megabytes (kilobytes, if they are few), anything else in numbers."""
+    if unit == "bytes":
+        return f"{rate / 1e6:,.1f} MB/s" if rate >= 1e5 else f"{rate / 1e3:,.1f} kB/s"
+    return f"{rate:,.0f} {unit} a second"
 
 
 @contextlib.contextmanager
@@ -77,10 +80,39 @@ def metered(total: int | None, *, as_json: bool, quiet: bool) -> Iterator[Meter]
     try:
         yield meter
     finally:
-        if meter.bar is not None:
-            meter.bar.stop()
-    if not quiet and not as_json and (took := meter.watch.took(meter.done, "bytes")):
-        tell(f"{meter.done:,} bytes{took}")
+        meter.end()
+    meter.sum_up(meter.done, "bytes")
+
+
+@contextlib.contextmanager
+def working(
+    size: int | None = None, unit: str = "bytes", *, total: int | None = None, as_json: bool, quiet: bool
+) -> Iterator[Meter]:
+    """As `metered`, for work that may take long before a part of it is done: a thread looks at the time.
+
+    Args:
+        size: What the work is about, for the line at its end; None for what the meter has counted.
+        unit: The unit of `size`.
+        total: The bytes of the files that are read on the way; None if there are none.
+    """
+    meter = Meter(total, as_json=as_json, quiet=quiet)
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(SOON_S):
+            meter.look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    if not quiet:
+        watcher.start()
+    try:
+        yield meter
+    finally:
+        ended.set()
+        if not quiet:
+            watcher.join()
+        meter.end()
+    meter.sum_up(meter.done if size is None or meter.done else size, "bytes" if meter.done else unit)
 
 
 class Meter:
@@ -91,31 +123,59 @@ class Meter:
         self.total, self.done, self.said_s = total, 0, 0.0
         self.as_json, self.quiet = as_json, quiet
         self.bar: Bar | None = None
+        self.looking = threading.Lock()
 
     def advance(self, size: int) -> None:
         """Says that so many more bytes are done."""
         self.done += size
-        elapsed = self.watch.elapsed_s()
-        if self.quiet or elapsed < SOON_S:
-            return
-        if sys.stderr.isatty() and not self.as_json:
-            self.draw()
-        elif elapsed - self.said_s >= EVERY_S:
-            self.said_s = elapsed
-            progress = toksmith.Progress("counting", self.done, self.total, elapsed, elapsed)
-            if self.as_json:
-                json_line({"event": "progress", **dataclasses.asdict(progress)})
-            else:
-                tell(str(progress))
+        self.look()
+
+    def look(self) -> None:
+        """Shows how far the work is, if it is time."""
+        with self.looking:
+            elapsed = self.watch.elapsed_s()
+            if self.quiet or elapsed < SOON_S:
+                return
+            if sys.stderr.isatty() and not self.as_json:
+                self.draw()
+            elif elapsed - self.said_s >= EVERY_S:
+                self.said_s = elapsed
+                self.say(elapsed)
+
+    def say(self, elapsed: float) -> None:
+        """Says it in a line."""
+        if not self.done:
+            at_work = {"event": "progress", "phase": "working", "done": 0, "total": self.total, "elapsed_s": elapsed}
+            return json_line(at_work) if self.as_json else tell(f"at work for {elapsed:,.0f} s")
+        progress = toksmith.Progress("counting", self.done, self.total, elapsed, elapsed)
+        if self.as_json:
+            json_line({"event": "progress", **dataclasses.asdict(progress)})
+        else:
+            tell(str(progress))
 
     def draw(self) -> None:
-        """Draws the bar."""
+        """Draws the bar, which moves by itself where no size is known."""
         if self.bar is None:
+            from rich import progress
             from rich.console import Console
-            from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 
-            columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            columns = [progress.BarColumn(), progress.TimeElapsedColumn()]
+            if self.total is not None or self.done:
+                columns = [progress.BarColumn(), progress.DownloadColumn(), progress.TransferSpeedColumn()]
+                columns.append(progress.TimeRemainingColumn())
+            self.bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
             self.bar.add_task("", total=self.total)
+            self.bar.tasks[0].start_time = self.bar.get_time() - self.watch.elapsed_s()
             self.bar.start()
         self.bar.update(self.bar.task_ids[0], completed=self.done)
+
+    def end(self) -> None:
+        """Takes the bar away."""
+        if self.bar is not None:
+            self.bar.stop()
+
+    def sum_up(self, size: int, unit: str) -> None:
+        """Says the size and the speed, if the work took longer than two seconds."""
+        if self.quiet or self.as_json or not (took := self.watch.took(size, unit)):
+            return
+        tell(f"{size:,} {unit}{took}" if size else f"done{took.partition(' (')[0]}")

@@ -11,7 +11,8 @@ from . import _params as cli
 from ._arguments import Json
 from ._flags import flagged
 from ._jobs import SINKS, print_done
-from ._shown import print_shown
+from ._progress import working
+from ._shown import prepared
 
 __all__ = ["merge_shards", "shards"]
 
@@ -25,23 +26,24 @@ To = Annotated[
     cli.Option(help="Format, as of 'tokenize'.", default="that of the first folder", complete=lambda _: SINKS),
 ]
 First = Annotated[int | None, cli.Option(help="How many documents to show as text.", default="3")]
-Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no summary.")]
+Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no progress and no summary.")]
 FLAGS = {"to": "--to", "folders": "DIR", "folder": "--output", "first": "--first"}
 
 
-def shards(folder: Folder, *, first: First = None, as_json: Json = False) -> None:
+def shards(folder: Folder, *, first: First = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print what is in a folder of shards.
 
     Documents, ids, lengths, compression by source, and the first documents.
     """
-    with flagged(FLAGS):
-        print_shown(toksmith.shards(folder, **({} if first is None else {"first": first})), as_json=as_json)
+    with flagged(FLAGS), working(as_json=as_json, quiet=quiet):
+        show = prepared(toksmith.shards(folder, **({} if first is None else {"first": first})), as_json=as_json)
+    show()
 
 
 def merge_shards(
     folders: Folders, *, output: Output, to: To = None, as_json: Json = False, quiet: Quiet = False
 ) -> None:
     """Write the shards of finished jobs as one shard, in bounded memory."""
-    with flagged(FLAGS):
+    with flagged(FLAGS), working(as_json=as_json, quiet=quiet):
         done = toksmith.merge_shards(folders, output, to=to)
     print_done(done, as_json=as_json, quiet=quiet)

@@ -7,9 +7,10 @@ from typing import Annotated
 import toksmith
 
 from . import _params as cli
-from ._arguments import STDIN, Field, GivenText, Json, Raw, RowNumber, given, one_text
+from ._arguments import STDIN, Field, GivenText, Json, Quiet, Raw, RowNumber, given, one_text
 from ._explain import File
-from ._shown import Html, Svg, print_shown
+from ._progress import working
+from ._shown import Html, Svg, prepared
 
 __all__ = ["explain_steps"]
 
@@ -35,15 +36,18 @@ def explain_steps(
     html: Html = None,
     svg: Svg = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train on a short text by hand: the count of each pair before each merge."""
     data = one_text(file, text, field=field, row=row, raw=raw)
     data = data.encode() if isinstance(data, str) else data
     data = data.removesuffix(b"\n") if text is None else data
     try:
-        result = toksmith.explain.steps(data, **given(merges=merges, ties=ties))
+        with working(len(data), as_json=as_json, quiet=quiet):
+            result = toksmith.explain.steps(data, **given(merges=merges, ties=ties))
+            show = prepared(result, as_json=as_json, html=html, svg=svg)
     except toksmith.InvalidOption as error:
         if error.argument != "text" or text is not None:
             raise
         raise toksmith.CorpusError("stdin" if file == STDIN else file, None, f"expected {error.allowed}") from None
-    print_shown(result, as_json=as_json, html=html, svg=svg)
+    show()

@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Any
 
 import toksmith
@@ -64,7 +63,7 @@ def encode(
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     output: Annotated[
-        Path | None,
+        cli.FileName | None,
         cli.Option(
             "--output", "-o", help="Write ids to this .npy file.", default="stdout, as numbers", argument="path"
         ),
@@ -193,7 +192,8 @@ def show(
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Annotated[
-        Path | None, cli.Option(help="Write all views to a self-contained page.", default="draw in the terminal")
+        cli.FileName | None,
+        cli.Option(help="Write all views to a self-contained page.", default="draw in the terminal"),
     ] = None,
     svg: Svg = None,
     as_json: Json = False,

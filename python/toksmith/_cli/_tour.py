@@ -25,8 +25,9 @@ __all__ = ["STOPS", "tour"]
 MOST_CHARS = 200_000  # of the text that is trained on
 SHORT_CHARS = 48  # of the beginning that is looked at closely
 MERGES = 300
+PIECE_BYTES = 16  # of the piece that is merged step by step: a longer one fills the screen
 SAMPLE = (
-    "A language model reads no letters. A tokenizer cuts the text into tokens and gives each a number, and the model "
+    "A language model does not read letters. A tokenizer cuts the text into tokens and gives each a number, and the model "
     "reads the numbers. Frequent words are one token, rare words are several. A café, a naïve zoölogist and a 😄 show "
     "that letters are bytes, too. The tokenizer learned its tokens from texts, and the texts that it learned from decide "
     "which texts are short and which texts are long."
@@ -35,12 +36,16 @@ Part = str | _render.Shown
 
 
 class Traveller(NamedTuple):
-    """What the stops look at: the text, its beginning, a tokenizer trained on it, and those that were named."""
+    """What the stops look at: the text, its beginning, a tokenizer trained on it, and those that were named.
+
+    `notes` say how the text differs from what was given.
+    """
 
     text: str
     short: str
     tok: toksmith.Tokenizer
     named: Mapping[str, toksmith.Tokenizer]
+    notes: tuple[str, ...] = ()
 
 
 def characters(on: Traveller) -> Iterator[Part]:
@@ -72,8 +77,8 @@ def training(on: Traveller) -> Iterator[Part]:
     views = _render.merge_views(model.merges.tolist(), record.counts.tolist(), record.left.tolist(), on.tok.token_bytes)
     yield "\n".join(_render.merge_lines(views[:8])) or "There are none: your text is too short."
     size, ids = len(on.text.encode()), on.tok.count(on.text)
-    said = f"{_render.number_of(size, 'byte')} become {_render.number_of(ids, 'id')}"
-    yield f"{said}, {size / ids:.2f} bytes an id. A longer text gives a better tokenizer."
+    said = f"{_render.number_of(size, 'byte')} become{'s' if size == 1 else ''} {_render.number_of(ids, 'id')}"
+    yield f"{said}, {size / ids:.2f} bytes for each id. A longer text gives a better tokenizer."
 
 
 def pieces(on: Traveller) -> Iterator[Part]:
@@ -85,7 +90,8 @@ def pieces(on: Traveller) -> Iterator[Part]:
 
 def encoding(on: Traveller) -> Iterator[Part]:
     """Encoding."""
-    word = max(on.tok.split(on.short, special="text"), key=len)
+    short = [piece for piece in on.tok.split(on.short, special="text") if len(piece.encode()) <= PIECE_BYTES]
+    word = max(short, key=len, default=on.short[: PIECE_BYTES // 4])
     yield f"To encode, merges are applied in the order in which they were learned. The piece {word!r}, step by step:"
     yield toksmith.explain.merges(on.tok, word)
     yield "And the beginning of your text:"
@@ -125,7 +131,7 @@ def others(on: Traveller) -> Iterator[Part]:
     if not on.named:
         yield "Name published tokenizers to see how they cut your text: toksmith tour -t gpt2 -t o200k_base FILE."
         return
-    yield "Your tokenizer knows your text and nothing else. Others were trained on very much more:"
+    yield "Your tokenizer knows your text and nothing else. Others were trained on much more text:"
     yield toksmith.explain.compare({"yours": on.tok, **on.named}, on.short)
     yield toksmith.explain.sizes(on.text, {"yours": on.tok, **on.named})
 
@@ -165,7 +171,7 @@ def tour(
 ) -> None:
     """Walk through the lesson in ten minutes, on a text of yours.
 
-    Without a text the tour is on a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
+    Without a text the tour shows a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
     """
     if stop is not None and not 1 <= stop <= len(STOPS):
         raise cli.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
@@ -174,9 +180,12 @@ def tour(
     given = "" if nothing else one_text(file, text, field=field, row=row, raw=raw)
     on = traveller(given, named)
     chosen = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
+    notes = ("You gave no text, so the tour shows a sample: toksmith tour FILE shows yours.",) if nothing else on.notes
     if as_json:
         print_json([in_json(number, each, on) for number, each in chosen])
         return
+    for note in notes:
+        print_lines("", *paragraph(note))
     for number, each in chosen:
         print_lines("", f"{number} of {len(STOPS)}: {title(each)}", "")
         for part in each(on):
@@ -191,12 +200,20 @@ def tour(
 
 def traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
     """The text and what is made of it; a sample where none is given."""
-    given = given.decode(errors="replace") if isinstance(given, bytes) else given
-    whole = given.strip()[:MOST_CHARS] or SAMPLE
+    text = given.decode(errors="replace") if isinstance(given, bytes) else given
+    whole = text.strip()[:MOST_CHARS] or SAMPLE
+    notes = []
+    if not text.strip():
+        notes.append("Your text is empty or white space, so the tour shows a sample.")
+    if isinstance(given, bytes) and (invalid := text.count("\ufffd") - given.count("\ufffd".encode())):
+        places = _render.number_of(invalid, "place")
+        notes.append(f"Your text is not UTF-8 in {places}, where the tour shows U+FFFD. Is the file a text?")
+    if len(text.strip()) > MOST_CHARS:
+        notes.append(f"Your text is long. The tour looks at its first {MOST_CHARS:,} characters.")
     line = next((line.strip() for line in whole.splitlines() if len(line.strip()) > 3), whole)
     tok = toksmith.train([whole], min_count=2, progress=False)
     tok = toksmith.rewind(tok, min(len(tok), 256 + MERGES))
-    return Traveller(whole, line[:SHORT_CHARS], tok, named)
+    return Traveller(whole, line[:SHORT_CHARS], tok, named, tuple(notes))
 
 
 def title(stop: Callable[..., object]) -> str:

@@ -19,7 +19,7 @@ from typing import BinaryIO, cast
 from .._arguments import WrongDocument, checked, path_text, text
 from .._encode_files import PACKED, opened, readable
 from .._errors import CorpusError, InvalidOption
-from .._paths import spelled, url_of
+from .._paths import missing, spelled, url_of
 from .._remote import files_below, globbed
 from ._refused import refuse_binary, refuse_frame, refuse_name
 
@@ -106,11 +106,9 @@ class Files:
         for pattern in self.globs:
             found = named(pattern)
             if not found:
-                raise CorpusError(
-                    pattern,
-                    None,
-                    "no file matches this name; expected the path of a file, or a glob such as data/*.txt",
-                )
+                here = url_of(pattern) is None and not glob.has_magic(pattern)
+                said = "no file matches this name; expected the path of a file, or a glob such as data/*.txt"
+                raise CorpusError(pattern, None, f"cannot be read: {missing(pattern)}" if here else said)
             for name in found:
                 before = seen.setdefault(os.path.realpath(name), pattern)
                 if before is pattern:

@@ -1,4 +1,8 @@
-"""Values that threads make while another uses those made before, in order."""
+"""Values that threads make while another uses those made before, in order.
+
+A few values are made ahead. Before it makes a large one, whoever makes them calls `wait_to_be_asked`: so there is one large
+value at a time, however many threads there are.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,50 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import Full, Queue
-from threading import Event, Thread
+from threading import Condition, Event, Thread, local
 from typing import TypeVar
 
 from ._one_by_one import is_slow
 
-__all__ = ["ahead", "in_turn", "made_in_order"]
+__all__ = ["ahead", "in_turn", "made_in_order", "wait_to_be_asked"]
 
 T = TypeVar("T")
 V = TypeVar("V")
 VALUES_AHEAD = 2
 WAITING = 1
 LOOK_S = 0.1
+OWN = local()
+
+
+class Turn:
+    """How many values of an iterator were made, and how many were asked for."""
+
+    def __init__(self, stop: Event) -> None:
+        self._changed = Condition()
+        self._stop, self._made, self._asked = stop, 0, 0
+
+    def ask(self) -> None:
+        """Says that the next value is wanted now, so that those before it are used."""
+        with self._changed:
+            self._asked += 1
+            self._changed.notify_all()
+
+    def made(self) -> None:
+        """Says that a value was made."""
+        self._made += 1
+
+    def wait(self) -> None:
+        """Waits until the next value is asked for."""
+        with self._changed:
+            while self._asked <= self._made and not self._stop.is_set():
+                self._changed.wait(LOOK_S)
+
+
+def wait_to_be_asked() -> None:
+    """On a thread that makes values ahead: waits until all values that it has made are used, and the next one is wanted."""
+    turn: Turn | None = getattr(OWN, "turn", None)
+    if turn is not None:
+        turn.wait()
 
 
 def in_turn(several: Iterable[Iterator[T]], most: int) -> Generator[T, None, None]:
@@ -46,6 +82,7 @@ def ahead(some: Iterator[T], stop: Event) -> Iterator[T]:
     An error of the iterator is raised where its value would be taken.
     """
     queue: Queue[tuple[T] | BaseException | None] = Queue(VALUES_AHEAD)
+    turn = Turn(stop)
 
     def put(item: tuple[T] | BaseException | None) -> None:
         while not stop.is_set():
@@ -54,9 +91,11 @@ def ahead(some: Iterator[T], stop: Event) -> Iterator[T]:
                 return
 
     def work() -> None:
+        OWN.turn = turn
         try:
             for value in some:
                 put((value,))
+                turn.made()
                 if stop.is_set():
                     return
             put(None)
@@ -64,12 +103,15 @@ def ahead(some: Iterator[T], stop: Event) -> Iterator[T]:
             put(problem)
 
     Thread(target=work, daemon=True).start()
-    return taken(queue)
+    return taken(queue, turn)
 
 
-def taken(queue: Queue[tuple[T] | BaseException | None]) -> Iterator[T]:
+def taken(queue: Queue[tuple[T] | BaseException | None], turn: Turn) -> Iterator[T]:
     """The values from a queue."""
-    while (item := queue.get()) is not None:
+    while True:
+        turn.ask()
+        if (item := queue.get()) is None:
+            return
         if isinstance(item, BaseException):
             raise item
         yield item[0]

@@ -23,10 +23,10 @@ from .._encode_files import PACKED, opened, readable, refuse_long_row
 from .._errors import CorpusError, number_of
 from .._paths import spelled, url_of
 from . import Corpus, File, WholeFile, kind_of, sources
-from ._ahead import ahead
+from ._ahead import ahead, wait_to_be_asked
 from ._here import file_here
 from ._names import RowNames, names_of_column
-from ._parquet import batches, cut, flat, no_text, pyarrow
+from ._parquet import batches, bytes_of, cut, flat, no_text, pyarrow
 
 __all__ = [
     "KINDS",
@@ -310,9 +310,12 @@ def whole_lines(
         held.append(memoryview(data)[: end or None])
         if end:
             block = b"".join(held)
+            held = [data[end:]]
             yield place, block
             place += len(block)
-            held = [data[end:]]
+        if size > LARGE_BYTES:
+            block = b""  # so that one long row is in memory, and not the one before it
+            wait_to_be_asked()
     yield place, b"".join(held)
 
 
@@ -327,6 +330,9 @@ def in_columns(file: File, skip: bool) -> Iterator[Block]:
     with file_here(file) as path:
         for first, (texts, *others) in batches(path, fields, file.part, file.longest):
             for start, stop in cut(texts, BLOCK_BYTES):
+                is_long = stop == start + 1 and bytes_of(texts, start) > LARGE_BYTES
+                if is_long:
+                    wait_to_be_asked()
                 own = texts.slice(start, stop - start)
                 there = None
                 if own.null_count:
@@ -337,6 +343,8 @@ def in_columns(file: File, skip: bool) -> Iterator[Block]:
                 names = names_of_column(others[0].slice(start, stop - start), arrow) if others else None
                 names = names if names is None or there is None else names.kept(there)
                 yield TableRows(file, first + start, *flat(own.drop_null()), there, names)
+                if is_long:  # the next row is read to learn its length
+                    wait_to_be_asked()
 
 
 KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {

@@ -20,7 +20,17 @@ from .._errors import CorpusError
 from .._paths import regular, spelled, url_of
 from .._remote import opened
 
-__all__ = ["batches", "cut", "flat", "no_text", "parquet_file", "pyarrow", "row_group_ranges", "row_group_sizes"]
+__all__ = [
+    "batches",
+    "bytes_of",
+    "cut",
+    "flat",
+    "no_text",
+    "parquet_file",
+    "pyarrow",
+    "row_group_ranges",
+    "row_group_sizes",
+]
 
 ROWS_IN_A_BATCH = 1 << 13
 BYTES_IN_A_BATCH = 1 << 23
@@ -135,13 +145,24 @@ def cut(texts: Any, most: int) -> Iterator[tuple[int, int]]:
     """Ranges of rows with about so many bytes of texts; a longer text is a range of its own."""
     if not len(texts):
         return
-    offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    offsets = offsets_of(texts)
     start = 0
     while start < len(texts):
         stop = int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1
         stop = min(max(stop, start + 1), len(texts))
         yield start, stop
         start = stop
+
+
+def bytes_of(texts: Any, row: int) -> int:
+    """How many bytes one text has."""
+    start, stop = offsets_of(texts)[row : row + 2].tolist()
+    return int(stop - start)
+
+
+def offsets_of(texts: Any) -> NDArray[np.int64]:
+    """Where the texts of a column that is not empty begin, and where the last ends."""
+    return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def no_text(field: str) -> str:

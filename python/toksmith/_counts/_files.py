@@ -16,7 +16,7 @@ from .. import _core
 from .._atomic_files import write_file
 from .._corpus._parquet import flat, pyarrow
 from .._errors import CorpusError, FormatError, InvalidOption
-from .._files import Room, read_file, shown
+from .._files import Room, read_file, reason, shown
 from .._paths import regular, spelled
 from .._remote import input_at
 
@@ -145,7 +145,7 @@ def reading(name: str) -> Iterator[None]:
             raise FormatError(name, problem.place, problem.problem) from None
         if isinstance(problem, (FormatError, InvalidOption)):
             raise
-        raise FormatError(name, None, f"cannot be read: {getattr(problem, 'strerror', None) or problem}") from problem
+        raise FormatError(name, None, f"cannot be read: {reason(problem, name)}") from problem
 
 
 def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:

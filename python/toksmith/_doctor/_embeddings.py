@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import FormatError, number_of
-from .._files import Room, read_file
+from .._files import Room, read_file, reason
 from .._formats._json import parse_json
 from .._paths import regular
 
@@ -168,7 +168,7 @@ def header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
                 )
             entries = parse_json(stream.read(length))
     except OSError as problem:
-        raise FormatError(str(path), None, f"cannot be read: {problem.strerror or problem}") from problem
+        raise FormatError(str(path), None, f"cannot be read: {reason(problem, path)}") from problem
     except ValueError as problem:
         if isinstance(problem, FormatError):
             raise

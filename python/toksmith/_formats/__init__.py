@@ -1,18 +1,20 @@
 """Reads and writes models in files: one row for each format. `convert = save(load())`.
 
-A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `FORMATS`. If a format cannot store
-a field of the model, saving raises an error that names the field. Values that `load()` takes as arguments and the
-training record do not count as losses. A format of several files receives and returns their bytes as a tuple; this file
-finds, reads and writes them.
+A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `MODULES`; the module is imported when
+`FORMATS` is asked for it. If a format cannot store a field of the model, saving raises an error that names the field. Values
+that `load()` takes as arguments and the training record do not count as losses. A format of several files receives and
+returns their bytes as a tuple; this file finds, reads and writes them.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .._arguments import checked_late
 from .._atomic_files import current, settle, write_files
@@ -20,34 +22,24 @@ from .._errors import CannotRepresent, FormatError, UnknownName, close_names, so
 from .._files import Room, make_folder, read_file, shown
 from .._model import Model
 from .._patterns import UNSET, PatternArgument
-from . import (
-    _gguf,
-    _gpt2,
-    _merge_dict,
-    _minbpe,
-    _native,
-    _sentencepiece,
-    _stoi,
-    _tekken,
-    _tiktoken,
-    _tokenizer_json,
-    _vocab_txt,
-)
 from ._arguments import check_losses, refuse_arguments
-from ._byte_characters import spelt
-from ._file_sets import FileContent, places
-from ._peers import NotComparable
-from ._peers import opened as opened_by_peer
-from ._tiktoken import ranks
+from ._file_sets import SETS, FileContent, places
+
+if TYPE_CHECKING:
+    from ._byte_characters import spelt
+    from ._peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
+    from ._tiktoken import ranks
 
 __all__ = [
     "FORMATS",
     "Format",
     "NotComparable",
+    "PeerFailed",
+    "PeerProcess",
     "format_of",
     "formats",
     "holding",
-    "lost_fields",
+    "losses",
     "opened_by_peer",
     "ranks",
     "read",
@@ -88,6 +80,8 @@ class Format:
             tokenizer; None to read the whole file.
         most_bytes: The largest file to read or write, at least four times the
             largest published one.
+        renumber: Gives a model's ids as the format requires them, by old id;
+            None if it requires none, or cannot tell which.
     """
 
     name: str
@@ -101,6 +95,7 @@ class Format:
     reads: int = 1
     start_bytes: int | None = None
     most_bytes: int = MOST_BYTES
+    renumber: Callable[[Model], Mapping[int, int]] | None = None
 
     @checked_late
     def fits(self, path: str) -> bool:
@@ -112,28 +107,71 @@ class Format:
         )
 
 
-def row(module: ModuleType) -> Format:
-    """The row of a format's module."""
-    names = ("arguments", "files", "start_bytes", "reads", "most_bytes")
+# By name, the module of each format.
+MODULES = {
+    "native": "_native",
+    "tiktoken": "_tiktoken",
+    "merge_dict": "_merge_dict",
+    "tokenizer_json": "_tokenizer_json",
+    "sentencepiece": "_sentencepiece",
+    "gpt2": "_gpt2",
+    "tekken": "_tekken",
+    "minbpe": "_minbpe",
+    "stoi": "_stoi",
+    "gguf": "_gguf",
+    "vocab_txt": "_vocab_txt",
+}
+# What every file of a format begins with, where no file of another one does.
+STARTS = {b"toksmith 1\nmodel {": "native", b"minbpe v1": "minbpe", b"GGUF": "gguf"}
+
+
+@cache
+def row(name: str) -> Format:
+    """The row of a format; imports its module."""
+    module = import_module(f".{MODULES[name]}", __name__)
+    names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "renumber")
     more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
     return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
 
 
-MODULES = (
-    _native,
-    _tiktoken,
-    _merge_dict,
-    _tokenizer_json,
-    _sentencepiece,
-    _gpt2,
-    _tekken,
-    _minbpe,
-    _stoi,
-    _gguf,
-    _vocab_txt,
-)
-TRANSFORMERS = ("tokenizer.json", "tokenizer_config.json")  # written together by `compat.transformers`
-FORMATS = MappingProxyType({module.NAME: row(module) for module in MODULES})
+class FormatRows(Mapping[str, Format]):
+    """The rows by name, read-only."""
+
+    def __getitem__(self, name: str) -> Format:
+        if name not in MODULES:
+            raise KeyError(name)
+        return row(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} formats: {', '.join(self)}>"
+
+
+FORMATS: Mapping[str, Format] = FormatRows()
+
+# By module, the names that others take from here.
+ELSEWHERE = {
+    "spelt": "_byte_characters",
+    "NotComparable": "_peers",
+    "PeerFailed": "_peers",
+    "PeerProcess": "_peers",
+    "opened_by_peer": "_peers",
+    "ranks": "_tiktoken",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{ELSEWHERE[name]}", __name__), name)
 
 
 def formats() -> Mapping[str, Format]:
@@ -181,7 +219,7 @@ def settled(path: str | os.PathLike[str]) -> dict[str, str]:
     """Finishes renaming files that were written together, if their writer was stopped; see `settle`."""
     place = os.fsdecode(path)
     waiting: dict[str, str] = {}
-    for names in (TRANSFORMERS, *(names for row in FORMATS.values() for names in row.files)):
+    for names in SETS:
         if os.path.isdir(place):
             waiting |= settle([os.path.join(place, name) for name in names])
         elif found := places(place, [names]):
@@ -210,7 +248,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
         for name in names:
             if row.fits(name) and row.name not in found:
                 found[row.name] = os.path.join(os.fspath(folder), name)
-    if len(found) == 1:
+    if len({*found.values()}) == 1:  # if its name fits several formats, its content decides
         return next(iter(found.values()))
     if not found:
         raise FormatError(
@@ -266,19 +304,20 @@ def written_files(path: str | os.PathLike[str], known: Format) -> list[str]:
     return [os.path.join(os.fspath(path), name) for name in known.files[0]]
 
 
-def lost_fields(model: Model, known: Format, allow_loss: Collection[str]) -> tuple[str, ...]:
-    """The fields of `allow_loss` without which a format refuses the model."""
-    losses = check_losses(allow_loss)
-    return tuple(name for name in sorted(losses) if refuses(model, known, losses - {name}))
+def losses(model: Model, known: Format, allow_loss: Collection[str]) -> dict[str, str]:
+    """The fields of `allow_loss` without which a format refuses the model, and why it does."""
+    allowed = check_losses(allow_loss)
+    refused = {name: refusal(model, known, allowed - {name}) for name in sorted(allowed)}
+    return {name: error.problem for name, error in refused.items() if error is not None}
 
 
-def refuses(model: Model, known: Format, losses: Collection[str]) -> bool:
-    """Whether saving fails if only these fields may be lost."""
+def refusal(model: Model, known: Format, losses: Collection[str]) -> CannotRepresent | None:
+    """Why saving fails if only these fields may be lost; None if it does not fail."""
     try:
         known.save(model, allow_loss=losses)
-    except CannotRepresent:
-        return True
-    return False
+    except CannotRepresent as error:
+        return error
+    return None
 
 
 def write(
@@ -318,7 +357,8 @@ def named(format: str) -> Format:
 
 def sniffed(data: bytes, path: str) -> Format:
     """The one format that the bytes of a file look like."""
-    candidates = [row for row in FORMATS.values() if row.sniff(data, path)]
+    own = [FORMATS[name] for start, name in STARTS.items() if data.startswith(start) and name in FORMATS]
+    candidates = [row for row in own or FORMATS.values() if row.sniff(data, path)]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -337,7 +377,7 @@ def holding(model: Model, path: str, allow_loss: Collection[str]) -> Format:
     """The only format to which the file name belongs, and which can hold the model where several do."""
     losses = check_losses(allow_loss)
     fitting = [known for known in FORMATS.values() if known.fits(path)]
-    if len(fitting) > 1 and len(able := [known for known in fitting if not refuses(model, known, losses)]) == 1:
+    if len(fitting) > 1 and len(able := [known for known in fitting if refusal(model, known, losses) is None]) == 1:
         return able[0]
     return by_suffix(path)
 

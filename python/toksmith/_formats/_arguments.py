@@ -76,6 +76,8 @@ NEEDED: dict[str, Callable[[Model], bool]] = {
     "fuse_unknown": lambda model: model.fuse_unknown,
     "max_piece_chars": lambda model: model.max_piece_chars is not None,
 }
+# Those of them that a format may hold with other ids for some texts, if the caller allows it.
+IN_PART = ("scores",)
 REASONS = {
     "added_tokens": "load(special_tokens=…) supplies only contents and ids of special tokens, no flags",
     "kind": "the format supports only byte-pair encodings",
@@ -90,8 +92,9 @@ def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
         InvalidOption: A name is not a field that can be lost.
     """
     names = frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss)
-    for name in sorted(names - LOSABLE.keys()):
-        raise InvalidOption("allow_loss", name, f"names of {', '.join(LOSABLE)}")
+    losable = sorted((*LOSABLE, *IN_PART))
+    for name in sorted(names.difference(losable)):
+        raise InvalidOption("allow_loss", name, f"names of {', '.join(losable)}")
     return names
 
 
@@ -101,7 +104,7 @@ def refuse_losses(model: Model, format: str, allow_loss: Collection[str], holds:
     `holds` names the fields that the format can store. The training record and the arguments of `load()` do not count.
     """
     for name, would_lose in (NEEDED | LOSABLE).items():
-        if name not in allow_loss and name not in holds and would_lose(model):
+        if (name not in allow_loss or name in NEEDED) and name not in holds and would_lose(model):
             reason = REASONS.get(name, "the format has no field for it")
             leave = f"; allow_loss=[{name!r}] leaves it out" if name in LOSABLE else ""
             raise CannotRepresent(format, name, reason + leave)

@@ -12,7 +12,12 @@ from typing import NamedTuple
 
 from .._errors import CannotRepresent, FormatError
 
-__all__ = ["FileContent", "joined_lines", "places", "text_lines"]
+__all__ = ["GPT2", "MINBPE", "SETS", "FileContent", "joined_lines", "places", "text_lines"]
+
+GPT2 = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+MINBPE = ((".model", ".vocab"),)
+# All sets, known before the module of a format is imported; `compat.transformers` writes the first.
+SETS = (("tokenizer.json", "tokenizer_config.json"), *GPT2, *MINBPE)
 
 LINE_LIMIT = 13 << 16  # above four times the tokens of the largest published vocabulary, o200k with 199,998
 

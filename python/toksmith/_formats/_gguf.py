@@ -21,6 +21,7 @@ from .._patterns import UNSET, PatternArgument, patterns, splitters
 from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._gguf_pieces import character_entries, characters
+from ._gguf_roles import roles_by_content
 from ._gguf_values import MAGIC, values
 from ._json import dump_json, parse_json
 from ._recovered_merges import pair_merges
@@ -261,8 +262,14 @@ def metadata(source: Source, *more_said: str) -> dict[str, str]:
         raise FormatError(source.path, OWN, f"expected a JSON object of texts, not {str(own)[:40]!r}")
     said = {KEYS + name for name in (*SAID, *more_said)}
     said |= {f"{KEYS}{side}_token_id" for side in ("bos", "eos") if side in source.around}
+    contents = source.tokens()
+    types = source.numbers("token_type", "iu", len(contents))
+    control = [] if types is None else np.flatnonzero(types == CONTROL).tolist()
+    roles = roles_by_content({contents[id]: id for id in control})
     more: dict[str, Any] = {}
     for name, value in source.found.items():
+        if name in roles and isinstance(value, int) and value == roles[name]:
+            continue
         if name.startswith("tokenizer.") and name not in said and isinstance(value, (bool, int, bytes)):
             more[name] = text_of(value, source.path, name) if isinstance(value, bytes) else value
     return {**kept, **({"gguf": dump_json(more)} if more else {})}
@@ -279,6 +286,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     given.update(ends_of(model))
     more, own = metadata_of(model, allow_loss)
     given.update({name: value for name, value in more.items() if given.get(name, value) == value})
+    roles = roles_by_content({token.content: token.id for token in model.added_tokens if token.special})
+    given = {**roles, **given}
     import tempfile  # slow to import
 
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,8 @@
 OpenAI's release calls them `encoder.json` and `vocab.bpe`, Hugging Face `vocab.json` and `merges.txt`. Either file is
 enough to find the other. Tokens use GPT-2's alphabet. An entry that is neither a byte nor the result of a merge is a special
 token. The files contain no split pattern: without the argument `pattern` GPT-2's pattern applies, and a vocabulary with a
-token that it would cut raises an error. Files written here have their pattern in the first line, which other readers skip.
+token that it would cut raises an error. Saving refuses any other pattern, because other readers use GPT-2's. With
+`allow_loss=["splitters"]` the pattern is in the first line, which `load` reads and other readers skip.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from .._model import AddedToken, Model, Step, TokenTable, regex_split
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
-from ._file_sets import FileContent, joined_lines, text_lines
+from ._file_sets import GPT2, FileContent, joined_lines, text_lines
 from ._json import parse_json
 from ._recovered_merges import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "gpt2"
-FILES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+FILES = GPT2
 SUFFIXES = tuple(name for names in FILES for name in names)
 READS = 2
 ARGUMENTS = ("pattern", "special_tokens")
@@ -212,6 +213,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]
     by_id = dict(zip(model.ids.tolist(), map(spelt, model.tokens), strict=True))
     vocab = {text: id for id, text in by_id.items()} | dict(listed(model, by_id))
     lines = [first_line(model), *(f"{by_id[left]} {by_id[right]}" for left, right, _ in merges.tolist())]
+    if "splitters" not in allow_loss:
+        refuse_other_patterns(model)
     return json.dumps(vocab, ensure_ascii=False).encode(), joined_lines(lines, NAME)
 
 
@@ -229,6 +232,20 @@ def listed(model: Model, by_id: Mapping[int, str]) -> Iterator[tuple[str, int]]:
         except UnicodeEncodeError as error:
             raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
         yield token.content, token.id
+
+
+def refuse_other_patterns(model: Model) -> None:
+    """Raises CannotRepresent unless the model splits with GPT-2's pattern; its two spellings have the same matches."""
+    if model.splitters in (splitters("gpt2_original"), splitters("gpt2")):
+        return
+    regexes = [str(step["pattern"])[:60] for step in model.splitters]
+    splits = f"splits at {', '.join(map(repr, regexes))}" if regexes else "does not split"
+    problem = (
+        f"readers of {' and '.join(FILES[0])} split with GPT-2's pattern, but this model {splits}, so they would give other "
+        "ids; save a tokenizer.json, which holds the pattern, or pass allow_loss=['splitters'], and only toksmith.load() "
+        "will split as before"
+    )
+    raise CannotRepresent(NAME, "splitters", problem)
 
 
 def first_line(model: Model) -> str:

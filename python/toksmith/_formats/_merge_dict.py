@@ -1,7 +1,8 @@
 """`merge_dict.json`: the merges of the tutorials, `{"256": [105, 110], …}`: an id and the two ids that it joins.
 
 The file contains neither tokens nor alphabet. If ids start at 256, the bytes have the ids 0 to 255; if ids start at 128,
-the ASCII characters have the ids 0 to 127. Text is not split unless `load()` gets a pattern.
+the ASCII characters have the ids 0 to 127. Text is not split unless `load()` gets a pattern, so saving refuses a model that
+splits, unless `allow_loss` names `splitters`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,12 @@ def joined_tokens(pairs: Mapping[int, tuple[int, int]], first: int, path: str) -
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The merges by the ids that they make."""
     refuse_losses(model, NAME, allow_loss)
+    if model.splitters and "splitters" not in allow_loss:
+        problem = (
+            "readers of these merges do not split texts, but this model does, so they would give other ids; save the native "
+            "format, which holds the pattern, or pass allow_loss=['splitters'] and give the pattern to toksmith.load()"
+        )
+        raise CannotRepresent(NAME, "splitters", problem)
     first = ALPHABETS[model.unit]
     merges = pair_merges(model, NAME).tolist()
     by_id = dict(zip(model.ids.tolist(), model.tokens, strict=True))

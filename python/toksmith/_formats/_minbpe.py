@@ -16,14 +16,14 @@ from .._errors import CannotRepresent, FormatError, ModelError, number_of
 from .._model import AddedToken, Model, TokenTable, regex_split
 from .._patterns import PatternArgument
 from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
-from ._file_sets import FileContent, joined_lines, text_lines
+from ._file_sets import MINBPE, FileContent, joined_lines, text_lines
 from ._recovered_merges import pair_merges
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "minbpe"
 SUFFIXES = (".model",)
-FILES = ((".model", ".vocab"),)
+FILES = MINBPE
 READS = 1
 DOC = "minbpe's .model, with the .vocab for people beside it"
 

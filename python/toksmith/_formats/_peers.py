@@ -1,137 +1,166 @@
 """Runs the library that each format comes from on files that toksmith wrote: one row for each.
 
-A row names the module to import and opens the files. The result turns a text into ids as the library does, with special
-tokens as ordinary text. All modules are optional; the row of a missing module is skipped.
+The library runs in a fresh process (`_peer_program.py`), which imports nothing of toksmith and refuses modules that are
+toksmith's, and gets what its users have: the files, and the split pattern where the files of a format have none and
+every reader must be told. All libraries are optional; the row of a missing one is skipped.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from .._model import Model
-from ._oniguruma import NotTranslatable, to_onig
 
-__all__ = ["PEERS", "NotComparable", "Peer", "opened"]
+__all__ = ["PEERS", "NotComparable", "Peer", "PeerFailed", "PeerProcess", "opened_by_peer"]
 
-Encode = Callable[[str], list[int]]
+PROGRAM = Path(__file__).with_name("_peer_program.py")
+OWN = os.path.realpath(Path(__file__).parent.parent)
+# tiktoken keeps a copy of every file by its path, and would give an older file of the same name.
+SETTINGS = {"TIKTOKEN_CACHE_DIR": "", "TOKENIZERS_PARALLELISM": "false"}
+LAST_LINES = 300  # characters of what a process wrote before it ended
 
 
 class NotComparable(Exception):
     """The library cannot run a part of the model, or it is not installed."""
 
 
+class PeerFailed(Exception):
+    """The library raised, or its process ended."""
+
+
 @dataclass(frozen=True)
 class Peer:
-    """One row: the package, the module to import, and the files (and the model that they hold) to a function."""
+    """One row.
+
+    Attributes:
+        package: What is installed.
+        module: What is imported.
+        open: The row of `OPEN` in the program that opens the files.
+        needs_pattern: Whether readers of the files must be told the split
+            pattern.
+        finds_special: Whether the library finds special tokens in texts and
+            adds those around a text, unless it is told otherwise.
+    """
 
     package: str
     module: str
-    open: Callable[[Any, Sequence[str], Model], Encode]
+    open: str
+    needs_pattern: bool = False
+    finds_special: bool = False
 
 
-def opened(format: str, paths: Sequence[str], model: Model) -> tuple[str, Encode]:
-    """The name and version of a format's library, and what turns a text into ids with these files.
+class PeerProcess:
+    """A library that has opened files, in a process of its own.
+
+    Attributes: `library`, its name and version; `finds_special`, as in its row.
+    """
+
+    def __init__(self, peer: Peer, paths: Sequence[str], pattern: str | None) -> None:
+        import subprocess  # slow to import, as is the next
+        import tempfile
+
+        self.finds_special = peer.finds_special
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM.read_text(encoding="utf-8")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.said,
+                env={**os.environ, **SETTINGS},
+            )
+        except OSError as error:
+            self.said.close()
+            raise NotComparable(f"{sys.executable or 'Python'} cannot be started for it: {error}") from error
+        try:
+            answer = self.ask(
+                {
+                    "package": peer.package,
+                    "module": peer.module,
+                    "open": peer.open,
+                    "paths": [os.path.abspath(path) for path in paths],
+                    "pattern": pattern,
+                    "own": OWN,
+                }
+            )
+            if "missing" in answer:
+                raise NotComparable(f"{peer.package} {answer['missing']}")
+        except BaseException:
+            self.close()
+            raise
+        self.library = f"{peer.package} {answer['version']}"
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text.
+
+        Raises:
+            NotComparable: The library imported toksmith.
+            PeerFailed: It raised, or its process ended.
+        """
+        found: list[list[int]] = self.ask([*texts])
+        return found
+
+    def ask(self, request: object) -> Any:
+        """The answer to a request."""
+        to, back = self.process.stdin, self.process.stdout
+        assert to is not None and back is not None  # both are pipes
+        try:
+            to.write(json.dumps(request).encode() + b"\n")
+            to.flush()
+            line = back.readline()
+        except BrokenPipeError:
+            line = b""
+        if not line:
+            self.said.seek(0)
+            last = self.said.read().decode("utf-8", "replace").strip()[-LAST_LINES:]
+            raise PeerFailed(f"its process ended with the code {self.process.wait()}: {last or 'it wrote nothing'}")
+        answer = json.loads(line)
+        if isinstance(answer, dict) and "raised" in answer:
+            raise PeerFailed(f"it raised {answer['raised']}")
+        if isinstance(answer, dict) and "refused" in answer:
+            raise NotComparable(answer["refused"])
+        return answer
+
+    def close(self) -> None:
+        """Ends the process."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):  # it ended before it read everything
+                    pipe.close()
+        self.process.kill()
+        self.process.wait()
+        self.said.close()
+
+
+def opened_by_peer(format: str, paths: Sequence[str], model: Model) -> PeerProcess:
+    """A format's library with these files.
 
     Raises:
-        NotComparable: No library reads the format, it is not installed, or it cannot run the model.
+        NotComparable: No library reads the format, it is not installed, its module is toksmith's own, or it cannot run
+            the model.
+        PeerFailed: It raised.
     """
     peer = PEERS.get(format)
     if peer is None:
         raise NotComparable(f"no other library reads {format!r} files")
-    from importlib import metadata
-
-    try:
-        module = import_module(peer.module)
-        version = metadata.version(peer.package)
-    except ImportError:
-        raise NotComparable(f"{peer.package} is not installed") from None
-    return f"{peer.package} {version}", peer.open(module, paths, model)
-
-
-def by_tiktoken(tiktoken: Any, paths: Sequence[str], model: Model) -> Encode:
-    """Ranks in tiktoken. It drops what a pattern does not cover, which is kept here."""
-    regexes = [step["pattern"] for step in model.splitters]
+    regexes = [str(step["pattern"]) for step in model.splitters] if peer.needs_pattern else []
     if len(regexes) > 1:
-        raise NotComparable("tiktoken supports only one regex")
-    pattern = regexes[0] if regexes else r"[\s\S]+"
-    # Not by its own loader, which keeps a copy of every file by its path and would give an older one of the same name.
-    rows = (line.split() for line in import_module("tiktoken.load").read_file(paths[0]).splitlines())
-    ranks = {base64.b64decode(row[0]): int(row[1]) for row in rows if row}
-    encoding = tiktoken.Encoding(name="own", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    encode: Encode = encoding.encode_ordinary
-    return encode
-
-
-def by_tokenizers(tokenizers: Any, paths: Sequence[str], model: Model) -> Encode:
-    """A tokenizer.json in HF tokenizers."""
-    tokenizer = tokenizers.Tokenizer.from_file(paths[0])
-    tokenizer.encode_special_tokens = True
-    return of_tokenizers(tokenizer)
-
-
-def of_tokenizers(tokenizer: Any) -> Encode:
-    """The ids that a tokenizer of HF's gives."""
-
-    def encode(text: str) -> list[int]:
-        ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
-
-    return encode
-
-
-def by_two_files(tokenizers: Any, paths: Sequence[str], model: Model) -> Encode:
-    """Vocabulary and merges in HF tokenizers, with the splitters of the model."""
-    try:
-        regexes = [tokenizers.Regex(to_onig(step["pattern"])) for step in model.splitters]
-    except NotTranslatable as error:
-        raise NotComparable(f"HF tokenizers: {error}") from error
-    steps = [tokenizers.pre_tokenizers.Split(regex, "isolated") for regex in regexes]
-    to_characters = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*paths))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([*steps, to_characters])
-    return of_tokenizers(tokenizer)
-
-
-def by_sentencepiece(sentencepiece: Any, paths: Sequence[str], model: Model) -> Encode:
-    """A model in SentencePiece."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=paths[0])
-    encode: Encode = processor.encode
-    return encode
-
-
-def by_mistral(tekken: Any, paths: Sequence[str], model: Model) -> Encode:
-    """A tekken.json in Mistral's library."""
-    tokenizer = tekken.Tekkenizer.from_file(paths[0])
-
-    def encode(text: str) -> list[int]:
-        ids: list[int] = tokenizer.encode(text, bos=False, eos=False)
-        return ids
-
-    return encode
-
-
-def by_minbpe(minbpe: Any, paths: Sequence[str], model: Model) -> Encode:
-    """A model in minbpe, which keeps the pattern that it was made with and not the one that it reads."""
-    if model.splitters:
-        tokenizer = minbpe.RegexTokenizer(pattern=model.splitters[0]["pattern"])
-        tokenizer.load(paths[0])
-        encode: Encode = tokenizer.encode_ordinary
-        return encode
-    basic = minbpe.BasicTokenizer()
-    basic.load(paths[0])
-    encode = basic.encode
-    return encode
+        raise NotComparable(f"{peer.package} supports only one regex")
+    return PeerProcess(peer, paths, regexes[0] if regexes else None)
 
 
 PEERS: Mapping[str, Peer] = {
-    "gpt2": Peer("tokenizers", "tokenizers", by_two_files),
-    "minbpe": Peer("minbpe", "minbpe", by_minbpe),
-    "sentencepiece": Peer("sentencepiece", "sentencepiece", by_sentencepiece),
-    "tekken": Peer("mistral-common", "mistral_common.tokens.tokenizers.tekken", by_mistral),
-    "tiktoken": Peer("tiktoken", "tiktoken", by_tiktoken),
-    "tokenizer_json": Peer("tokenizers", "tokenizers", by_tokenizers),
+    "gpt2": Peer("tokenizers", "tokenizers", "two_files"),
+    "minbpe": Peer("minbpe", "minbpe", "minbpe"),
+    "sentencepiece": Peer("sentencepiece", "sentencepiece", "sentencepiece"),
+    "tekken": Peer("mistral-common", "mistral_common.tokens.tokenizers.tekken", "mistral"),
+    "tiktoken": Peer("tiktoken", "tiktoken", "tiktoken", needs_pattern=True),
+    "tokenizer_json": Peer("tokenizers", "tokenizers", "tokenizers", finds_special=True),
 }

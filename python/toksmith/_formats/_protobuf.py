@@ -104,7 +104,7 @@ def new_model() -> Any:
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:
-        missing = "SentencePiece models need the protobuf library: pip install 'toksmith[sentencepiece]'"
+        missing = "SentencePiece models need the protobuf library, which comes with toksmith and is missing: pip install protobuf"
         raise ImportError(missing) from error
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(described(descriptor_pb2.FileDescriptorProto()).SerializeToString())

@@ -1,6 +1,7 @@
 """SentencePiece's `.model`: pieces with scores and types, a normalizer, and how text is made visible again.
 
-Byte-pair and unigram models can be loaded. Ordinary and byte pieces are the tokens of the model. User-defined, control and
+Byte-pair, unigram and character models can be loaded. A character model is a byte-pair model whose pieces are single
+characters, so that nothing merges. Ordinary and byte pieces are the tokens of the model. User-defined, control and
 unknown pieces are added tokens; user-defined ones are found in the normalized text and stay whole.
 """
 
@@ -27,11 +28,11 @@ __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 NAME = "sentencepiece"
 MOST_BYTES = 1 << 26
 SUFFIXES = (".model",)
-DOC = "SentencePiece's model; byte-pair encodings and unigram models"
+DOC = "SentencePiece's model; byte-pair encodings, unigram and character models"
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODEL_TYPES = {1: "a unigram model", 2: "byte-pair encoding", 3: "a model of words", 4: "a model of characters"}
-UNIGRAM, BYTE_PAIR = 1, 2
+UNIGRAM, BYTE_PAIR, CHARACTERS = 1, 2, 4
 BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 PIECE_LIMIT = 1 << 24
 UNKNOWN_SURFACE = " ⁇ "
@@ -57,6 +58,8 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
             added.append(AddedToken(content, id))
         elif kind == USER_DEFINED:
             added.append(AddedToken(content, id, special=False, normalized=True))
+        if kind == NORMAL and trainer.model_type == CHARACTERS and len(content) > 1:
+            raise FormatError(path, f"piece {id}", f"{content!r} has several characters, in a model of characters")
         if kind in (NORMAL, BYTE):
             tokens.append(content.encode())
             ids.append(id)
@@ -80,11 +83,11 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 
 
 def check_specs(message: Any, path: str) -> None:
-    """Raises FormatError for a model that is none of byte pairs, or whose texts are rewritten in ways that are not run."""
+    """Raises FormatError for a model of a type that is not run, or whose texts are rewritten in ways that are not run."""
     model_type = message.trainer_spec.model_type
-    if model_type not in (UNIGRAM, BYTE_PAIR):
+    if model_type not in (UNIGRAM, BYTE_PAIR, CHARACTERS):
         found = MODEL_TYPES.get(model_type, f"of the unknown type {model_type}")
-        problem = f"is {found}; only byte-pair encodings and unigram models are supported"
+        problem = f"is {found}; only byte-pair encodings, unigram models and models of characters are supported"
         raise FormatError(path, "trainer_spec.model_type", problem)
     if message.denormalizer_spec.precompiled_charsmap:
         raise FormatError(path, "denormalizer_spec", "rewrites decoded texts, which is not supported")

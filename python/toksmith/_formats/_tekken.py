@@ -2,7 +2,8 @@
 
 Only the first `default_vocab_size - default_num_special_tokens` entries of the vocabulary are used. The ids of special
 tokens come first; missing special tokens are named `<SPECIAL_n>`. Other content of the file (images, audio) is kept as
-metadata. Mistral's own library never finds special tokens in a text; toksmith finds them if a call allows it.
+metadata. Mistral's own library never finds special tokens in a text; toksmith finds them if a call allows it. It also
+asserts that the first 256 tokens are the bytes in order. `RENUMBER` gives any model ids that fit.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
 from ._json import dump_json, parse_json
 from ._tiktoken import ranks_of
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
+__all__ = ["DOC", "NAME", "RENUMBER", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "tekken"
 MOST_BYTES = 1 << 27
-SUFFIXES = ("tekken.json",)
-DOC = "Mistral's tekken.json"
+SUFFIXES = ("tekken*.json",)
+DOC = "Mistral's tekken.json, or tekken_240911.json"
 
 HEAD = 1 << 16
 # The special tokens of the versions up to v7, whose files do not list them.
@@ -53,6 +54,7 @@ OLD_SPECIAL_TOKENS = [
     "[/SYSTEM_PROMPT]",
     "[TOOL_CONTENT]",
 ]
+WAY = "toksmith.convert(…, renumber=True) gives tokens such ids, and a map from the old to the new"
 CONFIG = ("pattern", "num_vocab_tokens", "default_vocab_size", "default_num_special_tokens", "version")
 OWN = ("config", "vocab", "special_tokens")
 # Other content of a file, for models that have none.
@@ -153,10 +155,14 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     ranked = ranks_of(model, NAME)
     reserved = len(model.added_tokens)
     if sorted(token.id for token in model.added_tokens) != list(range(reserved)):
-        problem = f"the {reserved} special tokens must have the first ids, 0 to {reserved - 1}"
+        problem = f"the {reserved} special tokens must have the first ids, 0 to {reserved - 1}; {WAY}"
         raise CannotRepresent(NAME, "added_tokens", problem)
     if ranked.ids.tolist() != list(range(reserved, reserved + len(ranked.ids))):
-        raise CannotRepresent(NAME, "ids", "ids must follow those of the special tokens without holes, in rank order")
+        problem = "ids must follow those of the special tokens without holes, in rank order"
+        raise CannotRepresent(NAME, "ids", f"{problem}; {WAY}")
+    if list(ranked.tokens)[:256] != [bytes([byte]) for byte in range(256)]:
+        problem = "Mistral's library requires the bytes as the first 256 tokens, in their order"
+        raise CannotRepresent(NAME, "ids", f"{problem}; {WAY}")
     special = sorted(model.added_tokens, key=lambda token: token.id)
     config = {
         "pattern": model.splitters[0]["pattern"],
@@ -175,6 +181,22 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+
+
+def ids_that_fit(model: Model) -> dict[int, int]:
+    """The new id for each old one: first special tokens, then the bytes in order, then other tokens by rank."""
+    ids, tokens = model.ids.tolist(), [*model.tokens]
+    ranks = {id: rank for rank, id in enumerate(ids)}
+    if model.merge_rule == "pair":
+        ranks = {id: rank for rank, id in reversed([*enumerate(model.merges[:, 2].tolist())])}
+    rows = [(ranks.get(id, -1), id, token) for id, token in zip(ids, tokens, strict=True) if len(token) > 1]
+    special = sorted({token.id for token in model.added_tokens})
+    single = sorted((token, id) for id, token in zip(ids, tokens, strict=True) if len(token) == 1)
+    old = [*special, *(id for _, id in single), *(id for _, id, _ in sorted(rows))]
+    return {id: new for new, id in enumerate(dict.fromkeys(old))}
+
+
+RENUMBER = ids_that_fit
 
 
 def metadata_of(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:

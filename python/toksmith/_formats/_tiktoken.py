@@ -85,6 +85,13 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     refuse_losses(model, NAME, allow_loss)
     if model.unit != "byte":
         raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
+    if len(model.splitters) > 1 and "splitters" not in allow_loss:
+        problem = (
+            f"tiktoken splits with one regex, but this model splits in {len(model.splitters)} steps; save a tokenizer.json, "
+            "which holds all of them, or pass allow_loss=['splitters'], and only toksmith.load(pattern=[…]) will split as "
+            "before"
+        )
+        raise CannotRepresent(NAME, "splitters", problem)
     ranked = ranks_of(model)
     lines = (
         b"%b %d\n" % (binascii.b2a_base64(token, newline=False), id)

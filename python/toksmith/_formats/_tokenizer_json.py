@@ -20,6 +20,7 @@ from ._byte_characters import spelt, unspelt
 from ._hf_model import dump_bpe, read_bpe, whole_pieces
 from ._hf_other_models import DUMPS, READS, ids_of
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
+from ._hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from ._hf_steps import TABLES, dump_steps, read_steps, step
 from ._json import SURROGATE, check_texts, finite, refuse_constant, refuse_crowds, unique_names
 from ._json_objects import JsonObject
@@ -159,7 +160,9 @@ def added_tokens(top: JsonObject, vocab: object) -> tuple[AddedToken, ...]:
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The JSON that HF tokenizers loads; it gives the same ids for every text."""
-    refuse_losses(model, NAME, allow_loss, holds=HOLDS)
+    refuse_losses(model, NAME, allow_loss, holds=HOLDS if model.metadata.keys() - NAMES else (*HOLDS, "metadata"))
+    if is_sentencepiece(model):
+        model = in_steps_of_hf(model, allow_loss)
     dump = dump_bpe if model.kind == "bpe" else DUMPS.get(model.kind)
     if dump is None:
         raise CannotRepresent(NAME, "kind", f"the format has no model of kind {model.kind!r}")

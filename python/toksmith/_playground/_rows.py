@@ -9,7 +9,7 @@ what the cuts are, which is `toksmith.explain.compare`'s.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypedDict
 
 import numpy as np
@@ -97,37 +97,27 @@ class Rows:
 
         Such a character is `[character, [[place, bytes, flags], …]]`, with the number of bytes that each token has.
         """
-        data = self.found.text
+        first, last = self.tokens_in(tokenizer, start, end)
+        begins, ends = self.begins[tokenizer][first:last].tolist(), self.ends[tokenizer][first:last].tolist()
+        flags = (
+            ALONE * self.alone[tokenizer][first:last] + STARTS * (self.begins[tokenizer][first:last] >= start)
+        ).tolist()
+        stretches = [self.found.text[max(at, start) : min(to, end)] for at, to in zip(begins, ends, strict=True)]
+
+        def run(at: int, what: str | int) -> list[Any]:
+            own, flags[at] = flags[at], 0  # of its first run
+            return [first + at, what, own]
+
         drawn: list[Any] = []
-        open_end, shared = start, []  # where the character that is being shared ends, and by whom it is
-        for place in range(*self.tokens_in(tokenizer, start, end)):
-            begin, stop = int(self.begins[tokenizer][place]), int(self.ends[tokenizer][place])
-            at, to = max(begin, start), min(stop, end)
-            flags = STARTS * (begin >= start) + ALONE * bool(self.alone[tokenizer][place])
-            if at == to:
-                drawn.append([place, "", flags])
-            if at < min(open_end, to):
-                shared.append([place, min(open_end, to) - at, flags])
-                at, flags = min(open_end, to), 0
-            whole = to
-            while whole > at and whole < len(data) and 0x80 <= data[whole] < 0xC0:
-                whole -= 1
-            if at < whole:
-                drawn.append([place, token_text(data[at:whole]), flags])
-                flags = 0
-            if max(at, whole) < to:
-                open_end = whole + character_bytes(data[whole])
-                shared = [[place, to - whole, flags]]
-                drawn.append([token_text(data[whole:open_end]), shared])
+        for each in chain.from_iterable(_render.clusters(stretches)):
+            if isinstance(each, _render.TokenRun):
+                drawn.append(run(each.place, "".join(part.text for part in each.parts).replace("\n", "")))
+            else:
+                drawn.append([each.part.text, [run(at, count) for at, count in each.shares]])
         return drawn
 
 
 token_text = lru_cache(maxsize=1 << 16)(_render.token_text)
-
-
-def character_bytes(lead: int) -> int:
-    """The bytes of a character that begins with this one."""
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
 def row_starts(text: str, cells: int) -> NDArray[np.uint32]:

@@ -84,6 +84,12 @@ def system(url: str) -> tuple[Any, str]:
     return fs, path
 
 
+def refuse_two_slashes(url: str) -> None:
+    """Raises OSError for a name that a path cannot hold: it would be that of another file."""
+    if "//" in url.partition("://")[2]:
+        raise OSError(f"{url} has two slashes in a row, which paths do not keep; copy the file to a name without them")
+
+
 def writes(url: str) -> bool:
     """Whether files can be written there."""
     return url.partition(":")[0] not in READ_ONLY
@@ -302,11 +308,15 @@ def globbed(url: str) -> list[str]:
     Raises:
         OSError: The store does not answer.
     """
+    refuse_two_slashes(url)
     if not writes(url) or not any(sign in url for sign in "*?["):
         return [url]
     with asked():
         fs, path = system(url)
-        return [f"{url.partition(':')[0]}://{name.lstrip('/')}" for name in sorted(fs.glob(path))]
+        found = [f"{url.partition(':')[0]}://{name.lstrip('/')}" for name in sorted(fs.glob(path))]
+    for name in found:
+        refuse_two_slashes(name)
+    return found
 
 
 def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
@@ -322,4 +332,7 @@ def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
         if fs.isfile(path) or not fs.isdir(path):
             return None
     place = url_of(url.rstrip("/"))
-    return [f"{place}/{name}" for name in sorted(listing(url)) if name.endswith(suffixes)]
+    found = [f"{place}/{name}" for name in sorted(listing(url)) if name.endswith(suffixes)]
+    for name in found:
+        refuse_two_slashes(name)
+    return found

@@ -29,7 +29,12 @@ TONES = {
 }
 PARTS = {"text": "", "mark": f"color:{LIGHT.mark}", "bytes": f"color:{LIGHT.raw};font-style:italic"}
 SPECIAL = f"background-color:{LIGHT.special};color:{LIGHT.on_special};font-weight:bold"
-CAPTION = ' style="padding:8px;text-align:left"'
+SPACED = "border-collapse:collapse;margin:8px 0"
+MOST_UNBROKEN = 80  # characters of a caption that is kept in one line, however narrow its table is
+SHORT = 24  # the same of a cell
+BAR = "#1a73e8"  # seen on light and on dark notebooks; a fragment does not know which it is in
+SMALL = "font-size:70%"
+THIN = "\u202f"  # between the ids beside a character that tokens share
 WHOLE = "white-space:nowrap"
 SCOPE = ' scope="col"'
 MARKED = "text-decoration:underline"
@@ -87,22 +92,39 @@ def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[s
         for column, cell in enumerate(row):
             text, tone = (cell.text, cell.tone) if isinstance(cell, Cell) else (cell, "")
             side = f"text-align:{'left' if column in left else 'right'}"
-            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", TONES[tone])))
-            found.append(f'<{tag}{more} style="{style}">{escaped(text, chars)}</{tag}>')
+            font = MONO if tag == "td" else ""  # cells hold tokens and figures
+            kept = WHOLE if len(text) <= SHORT else ""
+            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", font, kept, TONES[tone])))
+            found.append(f'<{tag}{more} style="{style}">{cell_html(text, chars)}</{tag}>')
         return f"<tr>{''.join(found)}</tr>"
 
-    caption = f"<caption{CAPTION}>{escaped(table.caption, chars)}</caption>" if table.caption else ""
-    head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>"
+    head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>" if any(table.heads) else ""
     body = "\n".join(cells(row, "td") for row in islice(table.rows, items))
-    yield f'<table style="border-collapse:collapse">{caption}{head}<tbody>{body}</tbody></table>'
+    yield f'<table style="{SPACED}">{caption(table.caption, chars)}{head}<tbody>{body}</tbody></table>'
     yield from left_out(len(table.rows), items, "rows")
+
+
+def cell_html(text: str, chars: int | None) -> str:
+    """The text of a cell; where it holds ticked tokens its lines break between two of them."""
+    if TICK not in text:
+        return escaped(text, chars)
+    kept = text if chars is None or len(text) <= chars else text[:chars]
+    first, *runs = kept.split(TICK)
+    more = escaped(text, chars).removeprefix(escaped(kept))
+    return escaped(first) + "<wbr>".join(element("span", WHOLE, TICK + escaped(run)) for run in runs) + more
+
+
+def caption(text: str, chars: int | None) -> str:
+    """The caption of a table or of bars, which may be wider than they are."""
+    style = f"padding:8px;text-align:left{';' + WHOLE if len(text) <= MOST_UNBROKEN else ''}"
+    return element("caption", style, escaped(text, chars)) if text else ""
 
 
 def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Iterator[str]:
     if block.caption:
         yield element("p", "", escaped(block.caption, chars))
     drawn = map(joined, drawn_clusters(block, InlineTokens(block, chars), items))
-    yield element("p", f"{MONO};line-height:1.9", "<wbr>".join(drawn))
+    yield element("p", f"{MONO};line-height:2.3", "<wbr>".join(drawn))
     yield from left_out(len(block.tokens), items, "tokens")
 
 
@@ -134,8 +156,8 @@ def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iter
             inner = f"{inner.removesuffix(tail)}{number(place)}{tail}"
         return tags.token(place, inner, first=first)
 
-    def number(place: int) -> str:
-        return f"<sub>{shown[place].id}</sub>"
+    def number(place: int, behind: str = "") -> str:
+        return f"<sub>{shown[place].id}{behind}</sub>"
 
     for cluster in clusters([view.token for view in shown]):
         ends = {place: at for at, each in enumerate(cluster) for place in places_of(each)}
@@ -152,10 +174,10 @@ def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iter
                 numbers.append(drawn(place, said, last=False))
                 byte += count
             glyph = escaped(each.part.text)  # on no token's colour
-            elements.append(f"<ruby>{glyph}<rt>{''.join(numbers)}</rt></ruby>")
+            elements.append(f"<ruby>{glyph}{element('rt', SMALL, ''.join(numbers))}</ruby>")
             if block.ids:  # beside it: above it there is no room
                 ended = [place for place, _ in each.shares if ends[place] == at]
-                elements += [tags.token(place, number(place), first=False) for place in ended]
+                elements += [tags.token(place, number(place, THIN), first=False) for place in ended]
         yield elements
 
 
@@ -193,14 +215,14 @@ def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str
     rows = []
     for name, value, said in block.bars[:items]:
         wide = f"width:{round(100 * max(value, 0) / longest, 1):g}%"  # as a sanitiser writes it
-        bar = f'<div style="background-color:{LIGHT.accent};height:12px;{wide}"></div>'
+        bar = f'<div style="background-color:{BAR};height:12px;{wide}"></div>'
         rows.append(
-            f'<tr><td style="text-align:right;padding:0 8px">{escaped(name, chars)}</td>'
-            f'<td style="width:320px">{bar}</td><td style="padding:0 8px">{escaped(said, chars)}</td></tr>'
+            f'<tr><td style="text-align:right;padding:0 8px;{MONO}">{escaped(name, chars)}</td>'
+            f'<td style="width:320px">{bar}</td>'
+            f'<td style="text-align:left;padding:0 8px;{MONO}">{escaped(said, chars)}</td></tr>'
         )
-    caption = f"<caption{CAPTION}>{escaped(block.caption, chars)}</caption>" if block.caption else ""
     if rows:
-        yield f'<table style="border-collapse:collapse">{caption}<tbody>{"".join(rows)}</tbody></table>'
+        yield f'<table style="{SPACED}">{caption(block.caption, chars)}<tbody>{"".join(rows)}</tbody></table>'
     yield from left_out(len(block.bars), items, "bars")
 
 

@@ -21,7 +21,7 @@ STYLE = """body {{ background: Canvas; color: CanvasText; font-family: system-ui
 summary {{ cursor: pointer; font-weight: bold; padding: 0.3rem 0; }}
 details {{ border-top: 1px solid #888888; }}
 details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
-.tokens {{ font-family: ui-monospace, Menlo, Consolas, monospace; line-height: 1.9; }}
+.tokens {{ font-family: ui-monospace, Menlo, Consolas, monospace; line-height: 2.3; }}
 .t {{ padding: 0.1em 0; white-space: nowrap; }}
 .first {{ border-left: 2px solid; }}
 .said {{ display: none; }}

@@ -22,9 +22,9 @@ from ._terminal import renderables
 
 __all__ = ["Shown", "notebook"]
 
-WIDTH = 100  # of `print(result)` on every terminal, so that documents show what everyone sees
+WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
-SVG_ITEMS = 2000
+TERMINAL_ITEMS, TERMINAL_CHARS = 2000, 8000  # of each block, and of each line and cell; also in pictures
 
 
 def notebook(view: View) -> str:
@@ -49,15 +49,21 @@ class Shown(ABC):
         """Everything that the result holds, as JSON values; bytes are hex."""
 
     def __str__(self) -> str:
-        """The result as plain text without colour, 100 cells wide: what `print` shows."""
+        """The result as plain text without colour, 80 cells wide: what `print` shows.
+
+        A long one stops and says so.
+        """
         out = io.StringIO()
         console = Console(file=out, width=WIDTH, color_system=None, highlight=False, legacy_windows=False)
         console.print(self.__rich__())
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
     def __rich__(self) -> Group:
-        """The result for a rich console: as wide as the console is, and as coloured as the terminal can."""
-        return Group(*renderables(self.view()))
+        """The result for a rich console: as wide as the console is, and as coloured as the terminal can.
+
+        A long one stops and says so; `to_html`, `to_json` and `to_dict` have everything.
+        """
+        return Group(*renderables(self.view(), items=TERMINAL_ITEMS, chars=TERMINAL_CHARS))
 
     def _repr_html_(self) -> str:
         """The result as HTML for a notebook: inline styles only, no script, at most 200,000 characters.
@@ -71,13 +77,15 @@ class Shown(ABC):
         return document(self.view())
 
     def to_svg(self) -> str:
-        """The result as an SVG picture of its terminal view, in colour; a long one stops and says so."""
+        """The result as an SVG picture of its terminal view, in colour; a long
+        one stops and says so."""
         view = self.view()
-        return picture(view.title, renderables(view, items=SVG_ITEMS), width=WIDTH)
+        return picture(view.title, renderables(view, items=TERMINAL_ITEMS, chars=TERMINAL_CHARS), width=WIDTH)
 
     @checked
     def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Writes `to_html()` into a file, which holds its old content until it holds all of the new.
+        """Writes `to_html()` into a file, which holds its old content until it
+        holds all of the new.
 
         Raises:
             FormatError: The file cannot be written. Nothing has changed.

@@ -20,6 +20,7 @@ __all__ = ["picture"]
 
 CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 10
 INK = "#111111"
+READABLE = {"yellow": "#7a6400"}  # colours of terminals that are too light on a white page
 
 
 def picture(title: str, shown: Iterable[RenderableType], *, width: int) -> str:
@@ -63,7 +64,7 @@ def stretch(text: str, style: Style, place: tuple[float, float, float]) -> Itera
 
 
 def hexed(color: Color) -> str:
-    return color.get_truecolor().hex
+    return READABLE.get(color.name) or color.get_truecolor().hex
 
 
 def printable(text: str) -> str:

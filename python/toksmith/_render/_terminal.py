@@ -1,22 +1,24 @@
-"""The views as terminal text: rich `Text` for tokens, plain lines for merges.
+"""The views as terminal text: rows of tokens, tables, bars and trees for rich, plain lines for merges.
 
 Every token begins with the tick `▏`, so that the cuts are read without colour too; the colours go round a palette in
-which neighbours differ even where a terminal has 16 colours. Wrapping, and what the terminal can do, are rich's.
+which neighbours differ even where a terminal has 16 colours. A row ends between two tokens; only a token that is wider
+than the terminal is cut. All other wrapping, and what the terminal can do, are rich's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text
-from rich.tree import Tree
 
 from .._errors import number_of
 from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
@@ -36,44 +38,112 @@ TONES = {
     "warn": Style(color="yellow"),
     "bad": Style(color="red", bold=True),
 }
+NARROWEST = 20  # cells for the text of a node, however deep it is in its tree
 KINDS = {"text": Style(), "mark": Style(color=LIGHT.mark), "bytes": Style(color=LIGHT.raw, italic=True)}
 
 
-def draw_tokens(tokens: Sequence[TokenView], *, ids: bool = False, marked: Collection[int] = ()) -> Iterator[Text]:
+def draw_tokens(
+    tokens: Sequence[TokenView], *, ids: bool = False, marked: Collection[int] = ()
+) -> Iterator[RenderableType]:
     """The tokens of one text, coloured and ticked, line by line of the text.
 
     Args:
         tokens: In order.
-        ids: Put under each line the ids of the tokens that begin on it, ticked and coloured like them.
+        ids: Put under each row the ids of the tokens that begin on it, ticked and coloured like them.
         marked: The places of tokens that begin with two ticks.
     """
-    line, id_line = Text(overflow="fold"), Text(overflow="fold")
+    line: list[tuple[Text, Text | None]] = []
     parts_of = token_parts([view.token for view in tokens])
     for place, (view, parts) in enumerate(zip(tokens, parts_of, strict=True)):
         style = SPECIAL if view.special else PALETTE[place % len(PALETTE)]
-        line.append(TICK * 2 if place in marked else TICK, style)
-        id_line.append(f"{TICK}{view.id}", style)
+        run = Text(TICK * 2 if place in marked else TICK, style)
+        id: Text | None = Text(f"{TICK}{view.id}", style) if ids else None
         for part in parts:
             kind = style if view.special else style + KINDS[part.kind]
             for text in part.text.splitlines(keepends=True):
-                line.append(text.rstrip("\n"), kind)
+                run.append(text.rstrip("\n"), kind)
                 if text.endswith("\n"):
-                    yield line
-                    if ids and id_line:
-                        yield id_line
-                    line, id_line = Text(overflow="fold"), Text(overflow="fold")
-    yield from (rest for rest in (line, id_line if ids else None) if rest)
+                    yield TokenRows([*line, (run, id)])
+                    line, run, id = [], Text(), None
+        if run:
+            line.append((run, id))
+    if line:
+        yield TokenRows(line)
 
 
-def renderables(view: View, *, items: int | None = None) -> Iterator[RenderableType]:
+class TokenRows:
+    """Runs of tokens in rows as wide as the terminal; a row ends between two runs, unless one alone is wider."""
+
+    def __init__(self, runs: Sequence[tuple[Text, Text | None]]) -> None:
+        self.runs = runs
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.no_wrap:  # printed for a file, not for a screen
+            yield Text(overflow="ignore").join(run for run, _ in self.runs)
+            if ids := [id for _, id in self.runs if id is not None]:
+                yield Text(overflow="ignore").join(ids)
+            return
+        for row, below in self.rows(options.max_width):
+            yield row
+            if below:
+                yield below
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        widths = [run.cell_len for run, _ in self.runs] or [0]
+        return Measurement(max(widths), sum(widths)).with_maximum(options.max_width)
+
+    def rows(self, width: int) -> Iterator[tuple[Text, Text]]:
+        """Each row, and the ids of the tokens that begin on it."""
+        row, ids, used, ids_used = empty(), empty(), 0, 0
+        for run, id in self.runs:
+            cells, id_cells = run.cell_len, 0 if id is None else id.cell_len
+            if used and (used + cells > width >= cells or ids_used + id_cells > width):
+                yield row, ids
+                row, ids, used, ids_used = empty(), empty(), 0, 0
+            row.append_text(run)
+            used = (used + cells) % width if used + cells > width else used + cells
+            if id is not None:
+                ids.append_text(id)
+                ids_used += id_cells
+        yield row, ids
+
+
+def empty() -> Text:
+    """A row without anything in it; what is too wide for a row is folded."""
+    return Text(overflow="fold")
+
+
+def renderables(view: View, *, items: int | None = None, chars: int | None = None) -> Iterator[RenderableType]:
     """A view for a rich console, from top to bottom.
 
     Args:
         items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
+        chars: The maximum number of characters to draw of each line and cell; None for all.
     """
     yield Text(plain(view.title), style=TONES["strong"])
+    before: Block | None = None
     for block in view.blocks:
-        yield from DRAW[type(block)](block, items)
+        if isinstance(block, Table | Bars) and not block.caption and isinstance(before, Table | Bars | Branch):
+            yield Text()  # a caption has its own empty line
+        yield from DRAW[type(block)](block if chars is None else bounded(block, chars, items), items)
+        before = block
+
+
+def bounded(block: Block, chars: int, items: int | None) -> Block:
+    """The block with so many characters of each line and cell."""
+
+    def cut(text: str) -> str:
+        return text if len(text) <= chars else f"{text[:chars]}… ({len(text):,} characters)"
+
+    if isinstance(block, Line):
+        return replace(block, text=cut(block.text))
+    if isinstance(block, Table):
+        shown = [
+            [cell._replace(text=cut(cell.text)) if isinstance(cell, Cell) else cut(cell) for cell in row]
+            for row in block.rows[:items]
+        ]
+        return replace(block, rows=[*shown, *block.rows[len(shown) :]], caption=cut(block.caption))
+    return block
 
 
 def draw_line(line: Line, items: int | None) -> Iterator[RenderableType]:
@@ -81,16 +151,27 @@ def draw_line(line: Line, items: int | None) -> Iterator[RenderableType]:
 
 
 def draw_table(block: Table, items: int | None) -> Iterator[RenderableType]:
-    table = RichTable(box=None, pad_edge=False, padding=(0, 1), header_style=TONES["strong"])
+    table = RichTable(
+        box=None, show_header=any(block.heads), pad_edge=False, padding=(0, 1), header_style=TONES["strong"]
+    )
     for column, head in enumerate(block.heads):
         table.add_column(Text(plain(head)), justify="left" if column in block.left else "right", overflow="fold")
     for row in islice(block.rows, items):
         cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
-        table.add_row(*(Text(plain(cell.text), style=TONES[cell.tone], overflow="fold") for cell in cells))
+        table.add_row(*map(draw_cell, cells))
     if block.caption:
         yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
     yield table
     yield from left_out(len(block.rows), items, "rows")
+
+
+def draw_cell(cell: Cell) -> RenderableType:
+    """A cell; where it holds ticked tokens its rows end between two of them."""
+    text = Text(plain(cell.text), style=TONES[cell.tone], overflow="fold")
+    if TICK not in cell.text or "\n" in cell.text:
+        return text
+    cuts = [place for place, char in enumerate(text.plain) if char == TICK and place]
+    return TokenRows([(run, None) for run in text.divide(cuts)])
 
 
 def draw_token_block(block: TokenText, items: int | None) -> Iterator[RenderableType]:
@@ -108,17 +189,31 @@ def draw_bars(block: Bars, items: int | None) -> Iterator[RenderableType]:
 
 
 def draw_branch(branch: Branch, items: int | None) -> Iterator[RenderableType]:
-    tree = Tree(Text(plain(branch.text), style=TONES[branch.tone]))
-    waiting, drawn = [(tree, branch)], 0
-    while waiting:
-        at, node = waiting.pop()
-        for below in node.below:
-            drawn += 1
-            if items is not None and drawn > items:
-                at.add("…")
-                break
-            waiting.append((at.add(Text(plain(below.text), style=TONES[below.tone])), below))
-    yield tree
+    room = [len(branch.below) if items is None else items]
+
+    def lines(node: Branch, first: str, others: str) -> Iterator[RenderableType]:
+        yield TreeLine(Text(plain(node.text), style=TONES[node.tone]), first, others)
+        for place, below in enumerate(node.below, 1):
+            if items is not None and room[0] <= 0:
+                yield TreeLine(Text("…"), others + "└── ", others)
+                return
+            room[0] -= 1
+            last = place == len(node.below)
+            yield from lines(below, others + ("└── " if last else "├── "), others + ("    " if last else "│   "))
+
+    yield from lines(branch, "", "")
+
+
+class TreeLine:
+    """A node of a tree behind its guides; a deep one is wider than the terminal, and nothing of it is lost."""
+
+    def __init__(self, text: Text, first: str, others: str) -> None:
+        self.text, self.first, self.others = text, first, others
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(NARROWEST, options.max_width - len(self.first))
+        for place, line in enumerate(self.text.wrap(console, room, overflow="fold")):
+            yield Text(self.others if place else self.first, overflow="fold").append_text(line)
 
 
 def left_out(total: int, items: int | None, unit: str) -> Iterator[RenderableType]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ __all__ = ["IdMap", "Model", "Reporter", "Step", "add_special", "extend", "prune
 LOG = logging.getLogger("toksmith")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class IdMap:
     """The map from the ids of the old tokenizer to those of the new one.
 
@@ -58,6 +59,14 @@ class IdMap:
     new_size: int
     old_to_new: Mapping[int, int]
     sources: Mapping[int, tuple[int, ...]]
+
+    def __repr__(self) -> str:
+        kept = len(self.old_to_new)
+        made = len(self.sources) - len({*self.old_to_new.values()})
+        first = ", ".join(f"{old}: {new}" for old, new in islice(self.old_to_new.items(), 4))
+        more = ", …" if kept > 4 else ""
+        sizes = f"{number_of(self.old_size, 'id')} to {self.new_size:,}"
+        return f"<IdMap of {sizes}: {kept:,} kept, {made:,} new; {{{first}{more}}}>"
 
     @checked
     def __getitem__(self, old: int) -> int | None:

@@ -52,7 +52,8 @@ GPT4_SPLIT_PATTERN = patterns()["cl100k_minbpe"].regexes[0]
 
 @checked_late
 def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
-    """How often each pair of neighbours occurs in a list, added to `counts` if given.
+    """How often each pair of neighbours occurs in a list, added to `counts` if
+    given.
 
     >>> get_stats([1, 2, 3, 1, 2])
     {(1, 2): 2, (2, 3): 1, (3, 1): 1}

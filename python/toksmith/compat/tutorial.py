@@ -48,7 +48,8 @@ class Tokenizer:
     """Byte-pair encoding as the tutorials write it.
 
     Args:
-        unit: "byte" merges bytes, and new ids start at 256; "char" merges ASCII characters, and new ids start at 128.
+        unit: "byte" merges bytes, and new ids start at 256; "char" merges
+            ASCII characters, and new ids start at 128.
     Attributes:
         unit: As given, or that of the file that `from_pretrained` has read.
 
@@ -68,17 +69,22 @@ class Tokenizer:
     def train(
         self, text: str, vocab_size: int | None = None, verbose: bool = False, *, num_merges: int | None = None
     ) -> Tokenizer:
-        """Learns merges from a text, in place of those that it has, and gives the tokenizer itself.
+        """Learns merges from a text, in place of those that it has, and gives the
+        tokenizer itself.
 
-        Training ends at `vocab_size` tokens or after `num_merges` merges; with neither when no pair repeats. It ends
-        earlier if no pair is left; `stopped_because` says why.
+        Training ends at `vocab_size` tokens or after `num_merges` merges; with
+        neither when no pair repeats. It ends earlier if no pair is left;
+        `stopped_because` says why.
 
         Args:
-            vocab_size: All tokens: 256 (128 for characters) and one for each merge.
-            verbose: Print a line for each merge: the pair, its id, how often it occurred, and how many ids are left.
+            vocab_size: All tokens: 256 (128 for characters) and one for each
+                merge.
+            verbose: Print a line for each merge: the pair, its id, how often
+                it occurred, and how many ids are left.
         Raises:
             InvalidOption: Both ways to stop are given, or one is too small.
-            CorpusError: The text is empty or, with `unit="char"`, holds a character that is not ASCII.
+            CorpusError: The text is empty or, with `unit="char"`, holds a
+                character that is not ASCII.
 
         >>> tok = Tokenizer()
         >>> _ = tok.train("low lower lowest", num_merges=2, verbose=True)
@@ -139,13 +145,15 @@ class Tokenizer:
         """The ids of a text, by the lowest rank first.
 
         Raises:
-            NotInVocabulary: The text holds a character that is not ASCII, with `unit="char"`.
+            NotInVocabulary: The text holds a character that is not ASCII, with
+                `unit="char"`.
         """
         return self._engine.encode(text, special="text")
 
     @checked_late
     def decode(self, ids: Sequence[int], errors: str = "replace") -> str:
-        """The text of ids; `errors` says what happens to bytes that are not UTF-8.
+        """The text of ids; `errors` says what happens to bytes that are not
+        UTF-8.
 
         Raises:
             UnknownId: No token has an id.
@@ -154,7 +162,8 @@ class Tokenizer:
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the merges to a JSON file under any name, completely or not at all: `{"256": [105, 110], …}`.
+        """Writes the merges to a JSON file under any name, completely or not at
+        all: `{"256": [105, 110], …}`.
 
         Raises:
             FormatError: The file cannot be written.

@@ -14,11 +14,21 @@ from .._errors import InvalidOption, number_of
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
-__all__ = ["Tokenizers", "name_of", "named_tokenizers", "piece_ends", "pieces_in", "token_ends", "token_json"]
+__all__ = [
+    "MOST_NAMED",
+    "Tokenizers",
+    "name_of",
+    "named_tokenizers",
+    "piece_ends",
+    "pieces_in",
+    "token_ends",
+    "token_json",
+]
 
 INVALID = re.compile("([\udc80-\udcff]+)")  # decoded bytes that are not part of a character
 SEVERAL = "a Tokenizer, a dict of them by name, or a list of them"
 Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
+MOST_NAMED = 300  # characters of names in a `repr`
 
 
 @lru_cache(maxsize=64)

@@ -9,11 +9,11 @@ from typing import Any
 from .. import _render
 from .._arguments import checked, whole_number
 from .._arguments import text as argument_text
-from .._errors import InvalidOption, number_of
-from .._render import Bars, Block, Cell, Table, View
+from .._errors import InvalidOption, number_of, shortened
+from .._render import Bars, Block, Cell, Table, View, one_line
 from .._tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers, token_ends
+from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends
 
 __all__ = ["CONTEXTS", "Budget", "BudgetRow", "budget"]
 
@@ -30,7 +30,8 @@ class BudgetRow:
         context: The context length in tokens.
         tokens: Tokens of the whole text.
         windows: How many contexts the text fills, rounded up.
-        fitting_bytes, fitting_chars: How much of the text its first `context` tokens cover, whole characters only.
+        fitting_bytes, fitting_chars: How much of the text its first `context`
+            tokens cover, whole characters only.
     """
 
     tokenizer: str
@@ -47,7 +48,8 @@ class Budget(_render.Shown):
     """How much of a text fits into contexts.
 
     Attributes:
-        bytes, chars: Of the text; a byte that is not part of a character counts as a character.
+        bytes, chars: Of the text; a byte that is not part of a character
+            counts as a character.
         rows: Each tokenizer with each context length.
     """
 
@@ -79,22 +81,25 @@ class Budget(_render.Shown):
     def __repr__(self) -> str:
         counts = {row.tokenizer: row.tokens for row in self.rows}
         said = (f"{name} {number_of(tokens, 'token')}" for name, tokens in counts.items())
-        return f"<Budget: {', '.join(said)}>"
+        return f"<Budget: {shortened(one_line(', '.join(said)), MOST_NAMED)}>"
 
 
 @checked
 def budget(
     toks: Tokenizers, text: Text, *, context: int | Mapping[str, int] = 1024, special: Special = "text"
 ) -> Budget:
-    """How many tokens a text takes with each tokenizer, relative to context lengths, and how much of it fits.
+    """How many tokens a text takes with each tokenizer, relative to context
+    lengths, and how much of it fits.
 
-    The part that fits is covered by the first tokens of the text; a character that the last of them cuts does not
-    count.
+    The part that fits is covered by the first tokens of the text; a character
+    that the last of them cuts does not count.
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
-        context: A context length in tokens, at least 1, or several by name (`explain.CONTEXTS`).
-        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+        context: A context length in tokens, at least 1, or several by name
+            (`explain.CONTEXTS`).
+        special: What happens to special tokens in the text, as in
+            `Tokenizer.encode`; by default plain text.
     Raises:
         InvalidOption: A length is below 1, or no tokenizer was given.
 

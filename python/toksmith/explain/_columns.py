@@ -16,6 +16,7 @@ from .._render import TokenView
 
 __all__ = ["Column", "Numbers", "TokenColumn", "compact"]
 
+MOST_SHOWN = 100  # items in a `repr`
 AT_ONCE = 1 << 12  # values made at a time
 T = TypeVar("T")
 
@@ -58,7 +59,9 @@ class Column(Sequence[T]):
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        return repr(tuple(self))
+        if len(self) <= MOST_SHOWN:
+            return repr(tuple(self))
+        return f"({', '.join(map(repr, self[:MOST_SHOWN]))}, … {len(self):,} in all)"
 
 
 class Numbers(Column[int]):

@@ -11,11 +11,11 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
-from .._errors import number_of
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._errors import number_of, shortened
+from .._render import Block, Line, Table, TokenText, TokenView, View, one_line, token_text
 from .._tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers, token_ends, token_json
+from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
 from ._columns import Column, Numbers, TokenColumn
 
 __all__ = ["Comparison", "Cuts", "Difference", "compare"]
@@ -25,7 +25,8 @@ MOST_DIFFERENCES = 50
 
 @dataclass(frozen=True)
 class Cuts:
-    """What one tokenizer makes of the text: the ids, the bytes of each, and where in the text each ends (in bytes)."""
+    """What one tokenizer makes of the text: the ids, the bytes of each, and where
+    in the text each ends (in bytes)."""
 
     ids: Sequence[int]
     tokens: Sequence[TokenView]
@@ -34,9 +35,11 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Difference:
-    """A stretch of the text, in bytes, at whose ends all tokenizers cut, and inside which at least one cuts alone.
+    """A stretch of the text, in bytes, at whose ends all tokenizers cut, and
+    inside which at least one cuts alone.
 
-    Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens in the stretch.
+    Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens
+        in the stretch.
     """
 
     start: int
@@ -51,8 +54,10 @@ class Comparison(_render.Shown):
     Attributes:
         text: Its bytes.
         cuts: The tokens of each tokenizer, by name.
-        shared: Where all of them cut, in bytes; the end of the text is the last.
-        differences: The stretches between two shared cuts that the tokenizers cut differently, in order.
+        shared: Where all of them cut, in bytes; the end of the text is the
+            last.
+        differences: The stretches between two shared cuts that the tokenizers
+            cut differently, in order.
     """
 
     text: bytes
@@ -62,11 +67,13 @@ class Comparison(_render.Shown):
 
     @property
     def first_difference(self) -> int | None:
-        """The byte at which the first differing stretch begins; None where all cut alike."""
+        """The byte at which the first differing stretch begins; None where all
+        cut alike."""
         return self.differences[0].start if self.differences else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Cuts and differences as JSON values; bytes are hex, places are of bytes."""
+        """Cuts and differences as JSON values; bytes are hex, places are of
+        bytes."""
         return {
             "bytes": len(self.text),
             "chars": len(self.text.decode("utf-8", "replace")),
@@ -133,6 +140,7 @@ class Comparison(_render.Shown):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
+        counts = shortened(one_line(counts), MOST_NAMED)
         return f"<Comparison of {counts}; {number_of(len(self.differences), 'difference')}>"
 
 
@@ -142,7 +150,8 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
 
     Args:
         toks: Tokenizers by name, or in order.
-        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in
+            `Tokenizer.encode`; by default plain text.
     Raises:
         InvalidOption: No tokenizer was given.
 

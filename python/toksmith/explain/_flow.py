@@ -36,7 +36,8 @@ class Flow(_render.Shown):
         stages: In order; the first and the last belong to the tokenizer.
         pieces: How many pieces the text has.
         tokens: Its tokens.
-        vocab_size: The rows of the embedding, and the numbers that the model gives for the next token.
+        vocab_size: The rows of the embedding, and the numbers that the model
+            gives for the next token.
     """
 
     tokenizer: str
@@ -76,10 +77,12 @@ class Flow(_render.Shown):
 
 @checked
 def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
-    """Where a tokenizer is in a language model: before the first layer and behind the last.
+    """Where a tokenizer is in a language model: before the first layer and behind
+    the last.
 
     Args:
-        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in
+            `Tokenizer.encode`; by default plain text.
     Raises: as `Tokenizer.encode`.
     Cost: two encodings.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption, number_of
+from .._errors import InvalidOption, number_of, shortened
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -27,8 +27,10 @@ class Event:
         left, right, id: The two ids that merged, and the new id.
         token: The bytes of the new token.
         count: How often the pair occurred in the corpus.
-        replaced: How often it was replaced; fewer than `count` where pairs overlap, as in `aaa`.
-        left_over: How often the token of this history occurs after the merge; None for a token that no merge made.
+        replaced: How often it was replaced; fewer than `count` where pairs
+            overlap, as in `aaa`.
+        left_over: How often the token of this history occurs after the merge;
+            None for a token that no merge made.
     """
 
     number: int
@@ -61,7 +63,8 @@ class History(_render.Shown):
 
     @property
     def left_over(self) -> int | None:
-        """How often the token occurs in the encoded corpus in the end; None if its start is not recorded."""
+        """How often the token occurs in the encoded corpus in the end; None if
+        its start is not recorded."""
         last = self.uses[-1] if self.uses else self.born
         return None if last is None else last.left_over
 
@@ -106,21 +109,26 @@ class History(_render.Shown):
                 yield Line("a scaffold: it only helped to build other tokens", "warn")
 
     def __repr__(self) -> str:
-        return f"<History of token {self.id} {token_text(self.token)}: {number_of(len(self.uses), 'use')}>"
+        return (
+            f"<History of token {self.id} {shortened(token_text(self.token), 60)}: {number_of(len(self.uses), 'use')}>"
+        )
 
 
 @checked
 def history(tok: Tokenizer, id: int) -> History:
-    """What training did with one token: the merge that made it, the merges that used it, and how often it remained.
+    """What training did with one token: the merge that made it, the merges that
+    used it, and how often it remained.
 
     Args:
-        id: A token of a tokenizer that `train` made with `kind="bpe"`, or that was loaded with its record.
+        id: A token of a tokenizer that `train` made with `kind="bpe"`, or that
+            was loaded with its record.
     Raises:
         InvalidOption: The tokenizer has no training record.
         UnknownId: No token has this id.
     Cost: one pass over the merges.
 
-    The corpus "low lower lowest" holds `lo` three times, and each becomes a part of `low`:
+    The corpus "low lower lowest" holds `lo` three times, and each becomes a
+    part of `low`:
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)

@@ -45,7 +45,8 @@ class Finding:
         name, why: Of the row.
         count: The number of places.
         start, end: The first of them, in characters of the text.
-        tokens: Tokens of the text if all these places, and no others, were repaired.
+        tokens: Tokens of the text if all these places, and no others, were
+            repaired.
     """
 
     name: str
@@ -61,7 +62,8 @@ class Lint(_render.Shown):
     """What was found in a text.
 
     Attributes:
-        text: As given; bytes that are not part of a character are lone surrogates U+DC80 to U+DCFF.
+        text: As given; bytes that are not part of a character are lone
+            surrogates U+DC80 to U+DCFF.
         tokens: Tokens of the unchanged text.
         findings: In the order of `LINTS`; empty if there is no problem.
         forms: Tokens of the text in each Unicode normalization form.
@@ -120,11 +122,14 @@ class Lint(_render.Shown):
 
 @checked
 def lint(tok: Tokenizer, text: Text) -> Lint:
-    r"""What in a text costs tokens but is invisible or looks like something else, and what a repair changes.
+    r"""What in a text costs tokens but is invisible or looks like something else,
+    and what a repair changes.
 
-    It repairs nothing by itself (use `Lint.repaired`), because each finding may be intended.
+    It repairs nothing by itself (use `Lint.repaired`), because each finding may
+    be intended.
 
-    Returns: one finding for each row of `explain.LINTS` that occurs in the text.
+    Returns: one finding for each row of `explain.LINTS` that occurs in the
+        text.
     Cost: one encoding of the text for each finding and each Unicode form.
 
     >>> import toksmith
@@ -217,6 +222,12 @@ LINTS: tuple[LintRow, ...] = (
     ),
     row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "invisible"),
     row("carriage return", r"\r\n?", "\n", "lines end as on Windows"),
-    row("space before a line ends", r"[ \t]+(?=\r?\n)", "", "invisible"),
-    row("space at the end", r"[ \t]+\Z", "", "at the end of a prompt it prevents the model's usual next token"),
+    # From the beginning of a run only: else the time grows with the square of its length.
+    row("space before a line ends", r"(?<![ \t])[ \t]++(?=\r?\n)", "", "invisible"),
+    row(
+        "space at the end",
+        r"(?<![ \t])[ \t]++\Z",
+        "",
+        "at the end of a prompt it prevents the model's usual next token",
+    ),
 )

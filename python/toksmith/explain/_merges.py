@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption, NotInVocabulary, number_of
+from .._errors import InvalidOption, NotInVocabulary, number_of, shortened
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Text, Tokenizer
 from ..reference import utf8
@@ -18,10 +18,13 @@ from ._rules import Rules, Symbol, rules_of
 __all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
 
 MOST_SYMBOLS = 512  # every step looks at every pair, and nobody reads a longer picture
+MOST_ROWS = 100  # steps in the view
+MOST_OTHERS = 3  # pairs that could also merge, in a row of the view
 
 
 class Candidate(NamedTuple):
-    """Two neighbours that may merge: the place of the left one, the rank (the lowest wins), the id that they become."""
+    """Two neighbours that may merge: the place of the left one, the rank (the
+    lowest wins), the id that they become."""
 
     place: int
     rank: int
@@ -30,10 +33,11 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class MergeStep:
-    """One merge: the symbols before it, the pairs that can merge, and the pair that does.
+    """One merge: the symbols before it, the pairs that can merge, and the pair
+    that does.
 
-    Attributes: `symbols` from left to right; `candidates` by place; `chosen`, the candidate with the lowest rank, the
-        leftmost of equals.
+    Attributes: `symbols` from left to right; `candidates` by place; `chosen`,
+        the candidate with the lowest rank, the leftmost of equals.
     """
 
     symbols: tuple[Symbol, ...]
@@ -47,11 +51,16 @@ class Merges(_render.Shown):
 
     Attributes:
         piece: Its bytes.
-        whole_id: The id of the whole piece, if the model looks it up before it merges; else None.
-        steps: The merges, in order. With a `whole_id` they show what would happen without the lookup.
-        merged: The symbols after the last merge; a character without a token has the id None.
-        ids: The ids of the piece: `whole_id`, or those of `merged` with bytes or the unknown id for None.
-        cut: The number of pieces into which the tokenizer would cut these bytes.
+        whole_id: The id of the whole piece, if the model looks it up before it
+            merges; else None.
+        steps: The merges, in order. With a `whole_id` they show what would
+            happen without the lookup.
+        merged: The symbols after the last merge; a character without a token
+            has the id None.
+        ids: The ids of the piece: `whole_id`, or those of `merged` with bytes
+            or the unknown id for None.
+        cut: The number of pieces into which the tokenizer would cut these
+            bytes.
     """
 
     tokenizer: str
@@ -93,9 +102,11 @@ class Merges(_render.Shown):
             same = [symbol.id for symbol in self.merged] == [self.whole_id]
             alone = "merging alone ends there too" if same else "merging alone does not end there"
             yield Line(f"the whole piece is token {self.whole_id}: it is looked up before anything merges; {alone}")
-        rows = [self.row(number, step) for number, step in enumerate(self.steps, 1)]
+        rows = [self.row(number, step) for number, step in enumerate(self.steps[:MOST_ROWS], 1)]
         if rows:
             yield Table(["step", "symbols", "merges", "rank", "becomes", "candidates"], rows, left=(1, 2, 5))
+        if len(rows) < len(self.steps):
+            yield Line(f"{number_of(len(self.steps) - len(rows), 'more step')}, which to_dict() has", "dim")
         ids = " ".join(map(str, self.ids))
         yield TokenText(
             [TokenView(0, symbol.token) for symbol in self.merged], "in the end" if rows else "nothing merges"
@@ -107,7 +118,9 @@ class Merges(_render.Shown):
         left, right = (token_text(symbol.token) for symbol in step.symbols[step.chosen.place : step.chosen.place + 2])
         symbols = "".join(f"▏{token_text(symbol.token)}" for symbol in step.symbols)
         others = [f"{pair_text(step.symbols, other)} {other.rank}" for other in step.candidates if other != step.chosen]
-        shown = ", ".join(others[:6]) + (f" and {len(others) - 6} more" if len(others) > 6 else "")
+        shown = ", ".join(others[:MOST_OTHERS]) + (
+            f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
+        )
         return [
             str(number),
             symbols,
@@ -118,21 +131,26 @@ class Merges(_render.Shown):
         ]
 
     def __repr__(self) -> str:
-        return f"<Merges of {token_text(self.piece)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
+        return f"<Merges of {shortened(token_text(self.piece), 60)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
 
 
 @checked
 def merges(tok: Tokenizer, piece: Text) -> Merges:
-    r"""How one piece becomes tokens, merge by merge, with all pairs that could merge at each step.
+    r"""How one piece becomes tokens, merge by merge, with all pairs that could
+    merge at each step.
 
-    At each step the pair with the lowest rank merges, the leftmost of equals. `piece` is one piece, even if the
-    tokenizer would cut it, and already normalized (with SentencePiece's `▁` for a space).
+    At each step the pair with the lowest rank merges, the leftmost of equals.
+    `piece` is one piece, even if the tokenizer would cut it, and already
+    normalized (with SentencePiece's `▁` for a space).
 
     Args:
-        piece: At most 512 symbols (bytes, or characters for a tokenizer of characters).
+        piece: At most 512 symbols (bytes, or characters for a tokenizer of
+            characters).
     Raises:
-        InvalidOption: The piece is longer, or the tokenizer does not merge (unigram, WordPiece).
-        NotInVocabulary: A symbol at the end has no token, and the model has no fallback.
+        InvalidOption: The piece is longer, or the tokenizer does not merge
+            (unigram, WordPiece).
+        NotInVocabulary: A symbol at the end has no token, and the model has no
+            fallback.
     Cost: the square of the symbols.
 
     >>> import toksmith

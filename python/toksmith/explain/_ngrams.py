@@ -31,7 +31,8 @@ class Ngrams(_render.Shown):
     Attributes:
         n: How many neighbours.
         unit: "char", "byte" or "word"; the space before a word belongs to it.
-        counts: The bytes of each n-gram and how often it occurs, the most frequent first, equals as they come.
+        counts: The bytes of each n-gram and how often it occurs, the most
+            frequent first, equals as they come.
         total: How many there are in all.
     """
 

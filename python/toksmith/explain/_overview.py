@@ -31,7 +31,8 @@ class Overview(_render.Shown):
     """The views of one text, each under its heading.
 
     Attributes:
-        sections: Heading and result of each, in the order in which they are read.
+        sections: Heading and result of each, in the order in which they are
+            read.
     """
 
     sections: tuple[tuple[str, _render.Shown], ...]
@@ -52,7 +53,8 @@ class Overview(_render.Shown):
             yield from view.blocks
 
     def to_html(self) -> str:
-        """One self-contained page without scripts; pointer and keyboard show the details of each token."""
+        """One self-contained page without scripts; pointer and keyboard show the
+        details of each token."""
         return _render.page("toksmith", [(heading, result.view()) for heading, result in self.sections])
 
     def __repr__(self) -> str:
@@ -61,13 +63,16 @@ class Overview(_render.Shown):
 
 @checked
 def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Overview:
-    """A text in all views: tokens, comparison, merges, forest, budget, prompt end, lint, special tokens.
+    """A text in all views: tokens, comparison, merges, forest, budget, prompt end,
+    lint, special tokens.
 
-    For merges and the forest it shows the pieces of the text with the most steps.
+    For merges and the forest it shows the pieces of the text with the most
+    steps.
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
-        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in
+            `Tokenizer.encode`; by default plain text.
     Raises: as `Tokenizer.encode`.
     Cost: the sum of the views.
 

@@ -33,8 +33,9 @@ SAID: dict[Kind, str] = {
 class Token:
     """One token of a text.
 
-    Attributes: `id`; `token`, its bytes; `start` and `end`, its byte range in the text; `kind`, whether these bytes are
-        whole characters; `rank`, its position in the order of merges (None: no merge makes it).
+    Attributes: `id`; `token`, its bytes; `start` and `end`, its byte range in
+        the text; `kind`, whether these bytes are whole characters; `rank`, its
+        position in the order of merges (None: no merge makes it).
     """
 
     id: int
@@ -62,7 +63,8 @@ class Pieces(_render.Shown):
     ends: tuple[int, ...]
 
     def rows(self) -> Iterator[tuple[int, int, tuple[Token, ...]]]:
-        """Where each piece starts and ends, in bytes, and its tokens; a token over several pieces is in its last."""
+        """Where each piece starts and ends, in bytes, and its tokens; a token
+        over several pieces is in its last."""
         start, first, last = 0, 0, 0
         for end in self.ends:
             while last < len(self.tokens) and self.tokens[last].end <= end:
@@ -71,7 +73,8 @@ class Pieces(_render.Shown):
             start, first = end, last
 
     def to_dict(self) -> dict[str, Any]:
-        """Text, tokens and pieces as JSON values; bytes are hex, ranges are of bytes."""
+        """Text, tokens and pieces as JSON values; bytes are hex, ranges are of
+        bytes."""
         return {
             "tokenizer": self.tokenizer,
             "bytes": len(self.text),
@@ -129,11 +132,12 @@ class Pieces(_render.Shown):
 def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     """The pieces of a text, and the tokens of each.
 
-    No merge crosses from one piece into another. If a normalizer changes the text before it is split, the whole text is
-    shown as one piece.
+    No merge crosses from one piece into another. If a normalizer changes the
+    text before it is split, the whole text is shown as one piece.
 
     Args:
-        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in
+            `Tokenizer.encode`; by default plain text.
     Raises: as `Tokenizer.encode`.
 
     >>> import toksmith

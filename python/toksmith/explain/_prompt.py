@@ -23,7 +23,8 @@ MOST_CONTINUATIONS = 60
 
 @dataclass(frozen=True, repr=False)
 class Prompt(_render.Shown):
-    """A prompt, the longer text, and the prompt cut back to a place that allows every continuation.
+    """A prompt, the longer text, and the prompt cut back to a place that allows
+    every continuation.
 
     Attributes:
         prompt: Its bytes.
@@ -32,7 +33,8 @@ class Prompt(_render.Shown):
         agree: The number of ids with which both begin.
         healed: The ids of the healed prompt.
         rest: The bytes behind these, which the next token must begin with.
-        continuations: How many tokens begin with `rest`; 0 if nothing was cut off.
+        continuations: How many tokens begin with `rest`; 0 if nothing was cut
+            off.
         first_continuations: Id and bytes of some of them, the lowest ids.
     """
 
@@ -54,11 +56,13 @@ class Prompt(_render.Shown):
 
     @property
     def ends_in_space(self) -> bool:
-        """Whether the prompt ends in a space or a tab, which is nearly always the beginning of the next token."""
+        """Whether the prompt ends in a space or a tab, which is nearly always the
+        beginning of the next token."""
         return self.prompt.endswith((b" ", b"\t"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Ids and tokens as JSON values, bytes as hex; for long prompts only the last tokens."""
+        """Ids and tokens as JSON values, bytes as hex; for long prompts only the
+        last tokens."""
         prompt, followed, healed = (
             [{"id": view.id, **token_json(view.token)} for view in views] for views in self.drawn
         )
@@ -110,14 +114,18 @@ class Prompt(_render.Shown):
 
 @checked
 def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
-    """What happens at the end of a prompt: its ids, those of the longer text, and the healed prompt.
+    """What happens at the end of a prompt: its ids, those of the longer text, and
+    the healed prompt.
 
     Args:
         text: The prompt and the text behind it.
-        end: Where the prompt ends, in characters of the text (of `bytes`: in bytes); None for the end of the text.
-        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+        end: Where the prompt ends, in characters of the text (of `bytes`: in
+            bytes); None for the end of the text.
+        special: What happens to special tokens in the text, as in
+            `Tokenizer.encode`; by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption if `end` is outside the text.
-    Cost: two encodings, and at the first call an index of the tokens by their bytes.
+    Cost: two encodings, and at the first call an index of the tokens by their
+        bytes.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", vocab_size=300)

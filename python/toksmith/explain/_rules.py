@@ -22,14 +22,16 @@ BYTE_TOKEN = re.compile(rb"<0x[0-9A-F]{2}>")
 
 
 class Symbol(NamedTuple):
-    """A symbol of a piece during merging: its bytes, and the id of its token (None: not a token)."""
+    """A symbol of a piece during merging: its bytes, and the id of its token
+    (None: not a token)."""
 
     token: bytes
     id: int | None
 
 
 class Use(NamedTuple):
-    """A merge that a token is a part of: the two ids, and the id and the bytes that they become."""
+    """A merge that a token is a part of: the two ids, and the id and the bytes
+    that they become."""
 
     left: int
     right: int

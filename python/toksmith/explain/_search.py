@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from .. import _render
 from .._arguments import checked
-from .._errors import InvalidOption
+from .._errors import InvalidOption, shortened
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -36,7 +36,8 @@ class Search(_render.Shown):
     Attributes:
         query, by: The query and its kind.
         total: How many tokens match.
-        found: The first of them: first the tokens equal to the query, then those that begin with it, then by id.
+        found: The first of them: first the tokens equal to the query, then
+            those that begin with it, then by id.
     """
 
     tokenizer: str
@@ -72,16 +73,18 @@ class Search(_render.Shown):
             yield Table(["id", "token", "bytes", ""], rows, left=(1, 2, 3))
 
     def __repr__(self) -> str:
-        return f"<Search {self.query!r}: {self.total} found>"
+        return f"<Search {shortened(self.query, 60)!r}: {self.total} found>"
 
 
 @checked
 def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:
-    """Tokens of a vocabulary, including special tokens, that contain a text or bytes, or have an id.
+    """Tokens of a vocabulary, including special tokens, that contain a text or
+    bytes, or have an id.
 
     Args:
-        query: By "text": a text that the token contains. By "bytes": hex digits, where `??` is any byte, as in
-            `e2 98 ??`. By "id": one id, or two with a hyphen for all from the first to the second.
+        query: By "text": a text that the token contains. By "bytes": hex
+            digits, where `??` is any byte, as in `e2 98 ??`. By "id": one id,
+            or two with a hyphen for all from the first to the second.
         most: The maximum number of results, at least 1.
     Raises:
         InvalidOption: The query does not fit `by`, or `by` is unknown.

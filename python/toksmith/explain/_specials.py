@@ -23,7 +23,8 @@ MOST_MATCHES = 100
 
 @dataclass(frozen=True)
 class SpecialMatch:
-    """A special token that the text spells: its content and id, where it starts and ends (in bytes), its ids as text."""
+    """A special token that the text spells: its content and id, where it starts
+    and ends (in bytes), its ids as text."""
 
     content: str
     id: int
@@ -38,9 +39,11 @@ class Specials(_render.Shown):
 
     Attributes:
         matches: The special tokens in it, in order.
-        plain: Its ids with special tokens as ordinary text, which is right for untrusted text.
+        plain: Its ids with special tokens as ordinary text, which is right for
+            untrusted text.
         allowed: Its ids with special tokens as such.
-        refusal: The message of `special="raise"`; None if the text contains no special token.
+        refusal: The message of `special="raise"`; None if the text contains no
+            special token.
     """
 
     tokenizer: str
@@ -50,7 +53,8 @@ class Specials(_render.Shown):
     refusal: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The three ways as JSON values; offsets are bytes; for long texts only the first tokens."""
+        """The three ways as JSON values; offsets are bytes; for long texts only
+        the first tokens."""
         return {
             "tokenizer": self.tokenizer,
             "matches": [vars(match) | {"as_text": list(match.as_text)} for match in self.matches],

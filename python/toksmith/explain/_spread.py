@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import _render
 from .._arguments import checked
-from .._errors import number_of
-from .._render import Bars, Block, Line, Plot, Table, View
+from .._errors import number_of, shortened
+from .._render import Bars, Block, Line, Plot, Table, View, one_line
 from .._tokenizer import Special, Text
-from ._asked import Tokenizers, named_tokenizers
+from ._asked import MOST_NAMED, Tokenizers, named_tokenizers
 
 __all__ = ["Lengths", "Ranks", "lengths", "ranks"]
 
@@ -36,7 +36,8 @@ class Lengths(_render.Shown):
         return {"tokenizers": {name: [list(pair) for pair in found.items()] for name, found in self.counts.items()}}
 
     def rows(self) -> list[tuple[str, list[int]]]:
-        """The lengths that have a bar, as they are named, and the count of each tokenizer."""
+        """The lengths that have a bar, as they are named, and the count of each
+        tokenizer."""
         most = max((length for found in self.counts.values() for length in found), default=0)
         drawn = [
             (str(n), [found.get(n, 0) for found in self.counts.values()]) for n in range(1, min(most, LONGEST) + 1)
@@ -67,7 +68,7 @@ class Lengths(_render.Shown):
             yield Bars([(length, counts[place], f"{counts[place]:,}") for length, counts in self.rows()])
 
     def __repr__(self) -> str:
-        return f"<Lengths of {', '.join(self.counts)}>"
+        return f"<Lengths of {shortened(one_line(', '.join(self.counts)), MOST_NAMED)}>"
 
     to_chart = _render.to_chart
 
@@ -77,7 +78,8 @@ class Ranks(_render.Shown):
     """The frequency of each token in a text.
 
     Attributes:
-        counts: By tokenizer, the counts of its tokens, the most frequent first.
+        counts: By tokenizer, the counts of its tokens, the most frequent
+            first.
     """
 
     counts: dict[str, tuple[int, ...]]
@@ -87,7 +89,8 @@ class Ranks(_render.Shown):
         return {"tokenizers": {name: list(found) for name, found in self.counts.items()}}
 
     def plot(self) -> Plot:
-        """The chart, as plain data: both scales are logarithmic, and few points of the long tail are kept."""
+        """The chart, as plain data: both scales are logarithmic, and few points
+        of the long tail are kept."""
         series = {name: thinned(found) for name, found in self.counts.items()}
         return Plot("Tokens by frequency", "rank", "times", series, kind="curves")
 
@@ -108,7 +111,7 @@ class Ranks(_render.Shown):
         yield Table(heads, rows)
 
     def __repr__(self) -> str:
-        return f"<Ranks of {', '.join(self.counts)}>"
+        return f"<Ranks of {shortened(one_line(', '.join(self.counts)), MOST_NAMED)}>"
 
     to_chart = _render.to_chart
 
@@ -131,7 +134,8 @@ def lengths(toks: Tokenizers) -> Lengths:
 
 @checked
 def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
-    """The frequency of each token in a text, the most frequent first: the curve of Zipf's law.
+    """The frequency of each token in a text, the most frequent first: the curve of
+    Zipf's law.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)

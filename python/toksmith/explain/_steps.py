@@ -25,7 +25,8 @@ MOST_SYMBOLS = 400  # of a text in the view
 
 
 class PairCount(NamedTuple):
-    """A pair of neighbours, by ids, and how often it occurs; overlapping pairs count."""
+    """A pair of neighbours, by ids, and how often it occurs; overlapping pairs
+    count."""
 
     left: int
     right: int
@@ -39,7 +40,8 @@ class PairStep:
     Attributes:
         number: From 1.
         ids: The text before the merge.
-        counts: All pairs in it, in the order in which training chooses: by count, then by the rule for ties.
+        counts: All pairs in it, in the order in which training chooses: by
+            count, then by the rule for ties.
         id: The new id, which the first of `counts` becomes.
         tied: How many pairs have the highest count.
     """
@@ -62,11 +64,14 @@ class Steps(_render.Shown):
 
     Attributes:
         text: Its bytes.
-        ties: The rule by which training chooses among pairs with the same count.
+        ties: The rule by which training chooses among pairs with the same
+            count.
         steps: The merges, in order.
         ids: The text after the last merge.
-        counts: The pairs that are left, in the order in which training would choose.
-        names: A letter that the text does not hold for each new id, from Z down; ids after the last letter have none.
+        counts: The pairs that are left, in the order in which training would
+            choose.
+        names: A letter that the text does not hold for each new id, from Z
+            down; ids after the last letter have none.
         tokens: The bytes of each id.
         stopped_because: Why there is no further merge.
     """
@@ -161,12 +166,17 @@ class Steps(_render.Shown):
             rows.append([Cell(self.pair(pair), tone), Cell(f"{pair.times:,}", tone), Cell(said, tone)])
         hidden = len(step.counts) - len(rows)
         more = f" (the first {MOST_PAIRS} of {len(step.counts):,} pairs)" if hidden else ""
-        yield Table(["pair", "count", ""], rows, f"step {step.number}: {self.shortened(step.ids)}{more}", left=(0, 2))
+        yield Table(
+            ["pair", "count", ""],
+            rows,
+            f"step {step.number}: {self.shortened(step.ids, 40 if hidden else 60)}{more}",
+            left=(0, 2),
+        )
 
-    def shortened(self, ids: tuple[int, ...]) -> str:
-        """Ids as a line of text, at most as long as a line."""
+    def shortened(self, ids: tuple[int, ...], most: int = 60) -> str:
+        """Ids as a line of at most so many characters."""
         line = self.written(ids[:MOST_SYMBOLS])
-        return line if len(line) <= 60 and len(ids) <= MOST_SYMBOLS else f"{line[:60]}…"
+        return line if len(line) <= most and len(ids) <= MOST_SYMBOLS else f"{line[:most]}…"
 
     def pair(self, pair: PairCount) -> str:
         """A pair as it is written."""
@@ -186,15 +196,18 @@ class Steps(_render.Shown):
 
 @checked
 def steps(text: Text, merges: int | None = None, *, ties: Literal["lowest_ids", "first_seen"] = "lowest_ids") -> Steps:
-    """Trains on a text by hand: before each merge, how often each pair of neighbours occurs, and which pair merges.
+    """Trains on a text by hand: before each merge, how often each pair of
+    neighbours occurs, and which pair merges.
 
-    The text is one unbroken stream of bytes. New symbols are written as capital letters that the text does not hold, from
-    Z down.
+    The text is one unbroken stream of bytes. New symbols are written as capital
+    letters that the text does not hold, from Z down.
 
     Args:
         text: At most 4,096 bytes.
-        merges: How many at most; None until no pair repeats. Training also stops before a pair that does not repeat.
-        ties: As in `train`: of pairs with the same count the one with the lowest ids, or the one that comes first.
+        merges: How many at most; None until no pair repeats. Training also
+            stops before a pair that does not repeat.
+        ties: As in `train`: of pairs with the same count the one with the
+            lowest ids, or the one that comes first.
     Raises:
         InvalidOption: The text is empty or too long, or `merges` is negative.
     Cost: one pass over the text for each merge.

@@ -21,7 +21,8 @@ MOST_ROWS = 30
 
 @dataclass(frozen=True)
 class Prediction:
-    """One example of the step: the tokens that the model sees, and the next one, which it should predict."""
+    """One example of the step: the tokens that the model sees, and the next one,
+    which it should predict."""
 
     context: tuple[TokenView, ...]
     target: TokenView
@@ -34,7 +35,8 @@ class Targets(_render.Shown):
     Attributes:
         predictions: One for each token but the first.
         window: How many tokens the model reads at most.
-        first_loss: The mean loss of a model that knows nothing: the logarithm of the vocabulary size.
+        first_loss: The mean loss of a model that knows nothing: the logarithm
+            of the vocabulary size.
     """
 
     tokenizer: str
@@ -95,7 +97,8 @@ def targets(tok: Tokenizer, text: Text, *, window: int = 1024, special: Special 
 
     Args:
         window: How many tokens the model reads at most, at least 1.
-        special: What happens to special tokens in the text, as in `Tokenizer.encode`; by default plain text.
+        special: What happens to special tokens in the text, as in
+            `Tokenizer.encode`; by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption if `window` is below 1.
     Cost: one encoding, and memory that grows with the square of `window`.
 

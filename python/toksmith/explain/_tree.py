@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
+from .._errors import shortened
 from .._render import Block, Branch, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
@@ -23,7 +24,8 @@ MOST_CHILDREN = 50
 
 @dataclass(frozen=True)
 class Node:
-    """A token in the tree of another: its symbol, the rank of its merge, the positions of its two parts.
+    """A token in the tree of another: its symbol, the rank of its merge, the
+    positions of its two parts.
 
     `rank`, `left` and `right` are None for symbols that no merge made.
     """
@@ -41,8 +43,8 @@ class Tree(_render.Shown):
 
     Attributes:
         nodes: All tokens that merging its bytes makes, in this order.
-        roots: The positions of those that are left in the end: only the token itself, unless merging alone does not
-            make it.
+        roots: The positions of those that are left in the end: only the token
+            itself, unless merging alone does not make it.
         children: The merges that it is a part of, in rank order.
         special: Whether it is a special token, which no merge makes.
     """
@@ -67,12 +69,14 @@ class Tree(_render.Shown):
 
     @property
     def is_derivable(self) -> bool:
-        """Whether merging its bytes makes it; otherwise it comes only from the whole-piece lookup."""
+        """Whether merging its bytes makes it; otherwise it comes only from the
+        whole-piece lookup."""
         return len(self.roots) == 1 and self.nodes[self.roots[0]].id == self.id
 
     @property
     def depth(self) -> int:
-        """The number of merges on the longest path from the token down to a symbol that no merge made."""
+        """The number of merges on the longest path from the token down to a
+        symbol that no merge made."""
         depths: list[int] = []
         for node in self.nodes:
             below = [depths[place] for place in (node.left, node.right) if place is not None]
@@ -80,7 +84,8 @@ class Tree(_render.Shown):
         return max((depths[root] for root in self.roots), default=0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Nodes and children as JSON values; bytes are hex, `left` and `right` are places in `nodes`."""
+        """Nodes and children as JSON values; bytes are hex, `left` and `right`
+        are places in `nodes`."""
         nodes = [
             {"id": node.id, **token_json(node.token), "rank": node.rank, "left": node.left, "right": node.right}
             for node in self.nodes
@@ -134,19 +139,22 @@ class Tree(_render.Shown):
         return Branch(text, below=(self.branch(node.left, levels - 1), self.branch(node.right, levels - 1)))
 
     def __repr__(self) -> str:
-        return f"<Tree of token {self.id} {token_text(self.token)}: depth {self.depth}, {len(self.children)} children>"
+        return f"<Tree of token {self.id} {shortened(token_text(self.token), 60)}: depth {self.depth}, {len(self.children)} children>"
 
 
 @checked
 def tree(tok: Tokenizer, id: int) -> Tree:
-    """How merging makes a token from its bytes, and which tokens are merged from it.
+    """How merging makes a token from its bytes, and which tokens are merged from
+    it.
 
     Args:
-        id: A token of at most 512 symbols; for a longer one only the token itself is returned.
+        id: A token of at most 512 symbols; for a longer one only the token
+            itself is returned.
     Raises:
         UnknownId: No token has this id.
         InvalidOption: The tokenizer does not merge (unigram, WordPiece).
-    Cost: the square of the token's bytes; the first call for a tokenizer also makes its list of merges.
+    Cost: the square of the token's bytes; the first call for a tokenizer also
+        makes its list of merges.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)

@@ -27,8 +27,8 @@ Parallel = Text | Sequence[Text] | Path
 
 @dataclass(frozen=True)
 class Language:
-    """One language: its name, and the lines, bytes and tokens of its text; `premium` None if the reference has no
-    tokens.
+    """One language: its name, and the lines, bytes and tokens of its text;
+    `premium` None if the reference has no tokens.
 
     Attributes:
         layout: Lines that are blank, or that begin or end with white space.
@@ -42,17 +42,19 @@ class Language:
     layout: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parity(_render.Shown):
     """Premiums by language, and how unequal they are.
 
     Attributes:
         reference: The language whose premium is 1.
         languages: In the order of the argument.
-        gini: The Gini coefficient of tokens by language: 0 if all are equal, at most 1 - 1/n; None without tokens.
-        gini_per_byte: The same for tokens per byte. It ranks tokenizers differently, because bytes are as unequal as
-            tokens.
-        warnings: What makes the figures doubtful: unequal numbers of lines, layout.
+        gini: The Gini coefficient of tokens by language: 0 if all are equal,
+            at most 1 - 1/n; None without tokens.
+        gini_per_byte: The same for tokens per byte. It ranks tokenizers
+            differently, because bytes are as unequal as tokens.
+        warnings: What makes the figures doubtful: unequal numbers of lines,
+            layout.
     """
 
     reference: str
@@ -72,6 +74,11 @@ class Parity(_render.Shown):
             if each.name == name:
                 return each.premium
         raise UnknownName("language", name, [each.name for each in self.languages])
+
+    def __repr__(self) -> str:
+        shown = [f"{_render.one_line(each.name)[:40]} {_figure(each.premium)}" for each in self.languages[:8]]
+        more = ["…"] if len(self.languages) > len(shown) else []
+        return f"<Parity with {_render.one_line(self.reference)[:40]}: {', '.join([*shown, *more])}>"
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""

@@ -20,10 +20,12 @@ ARROWS = {"higher": "↑", "lower": "↓", "": ""}
 
 
 class Report(_render.Shown, Mapping[str, float | None]):
-    """The metrics of one tokenizer on one corpus: a mapping of names to values; undefined values are None.
+    """The metrics of one tokenizer on one corpus: a mapping of names to values;
+    undefined values are None.
 
-    Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to the report of the whole, because they keep
-    the counts and compute every ratio from them.
+    Reports of parts of a corpus add up (`a + b`, or `sum(parts, start)`) to
+    the report of the whole, because they keep the counts and compute every
+    ratio from them.
 
     Attributes:
         sample: The exact counts.
@@ -98,7 +100,8 @@ class Report(_render.Shown, Mapping[str, float | None]):
         return [row.name, _render.Cell(said, "strong"), row.unit, _figure(numerator), _figure(denominator)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that the view shows, as JSON values; undefined values are None."""
+        """Everything that the view shows, as JSON values; undefined values are
+        None."""
         sample = self.sample
         names = ("documents", "bytes", "chars", "tokens", "unplaced")
         return {
@@ -138,19 +141,24 @@ def names() -> list[str]:
 
 @checked
 def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", threads: int | None = None) -> Report:
-    """All metrics of a tokenizer on a corpus, from one encoding pass with exact counts.
+    """All metrics of a tokenizer on a corpus, from one encoding pass with exact
+    counts.
 
     Args:
         corpus: Documents as for `train`: texts, paths, `files(…)`.
         special: What happens to special tokens in the text, as for `encode`.
-        threads: At least 1; None for all processors. The result does not depend on it.
+        threads: At least 1; None for all processors. The result does not depend
+            on it.
     Returns:
-        The values by name, None if undefined on this corpus (no words, no numbers, no text), with the counts behind
-        them. `measure(tok, a) + measure(tok, b)` is `measure(tok, [*a, *b])`.
+        The values by name, None if undefined on this corpus (no words, no
+        numbers, no text), with the counts behind them. `measure(tok, a) +
+        measure(tok, b)` is `measure(tok, [*a, *b])`.
     Raises:
         CorpusError: A file cannot be read.
-        SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as `Tokenizer.encode_batch`.
-    Cost: that of encoding, and a few operations for each token and each 64 bytes.
+        SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as
+            `Tokenizer.encode_batch`.
+    Cost: that of encoding, and a few operations for each token and each 64
+        bytes.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)

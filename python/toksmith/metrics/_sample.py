@@ -36,13 +36,16 @@ STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE, SPECIAL = (1 << bit for bit in ra
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Properties of a tokenizer's tokens by their bytes, as arrays with one value per token, in the order of ids.
+    """Properties of a tokenizer's tokens by their bytes, as arrays with one value
+    per token, in the order of ids.
 
     Attributes:
-        ids: uint32, ascending; an id may be far larger than the number of tokens.
+        ids: uint32, ascending; an id may be far larger than the number of
+            tokens.
         lengths: uint32, bytes.
         special: Whether the token is special.
-        starts_inside: It begins with the rest of a character that began before it.
+        starts_inside: It begins with the rest of a character that began before
+            it.
         ends_inside: It ends before its last character does.
         impossible: No well-formed UTF-8 contains its bytes.
         white: It is only white space.
@@ -62,7 +65,8 @@ class Tokens:
         return self.starts_inside | self.ends_inside | self.impossible
 
     def places(self, ids: NDArray[np.unsignedinteger] | list[int]) -> NDArray[np.intp]:
-        """Where the values of these ids, each of which a token has, are in the arrays."""
+        """Where the values of these ids, each of which a token has, are in the
+        arrays."""
         array = plain_array(ids, "ids")
         if array.dtype != np.uint32:
             check_numbers(array, np.dtype(np.uint32), "ids")
@@ -87,22 +91,34 @@ def tokens_of(tok: Tokenizer) -> Tokens:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Exact counts of a tokenizer's output on a corpus. `a + b` counts both corpora.
+    """Exact counts of a tokenizer's output on a corpus. `a + b` counts both
+    corpora.
 
-    A word is a letter with the letters and marks after it; a space (U+0020) before it counts with it, because it is
-    part of the word's token wherever possible. A number is a run of ASCII digits. An indented line begins with spaces
-    or tabs and continues with something else. Texts that differ from the joined bytes of their tokens (with a model
-    with normalizers) are counted in `unplaced`, and the counts from `words` on exclude them.
+    A word is a letter with the letters and marks after it; a space (U+0020)
+    before it counts with it, because it is part of the word's token wherever
+    possible. A number is a run of ASCII digits. An indented line begins with
+    spaces or tabs and continues with something else. Texts that differ from
+    the joined bytes of their tokens (with a model with normalizers) are
+    counted in `unplaced`, and the counts from `words` on exclude them.
 
     Attributes:
-        tokenizer: The fingerprint of the tokenizer; only counts of one tokenizer add up.
-        documents, bytes, chars, tokens: The size of the corpus; `chars` counts bytes that begin a character. changed:
-        Documents that decoding does not restore. words, word_tokens, cut_words: Words; tokens that contain a byte of a
-        word, summed over words; words in several tokens. spaced, glued: Words after a space; those whose first letter
-        is in the token of the space. long_numbers: Numbers of more than 12 digits, which `numbers` leaves out. numbers:
-        uint64, shape (4096,): numbers by `1 << (digits - 1) | cuts`; bit i of `cuts` is a cut after digit i + 1.
-        indents: uint64, shape (81, 2): lines and tokens that end in their indentation; by 1…64 spaces, 1…16 tabs,
-        others. emitted: uint64, shape (entries,): how often each token was emitted, in the order of their ids.
+        tokenizer: The fingerprint of the tokenizer; only counts of one
+            tokenizer add up.
+        documents, bytes, chars, tokens: The size of the corpus; `chars` counts
+            bytes that begin a character.
+        changed: Documents that decoding does not restore.
+        words, word_tokens, cut_words: Words; tokens that contain a byte of a
+            word, summed over words; words in several tokens.
+        spaced, glued: Words after a space; those whose first letter is in the
+            token of the space.
+        long_numbers: Numbers of more than 12 digits, which `numbers` leaves
+            out.
+        numbers: uint64, shape (4096,): numbers by `1 << (digits - 1) | cuts`;
+            bit i of `cuts` is a cut after digit i + 1.
+        indents: uint64, shape (81, 2): lines and tokens that end in their
+            indentation; by 1…64 spaces, 1…16 tabs, others.
+        emitted: uint64, shape (entries,): how often each token was emitted, in
+            the order of their ids.
         vocabulary: The properties of each token.
     """
 
@@ -150,7 +166,8 @@ class Sample:
 
     @property
     def ids(self) -> NDArray[np.uint64]:
-        """How often each id was emitted: uint64, shape (vocab_size,), a new array at each call."""
+        """How often each id was emitted: uint64, shape (vocab_size,), a new array
+        at each call."""
         by_id = np.zeros(int(self.vocabulary.ids[-1]) + 1 if self.entries else 0, np.uint64)
         by_id[self.vocabulary.ids] = self.emitted
         return by_id

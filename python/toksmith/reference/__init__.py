@@ -21,6 +21,7 @@ other files of the specification, one idea each:
 - `templates`: the ids that a model puts around texts.
 - `surgery`: tokens that are added to a model; `pruning`: tokens that are
   removed from it.
+- `names`: what `dir` of a page lists.
 - `toksmith.reference_models`: the kinds of models beside byte-pair
   encoding, and SentencePiece's normalizer.
 
@@ -159,8 +160,7 @@ def cut(
     data = utf8(text)
     wanted = {content.encode(): id for content, id in {**({} if allow == "text" else specials), **added}.items()}
     longest_first = sorted(wanted, key=len, reverse=True)
-    segments: list[tuple[bytes, int | None]] = []
-    end = 0
+    segments, end = [], 0
     for found in regex.finditer(b"|".join(map(regex.escape, longest_first)) or rb"(?!)", data):
         content = found.group().decode()
         if content in specials and content not in allowed:
@@ -195,8 +195,7 @@ def split(text: Text, patterns: Sequence[str]) -> list[bytes]:
     [b'a', b'\xe2\x98', b'b', b'\xff\xfe']
     """
     # Python decodes each byte that is not UTF-8 to a character of its own, U+DC80 to U+DCFF, and encodes it back.
-    decoded = utf8(text).decode("utf-8", "surrogateescape")
-    pieces = [part for part in regex.split("([\udc80-\udcff]+)", decoded) if part]
+    pieces = [part for part in regex.split("([\udc80-\udcff]+)", utf8(text).decode("utf-8", "surrogateescape")) if part]
     for pattern in patterns:
         compiled = regex.compile("(?-f)" + pattern, regex.V1)
         cuts = [[piece] if "\udc80" <= piece[0] <= "\udcff" else isolate(piece, compiled) for piece in pieces]
@@ -404,7 +403,7 @@ def encode(text: Text, model: Model, special: str | Collection[str] = "raise") -
 def decode(ids: Sequence[int], model: Model) -> bytes:
     r"""The bytes of the tokens, one after another; special tokens give their content.
 
-    A cut may fall inside a character, so only the joined bytes are text: decode them with `errors="replace"`.
+    Of several tokens that share an id the first is meant. A cut may fall inside a character, so only the joined bytes are text: decode them with `errors="replace"`.
 
     Raises: `ValueError` for an id that no token has (the core: `UnknownId`).
 
@@ -413,8 +412,18 @@ def decode(ids: Sequence[int], model: Model) -> bytes:
     ('é', '\ufffd')
     """
     contents = [(content.encode(), id) for content, id in {**model.specials, **model.added}.items()]
-    # Of several tokens that share an id the first is meant: it comes last here, and stays.
     token_of = {id: token for token, id in reversed([*model.tokens.items(), *contents])}
     if unknown := [id for id in ids if id not in token_of]:
         raise ValueError(f"no token has the id {unknown[0]}")
     return b"".join(token_of[id] for id in ids)
+
+
+def __dir__() -> list[str]:
+    """What `dir` lists: what this page defines.
+
+    >>> {"encode", "train", "Model"} <= {*__dir__()}, "Mapping" in __dir__()
+    (True, False)
+    """
+    from .names import defined
+
+    return defined(__name__)

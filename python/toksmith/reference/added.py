@@ -18,6 +18,7 @@ import regex
 
 from . import Text, utf8
 from .decoders import BYTE_OF
+from .names import listing
 from .normalizers import Step, normalized
 from .search import WHITE_SPACE, Line, line_of, text
 from .splitters import WORDS, pieces
@@ -180,3 +181,6 @@ def line_of_bytes(part: str, start: int) -> Line:
         line.append(("\ufffd" if "\udc80" <= char <= "\udcff" else char, place))
         place += len(char.encode("utf-8", "surrogateescape"))
     return line
+
+
+__dir__ = listing(__name__)

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import regex
 
 from . import Text, utf8
+from .names import listing
 from .normalizers import Step, normalized
 from .search import line_of, text
 from .splitters import pieces
@@ -215,3 +216,6 @@ def learned_marked(
         shown[id] = shown[left] + shown[right].removeprefix(prefix)
     tokens = dict.fromkeys([*alphabet, *(shown[id] for id in [*listed, *(id for (_, _, id), *_ in found)])])
     return [*tokens], [n for _, n, _ in found], [left for *_, left in found]
+
+
+__dir__ = listing(__name__)

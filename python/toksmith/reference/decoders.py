@@ -15,6 +15,7 @@ from itertools import groupby
 import regex
 
 from . import normalizers
+from .names import listing
 from .normalizers import BYTE_CHARACTERS, Options, Step
 from .search import line_of, text
 
@@ -157,3 +158,6 @@ DECODERS: Mapping[str, Callable[[Tokens, Options], Tokens]] = {
     "word_end": word_end,
     "wordpiece": wordpiece,
 }
+
+
+__dir__ = listing(__name__)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import regex
 
+from .names import listing
 from .search import WHITE_SPACE, Line, line_of, spans, text
 from .unicode9 import category, is_in
 
@@ -220,3 +221,6 @@ NORMALIZERS: Mapping[str, Callable[[Line, Options], Line]] = {
     "strip": strip,
     "strip_accents": lambda line, _: each(line, lambda char: "" if category(char)[0] == "M" else char),
 }
+
+
+__dir__ = listing(__name__)

@@ -15,6 +15,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from .names import listing
+
 BYTE = re.compile(rb"<0x[0-9A-F]{2}>")
 
 
@@ -116,3 +118,6 @@ def renumbered(ids: Iterable[int], gone: Collection[int]) -> dict[int, int]:
     {0: 0, 5: 1, 7: 2}
     """
     return {old: new for new, old in enumerate(sorted({*ids} - {*gone}))}
+
+
+__dir__ = listing(__name__)

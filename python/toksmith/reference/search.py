@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 
 import regex
 
+from .names import listing
+
 Line = Sequence[tuple[str, int]]
 Span = tuple[int, int]
 
@@ -162,3 +164,6 @@ def joined(
             found.append((start, stop, here))
         before = here
     return found
+
+
+__dir__ = listing(__name__)

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import regex
 
+from .names import listing
 from .normalizers import Options, Step, byte_characters, each
 from .search import WHITE_SPACE, Line, cut, line_of, spans, spans_of, text
 from .unicode9 import category, script
@@ -146,3 +147,6 @@ SPLITTERS: Mapping[str, Callable[[Line, Options], list[Line]]] = {
     "whitespace": lambda line, _: cut(line, spans(rf"{WORDS}+|[^{WORDS}\s]+", "rust", line), "removed", invert=True),
     "whitespace_split": characters(WHITE_SPACE.__contains__, "removed"),
 }
+
+
+__dir__ = listing(__name__)

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from . import Pair
+from .names import listing
 
 BLOCK = "▁".encode()
 
@@ -252,3 +253,6 @@ def rows_of(rows: Sequence[float], sources: Mapping[int, Sequence[int]]) -> list
         sum(rows[old] for old in old_ids) / len(old_ids) if (old_ids := sources.get(id)) else 0.0
         for id in range(max(sources) + 1)
     ]
+
+
+__dir__ = listing(__name__)

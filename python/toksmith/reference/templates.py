@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .names import listing
+
 Options = Mapping[str, Any]
 
 
@@ -76,3 +78,6 @@ def around(
         all_ids += found
         types += [place.type] * len(found)
     return all_ids, types
+
+
+__dir__ = listing(__name__)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from . import ALPHABET, Model, Pair, Text, count, merge, pair_counts, replace_pair, split, symbols
+from .names import listing
 
 Triple = tuple[int, int, int]
 Pieces = Sequence[tuple[list[int], int]]
@@ -216,3 +217,6 @@ def learned(
     if superwords:
         found = phase(superword_pattern, [triple for triple, *_ in found], limit)
     return [triple for triple, *_ in found], [n for _, n, _ in found], [left for *_, left in found]
+
+
+__dir__ = listing(__name__)

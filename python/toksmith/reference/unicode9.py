@@ -16,6 +16,8 @@ from bisect import bisect
 
 import regex
 
+from .names import listing
+
 SCRIPTS = """
 Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki Bopomofo
 Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Common Coptic
@@ -149,3 +151,6 @@ def script(char: str) -> str | None:
     match = SCRIPT.match(char)
     found = match and match.lastgroup
     return "Han" if found in ("Hiragana", "Katakana") else found
+
+
+__dir__ = listing(__name__)

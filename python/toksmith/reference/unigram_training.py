@@ -14,6 +14,7 @@ from math import exp, inf, log
 
 from . import Text
 from .character_training import WORDS, characters, covering, within, words_of
+from .names import listing
 
 LONGEST, LONGEST_WORD, PARTS = 16, 1024, 8  # characters of a token; bytes of a word; parts that words are summed in
 LEAST_EXPECTED, SHRINK, SURPLUS, ROUNDS, PENALTY, STEP = 0.5, 0.85, 1.1, 2, 10.0, 1e-4
@@ -251,3 +252,6 @@ def learned_unigram(
         if len(scores) == before:
             break
     return [(token.replace(" ", "▁"), score) for token, score in chosen(scores, alphabet, size)]
+
+
+__dir__ = listing(__name__)

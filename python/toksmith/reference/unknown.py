@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import Pair, merge
+from .names import listing
 
 
 class Symbols(NamedTuple):
@@ -80,3 +81,6 @@ def encode_symbols(piece: str, model: Symbols) -> list[int]:
     if model.whole_piece and piece in model.ids:
         return [model.ids[piece]]
     return merge(start_ids(piece, model), model.ranks)
+
+
+__dir__ = listing(__name__)

@@ -76,6 +76,10 @@ pub fn spread<P: Send>(
     };
     in_order(&Plan { threads, heavy: None, stop }, next, run, |ready| {
         for mut part in ready {
+            if all.ids.is_empty() && all.ends.is_empty() {
+                std::mem::swap(&mut all, &mut part); // which may be all that there is: it is not in memory twice
+                continue;
+            }
             all.append(&part);
             part.clear();
             locked(&rooms).push(part);
@@ -98,6 +102,22 @@ pub fn encode(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop)
     };
     let threads = threads.min(text.as_bytes().len() / part + 1);
     spread(encoder, threads, stop, || Ok(parts.next()), work).map(|ragged| ragged.ids)
+}
+
+/// The ids of the first part of a text, and where that part ends: it has `least` bytes, and more up to the next cut.
+///
+/// # Errors
+/// Those of [`Encoder::encode`], with the same offsets.
+pub fn encode_first(
+    rules: &LongText<'_>,
+    text: Text<'_>,
+    least: usize,
+    threads: usize,
+    stop: &Stop,
+) -> Result<(Vec<u32>, usize)> {
+    let first = parts(text.as_bytes(), rules.cuts, rules.encoder.added(), least).next();
+    let end = first.map_or(0, |(_, end)| end);
+    Ok((encode(rules, text.part(0, end), threads, stop)?, end))
 }
 
 /// The number of ids of one text, in the same way.
@@ -201,6 +221,40 @@ pub(crate) mod tests {
             }
         }
         assert!(errors > 500 && found > 5 * errors / 4, "{errors} of {found}");
+    }
+
+    #[test]
+    fn first_parts_one_after_another_are_the_text() {
+        let mut state = 7;
+        let mut several = 0;
+        for row in PATTERNS.iter().filter(|row| TextCuts::of(row.regexes).is_some()) {
+            let (encoder, cuts) = (encoder(row.regexes), TextCuts::of(row.regexes).unwrap());
+            for round in 0..60 {
+                let bytes = drawn(&mut state, round);
+                for allow in [Allow::All, Allow::Raise] {
+                    let rules = LongText { encoder: &encoder, cuts: Some(&cuts), allow: &allow, part: 5 };
+                    let (mut all, mut at, mut calls) = (Ok(Vec::new()), 0, 0);
+                    while at < bytes.len() {
+                        calls += 1;
+                        let rest = Text::Bytes(&bytes[at..]);
+                        match encode_first(&rules, rest, 9, 2, &Stop::default()) {
+                            Ok((ids, end)) => {
+                                assert!(end >= 9 || at + end == bytes.len());
+                                all.as_mut().unwrap().extend(ids);
+                                at += end;
+                            }
+                            Err(error) => {
+                                all = Err(error.shifted(at));
+                                break;
+                            }
+                        }
+                    }
+                    assert_eq!(all, serial(&encoder, Text::Bytes(&bytes), &allow), "{} {round}", row.name);
+                    several += usize::from(calls > 2);
+                }
+            }
+        }
+        assert!(several > 100, "{several}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ from ..._tokenizer import Tokenizer
 from .._make._run_shard import spec_of
 from .._make._shuffle import BUCKETS
 from .._plan._plan import Plan
-from .._written._receipts import Receipt, WrittenFile, read_receipt, read_receipts, receipt_name, written_file
+from .._written._receipts import Receipt, WrittenFile, read_receipts, readable_receipts, receipt_name, written_file
 from ..sinks import EVERY_ROW
 from ._job_files import BESIDE, MANIFEST, SUMS, names_of, remove_names
 
@@ -116,11 +116,8 @@ def remove_parts(folder: Folder, plan: Plan) -> None:
         return
     own = names_of(plan.options)
     names: list[str] = []
-    for number in range(plan.units):
-        with contextlib.suppress(JobError):
-            receipt = read_receipt(folder, number)
-            files = () if receipt is None else receipt.files
-            names += [each.name for each in files if folder_of(each) in places and own.fullmatch(each.name)]
+    for receipt in readable_receipts(folder, range(plan.units)):
+        names += [each.name for each in receipt.files if folder_of(each) in places and own.fullmatch(each.name)]
     with contextlib.suppress(FormatError):
         remove_names(folder, names)
     for name in places:

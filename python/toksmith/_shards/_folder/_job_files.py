@@ -115,7 +115,7 @@ def removable(folder: Folder) -> list[list[str]]:
         tokenizer, own = f"tokenizer-{plan.fingerprint[:12]}.toksmith", own_names(plan)
     except JobError as error:
         if not any(re.fullmatch(PLANNED, name) for name in there if name != JOB):
-            said = f"{error.problem}, and no tokenizer of a job is beside it; name another folder, or move {JOB} away"
+            said = f"{error.problem.partition(';')[0]}, and no tokenizer of a job is beside it; name another folder, or move {JOB} away"
             raise JobError(str(folder), said) from None
         tokenizer, own = "", {*listed(folder, there)}.__contains__
     found = [name for name in there if own(name)]

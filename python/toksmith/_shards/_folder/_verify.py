@@ -249,7 +249,7 @@ def encoded_again(
     folder: Path, plan: Plan, tok: Tokenizer | None, number: int, room: ShardRoom
 ) -> Iterator[FileDifference]:
     """Whether a shard that is made again has the same files."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="toksmith-") as name:
         for each in make_shard(plan, tok, number, LocalFolder(Path(name)), room).files:
             if changed(LocalFolder(folder), each) is not None:
                 document = differing_document(folder, Path(name), plan, tok, number)
@@ -261,7 +261,7 @@ def joined_again(
 ) -> Iterator[FileDifference]:
     """The same for files that have the ids of several shards: all of them are made again."""
     finish = EVERY_ROW[plan.options.to].finish
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="toksmith-") as name:
         again = LocalFolder(Path(name))
         receipts = [make_shard(plan, tok, number, again, room) for number in plan.final]
         final = [replace(receipt, files=own_files(receipt)) for receipt in receipts]

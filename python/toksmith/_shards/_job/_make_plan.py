@@ -99,7 +99,7 @@ def plan(
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it they may be shorter.
         max_memory: The most bytes of memory that a process of the job may use:
-            300 MB, 64 MB a thread and 12 times the longest document (more in
+            300 MB, 64 MB a thread and 6 times the longest document (more in
             some formats, `docs/corpus.md`; or the texts of the largest row
             group of a table); with `shuffle` or `pack="best-fit"` 6 times the
             largest shard as well. It is not written to the plan: `run` uses
@@ -269,7 +269,7 @@ def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool
     try:
         there = read_plan(folder)
     except JobError as error:
-        said = f"{error.problem}; name another folder, or pass force=True to replace the job"
+        said = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
         raise JobError(str(folder), said) from None
     if there != made:
         said = f"another job is planned here (other {' and '.join(differing(there, made))})"

@@ -20,8 +20,8 @@ from ..._corpus._blocks import KINDS, Block, Skipped, in_text
 from ..._counts._files import Facts, write_parquet
 from ..._errors import CorpusError
 from ..._files import shown
-from .._plan._plan import COUNTS, JobOptions, Part, Plan, unchanged
-from .._plan._room import ShardRoom, per_byte
+from .._plan._plan import JobOptions, Part, Plan, unchanged
+from .._plan._room import PER_BYTE, ShardRoom
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt
 from ..sinks._counts import counts_name
@@ -57,7 +57,7 @@ def counted_shard(plan: Plan, number: int, folder: Path, room: ShardRoom) -> Rec
     """The file of a shard, in a folder; errors are those of `run_shard`."""
     options, name, stop, threads = plan.options, counts_name(number), Event(), room.threads
     patterns = tuple(options.patterns or ())
-    most = MOST_MEMORY if room.longest is None else min(MOST_MEMORY, per_byte(COUNTS) * room.longest // 2)
+    most = MOST_MEMORY if room.longest is None else min(MOST_MEMORY, PER_BYTE * room.longest // 2)
     counter = _core.Counter(patterns, (0, 0), most, tempfile.gettempdir(), options.max_piece_bytes)
     bad = BadRows(options)
     with ShardFiles(folder) as files:

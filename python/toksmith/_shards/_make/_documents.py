@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..._corpus import File, kind_of
-from ..._corpus._ahead import in_turn
-from ..._corpus._blocks import BATCH_DOCUMENTS, BLOCK_BYTES, KINDS
+from ..._corpus._ahead import in_turn, wait_to_be_asked
+from ..._corpus._blocks import BATCH_DOCUMENTS, BLOCK_BYTES, KINDS, LARGE_BYTES
 from ..._corpus._columns import TextColumn, Unparsed, column_of, unparsed
 from ..._corpus._names import RowNames
 from ..._encode_files import opened, readable, refuse_long
@@ -215,11 +215,23 @@ def read_parts(plan: Plan, parts: Sequence[Part], longest: int | None) -> Iterat
             for block in unparsed(File(path, found.field, plan.options.id_field, own, longest)):
                 yield part, block
         else:
-            with readable(path), opened(path) as stream:
-                text = stream.read() if longest is None else stream.read(longest + 1)
-                refuse_long(len(text), longest, "the text")
-            yield part, text
+            yield part, whole_text(path, longest)
         unchanged(found)
+
+
+def whole_text(path: Path, longest: int | None) -> bytes:
+    """The text that a file is.
+
+    Raises:
+        CorpusError: It cannot be read, or is too long.
+    """
+    with readable(path), opened(path) as stream:
+        text = stream.read(LARGE_BYTES)
+        if len(text) == LARGE_BYTES:
+            wait_to_be_asked()
+            text += stream.read(-1 if longest is None else max(longest + 1 - LARGE_BYTES, 0))
+        refuse_long(len(text), longest, "the text")
+    return text
 
 
 def of_whole(found: Sequence[WholeText], threads: int) -> JobTexts:

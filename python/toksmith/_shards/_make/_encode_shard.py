@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _core
 from ..._corpus._ahead import made_in_order
 from ..._corpus._blocks import LARGE_BYTES
+from ..._corpus._one_by_one import is_slow
 from ..._encode_files import Block
 from ..._errors import CorpusError
 from ..._tokenizer import Tokenizer
@@ -36,6 +38,9 @@ __all__ = ["EncodedDocuments", "EncodedShard", "ShardTally"]
 # Formats whose bytes depend on how many documents are added at once get so many, however files are read.
 BYTES_IN_A_BATCH = 1 << 23
 DOCUMENTS_IN_A_BATCH = 1 << 16
+# A longer text goes to the sink in parts. It fills a batch, so that it is the last document of one.
+LONG_BYTES = LARGE_BYTES
+BYTES_IN_A_PART, IDS_IN_A_PART = 1 << 21, 1 << 20
 
 
 @dataclass
@@ -52,7 +57,8 @@ class ShardTally:
 
 
 class EncodedDocuments(NamedTuple):
-    """Some documents: `ids[ends[i - 1]:ends[i]]` are those of document i."""
+    """Some documents: `ids[ends[i - 1]:ends[i]]` are those of document i. Ids behind the last end are of a document that goes on
+    in the next value, and ends there or later."""
 
     told: Told
     ids: NDArray[np.uint32]
@@ -76,13 +82,15 @@ class EncodedDocuments(NamedTuple):
         return EncodedDocuments(told, np.concatenate([each.ids for each in several]), np.concatenate(ends))
 
 
-NOTHING = EncodedDocuments(Told.none(), np.empty(0, np.uint32), np.empty(0, np.uint64))
+NO_IDS, NO_ENDS = np.empty(0, np.uint32), np.empty(0, np.uint64)
+NOTHING = EncodedDocuments(Told.none(), NO_IDS, NO_ENDS)
 
 
 class EncodedTexts(NamedTuple):
     """Those of some texts that can be encoded, `which` of the texts they are (None: all), and the others.
 
-    Attributes: `told`, of all texts, and the `bad` rows among them; `documents`; `which`; `failed`.
+    Attributes: `told`, of all texts, and the `bad` rows among them; `documents`; `which`; `failed`; `long`, the numbers of
+    texts of `block` that are among the documents, but whose ids nobody has made.
     """
 
     told: Told
@@ -90,6 +98,8 @@ class EncodedTexts(NamedTuple):
     documents: EncodedDocuments
     which: NDArray[np.int64] | None = None
     failed: Sequence[tuple[JobRow, Exception]] = ()
+    long: Collection[int] = ()
+    block: JobTexts | None = None
 
 
 class EncodedShard:
@@ -98,6 +108,7 @@ class EncodedShard:
     def __init__(self, plan: Plan, tok: Tokenizer, files: ShardFiles, tally: ShardTally, *, room: ShardRoom) -> None:
         self._plan, self._tok, self._files, self._tally = plan, tok, files, tally
         self._room = room
+        self._has_parts = plan.options.shuffle is None and plan.options.pack is None and not is_slow()
         self._beside: dict[str, ShardFile] = {}
         self._first, self._last = (
             np.array([] if content is None else [special_id(tok, content)], np.uint32)
@@ -132,10 +143,15 @@ class EncodedShard:
                 if is_full:
                     self._leave_out_all(number, late)
                     late = []
-                held.append(self._wrapped(part_of(encoded, start, stop)))
+                is_long = stop > start and stop - 1 in encoded.long
+                held.append(self._wrapped(part_of(encoded, start, stop - is_long)))
                 if is_full or not batched:
-                    yield EncodedDocuments.joined(held)
+                    before = EncodedDocuments.joined(held)
                     held, any_yet = [], True
+                    if is_long:
+                        yield from self._with_long(number, before, encoded.block, stop - 1)
+                    else:
+                        yield before
                 start = stop
         self._leave_out_all(number, late)
         if held or not any_yet:
@@ -148,7 +164,7 @@ class EncodedShard:
         if options.pack is None:
             for told, ids, ends in blocks:
                 self._tally.ids += len(ids)
-                yield SinkRows(ids.astype(dtype, copy=False), ends, told.names)
+                yield SinkRows(written_as(ids, dtype), ends, told.names)
             return
         pad = None if options.pad is None else special_id(self._tok, options.pad)
         both: Iterable[Block] = ((ids, ends) for _, ids, ends in blocks)
@@ -156,7 +172,7 @@ class EncodedShard:
             both = within(both, HeldRoom(spec.number, self._room))
         for ids, ends, pieces in packed(both, options.pack, options.length or 1, pad):
             self._tally.ids += len(ids)
-            yield SinkRows(ids.astype(dtype, copy=False), ends, [None] * len(ends), pieces)
+            yield SinkRows(written_as(ids, dtype), ends, [None] * len(ends), pieces)
 
     def _counted(self, found: EncodedDocuments, number: int) -> EncodedDocuments:
         told = found.told
@@ -171,6 +187,8 @@ class EncodedShard:
         return found
 
     def _of_texts(self, block: JobTexts, threads: int) -> EncodedTexts:
+        if self._has_parts and (block.told.sizes > LONG_BYTES).any():
+            return self._one_at_a_time(block)
         special: Any = self._plan.options.special
         engine, count = self._tok._engine, len(block.texts)
         try:
@@ -184,22 +202,62 @@ class EncodedShard:
             return self._one_at_a_time(block)
 
     def _one_at_a_time(self, block: JobTexts) -> EncodedTexts:
-        """As `_of_texts`, and finds the texts that cannot be encoded."""
-        special: Any = self._plan.options.special
-        engine, count = self._tok._engine, len(block.texts)
-        parts, failed, kept = [np.empty(0, np.uint32)], [], np.ones(count, np.bool_)
+        """As `_of_texts`, and finds the texts that cannot be encoded; the ids of long ones are made when they are written."""
+        sizes, count = block.told.sizes, len(block.texts)
+        long = {*np.flatnonzero(sizes > LONG_BYTES).tolist()} if self._has_parts else set[int]()
+        parts, failed, kept = [NO_IDS], [], np.ones(count, np.bool_)
         for place in range(count):
             try:
-                text = block.texts.text(place)
-                parts.append(engine.encode_array(text, special, "replace", 1))
+                parts.append(self._checked(block, place) if place in long else self._of_text(block, place))
             except OF_A_TEXT as error:
                 kept[place] = False
-                facts = block.told.part(place, place + 1)
-                (record,), (byte,) = known(facts.records), known(facts.bytes)
-                failed.append((JobRow(place, int(facts.inputs[0]), record, byte, str(error), block.row(place)), error))
+                failed.append((failed_row(block, place, error), error))
         ends = np.cumsum([len(part) for part in parts[1:]], dtype=np.uint64)
         documents = EncodedDocuments(block.told.kept(kept), np.concatenate(parts), ends)
-        return EncodedTexts(block.told, block.bad, documents, np.flatnonzero(kept), failed)
+        which = np.flatnonzero(kept)
+        return EncodedTexts(block.told, block.bad, documents, which, failed, long.intersection(which.tolist()), block)
+
+    def _of_text(self, block: JobTexts, place: int) -> NDArray[np.uint32]:
+        """The ids of one text."""
+        special: Any = self._plan.options.special
+        return self._tok._engine.encode_array(block.texts.text(place), special, "replace", 1)
+
+    def _checked(self, block: JobTexts, place: int) -> NDArray[np.uint32]:
+        """No ids. A text that is left out has no part in a file, so unless the job stops at it, it is encoded twice."""
+        if self._plan.options.errors != "stop":
+            for _ in self._parts(block, place):
+                pass
+        return NO_IDS
+
+    def _parts(self, block: JobTexts, place: int) -> Iterator[NDArray[np.uint32]]:
+        """The ids of a long text, a few MiB at a time where its pattern allows it."""
+        text = _core.TextParts(self._tok._engine, block.texts, place, self._plan.options.special)
+        while not text.finished:
+            ids = text.read(BYTES_IN_A_PART, self._room.threads)
+            for start in range(0, len(ids), IDS_IN_A_PART):
+                yield ids[start : start + IDS_IN_A_PART]
+
+    def _with_long(
+        self, number: int, before: EncodedDocuments, block: JobTexts | None, place: int
+    ) -> Iterator[EncodedDocuments]:
+        """Documents, and behind them a long one in parts."""
+        if block is None:
+            return
+        told, parts = block.told.part(place, place + 1), self._parts(block, place)
+        try:
+            first = next(parts, NO_IDS)
+            if not len(first):
+                nothing = EncodedDocuments(told, NO_IDS, np.zeros(1, np.uint64))
+                yield EncodedDocuments.joined([before, self._wrapped(nothing)])
+                return
+            self._tally_special(first)
+            yield before._replace(ids=np.concatenate([before.ids, self._first, first]))
+            for ids in parts:
+                self._tally_special(ids)
+                yield EncodedDocuments(Told.none(), ids, NO_ENDS)
+        except OF_A_TEXT as error:
+            self._leave_out(number, failed_row(block, place, error), error)
+        yield EncodedDocuments(told, self._last, np.array([len(self._last)], np.uint64))
 
     def _wrapped(self, found: EncodedDocuments) -> EncodedDocuments:
         told, ids, ends = found
@@ -208,12 +266,16 @@ class EncodedShard:
         if self._plan.options.empty == "skip" and not filled.all():
             told = told.kept(filled)
             ends, filled = ends[filled], filled[filled]
+        self._tally_special(ids)
+        which = filled if self._plan.options.empty == "keep" else None
+        return EncodedDocuments(told, *around((ids, ends), self._first, self._last, which))
+
+    def _tally_special(self, ids: NDArray[np.uint32]) -> None:
+        """Counts the special tokens in texts."""
         if self._plan.options.special not in ("raise", "text"):
             own = np.array(sorted(self._tok.special_tokens.values()), np.uint32)
             for id, count in zip(*np.unique(ids[np.isin(ids, own)], return_counts=True), strict=True):
                 self._tally.special[int(id)] = self._tally.special.get(int(id), 0) + int(count)
-        which = filled if self._plan.options.empty == "keep" else None
-        return EncodedDocuments(told, *around((ids, ends), self._first, self._last, which))
 
     def _leave_out_bad(self, number: int, rows: JobRows, places: range) -> None:
         """Counts some of the rows that have no text, or raises the error of one; those that are only counted are not made."""
@@ -280,6 +342,20 @@ class Batch:
         self._size += (int(ends[-1]) if len(ends) else 0) - before
         self._count += len(sizes) - start
         yield len(sizes), False
+
+
+def written_as(ids: NDArray[np.uint32], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The ids in the type of a sink: the same memory, if its values have as many bytes."""
+    if dtype.itemsize == ids.itemsize:
+        return ids.astype("<u4", copy=False).view(dtype)
+    return ids.astype(dtype)
+
+
+def failed_row(block: JobTexts, place: int, error: Exception) -> JobRow:
+    """A text that cannot be encoded."""
+    facts = block.told.part(place, place + 1)
+    (record,), (byte,) = known(facts.records), known(facts.bytes)
+    return JobRow(place, int(facts.inputs[0]), record, byte, str(error), block.row(place))
 
 
 def part_of(found: EncodedTexts, start: int, stop: int) -> EncodedDocuments:

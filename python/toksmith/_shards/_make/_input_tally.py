@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ..sinks import lengths_of
+from ..sinks import DocumentLengths
 from ._encode_shard import EncodedDocuments
 
 __all__ = ["InputTally"]
@@ -17,14 +17,15 @@ class InputTally:
 
     def __init__(self) -> None:
         self._sums: dict[int, tuple[int, int, int]] = {}
+        self._lengths = DocumentLengths()
 
     def passed(self, found: Iterable[EncodedDocuments]) -> Iterator[EncodedDocuments]:
         """The documents, which are counted."""
         for each in found:
             there, places = np.unique(each.told.inputs, return_inverse=True)
             sums = np.zeros((len(there), 3), np.int64)
-            sizes = each.told.sizes.astype(np.int64)
-            np.add.at(sums, places, np.stack([np.ones_like(sizes), lengths_of(each.ends), sizes], axis=1))
+            sizes, lengths = each.told.sizes.astype(np.int64), self._lengths.of(len(each.ids), each.ends)
+            np.add.at(sums, places, np.stack([np.ones_like(sizes), lengths, sizes], axis=1))
             for input, more in zip(there.tolist(), sums.tolist(), strict=True):
                 before = self._sums.get(input, (0, 0, 0))
                 self._sums[input] = (before[0] + more[0], before[1] + more[1], before[2] + more[2])

@@ -18,7 +18,7 @@ from ..._folders import Folder, folder_at
 from ..._tokenizer import Tokenizer
 from .._one_file._encode import special_id, written_behind
 from .._plan._plan import JOB, Plan
-from .._plan._room import ShardRoom, held_of, room_of
+from .._plan._room import ShardRoom, held_of, per_byte, room_of
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, read_receipts, write_receipt
 from ..sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
@@ -55,8 +55,7 @@ def run_shard(
         JobError: There is no job, its tokenizer or a library is another than in
             the plan, too many rows are bad, or the ids that a shuffle or a
             packing holds are too many for `max_memory`.
-    Cost: time as encoding; memory for some MiB of text and its ids, and for the
-        longest document; with a shuffle or the packing "best-fit", for all ids
+    Cost: time as encoding; memory as `plan` says it for `max_memory`; with a shuffle or the packing "best-fit", for all ids
         of the shard.
 
     >>> import tempfile, toksmith
@@ -77,15 +76,25 @@ def run_shard(
     if not 0 <= number < plan.units:
         raise InvalidOption("number", number, f"from 0 to {plan.units - 1}")
     if plan.options.shuffle is not None and number in plan.final:
-        for before, receipt in enumerate(read_receipts(folder, range(plan.final.start))):
-            if receipt is None:
-                said = f"shard {number} reads all of the first round, and shard {before} is missing"
-                raise JobError(str(folder), said)
+        refuse_missing(folder, plan, number)
     held = 0 if max_memory is None else held_of(plan)
-    room = room_of(threads, max_memory, held=held, to=plan.options.to)
+    room = room_of(threads, max_memory, held=held, times=per_byte(plan))
     made = make_shard(plan, tok, number, folder, room)
     write_receipt(folder, made)
     return made
+
+
+def refuse_missing(folder: Folder, plan: Plan, number: int) -> None:
+    """Raises JobError if the first round, which a shard of the second reads, is not complete."""
+    size = folder.sizes()
+    for before, receipt in enumerate(read_receipts(folder, range(plan.final.start))):
+        if receipt is None:
+            said = f"shard {number} reads all of the first round, and shard {before} is missing"
+            raise JobError(str(folder), f"{said}; make shard {before} first")
+        for each in receipt.files:
+            if size(each.name) != each.bytes:
+                said = f"{each.name} has {size(each.name) or 0:,} bytes, {each.bytes:,} were written"
+                raise JobError(str(folder), f"{said}; make shard {before} again first")
 
 
 def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Folder, room: ShardRoom) -> Receipt:

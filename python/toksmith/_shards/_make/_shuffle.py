@@ -20,10 +20,12 @@ from ..._atomic_files import readable
 from ..._corpus import kind_of
 from ..._corpus._blocks import KINDS
 from ..._corpus._names import RowNames
+from ..._errors import JobError
 from ..._folders import Folder
 from .._plan._plan import Plan
 from .._plan._room import HeldRoom, ShardRoom
 from .._written._durable import ShardFiles
+from .._written._receipts import receipt_name
 from ..sinks._rows import lengths_of, ragged
 from ._documents import UNKNOWN, Told
 from ._encode_shard import EncodedDocuments
@@ -71,6 +73,12 @@ def write_buckets(
         ids_file.write(documents[index].astype("<u4", copy=False).tobytes())
 
 
+def cut_short(name: str, size: int, expected: str, number: int) -> str:
+    """What is wrong with a file of the first round, and what to do."""
+    said = f"{name} has {size:,} bytes, expected {expected}: it was changed or cut short"
+    return f"{said}; delete {receipt_name(number)}, and run the job again"
+
+
 class Bucket:
     """The documents of one range of hashes, of all shards of round 1."""
 
@@ -106,21 +114,29 @@ class Bucket:
     def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """What a shard of round 1 has in this range."""
         name = f"{BUCKETS}/{number:05d}"
-        table = self._rows(f"{name}.table")
+        table = self._rows(number)
         if not len(table):
             return table, np.empty(0, np.uint32)
         start, stop = int(table["start"][0]), int(table["start"][-1] + table["length"][-1])
         self._held.add(len(table), stop - start)
         with readable(self._folder.at(f"{name}.ids")):
             data = self._folder.read(f"{name}.ids", 4 * start, 4 * stop)
+        if len(data) != 4 * (stop - start):
+            there = 4 * start + len(data)
+            raise JobError(str(self._folder), cut_short(f"{name}.ids", there, f"at least {4 * stop:,}", number))
         return table, np.frombuffer(data, "<u4")
 
-    def _rows(self, name: str) -> NDArray[Any]:
+    def _rows(self, number: int) -> NDArray[Any]:
         """The rows of a table in this range. Keys are hashes, so that a place in a sorted table says about which key is there:
         rows there and some beside them are read, and more if these were too few. All tables may be larger than memory."""
+        name = f"{BUCKETS}/{number:05d}.table"
         with readable(self._folder.at(name)):
             size = self._sizes(name)
-            count = (len(self._folder.read(name)) if size is None else size) // TABLE.itemsize
+            size = len(self._folder.read(name)) if size is None else size
+            count, rest = divmod(size, TABLE.itemsize)
+            if rest:
+                expected = f"a multiple of {TABLE.itemsize}"
+                raise JobError(str(self._folder), cut_short(name, size, expected, number))
             beside = ROWS_BESIDE
             while True:
                 first = max((count * self._from >> 64) - beside, 0)

@@ -143,8 +143,10 @@ def encode_corpus(
         InvalidOption: The ids do not fit uint16, or the name does not end in
             `.npy`.
         UnknownName: `append` is not a special token.
-    Cost: memory for some MiB of text and its ids, and for the longest row; time
-        as encoding.
+    Cost: time as encoding. Memory of at most 300 MB, 64 MB for each thread, and
+        12 times the longest row or text in memory; a `.txt` file is encoded in
+        parts. It takes no `max_memory`; `plan` does, and needs less for a long
+        row.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, special_tokens=["<|end|>"])

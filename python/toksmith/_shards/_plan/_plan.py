@@ -203,7 +203,8 @@ def read_plan(folder: Folder) -> Plan:
     except OSError as problem:
         raise JobError(str(folder), f"{JOB} cannot be read: {problem.strerror or problem}") from problem
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise JobError(str(folder), f"{JOB} is not a plan of toksmith: {str(problem)[:200]}") from None
+        said = f"{JOB} is not a plan of toksmith: {str(problem)[:200].replace(';', ',')}"
+        raise JobError(str(folder), f"{said}; restore it, or plan the job again with force=True") from None
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """What a process that makes shards may use: threads, and memory.
 
 Peak memory is below `BASE` + `PER_THREAD` for each thread + `per_byte` for each byte of the longest document, or of the texts
-of the largest row group or batch of a table: a text may have as many ids as bytes, and some formats build more of them. The
-blocks that are read ahead are part of the first two. So a limit of memory decides how many threads there are, and how long a
-document may be.
+of the largest row group or batch of a table. A text may have as many ids as bytes. Most formats take the ids of a long text in
+parts; some need all of them at once, as shuffling and packing do. The blocks that are read ahead are part of the first two. So
+a limit of memory decides how many threads there are, and how long a document may be.
 
 A shuffle and best-fit packing also hold all ids of a shard. A plan keeps `HELD_PER_BYTE` for each byte that the largest shard
 reads, which normal texts do not need; a shard that needs more ends (`HeldRoom`).
@@ -27,6 +27,8 @@ __all__ = [
     "HELD_PER_BYTE",
     "PER_BYTE",
     "PER_THREAD",
+    "WHOLE_PER_BYTE",
+    "WHOLE_PER_BYTE_OF",
     "HeldRoom",
     "ShardRoom",
     "check_room",
@@ -35,8 +37,13 @@ __all__ = [
     "room_of",
 ]
 
-BASE, PER_THREAD, PER_BYTE = 300_000_000, 64_000_000, 12
-PER_BYTE_OF = {"counts": 6, "dolma": 14, "mds": 17, "hf": 20, "parquet": 38}
+BASE, PER_THREAD, PER_BYTE = 300_000_000, 64_000_000, 6
+PER_BYTE_OF = {"hf": 9, "parquet": 20}
+# More of them for texts of tables, which their readers hold as well.
+TABLE_PER_BYTE = 2
+# Of jobs whose documents do not come in parts.
+WHOLE_PER_BYTE = 12
+WHOLE_PER_BYTE_OF = {"dolma": 14, "mds": 17, "hf": 20, "parquet": 38}
 HELD_PER_BYTE = 6
 HELD_PER_ID, HELD_PER_DOCUMENT = 8, 400
 # How many times its size a packed file or a table has in texts; a shard whose texts are larger ends when its ids are.
@@ -86,15 +93,19 @@ def held_of(plan: Plan) -> int:
     return HELD_PER_BYTE * max(sizes_of(plan, times)[: len(plan.shards)], default=0)
 
 
-def per_byte(to: str) -> int:
-    """The bytes of memory for each byte of the longest document, by format."""
-    return PER_BYTE_OF.get(to, PER_BYTE)
+def per_byte(plan: Plan) -> int:
+    """The bytes of memory for each byte of the longest document."""
+    options = plan.options
+    if options.shuffle is not None or options.pack is not None:
+        return WHOLE_PER_BYTE_OF.get(options.to, WHOLE_PER_BYTE)
+    has_tables = any(kind_of(Path(found.path)) in TABLES for found in plan.inputs)
+    return PER_BYTE_OF.get(options.to, PER_BYTE) + TABLE_PER_BYTE * has_tables
 
 
 def room_of(
-    threads: int | None, max_memory: int | None, longest: int = LEAST_LONGEST, *, held: int = 0, to: str = "npy"
+    threads: int | None, max_memory: int | None, longest: int = LEAST_LONGEST, *, held: int = 0, times: int = PER_BYTE
 ) -> ShardRoom:
-    """The threads for documents of up to `longest` bytes in a format, beside what is `held` of a shard.
+    """The threads for documents of up to `longest` bytes, which need so many `times` as much, beside what is `held` of a shard.
 
     Raises:
         InvalidOption: So much memory is not enough for one thread.
@@ -102,22 +113,20 @@ def room_of(
     count = thread_count(threads)
     if max_memory is None:
         return ShardRoom(count)
-    left = whole_number(max_memory, "max_memory") - BASE - per_byte(to) * max(longest, LEAST_LONGEST) - held
+    left = whole_number(max_memory, "max_memory") - BASE - times * max(longest, LEAST_LONGEST) - held
     if max_memory > MOST_MEMORY:
         raise InvalidOption("max_memory", max_memory, f"at most {MOST_MEMORY:,}, or None")
     if left < PER_THREAD:
         least = max_memory - left + PER_THREAD
-        said = (
-            f"{BASE // 10**6} MB, {PER_THREAD // 10**6} MB for a thread and {per_byte(to)} times the longest document"
-        )
+        said = f"{BASE // 10**6} MB, {PER_THREAD // 10**6} MB for a thread and {times} times the longest document"
         said += f", and {HELD_PER_BYTE} times the largest shard ({held:,}): pass a smaller shard_size" if held else ""
         raise InvalidOption("max_memory", max_memory, f"at least {least:,} bytes: {said}")
     count = min(count, left // PER_THREAD)
     more = left - PER_THREAD * count
     longest = max(longest, LEAST_LONGEST)
     if not held:
-        return ShardRoom(count, longest + more // per_byte(to))
-    return ShardRoom(count, longest + more // 2 // per_byte(to), held + more // 2)
+        return ShardRoom(count, longest + more // times)
+    return ShardRoom(count, longest + more // 2 // times, held + more // 2)
 
 
 def check_room(plan: Plan, max_memory: int | None) -> None:
@@ -125,8 +134,8 @@ def check_room(plan: Plan, max_memory: int | None) -> None:
     read; a shard ends at one that is too long."""
     if max_memory is None:
         return
-    held = held_of(plan)
-    room_of(1, max_memory, held=held, to=plan.options.to)
+    held, own = held_of(plan), per_byte(plan)
+    room_of(1, max_memory, held=held, times=own)
     for found in plan.inputs:
         path = Path(found.path)
         if path.suffix == ".parquet":
@@ -136,7 +145,7 @@ def check_room(plan: Plan, max_memory: int | None) -> None:
         else:
             largest, what = found.bytes, "a text"
         try:
-            room_of(1, max_memory, largest, held=held, to=plan.options.to)
+            room_of(1, max_memory, largest, held=held, times=own)
         except InvalidOption as error:
             allowed = f"{error.allowed}, which is {what} of {largest:,} bytes in {found.path}"
             raise InvalidOption("max_memory", max_memory, allowed) from None

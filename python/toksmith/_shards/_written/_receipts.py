@@ -5,6 +5,7 @@ A receipt is JSON with equal bytes for equal files, so a shard that is done twic
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -23,8 +24,8 @@ __all__ = [
     "WrittenFile",
     "facts_of",
     "is_of",
-    "read_receipt",
     "read_receipts",
+    "readable_receipts",
     "receipt_name",
     "write_receipt",
     "written_file",
@@ -93,15 +94,6 @@ def write_receipt(folder: Folder, receipt: Receipt) -> None:
     folder.write(receipt_name(receipt.shard), receipt.to_bytes())
 
 
-def read_receipt(folder: Folder, number: int) -> Receipt | None:
-    """The receipt of a shard; None if it is not done.
-
-    Raises:
-        JobError: The file is not a receipt.
-    """
-    return next(read_receipts(folder, [number]))
-
-
 def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | None]:
     """The receipts of some shards; None for one that is not done.
 
@@ -117,6 +109,16 @@ def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | N
             said = f"{receipt_name(number)} is not a receipt: {str(problem)[:200]}; delete it, and run the job again"
             raise JobError(str(folder), said) from None
         yield receipt
+
+
+def readable_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt]:
+    """Those receipts of some shards that are there and can be read."""
+    found = folder.read_each([receipt_name(number) for number in shards])
+    with contextlib.suppress(OSError):
+        for number, data in zip(shards, found, strict=True):
+            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+                if data is not None:
+                    yield receipt_of(number, data)
 
 
 def receipt_of(number: int, data: bytes) -> Receipt:

@@ -9,9 +9,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from . import _arrow, _counts, _datatrove, _dolma, _joined, _litdata, _mds, _megatron, _npy
-from ._rows import UNREADABLE, Sink, SinkRow, SinkRows, SinkSpec, lengths_of
+from ._rows import UNREADABLE, DocumentLengths, Sink, SinkRow, SinkRows, SinkSpec, lengths_of
 
-__all__ = ["EVERY_ROW", "SINKS", "UNREADABLE", "Sink", "SinkRow", "SinkRows", "SinkSpec", "lengths_of"]
+__all__ = [
+    "EVERY_ROW",
+    "SINKS",
+    "UNREADABLE",
+    "DocumentLengths",
+    "Sink",
+    "SinkRow",
+    "SinkRows",
+    "SinkSpec",
+    "lengths_of",
+]
 
 ROWS = (
     _npy.ROW,

@@ -23,6 +23,7 @@ from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
 __all__ = ["HF", "PARQUET"]
 
 ROWS_AT_A_TIME = 1 << 10
+NO_ENDS = np.empty(0, np.uint64)
 Batches = Callable[[Path, SinkSpec, Sequence[str]], Iterator[Any]]
 
 
@@ -35,11 +36,12 @@ class ArrowSink:
         self._schema = schema_of(self._arrow, spec)
         self._writer: Any = None
         self._is_complete = False
+        self._held = HeldRows()
         files.at_end(self.give_up)
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents."""
-        if not len(rows.ends):
+        if not len((rows := self._held.complete(rows)).ends):
             return
         arrow = self._arrow
         lengths = lengths_of(rows.ends)
@@ -77,6 +79,30 @@ class ArrowSink:
                 self._writer.close()
 
 
+class HeldRows:
+    """Documents that wait for the end of a long one, because a row is written at once."""
+
+    def __init__(self) -> None:
+        self._ids = bytearray()  # which grows without a copy where the system can do that
+        self._ends: list[NDArray[np.uint64]] = []
+        self._names: list[Any] = []
+
+    def complete(self, rows: SinkRows) -> SinkRows:
+        """The documents so far if the last one has ended, else none."""
+        has_ended = len(rows.ids) == (rows.ends[-1] if len(rows.ends) else 0)
+        if has_ended and not self._ids:
+            return rows
+        self._ends.append(rows.ends + np.uint64(len(self._ids) // rows.ids.itemsize))
+        self._names.append(rows.names)
+        self._ids += np.ascontiguousarray(rows.ids).data.cast("B")
+        if not has_ended or not len(rows.ends):
+            return SinkRows(rows.ids[:0], NO_ENDS, [])
+        ids = np.frombuffer(self._ids, rows.ids.dtype)
+        found = SinkRows(ids, np.concatenate(self._ends), RowNames.joined(self._names))
+        self._ids, self._ends, self._names = bytearray(), [], []
+        return found
+
+
 class StreamSink(ArrowSink):
     """The same as an Arrow stream, which is what `datasets` maps into memory."""
 
@@ -96,7 +122,7 @@ def schema_of(arrow: Any, spec: SinkSpec) -> Any:
 def listed(arrow: Any, values: NDArray[Any], lengths: NDArray[np.int64]) -> Any:
     """A column of lists."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return arrow.ListArray.from_arrays(offsets, arrow.array(values.astype(np.int32)))
+    return arrow.ListArray.from_arrays(offsets, arrow.array(values.astype(np.int32, copy=False)))
 
 
 def named(arrow: Any, names: Sequence[str | None]) -> Any:

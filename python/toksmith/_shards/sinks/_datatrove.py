@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._written._durable import ShardFiles
-from ._rows import DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_in, lengths_of, streamed
+from ._rows import DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_in, streamed
 
 __all__ = ["ROW", "counted"]
 
@@ -20,6 +20,7 @@ class DatatroveSink:
 
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._folder, self._spec, self._count = files.folder, spec, 0
+        self._lengths = DocumentLengths()
         names = (f"{spec.stem}.ds{suffix}" for suffix in ("", ".index", ".metadata"))
         self._ids, self._index, self._metadata = (files.new(name) for name in names)
 
@@ -29,7 +30,7 @@ class DatatroveSink:
         Raises:
             DoesNotFit: One has no ids: datatrove's positions would be wrong behind it.
         """
-        if not lengths_of(rows.ends).all():
+        if not self._lengths.of(len(rows.ids), rows.ends).all():
             problem = (
                 "a document has no ids, behind which datatrove reads wrong positions; pass empty='skip', or append="
             )

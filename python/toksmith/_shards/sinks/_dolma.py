@@ -29,6 +29,7 @@ class DolmaSink:
 
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._folder, self._count, self._documents = files.folder, 0, 0
+        self._start = 0  # of the next document
         if spec.last is None:
             problem = "OLMo-core finds the end of a document by its last id, and this job has none; pass append="
             raise DoesNotFit(str(self._folder), problem)
@@ -49,11 +50,10 @@ class DolmaSink:
                 str(self._folder), f"{problem}; pass another append=, or special= and empty= other than these"
             )
         self._ids.write(np.ascontiguousarray(rows.ids).data)
-        start = self._count
         lines = []
         for name, end in zip(rows.names, (ends + self._count).tolist(), strict=True):
-            lines.append(f"{start},{end},{plain(name or '')},,{self._documents}\n")
-            start = end
+            lines.append(f"{self._start},{end},{plain(name or '')},,{self._documents}\n")
+            self._start = end
             self._documents += 1
         self._rows.write("".join(lines).encode())
         self._count += len(rows.ids)

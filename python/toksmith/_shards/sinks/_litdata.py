@@ -18,7 +18,7 @@ from ..._folders import Folder
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
 from ._offsets import OffsetsFirst, items_of
-from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of, streamed
+from ._rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, streamed
 
 __all__ = ["ROW"]
 
@@ -33,11 +33,12 @@ class LitdataSink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._files, self._spec = files, spec
         self._out: OffsetsFirst | None = None
+        self._own = DocumentLengths()
         self._before: list[NDArray[np.int64]] = []  # the lengths of documents before the first with ids
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents."""
-        lengths = lengths_of(rows.ends) * np.dtype(self._spec.dtype).itemsize
+        lengths = self._own.of(len(rows.ids), rows.ends) * np.dtype(self._spec.dtype).itemsize
         if self._out is None:
             self._before.append(lengths)
             if not len(rows.ids):

@@ -34,6 +34,7 @@ class MdsSink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._files, self._spec = files, spec
         self._out: OffsetsFirst | None = None
+        self._begun: list[NDArray[Any]] = []  # the parts of a long document, whose size comes before its ids
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents.
@@ -41,13 +42,39 @@ class MdsSink:
         Raises:
             DoesNotFit: One has no ids: the format has no arrays without values.
         """
+        ended = int(rows.ends[-1]) if len(rows.ends) else 0
+        begins = rows.ids[ended:]
+        if len(rows.ends) and self._begun:
+            rows = self._ended(rows)
         if not lengths_of(rows.ends).all():
             problem = "a document has no ids, and MDS has no empty arrays; pass empty='skip', or append="
             raise DoesNotFit(str(self._files.folder), problem)
-        if not len(rows.ends):
-            return
+        if len(rows.ends):
+            self._write(rows)
+        if len(begins):
+            self._begun.append(begins)
+
+    def _ended(self, rows: SinkRows) -> SinkRows:
+        """Writes the first document, whose first parts came before, and returns the others."""
+        end = int(rows.ends[0])
+        ids = [*self._begun, rows.ids[:end]]
+        self._begun = []
+        head = array_head(sum(map(len, ids)))
+        size = len(head) + sum(part.nbytes for part in ids)
+        columns = [(rows.names[0] or "").encode()] if self._spec.named else []
+        start = struct.pack(f"<{len(columns) + 1}I", *map(len, columns), size) + b"".join(columns) + head
+        out = self._opened()
+        out.add(start, np.array([len(start) - len(head) + size], np.int64))
+        for part in ids:
+            out.add(part.data, np.empty(0, np.int64))
+        return SinkRows(rows.ids[end:], rows.ends[1:] - rows.ends[0], rows.names[1:])
+
+    def _opened(self) -> OffsetsFirst:
         if self._out is None:
             self._out = OffsetsFirst(self._files, mds_name(self._spec))
+        return self._out
+
+    def _write(self, rows: SinkRows) -> None:
         parts: list[bytes] = []
         lengths = []
         start = 0
@@ -59,7 +86,7 @@ class MdsSink:
             parts.append(sample)
             lengths.append(len(sample))
             start = end
-        self._out.add(b"".join(parts), np.array(lengths, np.int64))
+        self._opened().add(b"".join(parts), np.array(lengths, np.int64))
 
     def close(self) -> None:
         """Completes the file."""
@@ -69,8 +96,13 @@ class MdsSink:
 
 def array_bytes(values: NDArray[Any]) -> bytes:
     """An array of one dimension."""
-    code = 0 if len(values) < 1 << 8 else 1 if len(values) < 1 << 16 else 2
-    return bytes([1 << 2 | code]) + struct.pack(WIDTHS[code], len(values)) + values.tobytes()
+    return array_head(len(values)) + values.tobytes()
+
+
+def array_head(count: int) -> bytes:
+    """What comes before the values of an array."""
+    code = 0 if count < 1 << 8 else 1 if count < 1 << 16 else 2
+    return bytes([1 << 2 | code]) + struct.pack(WIDTHS[code], count)
 
 
 def config_of(spec: SinkSpec) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..._atomic_files import writable
 from .._written._durable import ShardFile, ShardFiles
-from ._rows import AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
+from ._rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, streamed
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
 
@@ -38,12 +38,12 @@ class MegatronSink:
         self._bin: ShardFile | None = None
         # The index has three parts of all documents: the lengths wait in a file without a name where they are many.
         self._lengths: Any = tempfile.SpooledTemporaryFile(HELD_BYTES, dir=str(files.folder))  # noqa: SIM115
-        self._count = 0
+        self._count, self._own = 0, DocumentLengths()
         files.at_end(self._lengths.close)
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents."""
-        lengths = lengths_of(rows.ends)
+        lengths = self._own.of(len(rows.ids), rows.ends)
         if len(lengths) and lengths.max() > MOST:
             raise DoesNotFit(
                 str(self._files.folder), f"a document has more than {MOST:,} ids, the most that Megatron reads"

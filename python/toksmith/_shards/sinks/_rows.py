@@ -22,6 +22,7 @@ __all__ = [
     "AT_A_TIME",
     "IDS_AT_A_TIME",
     "UNREADABLE",
+    "DocumentLengths",
     "DoesNotFit",
     "Sink",
     "SinkRow",
@@ -44,7 +45,8 @@ class DoesNotFit(JobError):
 
 
 class SinkRows(NamedTuple):
-    """Some documents: those of the ids `ids[ends[i - 1]:ends[i]]`; or packed rows, with the lengths of their pieces.
+    """Some documents: those of the ids `ids[ends[i - 1]:ends[i]]`; or packed rows, with the lengths of their pieces. Ids behind
+    the last end are of a long document that goes on in the next rows, and ends there or later.
 
     Attributes: `ids` in the type of the sink; `ends` uint64; `names` of the documents by `id_field`; `pieces` of packed
     rows, else None.
@@ -142,6 +144,23 @@ def lengths_of(ends: NDArray[np.uint64]) -> NDArray[np.int64]:
     places = ends.astype(np.int64)
     lengths: NDArray[np.int64] = places - np.concatenate([np.zeros(1, np.int64), places])[: len(places)]
     return lengths
+
+
+class DocumentLengths:
+    """How long documents are, some of which come in parts."""
+
+    def __init__(self) -> None:
+        self._begun = 0
+
+    def of(self, count: int, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The lengths of the documents that end in the next `count` ids."""
+        lengths = lengths_of(ends)
+        left = count
+        if len(lengths):
+            lengths[0] += self._begun
+            left, self._begun = count - int(ends[-1]), 0
+        self._begun += left
+        return lengths
 
 
 def lengths_in(path: Path, dtype: str, *, offset: int = 0) -> Iterator[NDArray[np.int64]]:

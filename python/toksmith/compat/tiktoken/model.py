@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..._arguments import checked_late
-from ._models import MODELS as MODEL_TO_ENCODING
-from ._models import PREFIXES as MODEL_PREFIX_TO_ENCODING
+from ..._model_names import MODELS as MODEL_TO_ENCODING
+from ..._model_names import PREFIXES as MODEL_PREFIX_TO_ENCODING
+from ..._model_names import encoding_of
 from .core import Encoding
 from .registry import get_encoding
 
@@ -22,11 +23,8 @@ def encoding_name_for_model(model_name: str) -> str:
     >>> tiktoken.encoding_name_for_model("gpt-4o-2024-08-06")
     'o200k_base'
     """
-    if model_name in MODEL_TO_ENCODING:
-        return MODEL_TO_ENCODING[model_name]
-    for prefix, encoding in MODEL_PREFIX_TO_ENCODING.items():
-        if model_name.startswith(prefix):
-            return encoding
+    if found := encoding_of(model_name):
+        return found
     raise KeyError(
         f"Could not automatically map {model_name} to a tokeniser; name the encoding with `get_encoding` instead"
     )

@@ -1,8 +1,12 @@
-"""Which encoding each model of OpenAI's uses: facts that tiktoken publishes, by encoding."""
+"""Which encoding each model of OpenAI's uses: facts that tiktoken 0.14.0 publishes (`tiktoken/model.py`), by encoding.
+
+A test compares every row with the installed tiktoken. Models of others have no rows here, because their tokenizers are files
+of their repositories: `load("org/name")`.
+"""
 
 from __future__ import annotations
 
-__all__ = ["MODELS", "PREFIXES"]
+__all__ = ["MODELS", "PREFIXES", "encoding_of"]
 
 # Models by their whole names.
 NAMES: dict[str, str] = {
@@ -28,3 +32,14 @@ BEGINNINGS = (
 )
 MODELS = {model: encoding for encoding, names in NAMES.items() for model in names.split()}
 PREFIXES = {prefix: encoding for encoding, names in BEGINNINGS for prefix in names.split()}
+
+
+def encoding_of(model: str) -> str | None:
+    """The encoding of a model by its name, or by how the name begins; None if the name is in no row.
+
+    >>> encoding_of("gpt-4o-2024-08-06"), encoding_of("gpt-4-turbo"), encoding_of("claude")
+    ('o200k_base', 'cl100k_base', None)
+    """
+    if model in MODELS:
+        return MODELS[model]
+    return next((encoding for prefix, encoding in PREFIXES.items() if model.startswith(prefix)), None)

@@ -1,0 +1,89 @@
+"""Chat templates in the manner of five model families, written for these tests, with the special tokens that they use."""
+
+CHATML = """\
+{%- if tools %}
+    {{- '<|im_start|>system\\n' }}
+    {%- if messages[0].role == 'system' %}{{ messages[0].content + '\\n\\n' }}{% endif %}
+    {{- "Functions:\\n" }}
+    {%- for tool in tools %}{{ "\\n" ~ (tool | tojson) }}{% endfor %}
+    {{- '<|im_end|>\\n' }}
+{%- elif messages[0].role == 'system' %}
+    {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
+{%- endif %}
+{%- set state = namespace(open=false) %}
+{%- for message in messages %}
+    {%- if message.role == 'system' and loop.first %}{% continue %}{% endif %}
+    {%- if message.role == 'assistant' %}
+        {{- '<|im_start|>' + message.role + '\\n' }}
+        {%- generation %}{{ message.content }}{% if message.tool_calls %}{% for call in message.tool_calls %}
+{{ '<tool_call>\\n{"name": "' + call.name + '", "arguments": ' + (call.arguments | tojson) + '}\\n</tool_call>' }}
+        {%- endfor %}{% endif %}{{ '<|im_end|>' }}{% endgeneration %}
+        {{- '\\n' }}
+    {%- elif message.role == 'tool' %}
+        {%- if not state.open %}{{ '<|im_start|>user' }}{% set state.open = true %}{% endif %}
+        {{- '\\n<tool_response>\\n' + message.content + '\\n</tool_response>' }}
+        {%- if loop.last or loop.nextitem.role != 'tool' %}{{ '<|im_end|>\\n' }}{% set state.open = false %}{% endif %}
+    {%- else %}
+        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}
+"""
+
+LLAMA = """\
+{{- bos_token }}
+{%- macro turn(role, content) %}
+{{- '<|start_header_id|>' ~ role ~ '<|end_header_id|>\\n\\n' ~ (content | trim) ~ '<|eot_id|>' }}
+{%- endmacro %}
+{%- for message in messages %}{{ turn(message['role'], message['content']) }}{% endfor %}
+{%- if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}
+"""
+
+MISTRAL = """\
+{%- if messages[0]['role'] == 'system' %}
+    {%- set system = messages[0]['content'] %}{% set turns = messages[1:] %}
+{%- else %}
+    {%- set system = '' %}{% set turns = messages %}
+{%- endif %}
+{{- bos_token }}
+{%- for message in turns %}
+    {%- if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}
+        {{- raise_exception('the roles must alternate') }}
+    {%- endif %}
+    {%- if message['role'] == 'user' %}
+        {%- set before = system + '\\n\\n' if loop.first and system else '' %}
+        {{- '[INST] ' + before + message['content'] + ' [/INST]' }}
+    {%- else %}
+        {{- ' ' + message['content'].strip() + eos_token }}
+    {%- endif %}
+{%- endfor %}
+"""
+
+GEMMA = """\
+{{ bos_token }}{% for message in messages %}
+{% set role = 'model' if message['role'] == 'assistant' else message['role'] %}
+{% set body %}{% if message['content'] is string %}{{ message['content'] | trim }}{% else %}
+{% for part in message['content'] %}{{ part['text'].split('</think>')[-1] }}{% endfor %}{% endif %}{% endset %}
+{{ ['<start_of_turn>', role, '\\n', body] | join }}<end_of_turn>
+{% endfor %}{% if add_generation_prompt %}<start_of_turn>model
+{% endif %}"""
+
+PHI = """\
+{% for message in messages %}{% if message['role'] == 'system' and 'tools' in message %}
+{{ '<|system|>' + message['content'] + '<|tool|>' + message['tools'] + '<|/tool|><|end|>' }}{% else %}
+{{ '<|' + message['role'] + '|>\\n' + message['content'] + '<|end|>\\n' }}{% endif %}{% endfor %}
+{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% else %}{{ '<|endoftext|>' }}{% endif %}"""
+
+# By family: the template, and the special tokens.
+FAMILIES = {
+    "chatml": (CHATML, ["<|im_start|>", "<|im_end|>"]),
+    "llama": (LLAMA, ["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]),
+    "mistral": (MISTRAL, ["<s>", "</s>", "[INST]", "[/INST]"]),
+    "gemma": (GEMMA, ["<bos>", "<start_of_turn>", "<end_of_turn>"]),
+    "phi": (PHI, ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>", "<|tool|>", "<|/tool|>"]),
+}
+NAMES = {
+    "llama": {"bos_token": "<|begin_of_text|>"},
+    "mistral": {"bos_token": "<s>", "eos_token": "</s>"},
+    "gemma": {"bos_token": "<bos>"},
+}

@@ -1,0 +1,45 @@
+"""`Tokenizer.chat` beside `apply_chat_template` of transformers itself."""
+
+import tempfile
+from functools import cache
+from typing import Any
+
+import pytest
+from chat_templates import FAMILIES, NAMES
+from peers import imported_transformers
+from test_chat import CONVERSATIONS, TALK, chat, specials_of, tok
+
+transformers = imported_transformers()
+
+
+@cache
+def theirs(family: str) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        tok(family).save(f"{folder}/tokenizer.json")
+        found = transformers.PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json", **NAMES.get(family, {}))
+    found.chat_template = FAMILIES[family][0]
+    return found
+
+
+@pytest.mark.parametrize("family, messages, more", CONVERSATIONS)
+def test_ids_and_masks_are_equal(family: str, messages: list[dict[str, Any]], more: dict[str, Any]) -> None:
+    own = chat(family, messages, **more)
+    assert own.text == theirs(family).apply_chat_template(messages, tokenize=False, **more)
+    masks = family == "chatml"
+    made = theirs(family).apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=masks, **more)
+    assert own["input_ids"] == made["input_ids"]
+    assert not masks or own["assistant_masks"] == made["assistant_masks"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_last_message_continued(family: str) -> None:
+    messages = TALK[:2]
+    made = theirs(family).apply_chat_template(messages, tokenize=False, continue_final_message=True)
+    assert chat(family, messages, continue_final_message=True).text == made
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_there_a_message_can_make_special_tokens(family: str) -> None:
+    evil = [{"role": "user", "content": FAMILIES[family][1][0]}]
+    made = theirs(family).apply_chat_template(evil, return_dict=True)["input_ids"]
+    assert len(specials_of(family, made)) == 1 + len(specials_of(family, chat(family, evil)["input_ids"]))
