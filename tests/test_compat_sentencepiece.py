@@ -103,7 +103,7 @@ def test_ways_to_cut(both: Any) -> None:
         found = own.nbest_encode(text, nbest_size=5, return_type=str)
         assert found == theirs.nbest_encode(text, nbest_size=5, return_type=str) and len(found) == 5
         scores = [[each.score for each in sp.nbest_encode_as_proto(text, 5).nbests] for sp in (own, theirs)]
-        assert np.allclose(*scores, rtol=1e-5)
+        assert np.allclose(scores[0], scores[1], rtol=1e-5)
     few = {tuple(own.encode("hello", enable_sampling=True, nbest_size=2, alpha=0.1)) for _ in range(40)}
     assert few == {tuple(ids) for ids in own.nbest_encode("hello", 2)}
 
