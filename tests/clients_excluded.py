@@ -33,7 +33,38 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "SentencePieceTest::test_training_new_tokenizer": SPACES,
         "SentencePieceTest::test_training_new_tokenizer_with_special_tokens_change": SPACES,
     },
-    "sentencepiece": {},
+    "sentencepiece": {
+        **dict.fromkeys(
+            (
+                "test_complex_regex_pretokenizer",
+                "test_inconsistent_pretokenizer",
+                "test_nbest_timeout",
+                "test_special_tokens_combinations",
+                "TestSentencepieceProcessor::test_train",
+                "test_train_iterator",
+                "test_train_kwargs",
+                "test_train_with_pretokenizer",
+                "test_trainer_with_normalizer",
+                "test_word_model_user_defined_symbol",
+            ),
+            "SentencePieceTrainer is not here; the error names toksmith.train",
+        ),
+        **dict.fromkeys(
+            (
+                "TestSentencepieceProcessor::test_normalizer",
+                "test_normalizer_default_flags_follow_spec",
+                "test_normalizer_map",
+                "test_normalizer_model_proto",
+                "test_normalizer_normalizer_spec",
+                "test_normalizer_rule",
+                "test_normalizer_rule_tsv",
+            ),
+            "SentencePieceNormalizer is not here; the error names normalize of the processor",
+        ),
+        "test_convert_to_flatbuffer": "flatbuffers are not here; the error says so",
+        "test_decode_batch_with_unstable_len": "calls methods of the binding itself",
+        "test_gil_release": "counts the beats of a clock",
+    },
     "tiktoken": {"test_optional_blobfile_dependency": "starts a process, in which the library has its name again"},
 }
 
@@ -43,6 +74,7 @@ IGNORED: dict[str, dict[str, str]] = {
         "tests/implementations/test_base_tokenizer.py": READY,
         "tests/documentation/test_tutorial_train_from_iterators.py": "needs datasets, and the network",
     },
+    "sentencepiece": {"test/gen_stubs_test.py": "tests how the library writes its stub"},
 }
 
 

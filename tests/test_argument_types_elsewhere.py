@@ -209,7 +209,7 @@ def calls(folder: Path) -> dict[str, Call]:
 def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Call]:
     """One valid call of each, where published encodings are small ones."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(tiktoken.ENCODINGS, "o200k_base", ENC)
+    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "o200k_base", ENC)
     monkeypatch.setattr(minbpe, "published", lambda _: ENC._tokenizer.model)
     return calls(tmp_path)
 

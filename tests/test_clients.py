@@ -37,8 +37,12 @@ class Suite(NamedTuple):
 ROWS = {
     "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 120),
     "transformers": Suite("transformers-5.23.0", (str(HERE / "clients_mixin.py"),), 220),
+    "sentencepiece": Suite("sentencepiece-0.2.3", ("test",), 52),
     "tiktoken": Suite("tiktoken-0.14.0", ("tests",), 31, vocabularies=True),
 }
+
+
+MARKS = ("  network", "  slow", "  timeout", "  thread_unsafe")
 
 
 def with_vocabularies(folder: Path) -> dict[str, str]:
@@ -66,7 +70,8 @@ def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
     suite, report = ROWS[name], folder / "report.xml"
     where = copied(suite, folder / "python")  # HF's tests ask for a folder of this name
     config = folder / "pytest.ini"
-    config.write_text("[pytest]\nmarkers =\n  network\n  slow\n  timeout\n", encoding="utf-8")
+    lines = ["[pytest]", "python_files = test_*.py *_test.py clients_mixin.py", "markers =", *MARKS]
+    config.write_text("\n".join(lines), encoding="utf-8")
     ignored = [f"--ignore={each}" for each in IGNORED.get(name, {})]
     plugins = [
         "-p",

@@ -411,8 +411,7 @@ def test_gpt2s_own_files(tmp_path: Path) -> None:
 
     tok = toksmith.train("low lower lowest", 270, alphabet="gpt2", pattern="gpt2", progress=False)
     tok.save(tmp_path / "vocab.json", format="gpt2")
-    files = [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
-    ranks = load.data_gym_to_mergeable_bpe_ranks(*files)
+    ranks = load.data_gym_to_mergeable_bpe_ranks(str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json"))
     assert ranks == dict(zip(tok.model.tokens, tok.model.ids.tolist(), strict=True))
 
 

@@ -266,6 +266,23 @@ def test_tokens_are_added() -> None:
     assert Tokenizer(TOK.model) == TOK, "the tokenizer that it was made of is what it was"
 
 
+def test_models_of_sentencepiece_take_added_strings(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"unit": "char", "byte_fallback": True, "special_tokens": ["<s>"], "progress": False}
+    own = toksmith.train([TEXT], 400, **options)
+    slow = ToksmithTokenizer(own, bos_token="<s>", unk_token="<unk>")
+    text = "low  lower é <new> slow"
+    assert slow.encode(text, add_special_tokens=False) == own.encode(text)
+    assert slow.add_tokens(["<new>"]) == 1 and slow.encode(text)[-2] == len(slow) - 1
+    assert slow.decode(slow.encode(text)) == text
+    slow.save_pretrained(str(tmp_path))
+    assert transformers.AutoTokenizer.from_pretrained(str(tmp_path)).encode(text) == slow.encode(text)
+    unigram = toksmith.train([TEXT], 60, kind="unigram", progress=False)
+    with pytest.raises(CannotRepresent, match="allow_loss"):
+        ToksmithTokenizer(unigram)
+    lost = ["scores", "decoders", "normalizers"]
+    assert ToksmithTokenizer(unigram, allow_loss=lost).encode("low lower") == unigram.encode("low lower")
+
+
 def test_it_is_saved_and_loaded(pair: Any, tmp_path: Path) -> None:
     _, slow, tok = pair
     slow.save_pretrained(str(tmp_path))

@@ -14,7 +14,7 @@ __all__ = ["install"]
 # The drop-ins, each with its modules as the library names them.
 MODULES: dict[str, tuple[str, ...]] = {
     "minbpe": (),
-    "sentencepiece": (),
+    "sentencepiece": ("sentencepiece_model_pb2", "sentencepiece_pb2"),
     "tiktoken": ("_educational", "core", "load", "model", "registry"),
     "tokenizers": ("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "trainers"),
 }

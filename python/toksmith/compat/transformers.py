@@ -120,6 +120,8 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         tokenizer: The tokenizer, which tokenizer.json must be able to hold; or
             None, and one of the files is given.
         vocab_file: The native file of one.
+        allow_loss: As in `toksmith.Tokenizer.save`, for what tokenizer.json
+            cannot hold of it.
         kwargs: As for every tokenizer of transformers: `eos_token="<|endoftext|>"`, `padding_side="left"`,
             `tokenizer_file="tokenizer.json"`, ...
     """
@@ -249,8 +251,9 @@ def backend_of(
 ) -> tokenizers.Tokenizer:
     """The backend of what a caller gives: a tokenizer, a backend, or the path of a file."""
     given, path = kwargs.pop("tokenizer_object", None), kwargs.pop("tokenizer_file", None)
+    allow_loss = kwargs.pop("allow_loss", ())
     if tokenizer is not None:
-        return tokenizers.Tokenizer(tokenizer)
+        return tokenizers.Tokenizer(tokenizer, allow_loss=allow_loss)
     if isinstance(given, tokenizers.Tokenizer):
         return given
     if given is not None:
@@ -259,4 +262,4 @@ def backend_of(
         return tokenizers.Tokenizer.from_file(path)
     if vocab_file is None:
         raise InvalidOption("tokenizer", None, "a Tokenizer, or vocab_file= with its native file")
-    return tokenizers.Tokenizer(Tokenizer(_formats.read(vocab_file, format="native")))
+    return tokenizers.Tokenizer(Tokenizer(_formats.read(vocab_file, format="native")), allow_loss=allow_loss)

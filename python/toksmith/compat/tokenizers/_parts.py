@@ -31,17 +31,17 @@ REQUIRED: Any = object()
 
 
 class NotHere(ToksmithError, NotImplementedError, AttributeError):
-    """A part of the interface of tokenizers that this drop-in does not have.
+    """A part of a library's interface that a drop-in does not have.
 
     It is an AttributeError too, so that `hasattr` says no.
     """
 
-    def __init__(self, name: str, instead: str) -> None:
+    def __init__(self, name: str, instead: str, library: str = "tokenizers") -> None:
         super().__init__(name, instead)
-        self.name, self.instead = name, instead
+        self.name, self.instead, self.library = name, instead, library
 
     def __str__(self) -> str:
-        return f"toksmith.compat.tokenizers does not have {self.name}; {self.instead}"
+        return f"toksmith.compat.{self.library} does not have {self.name}; {self.instead}"
 
 
 def refused(name: str, instead: str) -> NoReturn:

@@ -17,7 +17,7 @@ from ..._errors import NotInVocabulary
 from ..._model import AddedToken as OwnToken
 from ..._tokenizer import Tokenizer
 from ._encoding import Encoding, Run
-from ._pieces import WORDS, Pieces, of_json, whole_json
+from ._pieces import WORDS, Pieces, normalized, of_json, whole_json
 
 __all__ = ["Runtime", "TextSource", "Words"]
 
@@ -113,6 +113,8 @@ class Runtime:
     def tight(self, text: str, id: int, start: int, end: int) -> tuple[int, int]:
         """A range without what is removed at its edges."""
         added = self.added.get(id)
+        if added and added["normalized"] and self.prepends:
+            return start, end
         first = text.find(added["content"], start, end) if added else -1
         if added is None or first < 0:
             return self.edges.tight(text, start, end)
@@ -130,14 +132,42 @@ class Runtime:
         return found
 
     def shown(self, text: str, ids: Sequence[int], offsets: Any) -> list[str]:
-        """The tokens of ids: of a unigram's unknown token, and of added tokens with white space, what the text has."""
+        """The tokens of ids: of a unigram's unknown token, and of added tokens that change, what the text has."""
         tokens = [self.tokens[id] for id in ids]
         for place, id in enumerate(ids):
-            added = self.added.get(id)
-            if id == self.unknown or (added is not None and (added["lstrip"] or added["rstrip"])):
+            if id == self.unknown or id in self.rewritten:
                 start, end = offsets()[place]
-                tokens[place] = self.edges.rewritten(text[start:end]) if id == self.unknown else text[start:end]
+                tokens[place] = self.rewritten.get(id) or self.part(text[start:end], id)
         return tokens
+
+    @functools.cached_property
+    def rewritten(self) -> dict[int, str]:
+        """The added tokens that a text may have otherwise: as the normalizer writes them, or "" where white space decides."""
+        found = {}
+        for id, each in self.added.items():
+            rewritten = each["normalized"] and self.normalizes
+            if each["lstrip"] or each["rstrip"]:
+                found[id] = normalized(self.value["normalizer"], each["content"]) if rewritten and self.prepends else ""
+            elif rewritten:
+                found[id] = normalized(self.value["normalizer"], each["content"])
+        return found
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether there is a normalizer."""
+        return self.value["normalizer"] is not None
+
+    @functools.cached_property
+    def prepends(self) -> bool:
+        """Whether the normalizer puts something before a text."""
+        return '"Prepend"' in json.dumps(self.value["normalizer"])
+
+    def part(self, part: str, id: int) -> str:
+        """A part of a text as a token: normalized, but for added tokens that are found in the text itself."""
+        added = self.added.get(id)
+        return (
+            part if added is not None and not added["normalized"] and id != self.unknown else self.edges.rewritten(part)
+        )
 
 
 class TextSource:

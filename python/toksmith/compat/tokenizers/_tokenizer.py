@@ -9,7 +9,7 @@ import asyncio
 import copy
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ..._formats import FORMATS
@@ -41,6 +41,8 @@ class Tokenizer:
     Args:
         model: A model; or a tokenizer of ours, which tokenizer.json must be
             able to hold.
+        allow_loss: As in `toksmith.Tokenizer.save`; with it, what runs is what
+            tokenizer.json holds.
 
     >>> import toksmith
     >>> from toksmith.compat import tokenizers
@@ -50,7 +52,7 @@ class Tokenizer:
     (['s', 'low'], [(0, 1), (1, 4)])
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, *, allow_loss: Collection[str] = ()) -> None:
         self._parts: dict[str, Any] = dict.fromkeys(ROLES)
         self._truncation: dict[str, Any] | None = None
         self._padding: dict[str, Any] | None = None
@@ -60,9 +62,10 @@ class Tokenizer:
         self._built: tuple[Any, ...] = ()
         self._seen = -1
         if isinstance(model, OwnTokenizer):
-            data = cast("bytes", FORMATS["tokenizer_json"].save(model.model, allow_loss=()))
+            data = cast("bytes", FORMATS["tokenizer_json"].save(model.model, allow_loss=allow_loss))
             self._take(json.loads(data))
-            self._runtime, self._built = Runtime(self._json(), model), self._content()
+            if not allow_loss:
+                self._runtime, self._built = Runtime(self._json(), model), self._content()
             return
         self._model: Model = Model.taken(model)
         if self._model is None:

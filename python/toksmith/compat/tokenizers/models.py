@@ -64,7 +64,10 @@ class Model(Part):
 
     def id_to_token(self, id: int) -> str | None:
         """The token of an id."""
-        return next((token for token, own in self.ids.items() if own == id), None)
+        if "_tokens" not in self.__dict__:  # the vocabulary is never changed
+            self.__dict__["_tokens"] = {own: token for token, own in reversed(self.ids.items())}
+        found: str | None = self.__dict__["_tokens"].get(id)
+        return found
 
     def tokenize(self, sequence: str) -> list[Token]:
         """The ids of a piece."""
@@ -257,4 +260,7 @@ class Unigram(Model):
     @property
     def ids(self) -> dict[str, int]:
         """The ids of its tokens, which are their places."""
-        return {token: id for id, (token, _) in enumerate(self.data["vocab"])}
+        if "_ids" not in self.__dict__:
+            self.__dict__["_ids"] = {token: id for id, (token, _) in enumerate(self.data["vocab"])}
+        found: dict[str, int] = self.__dict__["_ids"]
+        return found

@@ -1,0 +1,11 @@
+"""The message `ModelProto`, as far as it decides ids and texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._formats._protobuf import new_model
+
+__all__ = ["ModelProto"]
+
+ModelProto: Any = type(new_model())
