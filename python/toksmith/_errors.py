@@ -27,7 +27,6 @@ quotes at most 200 characters of a refused value; the attributes hold the whole 
 
 from __future__ import annotations
 
-import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -334,9 +333,6 @@ LISTED = {
 }
 
 
-HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[\w-]+(\.\d[\w.-]*)?")  # owner/model, as the Hugging Face hub names models
-
-
 class UnknownName(ToksmithError, LookupError):
     """A name is unknown.
 
@@ -359,8 +355,6 @@ class UnknownName(ToksmithError, LookupError):
             hint += f" ({listed})" if listed and len(names) > MOST_CHOICES else ""
         elif self.kind == "encoding or file" and "://" in self.name:
             hint = "; load reads files of this machine: download the file first"
-        elif self.kind == "encoding or file" and HUB.fullmatch(self.name):
-            hint = "; if it is a model of the Hugging Face hub, download its tokenizer.json and load that"
         else:
             hint = f"; {listed}" if listed else ""
         return f"there is no {self.kind} named {quoted(self.name)}{hint}"
