@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,8 @@ def test_a_vocabulary_of_another_pattern_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(CannotRepresent, match=r"split with GPT-2's pattern.*allow_loss=\['splitters'\]") as caught:
         tok.save(tmp_path, format="gpt2")
     assert caught.value.field == "splitters" and not [*tmp_path.iterdir()]
+    assert caught.value.file == str(tmp_path) and str(caught.value).startswith(f"{tmp_path}: the format 'gpt2' cannot")
+    assert pickle.loads(pickle.dumps(caught.value)).file == str(tmp_path)
     tok.save(tmp_path, format="gpt2", allow_loss=["splitters"])
     back = toksmith.load(tmp_path)
     assert back.model.splitters == tok.model.splitters  # the first line says it

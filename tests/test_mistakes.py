@@ -562,7 +562,7 @@ SHELL = [
     (
         "convert char.toksmith y.tiktoken",
         1,
-        "the format 'tiktoken' cannot hold scores: the format has no field for it; choose another format ('toksmith formats' lists all), or leave out what --allow-loss names",
+        "y.tiktoken: the format 'tiktoken' cannot hold scores: the format has no field for it; choose another format ('toksmith formats' lists all), or leave out what --allow-loss names",
     ),
     (
         "convert tok.toksmith y.tiktoken --allow-loss everything",

@@ -260,7 +260,7 @@ MISTAKES = [
     ),
     (
         'tok.save("vocab.txt")',
-        "CannotRepresent: the format 'vocab_txt' cannot hold kind: the format supports only WordPiece",
+        "CannotRepresent: vocab.txt: the format 'vocab_txt' cannot hold kind: the format supports only WordPiece",
     ),
     (
         'tok.save("out.toksmith", format="pickle")',

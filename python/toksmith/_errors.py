@@ -141,15 +141,16 @@ class CannotRepresent(FormatError):
     silently.
 
     Attributes: `format` the format's name, `field` the model's field,
-        `problem` why.
+        `problem` why, `file` the file that was to be written, or None.
     """
 
-    def __init__(self, format: str, field: str, problem: str) -> None:
+    def __init__(self, format: str, field: str, problem: str, file: str | None = None) -> None:
         super().__init__(format, field, problem)
-        self.format, self.field = format, field
+        self.format, self.field, self.file = format, field, file
 
     def __str__(self) -> str:
-        return f"the format {self.format!r} cannot hold {shortened(self.field)}: {shortened(self.problem)}"
+        where = "" if self.file is None else f"{self.file}: "
+        return f"{where}the format {self.format!r} cannot hold {shortened(self.field)}: {shortened(self.problem)}"
 
 
 class ModelError(ToksmithError, ValueError):

@@ -336,10 +336,16 @@ def write(
     """
     losses = check_losses(allow_loss)
     known = target_format(path, format) if format is not None else holding(model, shown(path), losses)
-    saved = known.save(model, allow_loss=losses)
+    try:
+        saved = known.save(model, allow_loss=losses)
+    except CannotRepresent as error:
+        raise CannotRepresent(error.format, error.field, error.problem, shown(path)) from None
     if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
         raise CannotRepresent(
-            known.name, "tokens", f"a file can have at most {known.most_bytes} bytes, but this one would have {size}"
+            known.name,
+            "tokens",
+            f"a file can have at most {known.most_bytes} bytes, but this one would have {size}",
+            shown(path),
         )
     targets = written_files(path, known)
     if len(targets) > 1 and os.path.dirname(targets[0]) == os.fspath(path):

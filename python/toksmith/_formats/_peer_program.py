@@ -79,10 +79,11 @@ OPEN = {
 
 
 def own_module(folder: str) -> str | None:
-    """Why the process is refused: it imported a module of toksmith, which is in this folder; None if it did not."""
+    """Why the process is refused: it imported a module of toksmith, from this folder or another; None if it did not."""
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and os.path.realpath(file).startswith(os.path.join(folder, "")):
+        here = isinstance(file, str) and os.path.realpath(file).startswith(os.path.join(folder, ""))
+        if here or name.partition(".")[0] == "toksmith":
             return f"{name} is a module of toksmith here ({file}), which would be compared with itself"
     return None
 
