@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
-from peers import scalar
+from peers import CORPORA, documents, scalar
 
 import toksmith
 from toksmith import compat
@@ -236,6 +237,17 @@ def test_pieces_and_normalized_texts() -> None:
         for text in SHOWN:
             expected = getattr(peer.normalizers, name)().normalize_str(text)
             assert getattr(ours.normalizers, name)().normalize_str(text) == expected
+
+
+@pytest.mark.slow
+def test_a_published_tokenizer_on_all_corpora(vocab_dir: Path, corpora_dir: Path) -> None:
+    path = str(vocab_dir / "gpt2_tokenizer.json")
+    theirs, own = peer.Tokenizer.from_file(path), ours.Tokenizer.from_file(path)
+    texts = [
+        text[:1500] for name in CORPORA for text in itertools.islice(documents(corpora_dir / f"{name}.jsonl.gz"), 8)
+    ]
+    for one, two in zip(theirs.encode_batch(texts), own.encode_batch(texts), strict=True):
+        same(one, two, one.tokens[:9])
 
 
 def test_parts_are_changed_in_place() -> None:
