@@ -37,7 +37,7 @@ class Suite(NamedTuple):
 
 
 ROWS = {
-    "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 120),
+    "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 125),
     "transformers": Suite("transformers-5.23.0", (str(HERE / "clients_mixin.py"),), 220),
     "minbpe": Suite("minbpe", ("tests",), 21, vocabularies=True, checkout=True),
     "sentencepiece": Suite("sentencepiece-0.2.3", ("test",), 51),

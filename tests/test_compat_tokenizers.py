@@ -292,6 +292,23 @@ def test_training_equals(kind: str) -> None:
     assert found[0] == found[1]
 
 
+def test_ready_made_tokenizers() -> None:
+    lines = ["A first sentence", "Another sentence", "And a last one"] * 3
+    found = []
+    for lib in (peer, ours):
+        made = [lib.ByteLevelBPETokenizer(lowercase=True, unicode_normalizer="nfkc"), lib.SentencePieceBPETokenizer()]
+        for tok in made:
+            tok.train_from_iterator(lines, vocab_size=300, show_progress=False)
+        found.append([(json.loads(tok.to_str()), tok.encode("A sentence").tokens) for tok in made])
+    assert found[0] == found[1]
+    bert = [lib.BertWordPieceTokenizer({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "##b": 4}) for lib in (peer, ours)]
+    same(bert[0].encode("AB a", "ab"), bert[1].encode("AB a", "ab"), "bert")
+    for make in (ours.CharBPETokenizer, ours.BertWordPieceTokenizer, ours.SentencePieceUnigramTokenizer):
+        tok = make()
+        tok.train_from_iterator(lines, **({"unk_token": "<unk>"} if "Unigram" in make.__name__ else {}))
+        assert tok.encode("another sentence").tokens and tok.get_vocab_size() > 9 and "vocabulary_size" in repr(tok)
+
+
 def test_a_trained_wordpiece_and_a_unigram_are_usable() -> None:
     for kind in ("WordPiece", "Unigram"):
         tok = ours.Tokenizer(getattr(ours.models, kind)())
@@ -328,7 +345,11 @@ def test_a_tokenizer_of_ours_runs_as_it_is(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a part in Python": (lambda: ours.pre_tokenizers.PreTokenizer.custom(7), NotImplementedError, "custom"),
     "a class": (lambda: ours.NormalizedString, NotImplementedError, "NormalizedString; use normalizer.normalize_str"),
-    "one ready-made": (ours.ByteLevelBPETokenizer, NotImplementedError, "build a Tokenizer of models.BPE"),
+    "a model of another library": (
+        lambda: ours.SentencePieceUnigramTokenizer.from_spm("m.model"),
+        NotImplementedError,
+        "from_spm; call tokenizers.Tokenizer",
+    ),
     "the hub": (lambda: ours.Tokenizer.from_pretrained("gpt2"), NotImplementedError, "download its tokenizer.json"),
     "a method": (lambda: byte_level(ours).prefetch(), NotImplementedError, "Tokenizer.prefetch"),
     "an option": (lambda: ours.models.BPE(dropuot=0.1), TypeError, "dropuot is not one of its arguments"),
