@@ -66,28 +66,10 @@ def unigram() -> Any:
 
 
 def sentencepiece_bpe() -> Any:
-    """Byte-pair encoding as SentencePiece has it, with bytes for what is unknown."""
-    tok = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-    parts = tokenizers.normalizers
-    tok.normalizer = parts.Sequence([parts.Prepend("▁"), parts.Replace(" ", "▁")])
-    decoders = tokenizers.decoders
-    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    tok.decoder = decoders.Sequence(steps)
-    marks = [*MARKS, *(f"<0x{byte:02X}>" for byte in range(256))]
-    words = [f" {word}" for line in CORPUS for word in line.split()]
-    tok.train_from_iterator(words, tokenizers.trainers.BpeTrainer(vocab_size=900, special_tokens=marks))
-    value = tok.to_str()
-    tok = tokenizers.Tokenizer.from_str(without_bytes(value))
+    """SentencePiece's byte-pair encoding with bytes for what is unknown, trained by `toksmith.train`."""
+    options: dict[str, Any] = {"unit": "char", "byte_fallback": True, "special_tokens": MARKS[1:], "progress": False}
+    tok = tokenizers.Tokenizer(toksmith.train(CORPUS, 900, **options))
     return template(tok, "<s> $A", "<s> $A <s>:1 $B:1", ["<s>"])
-
-
-def without_bytes(value: str) -> str:
-    """A tokenizer.json whose tokens of bytes are not found in texts."""
-    import json
-
-    whole = json.loads(value)
-    whole["added_tokens"] = [each for each in whole["added_tokens"] if not each["content"].startswith("<0x")]
-    return json.dumps(whole)
 
 
 class Models(common.TokenizerTesterMixin, TokenizersBackendTesterMixin):  # type: ignore[misc]

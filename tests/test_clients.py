@@ -26,18 +26,21 @@ pytestmark = pytest.mark.skipif("TOKSMITH_CLIENTS" not in os.environ, reason="la
 
 
 class Suite(NamedTuple):
-    """One suite: where it is, what pytest is given, how many tests pass at least, and whether it needs vocabularies."""
+    """One suite: where it is, what pytest is given, how many tests pass at least, and what it needs: vocabularies, or a
+    checkout in the folder that `TOKSMITH_SUITES` names."""
 
     folder: str
     tests: tuple[str, ...]
     least: int
     vocabularies: bool = False
+    checkout: bool = False
 
 
 ROWS = {
-    "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 120),
+    "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 125),
     "transformers": Suite("transformers-5.23.0", (str(HERE / "clients_mixin.py"),), 220),
-    "sentencepiece": Suite("sentencepiece-0.2.3", ("test",), 52),
+    "minbpe": Suite("minbpe", ("tests",), 21, vocabularies=True, checkout=True),
+    "sentencepiece": Suite("sentencepiece-0.2.3", ("test",), 51),
     "tiktoken": Suite("tiktoken-0.14.0", ("tests",), 31, vocabularies=True),
 }
 
@@ -58,10 +61,15 @@ def with_vocabularies(folder: Path) -> dict[str, str]:
 
 def copied(suite: Suite, folder: Path) -> Path:
     """The suite's tests without the library beside them."""
+    whole = SUITES / suite.folder
+    if suite.checkout:
+        whole = Path(os.environ.get("TOKSMITH_SUITES", "/nowhere")) / suite.folder
+        if not whole.is_dir():
+            pytest.skip(f"lacks a checkout of {suite.folder} in the folder that TOKSMITH_SUITES names")
     folder.mkdir()
     for each in suite.tests:
         if not Path(each).is_absolute():
-            shutil.copytree(SUITES / suite.folder / each, folder / each)
+            shutil.copytree(whole / each, folder / each)
     return folder
 
 
@@ -110,3 +118,28 @@ def test_a_suite_passes_but_for_what_is_excluded(name: str, tmp_path: Path) -> N
     said = "; ".join(f"{count} {reason.removeprefix('excluded: ')}" for reason, count in sorted(reasons.items()))
     print(f"\n| {name} | {counts['passed']} | {counts['failed']} | {counts['skipped']} | {said} |")
     assert counts["failed"] == 0 and counts["passed"] >= ROWS[name].least, counts
+
+
+INSTALLED = """
+import sys
+from toksmith import compat
+compat.install("tokenizers")
+import transformers
+from transformers import AutoTokenizer, BertTokenizerFast
+folder = sys.argv[1]
+open(f"{folder}/vocab.txt", "w").write("\\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "hello", "world", "##s"]))
+bert = BertTokenizerFast(vocab=f"{folder}/vocab.txt")
+bert.save_pretrained(folder)
+auto = AutoTokenizer.from_pretrained(folder)
+for tok in (bert, auto):
+    print(type(tok.backend_tokenizer).__module__, tok("Hello worlds", "hello")["input_ids"], tok.decode([2, 5, 6, 7, 3]))
+"""
+
+
+def test_transformers_runs_on_an_installed_drop_in(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(HERE.parent / "python"), "HF_HUB_OFFLINE": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", INSTALLED, str(tmp_path)], capture_output=True, text=True, env=env, check=True
+    )
+    said = "toksmith.compat.tokenizers._tokenizer [2, 5, 6, 7, 3, 5, 3] [CLS] hello worlds [SEP]"
+    assert run.stdout.splitlines() == [said, said]

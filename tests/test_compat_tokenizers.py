@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
-from peers import scalar
+from peers import CORPORA, documents, scalar
 
 import toksmith
 from toksmith import compat
@@ -238,6 +239,17 @@ def test_pieces_and_normalized_texts() -> None:
             assert getattr(ours.normalizers, name)().normalize_str(text) == expected
 
 
+@pytest.mark.slow
+def test_a_published_tokenizer_on_all_corpora(vocab_dir: Path, corpora_dir: Path) -> None:
+    path = str(vocab_dir / "gpt2_tokenizer.json")
+    theirs, own = peer.Tokenizer.from_file(path), ours.Tokenizer.from_file(path)
+    texts = [
+        text[:1500] for name in CORPORA for text in itertools.islice(documents(corpora_dir / f"{name}.jsonl.gz"), 8)
+    ]
+    for one, two in zip(theirs.encode_batch(texts), own.encode_batch(texts), strict=True):
+        same(one, two, one.tokens[:9])
+
+
 def test_parts_are_changed_in_place() -> None:
     found = []
     for lib in (peer, ours):
@@ -280,6 +292,23 @@ def test_training_equals(kind: str) -> None:
     assert found[0] == found[1]
 
 
+def test_ready_made_tokenizers() -> None:
+    lines = ["A first sentence", "Another sentence", "And a last one"] * 3
+    found = []
+    for lib in (peer, ours):
+        made = [lib.ByteLevelBPETokenizer(lowercase=True, unicode_normalizer="nfkc"), lib.SentencePieceBPETokenizer()]
+        for tok in made:
+            tok.train_from_iterator(lines, vocab_size=300, show_progress=False)
+        found.append([(json.loads(tok.to_str()), tok.encode("A sentence").tokens) for tok in made])
+    assert found[0] == found[1]
+    bert = [lib.BertWordPieceTokenizer({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "##b": 4}) for lib in (peer, ours)]
+    same(bert[0].encode("AB a", "ab"), bert[1].encode("AB a", "ab"), "bert")
+    for make in (ours.CharBPETokenizer, ours.BertWordPieceTokenizer, ours.SentencePieceUnigramTokenizer):
+        tok = make()
+        tok.train_from_iterator(lines, **({"unk_token": "<unk>"} if "Unigram" in make.__name__ else {}))
+        assert tok.encode("another sentence").tokens and tok.get_vocab_size() > 9 and "vocabulary_size" in repr(tok)
+
+
 def test_a_trained_wordpiece_and_a_unigram_are_usable() -> None:
     for kind in ("WordPiece", "Unigram"):
         tok = ours.Tokenizer(getattr(ours.models, kind)())
@@ -316,7 +345,11 @@ def test_a_tokenizer_of_ours_runs_as_it_is(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a part in Python": (lambda: ours.pre_tokenizers.PreTokenizer.custom(7), NotImplementedError, "custom"),
     "a class": (lambda: ours.NormalizedString, NotImplementedError, "NormalizedString; use normalizer.normalize_str"),
-    "one ready-made": (ours.ByteLevelBPETokenizer, NotImplementedError, "build a Tokenizer of models.BPE"),
+    "a model of another library": (
+        lambda: ours.SentencePieceUnigramTokenizer.from_spm("m.model"),
+        NotImplementedError,
+        "from_spm; call tokenizers.Tokenizer",
+    ),
     "the hub": (lambda: ours.Tokenizer.from_pretrained("gpt2"), NotImplementedError, "download its tokenizer.json"),
     "a method": (lambda: byte_level(ours).prefetch(), NotImplementedError, "Tokenizer.prefetch"),
     "an option": (lambda: ours.models.BPE(dropuot=0.1), TypeError, "dropuot is not one of its arguments"),

@@ -153,9 +153,7 @@ class SentencePieceProcessor:
         kind, spm = asked["kind"], self._spm
         if kind in (int, "numpy"):
             found = self._around(ids, asked, spm.control("<s>"), spm.control("</s>"))
-            return (
-                np.frombuffer(memoryview(np.array(found, np.int32).tobytes()), np.int32) if kind == "numpy" else found
-            )
+            return np.frombuffer(np.array(found, np.int32).tobytes(), np.int32) if kind == "numpy" else found
         cut = spm.cut(text, ids, score)
         if kind in (str, bytes):
             plain = [spm.pieces[each.id] if asked["emit_unk_piece"] else each.piece for each in cut.pieces]

@@ -77,8 +77,9 @@ class Runtime:
         try:
             lists = self.tok.encode_batch(texts, special=self.special(as_text))
         except NotInVocabulary as error:
-            problem = f"{error}; the model has no unknown token in its vocabulary"
-            raise ValueError(problem) from error
+            if self.value["model"].get("type") == "Unigram":
+                raise ValueError("Encountered an unknown token but `unk_id` is missing") from error
+            raise ValueError(f"{error}; the model has no unknown token in its vocabulary") from error
         if self.hidden is None:
             return lists
         return [[id for id in ids if id != self.hidden] for ids in lists]

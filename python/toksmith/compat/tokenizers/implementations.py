@@ -1,12 +1,16 @@
-"""`tokenizers.implementations`: ready-made tokenizers. They are not here: each says so when it is made, and what to build instead."""
+"""`tokenizers.implementations`: ready-made tokenizers, each with its parts and its way to train."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ._parts import refused
+from . import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from ._parts import Regex, refused
+from ._tokenizer import Tokenizer
 
 __all__ = [
+    "BaseTokenizer",
     "BertWordPieceTokenizer",
     "ByteLevelBPETokenizer",
     "CharBPETokenizer",
@@ -15,45 +19,217 @@ __all__ = [
 ]
 
 
-class Implementation:
-    """One that is not here."""
+class BaseTokenizer:
+    """A tokenizer with its options; all else is asked of the tokenizer in it."""
 
-    PARTS = ""
+    def __init__(self, tokenizer: Tokenizer, parameters: dict[str, Any] | None = None) -> None:
+        self._tokenizer = tokenizer
+        self._parameters = parameters or {}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        refused(type(self).__name__, f"build a Tokenizer of {self.PARTS}")
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
 
-    @classmethod
-    def from_file(cls, *args: Any, **kwargs: Any) -> Any:
-        """Not here."""
-        return cls()
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model", "encode_special_tokens"):
+            setattr(self._tokenizer, name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        fields = {"vocabulary_size": self._tokenizer.get_vocab_size(), **self._parameters}
+        return f"Tokenizer({', '.join(f'{name}={value}' for name, value in fields.items())})"
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """The number of ids that are put around a text, or around two."""
+        return self._tokenizer.num_special_tokens_to_add(is_pair)
+
+    def trained(self, iterator: Iterable[Any], trainer: trainers.Trainer, length: int | None = None) -> None:
+        """Trains on texts."""
+        self._tokenizer.train_from_iterator(iterator, trainer, length)
+
+    def train(self, files: str | Sequence[str], **options: Any) -> None:
+        """Trains on the lines of files."""
+        from ._tokenizer import lines
+
+        self.train_from_iterator(lines([files] if isinstance(files, str) else files), **options)
+
+    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+        """Trains on texts or lists of texts."""
+        refused(f"{type(self).__name__}.train_from_iterator", "call it on a tokenizer of a kind")
 
 
-class BertWordPieceTokenizer(Implementation):
-    """BERT's."""
+def of_forms(unicode_normalizer: str | None, lowercase: bool) -> list[normalizers.Normalizer]:
+    """The normalizers of a form and of lower case."""
+    found = [] if unicode_normalizer is None else [normalizers.unicode_normalizer_from_str(unicode_normalizer)]
+    return [*found, normalizers.Lowercase()] if lowercase else found
 
-    PARTS = "models.WordPiece, normalizers.BertNormalizer and pre_tokenizers.BertPreTokenizer"
+
+def joined(parts: list[normalizers.Normalizer]) -> normalizers.Normalizer | None:
+    """Normalizers as one; None for none."""
+    return None if not parts else parts[0] if len(parts) == 1 else normalizers.Sequence(parts)
 
 
-class ByteLevelBPETokenizer(Implementation):
+def with_usual(options: dict[str, Any], **usual: Any) -> dict[str, Any]:
+    """Options of a training with their usual values."""
+    return {**usual, **{name: value for name, value in options.items() if name != "length"}}
+
+
+class ByteLevelBPETokenizer(BaseTokenizer):
     """GPT-2's."""
 
-    PARTS = "models.BPE, pre_tokenizers.ByteLevel and decoders.ByteLevel"
+    def __init__(self, vocab: Any = None, merges: Any = None, **options: Any) -> None:
+        usual = {"add_prefix_space": False, "lowercase": False, "unicode_normalizer": None, "trim_offsets": False}
+        given = {**usual, "dropout": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, **options}
+        prefix, trim = given.pop("add_prefix_space"), given.pop("trim_offsets")
+        forms = of_forms(given.pop("unicode_normalizer"), given.pop("lowercase"))
+        tok = Tokenizer(models.BPE(vocab, merges, **given))
+        tok.normalizer = joined(forms)
+        tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+        tok.decoder = decoders.ByteLevel()
+        tok.post_processor = processors.ByteLevel(trim_offsets=trim)
+        super().__init__(tok, {"model": "ByteLevelBPE", **usual, **options})
+
+    @classmethod
+    def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> ByteLevelBPETokenizer:
+        """The tokenizer of two files."""
+        return cls(vocab_filename, merges_filename, **options)
+
+    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+        """Trains on texts or lists of texts."""
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        asked = with_usual(options, vocab_size=30000, min_frequency=2, initial_alphabet=alphabet)
+        self.trained(iterator, trainers.BpeTrainer(**asked))
 
 
-class CharBPETokenizer(Implementation):
+class CharBPETokenizer(BaseTokenizer):
     """The first GPT's."""
 
-    PARTS = "models.BPE(end_of_word_suffix='</w>') and decoders.BPEDecoder"
+    def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
+        usual = {"suffix": "</w>", "dropout": None, "lowercase": False, "unicode_normalizer": None}
+        given = {**usual, "bert_normalizer": True, "split_on_whitespace_only": False, **options}
+        self.suffix = given["suffix"]
+        tok = Tokenizer(
+            models.BPE(
+                vocab, merges, dropout=given["dropout"], unk_token=str(unk_token), end_of_word_suffix=given["suffix"]
+            )
+        )
+        if tok.token_to_id(str(unk_token)) is not None:
+            tok.add_special_tokens([str(unk_token)])
+        forms = of_forms(given["unicode_normalizer"], False)
+        forms += [normalizers.BertNormalizer(lowercase=False)] if given["bert_normalizer"] else []
+        tok.normalizer = joined([*forms, *of_forms(None, given["lowercase"])])
+        only = given["split_on_whitespace_only"]
+        tok.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if only else pre_tokenizers.BertPreTokenizer()
+        tok.decoder = decoders.BPEDecoder(suffix=given["suffix"])
+        super().__init__(tok, {"model": "BPE", "unk_token": unk_token, **given})
+
+    @classmethod
+    def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> CharBPETokenizer:
+        """The tokenizer of two files."""
+        return cls(vocab_filename, merges_filename, **options)
+
+    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+        """Trains on texts or lists of texts."""
+        usual = {"vocab_size": 30000, "min_frequency": 2, "special_tokens": ["<unk>"], "limit_alphabet": 1000}
+        asked = with_usual(options, **usual)
+        suffix = asked.pop("suffix", self.suffix)
+        self.trained(iterator, trainers.BpeTrainer(**asked, end_of_word_suffix=suffix))
 
 
-class SentencePieceBPETokenizer(Implementation):
-    """As SentencePiece has it."""
+class BertWordPieceTokenizer(BaseTokenizer):
+    """BERT's."""
 
-    PARTS = "models.BPE, pre_tokenizers.Metaspace and decoders.Metaspace"
+    MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+    def __init__(self, vocab: Any = None, **options: Any) -> None:
+        named = {
+            "unk_token": "[UNK]",
+            "sep_token": "[SEP]",
+            "cls_token": "[CLS]",
+            "pad_token": "[PAD]",
+            "mask_token": "[MASK]",
+        }
+        usual = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
+        given = {**named, **usual, "wordpieces_prefix": "##", **options}
+        prefix = given["wordpieces_prefix"]
+        tok = Tokenizer(models.WordPiece(vocab, unk_token=str(given["unk_token"]), continuing_subword_prefix=prefix))
+        for name in named:
+            if tok.token_to_id(str(given[name])) is not None:
+                tok.add_special_tokens([str(given[name])])
+        tok.normalizer = normalizers.BertNormalizer(**{name: given[name] for name in usual})
+        tok.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        if vocab is not None:
+            ids = [(str(given[name]), tok.token_to_id(str(given[name]))) for name in ("sep_token", "cls_token")]
+            if missing := [token for token, id in ids if id is None]:
+                raise TypeError(f"{missing[0]} not found in the vocabulary")
+            tok.post_processor = processors.BertProcessing(*ids)
+        tok.decoder = decoders.WordPiece(prefix=prefix)
+        super().__init__(tok, {"model": "BertWordPiece", **given})
+
+    @classmethod
+    def from_file(cls, vocab: str, **options: Any) -> BertWordPieceTokenizer:
+        """The tokenizer of a file."""
+        return cls(models.WordPiece.read_file(vocab), **options)
+
+    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+        """Trains on texts or lists of texts."""
+        asked = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=list(self.MARKS))
+        prefix = asked.pop("wordpieces_prefix", "##")
+        self.trained(iterator, trainers.WordPieceTrainer(**asked, continuing_subword_prefix=prefix))
 
 
-class SentencePieceUnigramTokenizer(Implementation):
-    """As SentencePiece has it."""
+class SentencePieceBPETokenizer(BaseTokenizer):
+    """SentencePiece's byte pairs, as the library has them."""
 
-    PARTS = "models.Unigram, pre_tokenizers.Metaspace and decoders.Metaspace"
+    def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
+        given = {"replacement": "▁", "add_prefix_space": True, "dropout": None, "fuse_unk": False, **options}
+        model = models.BPE(
+            vocab, merges, dropout=given["dropout"], unk_token=unk_token, fuse_unk=bool(given["fuse_unk"])
+        )
+        tok = Tokenizer(model)
+        if tok.token_to_id(str(unk_token)) is not None:
+            tok.add_special_tokens([str(unk_token)])
+        tok.normalizer = normalizers.NFKC()
+        scheme = "always" if given["add_prefix_space"] else "never"
+        tok.pre_tokenizer = pre_tokenizers.Metaspace(given["replacement"], scheme)
+        tok.decoder = decoders.Metaspace(given["replacement"], scheme)
+        super().__init__(tok, {"model": "SentencePieceBPE", "unk_token": unk_token, **given})
+
+    @classmethod
+    def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> SentencePieceBPETokenizer:
+        """The tokenizer of two files."""
+        return cls(vocab_filename, merges_filename, **options)
+
+    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+        """Trains on texts or lists of texts."""
+        asked = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=["<unk>"])
+        self.trained(iterator, trainers.BpeTrainer(**asked))
+
+
+class SentencePieceUnigramTokenizer(BaseTokenizer):
+    """SentencePiece's unigram models, as the library has them."""
+
+    def __init__(self, vocab: Any = None, replacement: str = "▁", add_prefix_space: bool = True) -> None:
+        tok = Tokenizer(models.Unigram() if vocab is None else models.Unigram(vocab))
+        parts = [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+        tok.normalizer = normalizers.Sequence(parts)
+        scheme = "always" if add_prefix_space else "never"
+        tok.pre_tokenizer = pre_tokenizers.Metaspace(replacement, scheme)
+        tok.decoder = decoders.Metaspace(replacement, scheme)
+        super().__init__(tok, {"model": "SentencePieceUnigram", "replacement": replacement})
+
+    @staticmethod
+    def from_spm(filename: str) -> Any:
+        """Not here."""
+        refused(
+            "SentencePieceUnigramTokenizer.from_spm", "call tokenizers.Tokenizer(toksmith.load(path), allow_loss=...)"
+        )
+
+    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+        """Trains on texts or lists of texts."""
+        asked = with_usual(options, vocab_size=8000)
+        self.trained(
+            iterator, trainers.UnigramTrainer(**{name: value for name, value in asked.items() if value is not None})
+        )
