@@ -16,7 +16,7 @@ import numpy as np
 
 from ._arguments import checked_late, items
 from ._errors import OF_A_PLACE
-from ._model import AddedToken, Model
+from ._model import AddedToken
 from ._stream import as_utf8, offset_in
 
 __all__ = ["cut_segments", "encode_segments"]
@@ -48,7 +48,8 @@ def encode_segments(self: Any, segments: Iterable[tuple[Text, bool]]) -> list[in
     listed = items(segments, "segments", "pairs of a text and whether it is trusted")
     ids: list[int] = []
     begun = 0  # where in all of the text the part begins
-    for text, token in cut_segments(self.model, joined(listed)):
+    tokens = [token for token in self.model.added_tokens if not token.normalized]
+    for text, token in cut_segments(tokens, joined(listed)):
         try:
             ids += self._engine.encode(text, "text", "replace", None) if token is None else [token.id]
         except OF_A_PLACE as error:
@@ -57,10 +58,12 @@ def encode_segments(self: Any, segments: Iterable[tuple[Text, bool]]) -> list[in
     return ids
 
 
-def cut_segments(model: Model, segments: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, AddedToken | None]]:
+def cut_segments(
+    tokens: Sequence[AddedToken], segments: Iterable[tuple[bytes, bool]]
+) -> Iterator[tuple[bytes, AddedToken | None]]:
     """The special tokens that trusted text spells, and the stretches of ordinary text between them, in order."""
     runs = [(b"".join(data for data, _ in run), trusted) for trusted, run in groupby(segments, key=itemgetter(1))]
-    contents = {token.content.encode(): token for token in reversed(model.added_tokens) if not token.normalized}
+    contents = {token.content.encode(): token for token in reversed(tokens)}
     longest_first = sorted(contents, key=len, reverse=True)
     finder = re.compile(b"|".join(map(re.escape, longest_first))) if contents else None
     waiting = b""

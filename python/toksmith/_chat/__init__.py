@@ -10,7 +10,7 @@ and the special tokens that trusted text spells are cut out of it; what is left 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._arguments import checked_late, items
@@ -23,6 +23,9 @@ __all__ = ["ChatEncoding", "chat"]
 
 # Some templates make a special token of the role: `'<|' + message.role + '|>'`. These roles may be a part of one.
 ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function", "ipython", "environment"}
+
+# The names by which transformers gives special tokens to a template. Others are trusted where a file of the model has them.
+NAMES = {f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
 
 
 @checked_late
@@ -62,14 +65,16 @@ def chat(
         continue_final_message: Whether the text ends in the last message,
             so that the model continues it.
         variables: More that the template reads, such as `enable_thinking`.
-            The special tokens that transformers would pass are trusted:
-            `{"bos_token": "<s>"}`; everything else is not.
+            Special tokens by their usual names are trusted
+            (`{"bos_token": "<s>"}`), and those that a file of the model
+            calls so; everything else is not.
     Returns: the ids, the text, and for each id whether it is the
         assistant's and from which message it comes.
     Raises:
         FormatError: The template is no Jinja, or fails.
-        InvalidOption: The template refuses the messages, or arguments
-            contradict each other.
+        InvalidOption: The template refuses the messages, arguments contradict
+            each other, or a message spells a special token that the ordinary
+            vocabulary of the model spells too, so that it cannot stay text.
         ImportError: jinja2 is not installed.
 
     >>> import toksmith
@@ -80,7 +85,9 @@ def chat(
     ('user: low<|end|><|end|>', 1)
     """
     messages = items(messages, "messages", "mappings with role and content")
-    functions = None if tools is None else unknown(items(tools, "tools", "mappings, the JSON schemas of functions"))
+    functions = None
+    if tools is not None:
+        functions = followed("tools", items(tools, "tools", "mappings, the JSON schemas of functions"), unknown)
     rendered = renderer()
     if continue_final_message and add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
@@ -90,16 +97,11 @@ def chat(
     if not all(isinstance(name, str) for name in variables or {}):
         raise InvalidOption("variables", variables, "names as keys, all of them str")
     given = {name: value for name, value in (variables or {}).items() if value is not None}
-    specials = {token.content for token in self.model.added_tokens if token.special}
-    known = {
-        name: marked(value, TEMPLATE) if name.endswith("_token") and value in specials else unknown(value)
-        for name, value in {**names, **given}.items()
-    }
     text = rendered(
         source,
         {
-            **known,
-            "messages": [of_message(message, number) for number, message in enumerate(messages)],
+            **tokens_and_variables(self, names, given),
+            "messages": followed("messages", messages, of_message),
             "tools": functions,
             "add_generation_prompt": add_generation_prompt,
         },
@@ -123,6 +125,30 @@ def renderer() -> Any:
     return rendered
 
 
+def tokens_and_variables(tok: Any, names: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template reads by name: `names` from files of the model, and what the caller gives. Only special tokens are trusted."""
+    specials = {token.content for token in tok.model.added_tokens if token.special}
+    found = {}
+    for name, value in {**names, **given}.items():
+        usual = name in NAMES or names.get(name) == value
+        token = usual and isinstance(value, str) and value in specials
+        found[name] = marked(value, TEMPLATE) if token else followed("variables", [value], unknown)[0]
+    return found
+
+
+def followed(argument: str, values: Sequence[Any], follow: Callable[[Any, int], Any]) -> list[Any]:
+    """The values, with texts that know where they come from.
+
+    Raises:
+        InvalidOption: One contains itself, or lists in lists without end.
+    """
+    try:
+        return [follow(value, number) for number, value in enumerate(values)]
+    except RecursionError:
+        allowed = "values that are not nested so deeply and do not contain themselves"
+        raise InvalidOption(argument, "...", allowed) from None
+
+
 def of_message(message: Mapping[str, Any], number: int) -> Any:
     """A message whose texts know its number."""
     if not isinstance(message, Mapping):
@@ -143,7 +169,7 @@ def of_message(message: Mapping[str, Any], number: int) -> Any:
     return {text(name): everywhere(value, changes.get(name, text)) for name, value in message.items()}
 
 
-def unknown(value: Any) -> Any:
+def unknown(value: Any, _number: int = 0) -> Any:
     """A value whose texts are not trusted."""
     return everywhere(value, lambda part: marked(part, UNKNOWN))
 

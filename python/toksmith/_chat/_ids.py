@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import checked
-from .._errors import UnknownName, first_of, number_of
+from .._errors import InvalidOption, UnknownName, first_of, number_of
 from .._segments import cut_segments
 from ._marked import Marked, Origin
 
@@ -72,7 +72,13 @@ class ChatEncoding:
 def encoded(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a special token."""
     plain = str.__str__(text)
-    ids, starts, ends = trusted_ids(tok, text) if spelled(tok, text) else whole(tok, plain)
+    disarmed = spelled(tok, text)
+    ids, starts, ends = trusted_ids(tok, text) if disarmed else whole(tok, plain)
+    if not disarmed and (disarmed := untrusted(tok, text, ids, starts, ends)):
+        ids, starts, ends = trusted_ids(tok, text)
+    if disarmed and (left := untrusted(tok, text, ids, starts, ends)):
+        allowed = "texts that do not spell this special token: the model's ordinary vocabulary has it too, so it cannot stay text"
+        raise InvalidOption("messages", left[0][1], allowed)
     found = origins(text, starts.tolist(), ends.tolist())
     blocks = any(origin.generated for _, origin in text.ends)
     mask = [origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in found]
@@ -83,7 +89,7 @@ def encoded(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
         np.array([origin.message for origin in found], np.int32),
         np.array(mask, np.uint8),
         plain,
-        spelled(tok, text),
+        disarmed,
     )
 
 
@@ -117,6 +123,23 @@ def spelled(tok: Any, text: Marked) -> list[tuple[int, str]]:
     return sorted(found)
 
 
+def untrusted(tok: Any, text: Marked, ids: Any, starts: Any, ends: Any) -> list[tuple[int, str]]:
+    """The ids of special tokens that are not, or not completely, spelled by trusted text, with their places.
+
+    `spelled` does not see all of them: a normalizer may make a token of another spelling, and a lone surrogate becomes U+FFFD.
+    """
+    tokens = {token.id: token for token in tok.model.added_tokens if token.special and token.id != tok.model.unknown_id}
+    found = []
+    for index in np.flatnonzero(np.isin(ids, [*tokens])).tolist():
+        token, start, end = tokens[int(ids[index])], int(starts[index]), int(ends[index])
+        part = text.part(start, max(end, start + 1))
+        if token.lstrip or token.rstrip:
+            part = part.strip() or part
+        if not all(origin.trusted for _, origin in part.runs()):
+            found.append((start, token.content))
+    return found
+
+
 def trusted_ids(tok: Any, text: Marked) -> tuple[Any, Any, Any]:
     """The ids where some special tokens stay text, with offsets in characters."""
     ids: list[NDArray[np.int64]] = []
@@ -124,7 +147,7 @@ def trusted_ids(tok: Any, text: Marked) -> tuple[Any, Any, Any]:
     ends: list[NDArray[np.int64]] = []
     begun = 0
     segments = [(part.encode("utf-8", "surrogatepass"), origin.trusted) for part, origin in text.runs()]
-    for data, token in cut_segments(tok.model, segments):
+    for data, token in cut_segments(tok.model.added_tokens, segments):
         part = data.decode("utf-8", "surrogatepass")
         if token is not None:
             found: Any = [token.id], [0], [len(part)]

@@ -146,10 +146,13 @@ class Marked(str):
         return found
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Any:
-        if not old:
-            return self.changed(str.replace(self, old, new, count))
         parts: list[object] = []
         place, left = 0, count.__index__()
+        if not old:  # it is before each character, and at the end
+            place = len(self) + 1 if left < 0 else min(left, len(self) + 1)
+            for index in range(place):
+                parts += [new, self.part(index, index + 1)]
+            left = 0
         while left and (found := str.find(self, old, place)) >= 0:
             parts += [self.part(place, found), new]
             place, left = found + len(old), left - 1

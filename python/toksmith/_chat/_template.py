@@ -8,23 +8,36 @@ itself spells becomes `Marked`, and `~` becomes our `concat`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import TemplateError, TemplateSyntaxError, nodes
+from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
 from jinja2.ext import Extension, loopcontrols
+from jinja2.filters import make_attrgetter
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from .._errors import FormatError, InvalidOption
-from ._marked import TEMPLATE, Marked, Origin, concat, everywhere, marked
+from ._marked import TEMPLATE, Marked, concat, marked
 
 __all__ = ["rendered"]
 
 OWN, JOINED = "toksmith_own", "toksmith_joined"  # what the changed templates call
+
+
+FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 class Refused(TemplateError):
@@ -75,6 +88,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         self.filters |= {"tojson": as_json, "join": joined}
         self.globals |= {OWN: own, JOINED: concat, "raise_exception": refuse, "strftime_now": now}
 
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """A text has the methods of `str`, and not those that make text trusted."""
+        return super().is_safe_attribute(obj, attr, value) and (not isinstance(obj, Marked) or hasattr(str, attr))
+
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         changed: nodes.Template = OwnTexts().visit(super()._parse(source, name, filename))
         changed.set_environment(self)
@@ -96,33 +113,46 @@ def now(form: str) -> str:
     return datetime.now().astimezone().strftime(form)
 
 
-def joined(values: Any, d: str = "", attribute: str | None = None) -> str:
+@pass_environment
+def joined(environment: Environment, value: Any, d: str = "", attribute: str | int | None = None) -> str:
     """Jinja's filter `join`, which otherwise loses the origins."""
-    if attribute is not None:
-        values = [value.get(attribute, "") for value in values]
+    values = value if attribute is None else map(make_attrgetter(environment, attribute), value)
     parts: list[object] = []
-    for number, value in enumerate(values):
-        parts += [d, value] if number and d else [value]
+    for number, each in enumerate(values):
+        parts += [d, each] if number and d else [each]
     return concat(parts)
 
 
 def as_json(
     value: Any,
     ensure_ascii: bool = False,
-    indent: int | None = None,
+    indent: int | str | None = None,
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """The filter `tojson`, without the escapes for HTML. Its result has an origin if all texts in the value have the same."""
+    """The filter `tojson`, without the escapes for HTML.
+
+    Its result has an origin if all texts that it is made of have the same. It is trusted only if it is made of nothing else.
+    """
     text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-    origins: set[Origin] = set()
+    leaves = [*leaves_of([value, indent if isinstance(indent, str) else "", *(separators or ())])]
+    origins = {origin for leaf in leaves if isinstance(leaf, str) for _, origin in concat([leaf]).runs()}
+    if len(origins) != 1 or (next(iter(origins)).trusted and not all(isinstance(leaf, str) for leaf in leaves)):
+        return text
+    return marked(text, *origins)
 
-    def look(part: str) -> str:
-        origins.update(origin for _, origin in concat([part]).runs())
-        return part
 
-    everywhere(value, look)
-    return marked(text, *origins) if len(origins) == 1 else text
+def leaves_of(value: Any) -> Iterator[Any]:
+    """What a value of JSON consists of, keys included."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from leaves_of(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from leaves_of(each)
+    else:
+        yield value
 
 
 @lru_cache(maxsize=16)
@@ -136,6 +166,8 @@ def compiled(source: str) -> Any:
         return TemplateEnvironment().from_string(source)
     except TemplateSyntaxError as error:
         raise FormatError("the chat template", error.lineno, f"is not valid Jinja: {error.message}") from error
+    except (RecursionError, MemoryError, SyntaxError) as error:
+        raise FormatError("the chat template", None, "is nested too deeply") from error
 
 
 def rendered(source: str, variables: Mapping[str, object]) -> Marked:
@@ -152,5 +184,5 @@ def rendered(source: str, variables: Mapping[str, object]) -> Marked:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; it says: {error}") from None
     except TemplateError as error:
         raise FormatError("the chat template", None, f"fails: {error}") from error
-    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+    except FAILURES as error:
         raise FormatError("the chat template", None, f"fails with {type(error).__name__}: {error}") from error
