@@ -309,6 +309,21 @@ def test_ready_made_tokenizers() -> None:
         assert tok.encode("another sentence").tokens and tok.get_vocab_size() > 9 and "vocabulary_size" in repr(tok)
 
 
+def test_a_repository_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    constants: Any = pytest.importorskip("huggingface_hub.constants", reason="lacks huggingface_hub")
+    folder = tmp_path / "models--org--name"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("abc")
+    (folder / "snapshots" / "abc").mkdir(parents=True)
+    byte_level(ours).save(folder / "snapshots" / "abc" / "tokenizer.json")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    tok = ours.Tokenizer.from_pretrained("org/name")
+    assert tok.encode(SHOWN[0]).ids == byte_level(ours).encode(SHOWN[0]).ids
+    (folder / "snapshots" / "abc" / "tokenizer.json").rename(folder / "snapshots" / "abc" / "tekken.json")
+    with pytest.raises(NotImplementedError, match=r"tekken.json of org/name; call Tokenizer\(toksmith.load"):
+        ours.Tokenizer.from_pretrained("org/name")
+
+
 def test_a_trained_wordpiece_and_a_unigram_are_usable() -> None:
     for kind in ("WordPiece", "Unigram"):
         tok = ours.Tokenizer(getattr(ours.models, kind)())
@@ -350,7 +365,11 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         NotImplementedError,
         "from_spm; call tokenizers.Tokenizer",
     ),
-    "the hub": (lambda: ours.Tokenizer.from_pretrained("gpt2"), NotImplementedError, "download its tokenizer.json"),
+    "a token of the hub": (
+        lambda: ours.Tokenizer.from_pretrained("a/b", token="x"),
+        NotImplementedError,
+        "set the variable HF_TOKEN",
+    ),
     "a method": (lambda: byte_level(ours).prefetch(), NotImplementedError, "Tokenizer.prefetch"),
     "an option": (lambda: ours.models.BPE(dropuot=0.1), TypeError, "dropuot is not one of its arguments"),
     "a batch of one text": (lambda: byte_level(ours).encode_batch("low"), TypeError, "a list of texts"),

@@ -2,7 +2,7 @@
 
 `from toksmith.compat import tokenizers` replaces `import tokenizers`. The parts of a pipeline are the JSON of tokenizer.json, so what
 is loaded is saved unchanged. What is not here says so by name: parts written in Python (`custom`), `NormalizedString` and
-`PreTokenizedString`, the hub, and dropout.
+`PreTokenizedString`, and dropout.
 """
 
 from __future__ import annotations

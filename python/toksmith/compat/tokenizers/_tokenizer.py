@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ..._formats import FORMATS
+from ..._hub import downloaded_from_hub
 from ..._tokenizer import Tokenizer as OwnTokenizer
 from . import _inputs, _lengths
 from ._added import AddedToken, AddedTokens
@@ -100,12 +101,16 @@ class Tokenizer:
 
     @staticmethod
     def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
-        """The tokenizer in a folder here. Nothing is downloaded."""
+        """The tokenizer of a folder here, or of a repository of the hub; its cache comes first."""
         path = os.path.join(identifier, "tokenizer.json")
         if os.path.isfile(path):
             return Tokenizer.from_file(path)
-        where = "download its tokenizer.json, and pass the folder or call from_file"
-        refused(f"Tokenizer.from_pretrained of the hub ({identifier!r} is not a folder with a tokenizer.json)", where)
+        if token is not None:
+            refused("the argument token of Tokenizer.from_pretrained", "set the variable HF_TOKEN")
+        file = downloaded_from_hub(identifier, revision)
+        if file.name != "tokenizer.json":
+            refused(f"a way to read {file.name} of {identifier}", "call Tokenizer(toksmith.load(identifier))")
+        return Tokenizer.from_file(file)
 
     def _json(self) -> dict[str, Any]:
         """The whole tokenizer.json."""
