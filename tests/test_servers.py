@@ -118,7 +118,7 @@ def test_calls_at_the_same_time_have_sessions_of_their_own(tok: Tokenizer) -> No
 
     with ThreadPoolExecutor(2) as pool:
         for _ in range(200):
-            assert all([done.result(timeout=LIMIT_S) for done in [pool.submit(work), pool.submit(work)]])
+            assert all(done.result(timeout=LIMIT_S) for done in [pool.submit(work), pool.submit(work)])
             if own.memory().sessions > 1:
                 break
     assert own.memory().sessions == 2
