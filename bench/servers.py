@@ -1,0 +1,273 @@
+"""`python -m bench.servers`: what a server with an event loop pays for counting tokens, and what short requests wait for long ones.
+
+A server of starlette under uvicorn gets a text with each request and answers with the number of its ids. 100 clients send short
+texts, each its next one when the answer is there; then 99 do, and one sends texts of 5 MB. The server encodes on the event loop,
+or through `asyncio.to_thread`. The row "nothing" does not encode: it is what the server and the clients cost themselves.
+
+A second table needs no server: how long the event loop of a process waits at most while a text is encoded in a thread. On a busy
+machine it waits for a processor: `sha256`, which holds no lock of the interpreter, shows how long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import cycle, islice
+from statistics import median, quantiles
+from time import perf_counter, sleep
+
+from . import adapters
+from .adapters import Unsupported
+from .places import ROOT
+from .texts import MB, SHORT, documents
+from .vocabularies import FALLBACK, MissingVocabulary, encoding, with_tokenizer_json
+
+NOTHING = "nothing"
+ENGINES = (NOTHING, "toksmith", "tiktoken", "tokenizers")
+LONG = 5 * MB
+IN_THREAD = 100_000  # bytes: the server encodes longer texts in a thread, where it is asked to
+WAYS = ("loop", "thread", "long in thread")
+RUNS = ((0, "loop"), (0, "thread"), (1, "loop"), (1, "long in thread"))
+SIZES = (1_000, 10_000, 100_000, MB, LONG)
+TRIES = 60  # seconds until the server answers
+
+HASHED = 12 * LONG  # sha256 of so many bytes, which needs no lock, takes about as long as encoding the longest text
+
+Call = Callable[..., object]
+Encode = Callable[[str], int]
+
+
+def engine(name: str, vocabulary: str) -> Encode:
+    """The number of ids of a text, by an engine."""
+    if name == NOTHING:
+        return len
+    loaded = adapters.load(name, with_tokenizer_json(encoding(vocabulary)))
+    return lambda text: loaded.calls([text])[0]
+
+
+def served(name: str, vocabulary: str, port: int) -> None:
+    """The server: `POST /loop`, `/thread` or `/long in thread`."""
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    encode = engine(name, vocabulary)
+
+    async def answer(request: Request) -> Response:
+        data = await request.body()
+        way = request.path_params["way"]
+        if way == "thread" or (way == "long_in_thread" and len(data) > IN_THREAD):
+            count = await asyncio.to_thread(encode, data.decode())
+        else:
+            count = encode(data.decode())
+        return Response(str(count))
+
+    app = Starlette(routes=[Route("/{way}", answer, methods=["POST"])])
+    uvicorn.run(app, port=port, log_level="warning", access_log=False)
+
+
+@dataclass
+class Client:
+    """One connection, which stays open."""
+
+    port: int
+    way: str
+
+    async def each(self, texts: Sequence[bytes], until: float, taken: list[float]) -> None:
+        """Sends texts until a time, and notes how long each answer takes."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            for text in cycle(texts):
+                begun = perf_counter()
+                if begun > until and len(taken) > 1:
+                    return
+                head = f"POST /{self.way.replace(' ', '_')} HTTP/1.1\r\nhost: a\r\ncontent-length: {len(text)}\r\n\r\n"
+                writer.write(head.encode() + text)
+                await answered(reader)
+                taken.append(perf_counter() - begun)
+        finally:
+            writer.close()
+
+
+async def answered(reader: asyncio.StreamReader) -> None:
+    """Reads one answer.
+
+    Raises:
+        RuntimeError: It is not the answer of a server that encoded the text.
+    """
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    size = int(head.partition(b"content-length:")[2].split()[0])
+    content = await reader.readexactly(size)
+    if b" 200 " not in head:
+        raise RuntimeError(content.decode(errors="replace"))
+
+
+async def asked(port: int, run: tuple[int, str], options: argparse.Namespace, texts: list[list[bytes]]) -> list[str]:
+    """One run: all clients at once. Returns the cells of its row."""
+    long, way = run
+    short_s: list[float] = []
+    long_s: list[float] = []
+    until = perf_counter() + options.seconds
+    begun = perf_counter()
+    client = Client(port, way)
+    ways = [client.each(texts[0][number:], until, short_s) for number in range(options.clients - long)]
+    ways += [client.each(texts[1], until, long_s) for _ in range(long)]
+    await asyncio.gather(*ways)
+    per_second = len(short_s) / (perf_counter() - begun)
+    worst = quantiles(short_s, n=100)[98]
+    times = [f"{median(short_s) * 1e3:.1f}", f"{worst * 1e3:.1f}", f"{max(short_s) * 1e3:.0f}"]
+    return [f"{per_second:,.0f}", *times, f"{median(long_s) * 1e3:,.0f}" if long_s else ""]
+
+
+def free_port() -> int:
+    """A port that nobody uses."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def answers(port: int, server: subprocess.Popen[bytes]) -> bool:
+    """Waits until the server answers; False if it ended."""
+    for _ in range(TRIES * 20):
+        if server.poll() is not None:
+            return False
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return True
+        except OSError:
+            sleep(0.05)
+    return False
+
+
+def measured(name: str, options: argparse.Namespace, texts: list[list[bytes]]) -> None:
+    """Prints the rows of one engine."""
+    port = free_port()
+    command = [sys.executable, "-m", "bench.servers", "--serve", name, "--port", str(port)]
+    server = subprocess.Popen([*command, "--encoding", options.encoding], cwd=ROOT)
+    try:
+        if not answers(port, server):
+            print(f"| {name} | did not start | | | | | | |")
+            return
+        for run in RUNS:
+            clients = f"{options.clients - run[0]} short{', 1 of 5 MB' if run[0] else ''}"
+            cells = asyncio.run(asked(port, run, options, texts))
+            print(f"| {name} | {clients} | {run[1]} | {' | '.join(cells)} |", flush=True)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+async def longest_pause(work: Callable[[], Awaitable[object]]) -> float:
+    """How long the event loop cannot run at most during some work."""
+    longest, done = 0.0, False
+
+    async def beat() -> None:
+        nonlocal longest
+        last = perf_counter()
+        while not done:
+            await asyncio.sleep(0)
+            now = perf_counter()
+            longest, last = max(longest, now - last), now
+
+    beating = asyncio.create_task(beat())
+    await asyncio.sleep(0)
+    await work()
+    done = True
+    await beating
+    return longest
+
+
+def pauses(vocabulary: str, text: str) -> None:
+    """Prints how long calls of toksmith hold up an event loop, by the length of the text."""
+    import toksmith
+
+    found = encoding(vocabulary)
+    tok = toksmith.load(found.source, pattern=found.pattern)
+    calls: dict[str, Call] = {"encode": tok.encode, "encode_array": tok.encode_array, "count": tok.count}
+    control = b" " * HASHED
+    print(f"\n| bytes | on the loop: `encode` | in a thread: {' | '.join(f'`{name}`' for name in calls)} | sha256 |")
+    print("|--:" * (len(calls) + 3) + "|")
+    for size in SIZES:
+        part = text[:size]
+        on_loop = min(timed(tok.encode, part) for _ in range(5))
+        in_thread = [paused(call, part) for call in calls.values()]
+        hashed = paused(sha256, control[: HASHED * size // LONG])
+        print(
+            f"| {size:,} | {' | '.join(f'{each * 1e3:.2f} ms' for each in [on_loop, *in_thread, hashed])} |", flush=True
+        )
+
+
+def paused(call: Call, argument: object) -> float:
+    """The median of the longest pauses of an event loop while a call runs in a thread."""
+    return median(asyncio.run(longest_pause(lambda: asyncio.to_thread(call, argument))) for _ in range(9))
+
+
+def timed(call: Call, text: str) -> float:
+    """The seconds of a call."""
+    begun = perf_counter()
+    call(text)
+    return perf_counter() - begun
+
+
+def sent(corpus: str, short: int) -> tuple[list[bytes], str]:
+    """Short texts, and a long one of ASCII, so that bytes are characters."""
+    long = ""
+    for document in documents(corpus):
+        long += document.encode("ascii", "ignore").decode()
+        if len(long) >= LONG:
+            break
+    starts = islice(range(0, len(long), short), 20_000)
+    return [long[start : start + short].encode() for start in starts], long[:LONG]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the servers, and prints the tables."""
+    options = parser().parse_args(arguments)
+    if options.serve:
+        served(options.serve, options.encoding, options.port)
+        return 0
+    try:
+        encoding(options.encoding)
+        short, long = sent("english", options.short)
+    except Exception as missing:  # noqa: BLE001 - the published files, or the corpora
+        print(f"{missing}: a trained vocabulary and the sources of Python's library replace them", file=sys.stderr)
+        options.encoding = FALLBACK
+        short, long = sent("stdlib", options.short)
+    print(f"{os.cpu_count()} processors, {options.encoding}, short texts of {options.short} bytes")
+    print("| engine | clients | encodes on | short/s | median ms | 99 % ms | most ms | long, median ms |")
+    print("|---|---|---|--:|--:|--:|--:|--:|", flush=True)
+    for name in options.engines.split(","):
+        try:
+            measured(name, options, [short, [long.encode()]])
+        except (Unsupported, MissingVocabulary) as reason:
+            print(f"| {name} | {reason} | | | | | | |")
+    if not options.no_pauses:
+        pauses(options.encoding, long)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(prog="python -m bench.servers", description=(__doc__ or "").partition("\n")[0])
+    made.add_argument("--engines", default=",".join(ENGINES), help="separated by commas")
+    made.add_argument("--clients", type=int, default=100)
+    made.add_argument("--seconds", type=float, default=3, help="of each run")
+    made.add_argument("--short", type=int, default=SHORT["short200"], help="bytes of a short text")
+    made.add_argument("--encoding", default="cl100k")
+    made.add_argument("--no-pauses", action="store_true", help="leave out the second table")
+    made.add_argument("--serve", default="", help=argparse.SUPPRESS)
+    made.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())
