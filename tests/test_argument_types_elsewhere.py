@@ -151,6 +151,8 @@ def of_results(folder: Path) -> dict[str, Call]:
     return {
         "Ragged.__getitem__": (tok.encode_ragged(texts).__getitem__, {"index": 0}),
         "Encoding.__getitem__": (tok("low").__getitem__, {"name": "input_ids"}),
+        "Padded.__getitem__": (tok.encode_padded(texts, pad=0).__getitem__, {"name": "input_ids"}),
+        "ChatEncoding.__getitem__": (tok.chat([], template="{{ 1 }}").__getitem__, {"name": "input_ids"}),
         "RaggedEncoding.__getitem__": (tok.encode_ragged_with_offsets(texts).__getitem__, {"index": 0}),
         "TokenTable": (toksmith.TokenTable, table),
         "TokenTable.__getitem__": (model.tokens.__getitem__, {"index": 0}),

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _core
-from ._arguments import as_sequence, checked_late, items
-from ._errors import OF_A_PLACE, InvalidOption, number_of
+from ._arguments import as_sequence, checked, checked_late, items
+from ._errors import OF_A_PLACE, InvalidOption, UnknownName, number_of
 from ._model import Model
 
 __all__ = ["Padded", "encode_padded", "fitting", "is_column", "ragged_ids", "without_special"]
@@ -50,10 +50,11 @@ class Padded:
         """The names that `padded[name]` takes, so that `dict(padded)` works."""
         return ("input_ids", "attention_mask")
 
+    @checked
     def __getitem__(self, name: str) -> NDArray[Any]:
         found = {"input_ids": self.ids, "attention_mask": self.mask}.get(name)
         if found is None:
-            raise InvalidOption("name", name, "'input_ids' or 'attention_mask'")
+            raise UnknownName("field of a Padded", name, self.keys())
         return found
 
     def __repr__(self) -> str:
@@ -76,7 +77,8 @@ def encode_padded(
     threads: int | None = None,
     add_special_tokens: bool = False,
 ) -> Padded:
-    """The ids of many texts as one matrix, each row padded to the same length.
+    """The ids of many texts as one matrix, each row padded to the same
+    length.
 
     Args:
         texts: A list, or a column of Arrow.
@@ -88,8 +90,8 @@ def encode_padded(
             Otherwise it is refused.
         dtype: An integer type that holds every id.
     Returns: `.ids` and `.mask`, shape (texts, length).
-    Raises: as `encode_batch`; InvalidOption for a text with too many ids, a
-        type that does not hold an id, or a padding that is no id.
+    Raises: as `encode_batch`; InvalidOption for a text with too many ids,
+        a type that does not hold an id, or a padding that is no id.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", 262, special_tokens=["<pad>"])

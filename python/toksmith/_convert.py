@@ -140,8 +140,8 @@ class ConversionReport:
         return "\n".join([*lines, str(self.peer)])
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values; bytes are in hex, and `id_map` lists pairs of
-        an old and a new id."""
+        """The report as JSON values; bytes are in hex, and `id_map` lists pairs
+        of an old and a new id."""
         ids = None if self.id_map is None else [[*row] for row in self.id_map.old_to_new.items()]
         report = dataclasses.replace(self, id_map=None)
         return {**plain(dataclasses.asdict(report)), "id_map": ids, "equal": self.equal}

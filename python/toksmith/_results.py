@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arguments import checked, checked_late
-from ._errors import InvalidOption, UnknownName, first_of, number_of
+from ._errors import InvalidOption, UnknownName, first_of, number_of, quoted
 
 if TYPE_CHECKING:
     from ._render import View
@@ -55,7 +55,7 @@ class Ragged:
     @checked_late
     def __getitem__(self, index: int) -> NDArray[np.uint32]:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range; it has {number_of(len(self), 'text')}")
+            raise IndexError(f"index {quoted(index)} is out of range; it has {number_of(len(self), 'text')}")
         place = range(len(self))[index]
         start = int(self.ends[place - 1]) if place else 0
         return self.ids[start : int(self.ends[place])]

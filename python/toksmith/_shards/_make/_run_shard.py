@@ -55,8 +55,8 @@ def run_shard(
         JobError: There is no job, its tokenizer or a library is another than in
             the plan, too many rows are bad, or the ids that a shuffle or a
             packing holds are too many for `max_memory`.
-    Cost: time as encoding; memory as `plan` says it for `max_memory`; with a shuffle or the packing "best-fit", for all ids
-        of the shard.
+    Cost: time as encoding; memory as `plan` says it for `max_memory`; with a
+        shuffle or the packing "best-fit", for all ids of the shard.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)
