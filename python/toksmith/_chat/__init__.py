@@ -72,9 +72,10 @@ def chat(
         assistant's and from which message it comes.
     Raises:
         FormatError: The template is no Jinja, or fails.
-        InvalidOption: The template refuses the messages, arguments contradict
-            each other, or a message spells a special token that the ordinary
-            vocabulary of the model spells too, so that it cannot stay text.
+        InvalidOption: The template refuses the messages, arguments
+            contradict each other, or a message spells a special token that
+            the ordinary vocabulary of the model spells too, so that it
+            cannot stay text.
         ImportError: jinja2 is not installed.
 
     >>> import toksmith
