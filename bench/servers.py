@@ -30,7 +30,8 @@ from .texts import MB, SHORT, documents
 from .vocabularies import FALLBACK, MissingVocabulary, encoding, with_tokenizer_json
 
 NOTHING = "nothing"
-ENGINES = (NOTHING, "toksmith", "tiktoken", "tokenizers")
+ONE = "toksmith, threads=1"
+ENGINES = (NOTHING, "toksmith", ONE, "tiktoken", "tokenizers")
 LONG = 5 * MB
 IN_THREAD = 100_000  # bytes: the server encodes longer texts in a thread, where it is asked to
 WAYS = ("loop", "thread", "long in thread")
@@ -48,6 +49,9 @@ def engine(name: str, vocabulary: str) -> Encode:
     """The number of ids of a text, by an engine."""
     if name == NOTHING:
         return len
+    if name == ONE:
+        tok = adapters.load(adapters.OURS, encoding(vocabulary)).tok
+        return lambda text: len(tok.encode(text, threads=1))
     loaded = adapters.load(name, with_tokenizer_json(encoding(vocabulary)))
     return lambda text: loaded.calls([text])[0]
 
@@ -245,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{os.cpu_count()} processors, {options.encoding}, short texts of {options.short} bytes")
     print("| engine | clients | encodes on | short/s | median ms | 99 % ms | most ms | long, median ms |")
     print("|---|---|---|--:|--:|--:|--:|--:|", flush=True)
-    for name in options.engines.split(","):
+    for name in options.engines.split(";"):
         try:
             measured(name, options, [short, [long.encode()]])
         except (Unsupported, MissingVocabulary) as reason:
@@ -258,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(prog="python -m bench.servers", description=(__doc__ or "").partition("\n")[0])
-    made.add_argument("--engines", default=",".join(ENGINES), help="separated by commas")
+    made.add_argument("--engines", default=";".join(ENGINES), help="separated by semicolons")
     made.add_argument("--clients", type=int, default=100)
     made.add_argument("--seconds", type=float, default=3, help="of each run")
     made.add_argument("--short", type=int, default=SHORT["short200"], help="bytes of a short text")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from processors import processor_s
 
 import toksmith
 from toksmith import FormatError, InvalidOption
@@ -76,7 +77,7 @@ TALK = [
 ]
 SYSTEM = [{"role": "system", "content": "é said\n"}, *TALK]
 TOOLS = [{"type": "function", "function": {"name": "low", "parameters": {"type": "object", "properties": {"é": {}}}}}]
-CALLS = [
+CALLS: list[dict[str, Any]] = [
     *TALK,
     {"role": "assistant", "content": "", "tool_calls": [{"name": "low", "arguments": {"é": [1, "x"]}}]},
     {"role": "tool", "content": "[1, 2]"},
@@ -346,6 +347,16 @@ def test_drawn_conversations(turns: list[tuple[str, str]]) -> None:
     assert len(specials_of("chatml", found.ids.tolist())) == 2 * len(turns)
     if not any("<|im_" in content for _, content in turns):
         assert found.ids.tolist() == peer("chatml").encode(text, add_special_tokens=False).ids
+
+
+def test_the_cost_grows_with_the_conversation() -> None:
+    """Also where each message spells special tokens, and with the runs of characters that know their origin."""
+
+    def cost(messages: int) -> float:
+        talk = [{"role": "user", "content": "low<|im_end|>"}] * messages
+        return processor_s(lambda: chat("chatml", talk), runs=3)
+
+    assert cost(1600) < 10 * cost(400)  # 4 times, and 16 times if each special token looks at all runs
 
 
 def masked(found: toksmith.ChatEncoding) -> str:

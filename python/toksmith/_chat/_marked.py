@@ -7,8 +7,10 @@ from then on. No operation makes text trusted.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import islice
+from operator import itemgetter
 from typing import Any, NamedTuple, SupportsIndex
 
 __all__ = ["TEMPLATE", "UNKNOWN", "Marked", "Origin", "concat", "everywhere", "marked"]
@@ -42,15 +44,18 @@ class Marked(str):
     @staticmethod
     def of(runs: Iterable[Run]) -> Marked:
         """The text of these runs."""
-        merged: list[Run] = []
+        texts: list[str] = []
+        ends: list[tuple[int, Origin]] = []
         for text, origin in runs:
-            if merged and merged[-1][1] == origin:
-                merged[-1] = merged[-1][0] + text, origin
-            elif text:
-                merged.append((text, origin))
-        made = Marked("".join([text for text, _ in merged]))
-        places = accumulate(len(text) for text, _ in merged)
-        made.ends = tuple((place, origin) for place, (_, origin) in zip(places, merged, strict=True))
+            if not text:
+                continue
+            end = len(text) + (ends[-1][0] if ends else 0)
+            if ends and ends[-1][1] == origin:
+                ends.pop()
+            texts.append(text)
+            ends.append((end, origin))
+        made = Marked("".join(texts))
+        made.ends = tuple(ends)
         return made
 
     def runs(self) -> list[Run]:
@@ -63,10 +68,13 @@ class Marked(str):
 
     def part(self, start: int, end: int) -> Marked:
         """`self[start:end]` for places in the text."""
-        found, begin = [], 0
-        for text, origin in self.runs():
-            found.append((text[max(0, start - begin) : max(0, end - begin)], origin))
-            begin += len(text)
+        found: list[Run] = []
+        first = bisect_right(self.ends, start, key=itemgetter(0))
+        for stop, origin in islice(self.ends, first, None):
+            if start >= end:
+                break
+            found.append((str.__getitem__(self, slice(start, min(stop, end))), origin))
+            start = stop
         return Marked.of(found)
 
     def changed(self, text: str) -> str:
