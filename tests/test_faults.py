@@ -61,7 +61,7 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
         toks = {version: toksmith.train(text, 262, pattern="gpt2") for version, text in texts.items()}
         lost = [*set(vars(toks["new"].model)) - {"vocab", "tokens", "ids"}, *RARE_FIELDS]
         try:
-            losses = _formats.losses(toks["new"].model, row, [field for field in lost if known(field)])
+            losses = [*_formats.losses(toks["new"].model, row, [field for field in lost if known(field)])]
             files = {version: saved(tok, row, losses) for version, tok in toks.items()}
         except FormatError:
             continue

@@ -71,7 +71,7 @@ def test_names_go_together(tok: Tokenizer, tmp_path: Path) -> None:
 def test_a_folder_with_two_tokenizers_lists_both(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path, format="gpt2")
     tok.save(tmp_path / "a.toksmith")
-    with pytest.raises(FormatError, match=r"holds a\.toksmith \(native\) and merges\.txt \(gpt2\); name the file"):
+    with pytest.raises(FormatError, match=r"holds a\.toksmith \(native\), merges\.txt \(gpt2\); name the file"):
         toksmith.load(tmp_path)
     assert toksmith.load(tmp_path, format="gpt2") == tok == toksmith.load(tmp_path, format="native")
 

@@ -29,6 +29,7 @@ from toksmith._shards._plan._room import (
     LEAST_LONGEST,
     PER_BYTE,
     PER_THREAD,
+    TABLE_PER_BYTE,
     WHOLE_PER_BYTE,
     WHOLE_PER_BYTE_OF,
     ShardRoom,
@@ -135,17 +136,17 @@ def big_row_group(folder: Path) -> Path:
     return folder / "big.parquet"
 
 
-@pytest.mark.parametrize("made", [big_text, big_row_group])
-def test_a_plan_that_does_not_fit_is_refused(made: Callable[[Path], Path], tmp_path: Path) -> None:
-    path = made(tmp_path)
+@pytest.mark.parametrize("made, more", [(big_text, 0), (big_row_group, TABLE_PER_BYTE)])
+def test_a_plan_that_does_not_fit_is_refused(made: Callable[[Path], Path], more: int, tmp_path: Path) -> None:
+    path, room = made(tmp_path), ENOUGH - PER_THREAD + more * LEAST_LONGEST
     with pytest.raises(InvalidOption, match=r"max_memory=.*at least [\d,]+ bytes: .* of 12,\d+,\d+ bytes in .*big\."):
-        toksmith.plan(TOK, path, tmp_path / "out", max_memory=ENOUGH - PER_THREAD)
+        toksmith.plan(TOK, path, tmp_path / "out", max_memory=room)
     assert not (tmp_path / "out").exists()
     job = toksmith.plan(TOK, path, tmp_path / "out")
     with pytest.raises(InvalidOption, match="max_memory"):
-        job.run(max_memory=ENOUGH - PER_THREAD, progress=False)
+        job.run(max_memory=room, progress=False)
     with pytest.raises(CorpusError, match=r"text.* has more than 4,194,304 bytes, the most that max_memory allows"):
-        toksmith.run_shard(tmp_path / "out" / "job.json", 0, threads=1, max_memory=ENOUGH - PER_THREAD)
+        toksmith.run_shard(tmp_path / "out" / "job.json", 0, threads=1, max_memory=room)
     assert toksmith.run_shard(tmp_path / "out" / "job.json", 0, max_memory=1 << 30).documents
 
 
