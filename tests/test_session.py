@@ -82,6 +82,7 @@ def edited(draw: random.Random, text: str) -> tuple[int, int, str]:
     return start, end, "".join(draw.choices(PARTS, k=draw.choice([0, 1, 1, 2, 4])))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", [*MADE, *LOADED])
 def test_the_ids_are_those_of_the_whole_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_session, "BLOCK", 24)
