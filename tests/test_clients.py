@@ -1,4 +1,4 @@
-"""Other libraries' own tests on our drop-ins: nothing fails but what `clients_excluded.py` names. Run by `make test-clients`.
+"""Other libraries' own tests on our drop-ins: nothing fails but what `clients.excluded.py` names. Run by `make test-clients`.
 
 It prints the table of docs/clients.md.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from clients_excluded import IGNORED
+from clients.excluded import IGNORED
 
 from toksmith._encodings import ENCODINGS
 
@@ -38,7 +38,7 @@ class Suite(NamedTuple):
 
 ROWS = {
     "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 125),
-    "transformers": Suite("transformers-5.23.0", (str(HERE / "clients_mixin.py"),), 220),
+    "transformers": Suite("transformers-5.23.0", (str(HERE / "clients" / "mixin.py"),), 220),
     "minbpe": Suite("minbpe", ("tests",), 21, vocabularies=True, checkout=True),
     "sentencepiece": Suite("sentencepiece-0.2.3", ("test",), 51),
     "tiktoken": Suite("tiktoken-0.14.0", ("tests",), 31, vocabularies=True),
@@ -78,12 +78,12 @@ def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
     suite, report = ROWS[name], folder / "report.xml"
     where = copied(suite, folder / "python")  # HF's tests ask for a folder of this name
     config = folder / "pytest.ini"
-    lines = ["[pytest]", "python_files = test_*.py *_test.py clients_mixin.py", "markers =", *MARKS]
+    lines = ["[pytest]", "python_files = test_*.py *_test.py mixin.py", "markers =", *MARKS]
     config.write_text("\n".join(lines), encoding="utf-8")
     ignored = [f"--ignore={each}" for each in IGNORED.get(name, {})]
     plugins = [
         "-p",
-        "clients_plugin",
+        "clients.plugin",
         "-p",
         "no:cacheprovider",
         *(["-p", "no:asyncio"] if name != "tokenizers" else []),

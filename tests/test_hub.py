@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -110,7 +111,7 @@ except toksmith.ToksmithError as error:
 """
 
 
-def loaded(hub: Hub, home: Path, source: str = "org/name", offline: bool = False, **options: object) -> dict[str, str]:
+def loaded(hub: Hub, home: Path, source: str = "org/name", offline: bool = False, **options: object) -> dict[str, Any]:
     """What a process that loads it says, and what it logs."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     env |= {"HF_ENDPOINT": f"http://127.0.0.1:{hub.port}", "HF_HOME": str(home), "HF_TOKEN": SECRET}

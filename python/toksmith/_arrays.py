@@ -97,7 +97,7 @@ def encode_padded(
     >>> tok = toksmith.train("low lower lowest", 262, special_tokens=["<pad>"])
     >>> padded = tok.encode_padded(["low", "low lower"], pad="<pad>")
     >>> padded, padded.mask.tolist()
-    (<Padded 2 texts of 4 ids, int64>, [[1, 0, 0, 0], [1, 1, 1, 1]])
+    (<Padded 2 texts of 3 ids, int64>, [[1, 0, 0], [1, 1, 1]])
     """
     if side not in SIDES:
         raise InvalidOption("side", side, "'left' or 'right'")

@@ -173,7 +173,7 @@ def session(self: Any, text: Text = "", *, special: Special = "raise") -> TextSe
     >>> tok = toksmith.train("low lower lowest", 262)
     >>> s = tok.session("low lower lowest")
     >>> s.replace(4, 9, "slow")
-    <IdEdit 3 ids from 1 on become [32, 115, 257]>
+    <IdEdit 1 id from 1 on become [32, 115, 257]>
     >>> s.text, s.ids.tolist() == tok.encode(s.text)
     ('low slow lowest', True)
     """

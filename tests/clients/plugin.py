@@ -1,6 +1,6 @@
 """A plugin of pytest for suites of other libraries: our drop-in takes the library's name, and what is excluded is skipped.
 
-`TOKSMITH_CLIENT` names the library. Loaded with `-p clients_plugin`, before anything imports the library.
+`TOKSMITH_CLIENT` names the library. Loaded with `-p clients.plugin`, before anything imports the library.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from clients_excluded import EXCLUDED, LACKING
+from clients.excluded import EXCLUDED, LACKING
 
 from toksmith import compat
 
@@ -30,4 +30,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("network"):
             item.add_marker(pytest.mark.skip(reason="excluded: needs the network"))
     if unused and not os.environ.get("TOKSMITH_SOME"):
-        raise pytest.UsageError(f"clients_excluded.py excludes tests that are not there: {', '.join(sorted(unused))}")
+        raise pytest.UsageError(f"excluded.py excludes tests that are not there: {', '.join(sorted(unused))}")
