@@ -1,12 +1,14 @@
-# make test-clients: other libraries' own tests on our drop-ins, in an environment of their own. Their source distributions are
-# fetched from the package index, once. TOKSMITH_SUITES=/path adds suites of other repositories (minbpe, rustbpe, nanochat).
+# make test-clients: other libraries' own tests on our drop-ins, and libraries that take a tokenizer, run as their users run them;
+# in two environments of their own, of several GB. Source distributions are fetched from the package index, once.
+# TOKSMITH_SUITES=/path adds suites of other repositories (minbpe, rustbpe, nanochat).
 .PHONY: test-clients
 
 SUITES := tokenizers==0.23.3 transformers==5.23.0 sentencepiece==0.2.3 tiktoken==0.14.0
 
-test-clients: .venv-clients/.suites
+test-clients: .venv-clients/.suites .venv-programs/.made
 	TOKSMITH_CLIENTS=$(CURDIR)/.venv-clients/suites PYTHONPATH=python .venv-clients/bin/python -m pytest -rs -s -p no:cacheprovider \
 		-p no:asyncio tests/test_clients.py
+	TOKSMITH_PROGRAMS=1 PYTHONPATH=python .venv-programs/bin/python -m pytest -rs -s -p no:cacheprovider tests/test_client_programs.py
 
 .venv-clients/.suites: .venv-clients/.made make/clients.mk
 	@rm -rf .venv-clients/suites && mkdir -p .venv-clients/suites
@@ -15,6 +17,6 @@ test-clients: .venv-clients/.suites
 	@for each in .venv-clients/suites/*.tar.gz; do tar -xzf $$each -C .venv-clients/suites || exit 1; done
 	@touch $@
 
-.venv-clients/.made: tests/requirements-clients.txt .venv/.built
-	@PYTHON=$(PY) scripts/venv.sh .venv-clients -r $<
+.venv-%/.made: tests/requirements-%.txt .venv/.built
+	@PYTHON=$(PY) scripts/venv.sh .venv-$* -r $<
 	@touch $@

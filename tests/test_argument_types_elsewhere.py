@@ -15,7 +15,7 @@ from test_argument_types import calls as functions
 
 import toksmith
 from toksmith import explain, metrics
-from toksmith.compat import minbpe, tiktoken, tutorial
+from toksmith.compat import minbpe, rustbpe, tiktoken, tutorial
 
 imported_transformers()
 from toksmith.compat import transformers
@@ -31,6 +31,7 @@ REFUSALS: dict[str, tuple[type[Exception], ...]] = {
     "tiktoken.Encoding": (AssertionError, UnicodeError),
     "tiktoken": (ValueError, KeyError, OverflowError, UnicodeError, LookupError, AssertionError),
     "minbpe": (ValueError, KeyError, AssertionError),
+    "rustbpe": (ValueError,),
     "tutorial.merge": (ValueError,),
     "tutorial": (LookupError, UnicodeError),
     "transformers": (ValueError, KeyError),
@@ -96,6 +97,18 @@ def of_minbpe(folder: Path) -> dict[str, Call]:
         if isinstance(tok, minbpe.GPT4Tokenizer):
             made[f"{name}.save_vocab"] = (tok.save_vocab, {"vocab_file": folder / "vocab"})
     return made
+
+
+def of_rustbpe(folder: Path) -> dict[str, Call]:
+    """Those of `toksmith.compat.rustbpe`."""
+    tok = rustbpe.Tokenizer()
+    given = {"iterator": ["low lower"], "vocab_size": 257, "buffer_size": 8, "pattern": r"\w+"}
+    return {
+        "rustbpe.Tokenizer.train_from_iterator": (rustbpe.Tokenizer().train_from_iterator, given),
+        "rustbpe.Tokenizer.encode": (tok.encode, {"text": "low"}),
+        "rustbpe.Tokenizer.batch_encode": (tok.batch_encode, {"texts": ["low"]}),
+        "rustbpe.Tokenizer.decode": (tok.decode, {"ids": [97]}),
+    }
 
 
 def of_tutorial(folder: Path) -> dict[str, Call]:
@@ -200,6 +213,7 @@ def calls(folder: Path) -> dict[str, Call]:
     return (
         of_tiktoken()
         | of_minbpe(folder)
+        | of_rustbpe(folder)
         | of_tutorial(folder)
         | of_transformers(folder)
         | of_results(folder)
@@ -249,7 +263,7 @@ def owned(owner: type, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     """The functions of the other libraries' interfaces, and the methods of all public classes."""
-    for module in (tiktoken, minbpe, tutorial, transformers, toksmith, explain, metrics):
+    for module in (tiktoken, minbpe, rustbpe, tutorial, transformers, toksmith, explain, metrics):
         prefix = "" if module is toksmith else f"{module.__name__.rpartition('.')[2]}."
         for name in module.__all__:
             value = getattr(module, name)

@@ -5,6 +5,7 @@ It prints the table of docs/clients.md.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import shutil
@@ -26,20 +27,23 @@ pytestmark = pytest.mark.skipif("TOKSMITH_CLIENTS" not in os.environ, reason="la
 
 
 class Suite(NamedTuple):
-    """One suite: where it is, what pytest is given, how many tests pass at least, and what it needs: vocabularies, or a
-    checkout in the folder that `TOKSMITH_SUITES` names."""
+    """One suite: where it is, what pytest is given, how many tests pass at least, and what it needs: vocabularies, a
+    checkout in the folder that `TOKSMITH_SUITES` names, or code beside its tests."""
 
     folder: str
     tests: tuple[str, ...]
     least: int
     vocabularies: bool = False
     checkout: bool = False
+    beside: tuple[str, ...] = ()
 
 
 ROWS = {
     "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 125),
     "transformers": Suite("transformers-5.23.0", (str(HERE / "clients" / "mixin.py"),), 220),
     "minbpe": Suite("minbpe", ("tests",), 21, vocabularies=True, checkout=True),
+    "nanochat": Suite("nanochat", ("tests/test_tokenizer.py",), 9, checkout=True, beside=("nanochat",)),
+    "rustbpe": Suite("rustbpe", ("tests/python",), 7, checkout=True),
     "sentencepiece": Suite("sentencepiece-0.2.3", ("test",), 51),
     "tiktoken": Suite("tiktoken-0.14.0", ("tests",), 31, vocabularies=True),
 }
@@ -48,14 +52,19 @@ ROWS = {
 MARKS = ("  network", "  slow", "  timeout", "  thread_unsafe")
 
 
+def data() -> Path:
+    """The folder of published vocabularies and of corpora."""
+    found = Path(os.environ.get("TOKSMITH_TEST_DATA", HERE.parent.parent / "shared"))
+    if not found.is_dir():
+        pytest.skip(f"lacks {found}, the data of tests")
+    return found
+
+
 def with_vocabularies(folder: Path) -> dict[str, str]:
     """The variables with which tiktoken finds the published vocabularies, of which the data of tests has copies."""
-    data = Path(os.environ.get("TOKSMITH_TEST_DATA", HERE.parent.parent / "shared")) / "vocab"
-    if not data.is_dir():
-        pytest.skip(f"lacks {data}, the published vocabularies")
     folder.mkdir()
     for row in ENCODINGS.values():
-        shutil.copy(data / row.url.rpartition("/")[2], folder / hashlib.sha1(row.url.encode()).hexdigest())
+        shutil.copy(data() / "vocab" / row.url.rpartition("/")[2], folder / hashlib.sha1(row.url.encode()).hexdigest())
     return {"TIKTOKEN_CACHE_DIR": str(folder), "TIKTOKEN_MAX_EXAMPLES": "20"}
 
 
@@ -67,10 +76,22 @@ def copied(suite: Suite, folder: Path) -> Path:
         if not whole.is_dir():
             pytest.skip(f"lacks a checkout of {suite.folder} in the folder that TOKSMITH_SUITES names")
     folder.mkdir()
-    for each in suite.tests:
-        if not Path(each).is_absolute():
+    for each in (*suite.tests, *suite.beside):
+        if (whole / each).is_dir():
             shutil.copytree(whole / each, folder / each)
+        elif not Path(each).is_absolute():
+            (folder / each).parent.mkdir()
+            shutil.copy(whole / each, folder / each)
     return folder
+
+
+def with_enwik8(folder: Path) -> dict[str, str]:
+    """The variable with which rustbpe's tests find the text that they would download: in its place, our corpora."""
+    (folder / "rustbpe").mkdir(parents=True)
+    with (folder / "rustbpe" / "enwik8").open("wb") as out:
+        for file in sorted((data() / "corpora").glob("*.jsonl.gz")):
+            out.write(gzip.decompress(file.read_bytes()))
+    return {"XDG_CACHE_HOME": str(folder)}
 
 
 def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
@@ -92,6 +113,8 @@ def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
     asked = {"TOKSMITH_CLIENT": name, "TOKSMITH_SUITE": str(SUITES / suite.folder), "HF_HUB_OFFLINE": "1"}
     if suite.vocabularies:
         asked |= with_vocabularies(folder / "cache")
+    if name == "rustbpe":
+        asked |= with_enwik8(folder / "cache")
     paths = os.pathsep.join([str(HERE), str(HERE.parent / "python")])
     subprocess.run(
         [*command, "-W", "ignore", f"--junitxml={report}", *suite.tests],

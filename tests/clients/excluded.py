@@ -61,6 +61,8 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "test_numpy_memory_safety": "looks for a class of the binding itself",
         "test_gil_release": "counts the beats of a clock",
     },
+    "nanochat": {},
+    "rustbpe": {},
     "minbpe": {},
     "tiktoken": {"test_optional_blobfile_dependency": "starts a process, in which the library has its name again"},
 }

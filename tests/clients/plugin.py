@@ -13,8 +13,8 @@ from clients.excluded import EXCLUDED, LACKING
 from toksmith import compat
 
 CLIENT = os.environ["TOKSMITH_CLIENT"]
-if CLIENT != "transformers":
-    compat.install(CLIENT)
+for library in {"transformers": (), "nanochat": ("rustbpe", "tiktoken")}.get(CLIENT, (CLIENT,)):
+    compat.install(library)
 for name, content in LACKING.get(CLIENT, {}).items():
     getattr(compat, CLIENT).__dict__.setdefault(name, content)
 

@@ -14,6 +14,7 @@ __all__ = ["install"]
 # The drop-ins, each with its modules as the library names them.
 MODULES: dict[str, tuple[str, ...]] = {
     "minbpe": (),
+    "rustbpe": (),
     "sentencepiece": ("sentencepiece_model_pb2", "sentencepiece_pb2"),
     "tiktoken": ("_educational", "core", "load", "model", "registry"),
     "tokenizers": ("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "trainers"),
@@ -25,7 +26,8 @@ def install(name: str) -> ModuleType:
     """Makes `import NAME` give our drop-in, from now on and in this process.
 
     Args:
-        name: "minbpe", "sentencepiece", "tiktoken" or "tokenizers".
+        name: "minbpe", "rustbpe", "sentencepiece", "tiktoken" or
+            "tokenizers".
     Returns: the drop-in.
     Raises:
         InvalidOption: There is no such drop-in, or the library itself is

@@ -1,0 +1,66 @@
+"""Libraries that take a tokenizer, run as their users run them: with the real library, and with ours installed under its name.
+
+Both runs must make the same of 1,000 documents: ids, chunks, counts, masks. Run by `make test-clients`, which prints the table of
+docs/clients.md.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clients.programs import PROGRAMS
+from test_clients import HERE, data, with_vocabularies
+
+COUNT, LONGEST = 1_000, 1_500
+pytestmark = pytest.mark.skipif(
+    "TOKSMITH_PROGRAMS" not in os.environ, reason="lacks the programs; run make test-clients"
+)
+
+
+def documents() -> list[str]:
+    """The first documents of each corpus, as many of each."""
+    files = sorted((data() / "corpora").glob("*.jsonl.gz"))
+    texts: list[str] = []
+    for number, file in enumerate(files):
+        with gzip.open(file, "rt", encoding="utf-8") as rows:
+            wanted = COUNT * (number + 1) // len(files) - len(texts)
+            texts += [json.loads(row)["text"][:LONGEST] for _, row in zip(range(wanted), rows, strict=False)]
+    return texts
+
+
+def run(name: str, library: str, folder: Path) -> dict[str, Any]:
+    command = [
+        sys.executable,
+        str(HERE / "clients" / "programs.py"),
+        name,
+        library,
+        str(folder / "texts.json"),
+        str(folder),
+    ]
+    paths = os.pathsep.join([str(HERE), str(HERE.parent / "python")])
+    env = {**os.environ, "PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    env |= {"HF_HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True", "TIKTOKEN_CACHE_DIR": str(folder / "cache")}
+    ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return answer
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_makes_the_same_of_every_document(name: str, tmp_path: Path) -> None:
+    texts = documents()
+    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    (tmp_path / "tokenizer.json").symlink_to(data() / "vocab" / "gpt2_tokenizer.json")
+    with_vocabularies(tmp_path / "cache")
+    real, ours = run(name, "", tmp_path), run(name, PROGRAMS[name][0], tmp_path)
+    assert "compat" in ours["used"] and "compat" not in real["used"]
+    equal = sum(a == b for a, b in zip(real["digests"], ours["digests"], strict=True))
+    print(f"\n| {name} | {PROGRAMS[name][0]} | {equal:,} of {len(texts):,} |")
+    assert equal == len(texts) == COUNT
