@@ -131,6 +131,10 @@ def test_what_cannot_be_merged(tmp_path: Path) -> None:
     toksmith.plan(other, make(tmp_path / "in"), tmp_path / "other", special="text").run(progress=False)
     with pytest.raises(InvalidOption, match="folders of one tokenizer"):
         toksmith.merge_shards([*folders, tmp_path / "other"], tmp_path / "all")
+    counted = CliRunner().invoke(app, ["count-pieces", str(tmp_path / "in"), "-o", f"{tmp_path / 'counts'}/"])
+    assert counted.exit_code == 0, counted.output
+    with pytest.raises(InvalidOption, match="merge-counts adds up"):
+        toksmith.merge_shards([tmp_path / "counts"], tmp_path / "all")
     with pytest.raises(InvalidOption, match="at least one folder"):
         toksmith.merge_shards([], tmp_path / "all")
     with pytest.raises(UnknownName, match="format of files of ids"):

@@ -137,9 +137,9 @@ class Tokenizer:
             raise _arguments.unknown_argument(Tokenizer.encode, unknown)
         try:
             ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
+            return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
         except (TypeError, ToksmithError) as error:
             raise advised(error, text) from None
-        return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
     @_arguments.closed
     def encode_array(

@@ -176,7 +176,7 @@ def loaded(toks: Source | Mapping[str, Source] | Sequence[Source]) -> tuple[dict
             failed[name] = str(error)
             first = first or error
     if not found:
-        raise first or toksmith.InvalidOption("toks", toks, "at least one tokenizer")
+        raise (first or toksmith.InvalidOption("toks", toks, "at least one tokenizer")).with_traceback(None)
     return found, failed
 
 

@@ -75,6 +75,10 @@ def merge_shards(
     found = [opened(folder_at(each)) for each in folders]
     if not found:
         raise InvalidOption("folders", [], "at least one folder of a finished job")
+    for each in found:
+        if each.options["to"] == "counts":
+            told = "folders of files of ids (this one has counts of pieces, which toksmith merge-counts adds up)"
+            raise InvalidOption("folders", str(each.folder), told)
     to = found[0].options["to"] if to is None else to
     if to not in SINKS:
         raise UnknownName("format of files of ids", str(to), close_names(str(to), SINKS) or [*SINKS])
