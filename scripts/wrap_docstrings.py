@@ -19,7 +19,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 COLUMNS = 80
-PACKAGES = ("explain", "metrics", "compat.tutorial")  # whose public names count too
+PACKAGES = (
+    "explain",
+    "metrics",
+    "compat.tutorial",
+    "compat.rustbpe",
+    "compat.minbpe",
+    "compat.tiktoken",
+)  # whose public names count too
 OF_A_FUNCTION, OF_A_CLASS, OF_A_METHOD = 4, 5, 9  # what `help` puts before each line of a docstring
 
 

@@ -95,7 +95,8 @@ class Tokenizer:
     """What the three have in common.
 
     Attributes:
-        merges: The id that each pair becomes, in the order in which they were learnt.
+        merges: The id that each pair becomes, in the order in which they were
+            learnt.
         pattern: The regex that splits texts; "" for none.
         special_tokens: Their ids by content.
         vocab: The bytes of each id.
@@ -129,7 +130,8 @@ class Tokenizer:
 
     @checked_late
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
-        """Writes `file_prefix.model`, which can be loaded, and `file_prefix.vocab` for people."""
+        """Writes `file_prefix.model`, which can be loaded, and
+        `file_prefix.vocab` for people."""
         model, vocab = cast("tuple[bytes, bytes]", FORMATS["minbpe"].save(self._model()))
         prefix = os.fspath(file_prefix)
         write_files([(prefix + ".model", model), (prefix + ".vocab", vocab)])
@@ -251,7 +253,8 @@ class RegexTokenizer(Tokenizer):
 
     @checked_late
     def load(self, model_file: str | os.PathLike[str]) -> None:
-        """See `Tokenizer.load`; the file's pattern is the tokenizer's from now on."""
+        """See `Tokenizer.load`; the file's pattern is the tokenizer's from now
+        on."""
         super().load(model_file)
         self.inverse_special_tokens = {id: content for content, id in self.special_tokens.items()}
 
@@ -271,8 +274,9 @@ class RegexTokenizer(Tokenizer):
         """The ids of a text.
 
         Args:
-            allowed_special: The special tokens that are found: "all", "none", a set of them, or "none_raise", with which
-                a text must spell none.
+            allowed_special: The special tokens that are found: "all", "none",
+                a set of them, or "none_raise", with which a text must spell
+                none.
         Raises:
             AssertionError: The text spells a special token, with "none_raise".
             ValueError: Another value.
@@ -311,9 +315,11 @@ class RegexTokenizer(Tokenizer):
 
 
 class GPT4Tokenizer(RegexTokenizer):
-    """GPT-4's tokenizer: the merges of the published encoding `cl100k_base`, which must be there or is downloaded.
+    """GPT-4's tokenizer: the merges of the published encoding `cl100k_base`,
+    which must be there or is downloaded.
 
-    The ids of single bytes are permuted (`byte_shuffle`), and tokens in `vocab` are spelt in permuted bytes, as there.
+    The ids of single bytes are permuted (`byte_shuffle`), and tokens in
+    `vocab` are spelt in permuted bytes, as there.
     """
 
     def __init__(self) -> None:
@@ -332,7 +338,8 @@ class GPT4Tokenizer(RegexTokenizer):
         raise NotImplementedError
 
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
-        """Not available: minbpe's files cannot hold permuted bytes. See `toksmith.convert` for other formats."""
+        """Not available: minbpe's files cannot hold permuted bytes. See
+        `toksmith.convert` for other formats."""
         raise NotImplementedError("GPT4Tokenizer cannot be saved.")
 
     def load(self, model_file: str | os.PathLike[str]) -> None:
@@ -346,7 +353,8 @@ class GPT4Tokenizer(RegexTokenizer):
 
     @checked_late
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; KeyError for one that there is not, special tokens among them."""
+        """The text of ids; KeyError for one that there is not, special tokens
+        among them."""
         shuffled = b"".join(self.vocab[id] for id in ids)
         return bytes(self.inverse_byte_shuffle[byte] for byte in shuffled).decode("utf-8", errors="replace")
 

@@ -29,11 +29,13 @@ class Encoding:
     r"""A drop-in for `tiktoken.Encoding`.
 
     Args:
-        name: What `repr` shows; no two different encodings should have the same.
+        name: What `repr` shows; no two different encodings should have the
+            same.
         pat_str: The regex that splits texts.
         mergeable_ranks: The rank of each token, which is its id.
         special_tokens: The ids of special tokens.
-        explicit_n_vocab: How many tokens there must be, with no hole among their ids.
+        explicit_n_vocab: How many tokens there must be, with no hole among
+            their ids.
 
     >>> from toksmith.compat import tiktoken
     >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
@@ -85,10 +87,12 @@ class Encoding:
     @classmethod
     @checked_late
     def of(cls, name: str, tok: Tokenizer) -> Encoding:
-        """The encoding that a tokenizer of ranks, with one regex, is: tokens merge by their bytes, whole pieces are found.
+        """The encoding that a tokenizer of ranks, with one regex, is: tokens
+        merge by their bytes, whole pieces are found.
 
         Raises:
-            ValueError: The tokenizer is of another kind, and tiktoken would give other ids.
+            ValueError: The tokenizer is of another kind, and tiktoken would
+                give other ids.
         """
         model = tok.model
         plain = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "byte", "bytes", True)
@@ -129,8 +133,10 @@ class Encoding:
         """The ids of a text.
 
         Args:
-            allowed_special: The special tokens that become their ids; "all" for all.
-            disallowed_special: The texts that must not occur; "all" for the special tokens that are not allowed.
+            allowed_special: The special tokens that become their ids; "all"
+                for all.
+            disallowed_special: The texts that must not occur; "all" for the
+                special tokens that are not allowed.
         Raises:
             ValueError: The text contains a disallowed special token.
         """
@@ -167,7 +173,8 @@ class Encoding:
         allowed_special: All | AbstractSet[str] = frozenset(),
         disallowed_special: All | Collection[str] = "all",
     ) -> npt.NDArray[np.uint32]:
-        """The ids of a text as a read-only array; see `encode`. Lone surrogates raise UnicodeEncodeError."""
+        """The ids of a text as a read-only array; see `encode`. Lone surrogates
+        raise UnicodeEncodeError."""
         allowed = self._checked(text, allowed_special, disallowed_special)
         ids = self._core_bpe.engine(allowed).encode_array(text, "allow", "strict", None)
         ids.flags.writeable = False
@@ -209,7 +216,8 @@ class Encoding:
         allowed_special: All | AbstractSet[str] = frozenset(),
         disallowed_special: All | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids that no further text changes, and the ids that may come after them, in no particular order.
+        """The ids that no further text changes, and the ids that may come after
+        them, in no particular order.
 
         Lone surrogates raise UnicodeEncodeError.
         """
@@ -252,7 +260,8 @@ class Encoding:
 
     @checked_late
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of ids, and for each the first character that holds bytes of it.
+        """The text of ids, and for each the first character that holds bytes of
+        it.
 
         Raises:
             UnicodeDecodeError: The bytes are not UTF-8.
