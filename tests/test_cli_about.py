@@ -226,6 +226,7 @@ def test_train_saves_in_the_format_that_can_hold_the_model(
     result = run("train", "--text", "low lower lowest", "--merges", "2", *options, "-o", tmp_path / name)
     assert result.exit_code == 0, result.stderr
     toksmith.load(tmp_path / name, format=written)
+    assert "; 2 merges over " in result.stdout
     assert f"saved as {tmp_path / name} ({written}, " in result.stdout or not name.endswith(".model")
 
 

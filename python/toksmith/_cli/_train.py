@@ -250,7 +250,7 @@ def chosen_format(output: Path | None, to: str | None) -> str:
 def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch, format: str) -> str:
     record = record_of(tok)
     saved = "" if output is None else f"; saved as {output} ({format}{', ' if format else ''}{size_of(output):,} bytes)"
-    merges = f"{number_of(len(tok.model.merges), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
+    merges = f"{number_of(len(record.counts), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
     why = in_flags(record.stopped_because, options.FLAGS)
     return f"{number_of(len(tok), 'token')}; {merges}; stopped because {why}{saved}"
 
