@@ -405,3 +405,15 @@ print(type(tok).__module__, pre_tokenizers.__name__)
         compat.install("tokenizers")
     with pytest.raises(toksmith.InvalidOption, match="one of minbpe"):
         compat.install("torch")
+
+
+@pytest.mark.parametrize("library", [ours, peer], ids=["ours", "theirs"])
+def test_a_text_is_no_list(library: Any) -> None:
+    tok = library.Tokenizer(library.models.BPE(vocab={"a": 0}, merges=[]))
+    for call in (tok.decode, tok.add_tokens, tok.add_special_tokens):
+        with pytest.raises(TypeError):
+            call("a")
+    for ids in (["0"], [0.5]):
+        with pytest.raises(TypeError):
+            tok.decode(ids)
+    assert tok.decode([0]) == "a" and tok.add_tokens(["b"]) == 1

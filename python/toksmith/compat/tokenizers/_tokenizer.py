@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import operator
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from ..._arguments import items
 from ..._formats import FORMATS
 from ..._hub import downloaded_from_hub
 from ..._tokenizer import Tokenizer as OwnTokenizer
@@ -294,7 +296,8 @@ class Tokenizer:
         runtime = self._running()
         kept = []
         for ids in sequences:
-            tokens = [(int(id), runtime.tokens.get(int(id))) for id in ids]
+            given = map(operator.index, items(ids, "ids", "a list of int"))
+            tokens = [(id, runtime.tokens.get(id)) for id in given]
             skipped = self._added.special if skip_special_tokens else ()
             kept.append([id for id, token in tokens if token is not None and token not in skipped])
         return runtime.tok.decode_batch(kept)
@@ -342,7 +345,7 @@ class Tokenizer:
 
     def _add(self, tokens: Sequence[Any], *, special: bool) -> int:
         taken = []
-        for token in tokens:
+        for token in items(tokens, "tokens", "a list of str or AddedToken"):
             if special and not isinstance(token, str):
                 token.special = True
             taken.append(AddedToken.taken(token, special))
