@@ -9,8 +9,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import DATA, existing_or_skip
 from test_client_programs import documents
-from test_clients import data, pytestmark  # noqa: F401 - skips without the suites
+from test_clients import pytestmark  # noqa: F401 - skips without the suites
 
 import toksmith
 
@@ -23,7 +24,7 @@ def test_a_converted_model_has_the_ids_of_sentencepiece(name: str, tmp_path: Pat
     sentencepiece = pytest.importorskip("sentencepiece")
     tokenizers = pytest.importorskip("tokenizers")
     transformers = pytest.importorskip("transformers")
-    model = data() / "vocab" / name
+    model = existing_or_skip(DATA) / "vocab" / name
     for usual in ("tokenizer.model", "spiece.model"):  # the names that the two classes ask for
         shutil.copy(model, tmp_path / usual)
     toksmith.convert(model, tmp_path / "ours.json", to_format="tokenizer_json", allow_loss=LOST)

@@ -6,7 +6,7 @@ docs/clients.md.
 
 from __future__ import annotations
 
-import gzip
+import itertools
 import json
 import os
 import subprocess
@@ -16,7 +16,10 @@ from typing import Any
 
 import pytest
 from clients.programs import PROGRAMS
-from test_clients import HERE, data, with_vocabularies
+from conftest import DATA, existing_or_skip
+from peers import CORPORA
+from peers import documents as documents_of
+from test_clients import HERE, with_vocabularies
 
 COUNT, LONGEST = 1_000, 1_500
 pytestmark = pytest.mark.skipif(
@@ -26,12 +29,11 @@ pytestmark = pytest.mark.skipif(
 
 def documents() -> list[str]:
     """The first documents of each corpus, as many of each."""
-    files = sorted((data() / "corpora").glob("*.jsonl.gz"))
     texts: list[str] = []
-    for number, file in enumerate(files):
-        with gzip.open(file, "rt", encoding="utf-8") as rows:
-            wanted = COUNT * (number + 1) // len(files) - len(texts)
-            texts += [json.loads(row)["text"][:LONGEST] for _, row in zip(range(wanted), rows, strict=False)]
+    for number, name in enumerate(CORPORA):
+        wanted = COUNT * (number + 1) // len(CORPORA) - len(texts)
+        rows = documents_of(existing_or_skip(DATA) / "corpora" / f"{name}.jsonl.gz")
+        texts += [text[:LONGEST] for text in itertools.islice(rows, wanted)]
     return texts
 
 
@@ -57,7 +59,7 @@ def run(name: str, library: str, folder: Path) -> dict[str, Any]:
 def test_a_program_makes_the_same_of_every_document(name: str, tmp_path: Path) -> None:
     texts = documents()
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
-    (tmp_path / "tokenizer.json").symlink_to(data() / "vocab" / "gpt2_tokenizer.json")
+    (tmp_path / "tokenizer.json").symlink_to(DATA / "vocab" / "gpt2_tokenizer.json")
     with_vocabularies(tmp_path / "cache")
     real, ours = run(name, "", tmp_path), run(name, PROGRAMS[name][0], tmp_path)
     assert "compat" in ours["used"] and "compat" not in real["used"]

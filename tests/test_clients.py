@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 from clients.excluded import IGNORED
+from conftest import DATA, existing_or_skip
 
 from toksmith._encodings import ENCODINGS
 
@@ -52,19 +53,14 @@ ROWS = {
 MARKS = ("  network", "  slow", "  timeout", "  thread_unsafe")
 
 
-def data() -> Path:
-    """The folder of published vocabularies and of corpora."""
-    found = Path(os.environ.get("TOKSMITH_TEST_DATA", HERE.parent.parent / "shared"))
-    if not found.is_dir():
-        pytest.skip(f"lacks {found}, the data of tests")
-    return found
-
-
 def with_vocabularies(folder: Path) -> dict[str, str]:
     """The variables with which tiktoken finds the published vocabularies, of which the data of tests has copies."""
     folder.mkdir()
     for row in ENCODINGS.values():
-        shutil.copy(data() / "vocab" / row.url.rpartition("/")[2], folder / hashlib.sha1(row.url.encode()).hexdigest())
+        shutil.copy(
+            existing_or_skip(DATA) / "vocab" / row.url.rpartition("/")[2],
+            folder / hashlib.sha1(row.url.encode()).hexdigest(),
+        )
     return {"TIKTOKEN_CACHE_DIR": str(folder), "TIKTOKEN_MAX_EXAMPLES": "20"}
 
 
@@ -89,7 +85,7 @@ def with_enwik8(folder: Path) -> dict[str, str]:
     """The variable with which rustbpe's tests find the text that they would download: in its place, our corpora."""
     (folder / "rustbpe").mkdir(parents=True)
     with (folder / "rustbpe" / "enwik8").open("wb") as out:
-        for file in sorted((data() / "corpora").glob("*.jsonl.gz")):
+        for file in sorted((existing_or_skip(DATA) / "corpora").glob("*.jsonl.gz")):
             out.write(gzip.decompress(file.read_bytes()))
     return {"XDG_CACHE_HOME": str(folder)}
 
