@@ -90,7 +90,8 @@ impl PieceSink for Counting<'_> {
     }
 
     #[inline(never)]
-    fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
+    fn take_new(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> Result<()> {
+        let part = parts[0];
         self.add(window, part.start, part.len as usize)
     }
 

@@ -1,7 +1,7 @@
 //! Texts to ids. [`Encoder`] holds what encoding needs; [`call`] is the walk of one text.
 //!
 //! Reading order: this file, [`encoder`], [`call`], then what the walk may take on its way: [`staged`] (with
-//! [`stages`]) where steps rewrite a text, and [`pieces`], which remembers pieces. On top of the walk: [`long_text`]
+//! [`stages`]) where steps rewrite a text, and [`pieces`], which remembers pieces and has [`learn`] learn new ones. On top of the walk: [`long_text`]
 //! cuts a long text and works on its parts on all threads, [`files`] reads documents a block at a time, [`boundaries`]
 //! says which ids no later text changes, and [`best_ways`] gives the best encodings of a unigram model. [`around`] puts
 //! the ids of special tokens around those of texts.
@@ -15,6 +15,7 @@ pub mod boundaries;
 pub mod call;
 pub mod encoder;
 pub mod files;
+pub mod learn;
 pub mod long_text;
 pub mod pieces;
 pub mod staged;

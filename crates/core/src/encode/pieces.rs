@@ -1,17 +1,17 @@
 //! Pieces to ids, with a memory: what [`PieceEncoder::encode`] gives, faster.
 //!
-//! For a piece that came before, one look into the memory is enough. A new piece is cut where no merge can cross. Each
-//! stretch between two cuts probably came before; it is looked up or merged. A long piece is cut without a look into the
-//! memory, because long pieces hardly ever come again, and their stretches do.
+//! For a piece that came before, one look into the memory is enough. The first new piece makes all that wait be learned
+//! together ([`crate::encode::learn`]). A long piece is cut without a look into the memory, because long pieces hardly ever
+//! come again, and their stretches do.
 
 use crate::Result;
+use crate::encode::learn::{Learner, Learning};
 use crate::kinds::{PieceEncoder, PieceScratch};
 use crate::merge::memory::{Memory, PieceName, ReadyIds};
-use crate::merge::short::merge_stretch;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::Worth;
-use crate::vocab::key::{LONGEST, LONGEST_OF_TWO, STRETCH, Window};
+use crate::vocab::key::{STRETCH, Window};
 use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
 /// What one call at a time works with, and the next one takes over.
@@ -25,6 +25,7 @@ pub struct Session {
     pub ends: Option<Box<Ends>>,
     waiting: WaitingParts,
     ready: ReadyIds,
+    learning: Box<Learning>,
 }
 
 /// More bytes of buffers than this are given back when a call ends: only a very long piece needs them.
@@ -33,7 +34,7 @@ const MOST_BUFFERS: usize = 16 << 20;
 impl Worth for Session {
     fn bytes(&self) -> usize {
         let ends = if self.ends.is_some() { size_of::<Ends>() } else { 0 };
-        size_of::<Self>() + ends + self.memory.bytes() + self.scratch.bytes()
+        size_of::<Self>() + size_of::<Learning>() + ends + self.memory.bytes() + self.scratch.bytes()
     }
 
     fn shrink(&mut self) {
@@ -46,24 +47,15 @@ impl Worth for Session {
 /// Shorter pieces are not tested for repeating themselves.
 const REPEATING: usize = 1 << 10;
 
-impl Window<'_> {
-    /// A stretch without a look for its slot.
-    fn stretch(&self, start: usize, end: usize) -> PiecePart {
-        let mut part = PiecePart { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
-        if end - start <= LONGEST_OF_TWO {
-            part.key = self.key(start, end - start);
-            part.key[1] |= STRETCH;
-        }
-        part
-    }
-}
-
 /// The sink that appends the ids of pieces to `out`.
 pub struct PieceIds<'e> {
     encoder: &'e PieceEncoder,
     memory: &'e mut Memory,
     scratch: &'e mut PieceScratch,
     ready: &'e mut ReadyIds,
+    learning: &'e mut Learning,
+    /// As far as the text is learned ahead.
+    learned: usize,
     stop: &'e Stop,
     out: &'e mut Vec<u32>,
 }
@@ -77,8 +69,8 @@ impl<'e> PieceIds<'e> {
         text: &'t [u8],
         out: &'e mut Vec<u32>,
     ) -> PieceWalk<'e, 't, Self> {
-        let Session { memory, scratch, waiting, ready, .. } = session;
-        PieceWalk::new(text, Self { encoder, memory, scratch, ready, stop, out }, waiting, stop)
+        let Session { memory, scratch, waiting, ready, learning, .. } = session;
+        PieceWalk::new(text, Self { encoder, memory, scratch, ready, learning, learned: 0, stop, out }, waiting, stop)
     }
 
     /// Takes the ids away that were appended, and says how many.
@@ -101,17 +93,18 @@ impl PieceSink for PieceIds<'_> {
     }
 
     #[inline(never)]
-    fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
+    fn take_new(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> Result<()> {
+        let part = parts[0];
         let (start, end) = (part.start, part.start + part.len as usize);
-        let is_piece = part.key[1] & STRETCH == 0;
         let name = PieceName::of(window, &part);
         let is_long = matches!(name, PieceName::Long(_));
-        if !is_long && self.memory.recall(&name, self.out) {
+        if !is_long && (self.memory.recall(&name, self.out) || self.learn(window, parts, &name)) {
             return Ok(());
         }
+        let is_piece = part.key[1] & STRETCH == 0;
         if is_piece
             && self.encoder.looks_up()
-            && let Some(id) = self.token(window, start, end)
+            && let Some(id) = self.encoder.vocab().id(&window.text[start..end])
         {
             self.out.push(id);
             if !is_long {
@@ -123,11 +116,7 @@ impl PieceSink for PieceIds<'_> {
             return Ok(());
         }
         let before = self.out.len();
-        if is_piece && self.encoder.merger().byte_pairs().is_some() {
-            self.stretches(window, start, end)?;
-        } else {
-            self.merge(window, start, end)?;
-        }
+        self.merge(window, start, end)?;
         self.memory.learn(&name, &self.out[before..]);
         Ok(())
     }
@@ -170,45 +159,19 @@ impl PieceIds<'_> {
         Ok(repeats)
     }
 
-    /// The id of the token with these bytes.
-    fn token(&self, window: &Window<'_>, start: usize, end: usize) -> Option<u32> {
-        let (vocab, bytes) = (self.encoder.vocab(), &window.text[start..end]);
-        if end - start > LONGEST {
-            return vocab.id(bytes);
+    /// Learns all parts that wait, once, and appends the ids of the first; false if they are not known yet.
+    fn learn(&mut self, window: &Window<'_>, parts: &[PiecePart], name: &PieceName<'_>) -> bool {
+        if parts[0].start < self.learned {
+            return false;
         }
-        vocab.found(vocab.expect(window, start, end - start)?, bytes).map(|token| token.id)
-    }
-
-    /// Appends the ids of a new piece, stretch by stretch.
-    fn stretches(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
-        let Some(safe_cuts) = self.encoder.merger().safe_cuts() else { return self.merge(window, start, end) };
-        let mut at = start;
-        for cut in safe_cuts.cuts(window.text, start, end) {
-            self.stretch(window, at, cut)?;
-            at = cut;
-        }
-        if at == start { self.merge(window, start, end) } else { self.stretch(window, at, end) }
-    }
-
-    /// Appends the ids of a stretch between two cuts.
-    fn stretch(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
-        let name = PieceName::of(window, &window.stretch(start, end));
-        if !self.memory.recall(&name, self.out) {
-            let before = self.out.len();
-            self.merge(window, start, end)?;
-            self.memory.learn(&name, &self.out[before..]);
-        }
-        Ok(())
+        let Some(mut learner) = Learner::new(self.encoder, window, self.memory, self.learning) else { return false };
+        learner.learn(parts);
+        self.learned = parts.last().map_or(0, |last| last.start + last.len as usize);
+        self.memory.recall(name, self.out)
     }
 
     /// Appends the ids that merging gives for a stretch.
     fn merge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
-        if end - start <= LONGEST
-            && let Some(pairs) = self.encoder.merger().byte_pairs()
-        {
-            merge_stretch(self.encoder.vocab(), pairs, window, start..end, self.out);
-            return Ok(());
-        }
         let stretch = &window.text[start..end];
         let done = self.encoder.encode_stretch(stretch, self.stop, self.scratch, self.out);
         done.map_err(|error| error.shifted(start))

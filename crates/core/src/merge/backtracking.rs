@@ -30,8 +30,9 @@ use crate::vocab::{MergeRule, Vocab};
 /// How many steps happen between two looks at the stop flag.
 const STEPS_PER_LOOK: usize = 1 << 16;
 
-/// How many bytes are merged in another way before the tables are made. By then that has cost as much as the tables do.
-const BYTES_BEFORE: usize = 1 << 16;
+/// How many bytes are merged in another way before the tables are made. By then the other way has cost as much more as the
+/// tables do.
+const BYTES_BEFORE: usize = 1 << 19;
 
 /// The tables of a vocabulary, made when they are needed first.
 #[derive(Debug, Default)]

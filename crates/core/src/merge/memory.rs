@@ -253,6 +253,33 @@ impl Memory {
         slots + self.spilt.ids.capacity() * size_of::<u32>() + self.long.memory()
     }
 
+    /// Whether the ids of a part are where they are expected.
+    #[inline(always)]
+    #[must_use]
+    pub fn has(&self, window: &Window<'_>, part: &PiecePart) -> bool {
+        let (slot, len) = (part.slot as usize, part.len as usize);
+        if len <= LONGEST_OF_TWO {
+            let [one, other] = [slot, slot ^ 1].map(|at| self.short.0.slots[at][0]);
+            (one == part.key) | (other == part.key)
+        } else if len <= LONGEST {
+            let view = self.wide.view();
+            let key = window.wide_key(part);
+            view.slots[near(view.slots, slot, &key)][0] == key
+        } else {
+            true
+        }
+    }
+
+    /// Whether a piece is known.
+    #[must_use]
+    pub fn knows(&self, name: &PieceName<'_>) -> bool {
+        match name {
+            PieceName::Short(key) => self.short.0.get(key).is_some(),
+            PieceName::Wide(key) => self.wide.0.get(key).is_some(),
+            PieceName::Long(stretch) => self.long.get(stretch).is_some(),
+        }
+    }
+
     /// Appends the ids of a piece; false if it is not known.
     pub fn recall(&self, name: &PieceName<'_>, out: &mut Vec<u32>) -> bool {
         match name {

@@ -1,16 +1,18 @@
 //! Pieces to ids by merging: byte-pair encoding.
 //!
 //! Reading order: [`rule`] first. It is the whole algorithm, and everything else here gives the same ids faster. Then
-//! this file, in which [`Merger`] chooses by length: [`short`] merges a few bytes without touching the heap, [`rule`]
-//! rescans up to 64 symbols, [`heap`] merges longer pieces in n log n, [`repeats`] and [`backtracking`] merge very long
-//! ones in linear time. The last two ask which tokens can be neighbours ([`valid_pairs`], from each token's
-//! [`last_merge`]) and which tokens a text begins with ([`prefixes`]). [`safe_cuts`] says where a piece may be cut
-//! first, and [`memory`] remembers pieces; the sink that uses both is in [`crate::encode::pieces`]. [`draws`] are the
+//! this file, in which [`Merger`] chooses by length: [`rule`] rescans up to 64 symbols, [`heap`] merges longer pieces in
+//! n log n, [`repeats`] and [`backtracking`] merge very long ones in linear time. The last two ask which tokens can be
+//! neighbours ([`valid_pairs`], from each token's [`last_merge`]) and which tokens a text begins with ([`prefixes`]).
+//! Most pieces go another way: [`safe_cuts`] says where a new piece may be cut first, [`byte_pairs`] which pairs of its
+//! bytes merge before all others, [`together`] merges several stretches side by side, each an array of [`short`], and
+//! [`memory`] remembers them; [`crate::encode::learn`] and [`crate::encode::pieces`] use all of these. [`draws`] are the
 //! random numbers of dropout.
 //!
 //! Left out: kinds that do not merge ([`crate::kinds`]), and learning merges ([`mod@crate::train`]).
 
 pub mod backtracking;
+pub mod byte_pairs;
 pub mod draws;
 pub mod heap;
 pub mod last_merge;
@@ -20,6 +22,7 @@ pub mod repeats;
 pub mod rule;
 pub mod safe_cuts;
 pub mod short;
+pub mod together;
 pub mod valid_pairs;
 
 use std::ops::Range;
@@ -27,10 +30,10 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::merge::backtracking::{Backtracking, DeadPlaces};
+use crate::merge::byte_pairs::BytePairs;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
 use crate::merge::safe_cuts::SafeCuts;
-use crate::merge::short::BytePairs;
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
 use crate::vocab::{Merge, Unit, Vocab};

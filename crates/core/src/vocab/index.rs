@@ -21,6 +21,15 @@ pub struct Index {
     hasher: DefaultHashBuilder,
 }
 
+/// The tables as they are, for many look-ups in a row.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexView<'i> {
+    short: &'i [u128],
+    long: &'i [u64],
+    filter: &'i [u64; FILTER],
+    seeds: Seeds,
+}
+
 /// Bits of a place.
 pub const PLACE_BITS: u32 = 24;
 
@@ -28,7 +37,7 @@ pub const PLACE_BITS: u32 = 24;
 const FILTER: usize = 1 << 14;
 
 /// Where a token that there may be is looked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Sought {
     hash: u64,
     /// The key of a short one, else 0.
@@ -71,13 +80,46 @@ impl Index {
     /// Where to look for the token, which stands at `start` of the window's text.
     #[must_use]
     pub fn sought_at(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
-        if token.len() > LONGEST { self.sought_long(token) } else { self.sought_in(window, start, token.len()) }
+        if token.len() > LONGEST { self.sought_long(token) } else { self.view().sought_in(window, start, token.len()) }
     }
 
     fn sought_long(&self, token: &[u8]) -> Sought {
         Sought { hash: self.hasher.hash_one(token), key: 0 }
     }
 
+    /// The tables.
+    #[inline(always)]
+    #[must_use]
+    pub fn view(&self) -> IndexView<'_> {
+        IndexView { short: &self.short, long: &self.long, filter: &self.filter, seeds: self.seeds }
+    }
+
+    /// Puts a token in; gives the place of an equal one, if there is one.
+    pub fn insert<'v>(
+        &mut self,
+        sought: Sought,
+        place: u32,
+        bytes: &[u8],
+        token: impl Fn(u32) -> &'v [u8],
+    ) -> Option<u32> {
+        let other = self.view().find(sought, bytes, &token);
+        if other.is_some() {
+            return other;
+        }
+        let (word, bit) = IndexView::bit(sought.hash);
+        self.filter[word] |= 1 << bit;
+        if sought.key == 0 {
+            let at = self.view().at_long(sought.hash, |_| false);
+            self.long.put(at, sought.hash & !Index::LONG_PLACE | u64::from(place + 1));
+        } else {
+            let at = self.view().at_short(sought);
+            self.short.put(at, sought.key | u128::from(place) << 96);
+        }
+        None
+    }
+}
+
+impl IndexView<'_> {
     #[inline(always)]
     fn sought_in(&self, window: &Window<'_>, start: usize, len: usize) -> Sought {
         if len <= SHORT {
@@ -98,8 +140,19 @@ impl Index {
         if !self.may_have(sought) {
             return None;
         }
-        let _ = if sought.key == 0 { expect(&self.long, sought.hash) } else { expect(&self.short, sought.hash) };
+        let _ = if sought.key == 0 { expect(self.long, sought.hash) } else { expect(self.short, sought.hash) };
         Some(sought)
+    }
+
+    /// The same without a branch; whether there may be such a token.
+    #[inline(always)]
+    #[must_use]
+    pub fn seek(&self, window: &Window<'_>, start: usize, len: usize) -> (Sought, bool) {
+        let sought = self.sought_in(window, start, len);
+        let may_be = self.may_have(sought) & (len > 0);
+        let hash = if may_be { sought.hash } else { 0 };
+        let _ = if sought.key == 0 { expect(self.long, hash) } else { expect(self.short, hash) };
+        (sought, may_be)
     }
 
     /// Whether there may be a token there.
@@ -116,34 +169,10 @@ impl Index {
     pub fn find<'v>(&self, sought: Sought, bytes: &[u8], token: impl Fn(u32) -> &'v [u8]) -> Option<u32> {
         if sought.key == 0 {
             let word = self.long[self.at_long(sought.hash, |place| token(place) == bytes)];
-            return (word != 0).then(|| (word & Self::LONG_PLACE) as u32 - 1);
+            return (word != 0).then(|| (word & Index::LONG_PLACE) as u32 - 1);
         }
         let word = self.short[self.at_short(sought)];
-        (word != 0).then_some(((word & Self::SHORT_PLACE) >> 96) as u32)
-    }
-
-    /// Puts a token in; gives the place of an equal one, if there is one.
-    pub fn insert<'v>(
-        &mut self,
-        sought: Sought,
-        place: u32,
-        bytes: &[u8],
-        token: impl Fn(u32) -> &'v [u8],
-    ) -> Option<u32> {
-        let other = self.find(sought, bytes, &token);
-        if other.is_some() {
-            return other;
-        }
-        let (word, bit) = Self::bit(sought.hash);
-        self.filter[word] |= 1 << bit;
-        if sought.key == 0 {
-            let at = self.at_long(sought.hash, |_| false);
-            self.long.put(at, sought.hash & !Self::LONG_PLACE | u64::from(place + 1));
-        } else {
-            let at = self.at_short(sought);
-            self.short.put(at, sought.key | u128::from(place) << 96);
-        }
-        None
+        (word != 0).then_some(((word & Index::SHORT_PLACE) >> 96) as u32)
     }
 
     /// The word and bit of the filter for a hash.
@@ -155,15 +184,15 @@ impl Index {
     /// Where the key is, or the free word where it belongs.
     #[inline(always)]
     fn at_short(&self, sought: Sought) -> usize {
-        find(&self.short, sought.hash as usize, |word| word & !Self::SHORT_PLACE == sought.key)
+        find(self.short, sought.hash as usize, |word| word & !Index::SHORT_PLACE == sought.key)
     }
 
     /// Where the token is, or the free word where it belongs.
     #[inline(always)]
     fn at_long(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> usize {
-        find(&self.long, hash as usize, |&word| {
-            let tag_is_equal = (word ^ hash) & !Self::LONG_PLACE == 0;
-            tag_is_equal && word & Self::LONG_PLACE != 0 && is_it((word & Self::LONG_PLACE) as u32 - 1)
+        find(self.long, hash as usize, |&word| {
+            let tag_is_equal = (word ^ hash) & !Index::LONG_PLACE == 0;
+            tag_is_equal && word & Index::LONG_PLACE != 0 && is_it((word & Index::LONG_PLACE) as u32 - 1)
         })
     }
 }

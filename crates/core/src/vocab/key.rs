@@ -59,7 +59,9 @@ impl<'t> Window<'t> {
             Some(bytes) => bytes,
             None => self.tail[start - self.tail_start..].first_chunk().unwrap_or(&[0; 16]),
         };
-        u128::from_le_bytes(*bytes) & ((1 << (len * 8)) - 1) | (len as u128) << 124
+        let [low, high, ..] = MASKS[len];
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        u128::from(word(0) & low) | u128::from(word(8) & high | (len as u64) << 60) << 64
     }
 }
 

@@ -24,7 +24,7 @@ use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
 use crate::vocab::by_id::ById;
-use crate::vocab::index::{Index, PLACE_BITS, Sought};
+use crate::vocab::index::{Index, IndexView, PLACE_BITS, Sought};
 use crate::vocab::key::{SHORT, Window};
 
 /// The largest id + 1 that a vocabulary may hold, so that an id fits beside other things in one word.
@@ -270,25 +270,17 @@ impl Vocab {
     #[inline]
     fn place(&self, token: &[u8]) -> Option<u32> {
         let sought = self.index.sought(token);
-        let found = || self.index.find(sought, token, |place| token_at(&self.blob, &self.ends, place));
-        if self.index.may_have(sought) { found() } else { None }
+        let index = self.index.view();
+        let found = || index.find(sought, token, |place| token_at(&self.blob, &self.ends, place));
+        if index.may_have(sought) { found() } else { None }
     }
 
-    /// Prefetches the token of at most [`crate::vocab::key::LONGEST`] bytes at `start` of the window's text, which will be
-    /// looked up soon; None if there is no such token.
+    /// The tables for many look-ups in a row.
     #[inline(always)]
     #[must_use]
-    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
-        self.index.expect(window, start, len)
-    }
-
-    /// The token with these bytes, which was asked for: its place, and its id. Under [`MergeRule::Bytes`], this is the
-    /// merge that makes it.
-    #[inline(always)]
-    #[must_use]
-    pub fn found(&self, sought: Sought, bytes: &[u8]) -> Option<Merge> {
-        let place = self.index.find(sought, bytes, |place| token_at(&self.blob, &self.ends, place))?;
-        Some(Merge { rank: place, id: self.id_at(place) })
+    pub fn lookup(&self) -> Lookup<'_> {
+        let ids = if self.ids_are_places { &[] } else { &*self.ids };
+        Lookup { index: self.index.view(), blob: &self.blob, ends: &self.ends, ids }
     }
 
     #[inline]
@@ -317,6 +309,42 @@ impl Vocab {
     #[must_use]
     pub fn merges(&self) -> &[[u32; 3]] {
         &self.merges
+    }
+}
+
+/// Looks tokens up by their bytes: first asks for them, then has them when memory has answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Lookup<'v> {
+    index: IndexView<'v>,
+    blob: &'v [u8],
+    ends: &'v [u32],
+    /// By place; none if every id is its place.
+    ids: &'v [u32],
+}
+
+impl Lookup<'_> {
+    /// Prefetches the token of at most [`crate::vocab::key::LONGEST`] bytes at `start` of the window's text, which will be
+    /// looked up soon; None if there is no such token.
+    #[inline(always)]
+    #[must_use]
+    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
+        self.index.expect(window, start, len)
+    }
+
+    /// The same without a branch, and whether there may be such a token.
+    #[inline(always)]
+    #[must_use]
+    pub fn seek(&self, window: &Window<'_>, start: usize, len: usize) -> (Sought, bool) {
+        self.index.seek(window, start, len)
+    }
+
+    /// The token with these bytes, which was asked for: its place, and its id. Under [`MergeRule::Bytes`], this is the
+    /// merge that makes it.
+    #[inline(always)]
+    #[must_use]
+    pub fn found(&self, sought: Sought, bytes: &[u8]) -> Option<Merge> {
+        let place = self.index.find(sought, bytes, |place| token_at(self.blob, self.ends, place))?;
+        Some(Merge { rank: place, id: self.ids.get(place as usize).copied().unwrap_or(place) })
     }
 }
 

@@ -3,12 +3,13 @@
 
 use crate::error::Result;
 use crate::threads::parallel::Stop;
-use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Window};
+use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, STRETCH, Window};
 
 impl Window<'_> {
     /// The part of the text from `start` on, its slot asked for.
     #[inline(always)]
-    fn part(&self, tables: impl SlotTables, start: usize, len: usize, stretch: u64) -> PiecePart {
+    #[must_use]
+    pub fn part(&self, tables: impl SlotTables, start: usize, len: usize, stretch: u64) -> PiecePart {
         let mut part = PiecePart { start, len: len as u32, slot: 0, key: [0, stretch] };
         if len <= LONGEST_OF_TWO {
             part.key = self.key(start, len);
@@ -18,6 +19,27 @@ impl Window<'_> {
             part.slot = tables.expect_wide(&self.wide_key(&part)) as u32;
         }
         part
+    }
+
+    /// A stretch without a look for its slot.
+    #[must_use]
+    pub fn stretch(&self, start: usize, end: usize) -> PiecePart {
+        let mut part = PiecePart { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
+        if end - start <= LONGEST_OF_TWO {
+            part.key = self.key(start, end - start);
+            part.key[1] |= STRETCH;
+        }
+        part
+    }
+
+    /// How many characters of three bytes or more a part has that is not longer than [`LONGEST`].
+    #[inline(always)]
+    #[must_use]
+    pub fn wide_characters(&self, part: &PiecePart) -> u32 {
+        let key: Key<4> = self.key(part.start, part.len as usize);
+        // The length is in the last byte.
+        let firsts = |word: u64| (word & word << 1 & word << 2 & 0x8080_8080_8080_8080).count_ones();
+        key.into_iter().map(firsts).sum()
     }
 
     /// The key of a part that is not short.
@@ -31,7 +53,7 @@ impl Window<'_> {
 }
 
 /// How many parts wait for their slots at a time.
-pub const WAITING: usize = 128;
+pub const WAITING: usize = 256;
 
 /// The most bytes of a part that waits.
 const MOST_WAITING: usize = u32::MAX as usize;
@@ -76,11 +98,11 @@ pub trait PieceSink: Sized {
     fn tables(&self) -> impl SlotTables;
     /// Takes parts until one comes that is not in its slot, and says how many.
     fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize;
-    /// Takes a part that is not where its hash says, or nowhere.
+    /// Takes the first of these parts, which is not where its hash says, or nowhere. The sink may prepare for the others.
     ///
     /// # Errors
     /// Those of the sink.
-    fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()>;
+    fn take_new(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> Result<()>;
     /// Takes a part of 4 GiB or more.
     ///
     /// # Errors
@@ -172,7 +194,7 @@ impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
         while done < count {
             done += self.sink.take_known(&self.window, &self.waiting.parts[done..count]);
             if done < count {
-                self.sink.take_new(&self.window, self.waiting.parts[done])?;
+                self.sink.take_new(&self.window, &self.waiting.parts[done..count])?;
                 done += 1;
             }
         }

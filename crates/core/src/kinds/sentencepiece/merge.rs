@@ -13,7 +13,7 @@ use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{Symbols, fits};
-use crate::merge::short::{Neighbours, ShortSymbols};
+use crate::merge::short::ShortSymbols;
 use crate::threads::parallel::Stop;
 use crate::vocab::index::Sought;
 use crate::vocab::key::{LONGEST, Window};
@@ -149,6 +149,28 @@ impl CharTokens {
         Merge { rank: self.ranks[place as usize], id }
     }
 
+    /// The merge of two characters.
+    #[inline(always)]
+    fn first_merge(&self, window: &Window<'_>, joined: Range<usize>) -> Option<Merge> {
+        if let [first, second] = window.text[joined.clone()] {
+            return self.ascii_pair(first, second);
+        }
+        let expected = self.expect(window, joined.clone());
+        self.expected(window, joined, expected)
+    }
+
+    /// Asks for a token that will be looked at soon; None if there is none.
+    #[inline(always)]
+    fn expect(&self, window: &Window<'_>, joined: Range<usize>) -> Option<Sought> {
+        if joined.is_empty() { None } else { self.vocab.lookup().expect(window, joined.start, joined.len()) }
+    }
+
+    /// The merge that makes the token that was asked for.
+    #[inline(always)]
+    fn expected(&self, window: &Window<'_>, joined: Range<usize>, expected: Option<Sought>) -> Option<Merge> {
+        self.vocab.lookup().found(expected?, &window.text[joined]).map(|merge| self.ranked(merge))
+    }
+
     /// Appends what a symbol becomes at the end.
     #[inline]
     fn push(&self, id: u32, char: &[u8], out: &mut Vec<u32>) -> Result<()> {
@@ -174,18 +196,26 @@ impl CharTokens {
     }
 
     fn merge_few(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
-        let found = characters(text).map(|(start, char)| (start + char.len(), self.character(char)));
-        let mut symbols = ShortSymbols::new(text.len(), found);
-        let neighbours = CharNeighbours { tokens: self, window: &Window::new(text) };
-        let mut left = None;
+        let window = &Window::new(text);
+        let mut symbols = ShortSymbols::default();
+        symbols.begin(text.len(), characters(text).fold(0, |starts, (start, _)| starts | 1 << start));
         for (start, char) in characters(text) {
-            if let Some(left) = left.replace(start)
-                && let Some(merge) = neighbours.first(left..start + char.len())
-            {
-                symbols.wait(left, merge);
+            symbols.put(start, self.character(char));
+        }
+        for pair in symbols.pairs() {
+            if let Some(merge) = self.first_merge(window, pair.clone()) {
+                symbols.wait(pair.start, merge);
             }
         }
-        symbols.merge(&neighbours);
+        while let Some(pairs) = symbols.join() {
+            // Both look-ups are on their way before the first is waited for.
+            let pairs = pairs.map(|pair| (pair.clone(), self.expect(window, pair)));
+            for (pair, expected) in pairs {
+                if let Some(merge) = self.expected(window, pair.clone(), expected) {
+                    symbols.wait(pair.start, merge);
+                }
+            }
+        }
         for (range, id) in symbols.each() {
             self.push(id, &text[range.clone()], out).map_err(|error| error.shifted(range.start))?;
         }
@@ -255,33 +285,4 @@ fn characters(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         at = text.len().min(at + len);
         Some((start, &text[start..at]))
     })
-}
-
-/// Neighbours that start as characters.
-struct CharNeighbours<'s> {
-    tokens: &'s CharTokens,
-    window: &'s Window<'s>,
-}
-
-impl CharNeighbours<'_> {
-    /// The merge of two characters.
-    #[inline(always)]
-    fn first(&self, joined: Range<usize>) -> Option<Merge> {
-        if let [first, second] = self.window.text[joined.clone()] {
-            return self.tokens.ascii_pair(first, second);
-        }
-        self.merge([MISSING; 2], joined.clone(), self.expect(joined))
-    }
-}
-
-impl Neighbours for CharNeighbours<'_> {
-    #[inline(always)]
-    fn expect(&self, joined: Range<usize>) -> Option<Sought> {
-        self.tokens.vocab.expect(self.window, joined.start, joined.len())
-    }
-
-    #[inline(always)]
-    fn merge(&self, _: [u32; 2], joined: Range<usize>, expected: Option<Sought>) -> Option<Merge> {
-        self.tokens.vocab.found(expected?, &self.window.text[joined]).map(|merge| self.tokens.ranked(merge))
-    }
 }

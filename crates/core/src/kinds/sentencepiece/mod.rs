@@ -398,7 +398,8 @@ impl PieceSink for SegmentIds<'_> {
 
     /// Merges a segment that is not remembered. A long one is remembered at once: those of Chinese come again.
     #[inline(never)]
-    fn take_new(&mut self, window: &Window<'_>, part: PiecePart) -> Result<()> {
+    fn take_new(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> Result<()> {
+        let part = parts[0];
         let name = PieceName::of(window, &part);
         if self.memory.recall(&name, self.out) {
             return Ok(());
