@@ -18,7 +18,7 @@
 //! Conditions 1 and 2 are two limits for each pair of bytes, by the byte that stays alone and its neighbour; pairs that
 //! violate 3 are never certain.
 
-use crate::vocab::{Merge, MergeRule, Vocab};
+use crate::vocab::{MergeRule, Vocab};
 
 /// No rank.
 pub const NEVER: u32 = u32::MAX;
@@ -85,18 +85,9 @@ impl BytePairs {
             ids[usize::from(byte)] = vocab.id(&[byte]).unwrap_or(NEVER);
         }
         let mut made = Self { ids, pairs: vec![BytePair::NONE; 1 << 16].into() };
-        for first in 0..=u8::MAX {
-            for second in 0..=u8::MAX {
-                let (left, right) = (made.id(first), made.id(second));
-                if let Some(Merge { rank, id }) = vocab.merge(left, right, &[first, second]) {
-                    let pair = made.pair_mut(first, second);
-                    (pair.rank, pair.id) = (rank, id);
-                }
-            }
-        }
         match vocab.merge_rule() {
-            MergeRule::Bytes => made.limit_by_tokens(vocab),
-            MergeRule::Pair => made.limit_by_merges(vocab),
+            MergeRule::Bytes => made.by_tokens(vocab),
+            MergeRule::Pair => made.by_merges(vocab),
         }
         made
     }
@@ -125,8 +116,14 @@ impl BytePairs {
         &mut self.pairs[usize::from(first) << 8 | usize::from(second)]
     }
 
-    /// The limits where two neighbours merge if their joined bytes are a token, whose place is the rank.
-    fn limit_by_tokens(&mut self, vocab: &Vocab) {
+    /// The pairs where two neighbours merge if their joined bytes are a token, whose place is the rank.
+    fn by_tokens(&mut self, vocab: &Vocab) {
+        for (rank, (token, id)) in (0..).zip(vocab.tokens()) {
+            if let [first, second] = *token {
+                let pair = self.pair_mut(first, second);
+                (pair.rank, pair.id) = (rank, id);
+            }
+        }
         let is_token = |bytes: &[u8]| vocab.id(bytes).is_some();
         // Tokens come by rising rank, so the first one decides, and most need no look at what they are made of.
         for (rank, (token, _)) in (0..).zip(vocab.tokens()) {
@@ -149,10 +146,17 @@ impl BytePairs {
         }
     }
 
-    /// The limits where the merges are listed.
-    fn limit_by_merges(&mut self, vocab: &Vocab) {
+    /// The same where the merges are listed.
+    fn by_merges(&mut self, vocab: &Vocab) {
+        let bytes = |id| vocab.token(id).unwrap_or_default();
+        for (rank, &[left, right, id]) in (0..).zip(vocab.merges()) {
+            if let (&[first], &[second]) = (bytes(left), bytes(right)) {
+                let pair = self.pair_mut(first, second);
+                (pair.rank, pair.id) = (rank, id);
+            }
+        }
         for (rank, &[left, right, _]) in (0..).zip(vocab.merges()) {
-            let [left, right] = [left, right].map(|id| vocab.token(id).unwrap_or_default());
+            let [left, right] = [left, right].map(bytes);
             let (Some(&last), Some(&first)) = (left.last(), right.first()) else { continue };
             if let [alone] = *right {
                 let pair = self.pair_mut(last, alone);

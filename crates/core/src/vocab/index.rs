@@ -77,9 +77,16 @@ impl Index {
         self.sought_at(&Window::new(token), 0, token)
     }
 
-    /// Where to look for the token, which stands at `start` of the window's text.
+    /// Where the token, which is at `start` of the window's text, will be put; asks for the memory.
     #[must_use]
-    pub fn sought_at(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
+    pub fn expect_room(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
+        let sought = self.sought_at(window, start, token);
+        let _ = if sought.key == 0 { expect(&self.long, sought.hash) } else { expect(&self.short, sought.hash) };
+        sought
+    }
+
+    /// Where to look for the token, which stands at `start` of the window's text.
+    fn sought_at(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
         if token.len() > LONGEST { self.sought_long(token) } else { self.view().sought_in(window, start, token.len()) }
     }
 

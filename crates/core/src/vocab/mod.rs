@@ -354,6 +354,9 @@ fn token_at<'a>(blob: &'a [u8], ends: &[u32], place: u32) -> &'a [u8] {
     &blob[start as usize..ends[place as usize] as usize]
 }
 
+/// How many tokens ask for their place in memory before the first is put there.
+const AHEAD: usize = 16;
+
 /// The places of all tokens by their bytes.
 fn index(tables: Tables<'_>) -> Result<Index> {
     let token = |place| token_at(tables.blob, tables.ends, place);
@@ -361,15 +364,19 @@ fn index(tables: Tables<'_>) -> Result<Index> {
     let short = places.clone().filter(|&place| token(place).len() <= SHORT).count();
     let mut index = Index::new(short, tables.ids.len() - short);
     let window = Window::new(tables.blob);
-    let mut start = 0;
-    for place in places {
-        let bytes = token(place);
-        let sought = index.sought_at(&window, start, bytes);
-        start += bytes.len();
-        if let Some(other) = index.insert(sought, place, bytes, token) {
-            let other = tables.ids[other as usize];
-            let invariant = format!("the token {} has the id {other} as well", bytes.escape_ascii());
-            return Err(Error::model(invariant, Some(tables.ids[place as usize])));
+    let (mut start, mut sought) = (0, [Sought::default(); AHEAD]);
+    for first in places.step_by(AHEAD) {
+        let some = first..(first + AHEAD as u32).min(tables.ids.len() as u32);
+        for (place, sought) in some.clone().zip(&mut sought) {
+            *sought = index.expect_room(&window, start, token(place));
+            start += token(place).len();
+        }
+        for (place, sought) in some.zip(sought) {
+            if let Some(other) = index.insert(sought, place, token(place), token) {
+                let other = tables.ids[other as usize];
+                let invariant = format!("the token {} has the id {other} as well", token(place).escape_ascii());
+                return Err(Error::model(invariant, Some(tables.ids[place as usize])));
+            }
         }
     }
     Ok(index)
