@@ -11,9 +11,10 @@ import hashlib
 import json
 import sysconfig
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from . import hostile
@@ -42,11 +43,14 @@ class Laid:
     documents: int
     bytes: int
 
-    def load(self) -> list[str]:
-        """The documents."""
+    def load(self, share: tuple[int, int] = (0, 1)) -> list[str]:
+        """The documents, or one of several parts of about the same size: its place, and how many there are."""
         content = Path(self.path).read_bytes()
         ends = self.ends()
-        return [content[start:end].decode("utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        place, parts = share
+        first, last = (bisect_right(ends, self.bytes * cut // parts) if cut else 0 for cut in (place, place + 1))
+        spans = zip([0, *ends[:-1]], ends, strict=True)
+        return [content[start:end].decode("utf-8") for start, end in islice(spans, first, last)]
 
     def stream(self) -> Iterator[str]:
         """The documents one by one, without holding the others."""
