@@ -22,13 +22,13 @@ NOTHING = "No whole run is recorded yet."
 
 
 def refresh(folder: Path) -> str:
-    """Writes the comparison of a folder's records to docs/perf.md, and draws the chart; returns a message."""
+    """Writes the comparison of a folder's records to docs/perf.md, and draws the pictures; returns a message."""
     page = with_comparison(PAGE.read_text(encoding="utf-8"), folder)
     write_whole(PAGE, page.encode("utf-8"))
     pictures = drawn(folder)
     for name, picture in pictures.items():
         write_whole(PICTURES / name, picture.encode("utf-8"))
-    return f"{PAGE.name} and {len(pictures)} pictures in {PICTURES.name} show the newest record of a whole run"
+    return f"{PAGE.name} and {len(pictures)} pictures show the newest record of a whole run"
 
 
 def with_comparison(page: str, folder: Path) -> str:
@@ -138,6 +138,6 @@ def seen_range(verdict: Verdict) -> str:
     """The worst and the best ratio of a row; once where they are one."""
     ratios = verdict.ratios()
     if not ratios:
-        return "no figure"
+        return "no figure" if verdict.cells else "not measured"
     ends = dict.fromkeys((amount(ratios[-1]), amount(ratios[0])))
     return " – ".join(ends)

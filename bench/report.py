@@ -93,7 +93,14 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
         if engine != BEFORE and any(engine in row["engines"] for row in rows)
     ]
     further = own_goals(rows, every)
-    heads = ["encoding", "text", *columns, "ratio", "", *(f"relative to {goal.target.than}" for goal in further)]
+    heads = [
+        "encoding",
+        "text",
+        *columns,
+        "ratio",
+        "standing",
+        *(f"relative to {goal.target.than}" for goal in further),
+    ]
     lines = [
         f"## {name} ({rows[0]['unit']})",
         "",
