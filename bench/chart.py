@@ -128,8 +128,8 @@ PLOTS = (
         "speed-hostile.svg",
         "Long runs and texts without spaces: ms, shorter is faster; each text has its own scale",
         (
-            Panel("cl100k", "hostile", "cl100k", hostile.KINDS[:6]),
-            Panel("cl100k", "hostile", "cl100k", hostile.KINDS[6:]),
+            Panel("cl100k", "hostile", "cl100k", hostile.EVERY[:7]),
+            Panel("cl100k", "hostile", "cl100k", hostile.EVERY[7:]),
         ),
         scaled=True,
     ),

@@ -176,11 +176,11 @@ def hostile_questions() -> Iterator[Question]:
     """
     cells = (Cell("hostile", "first", "ms"),)
     sizes = {"base64_line": 10 * MB, "minified_json": 5 * MB}
-    for kind in hostile.KINDS:
+    for kind in hostile.EVERY:
         name = f"{kind}-{sizes.get(kind, MB)}"
         yield Question("documents", "cl100k", name, "arrays", cells, engines=(*LEADERS, *OTHERS), warm=True)
     growth = (Cell("growth", "first", "ms"),)
-    for kind in hostile.KINDS:
+    for kind in hostile.EVERY:
         for size in (10_000, 100_000, MB, 10 * MB):
             name = f"{kind}-{size}"
             yield Question("documents", "cl100k", name, "arrays", growth, engines=(OURS,), warm=True)

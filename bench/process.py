@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
-from threading import Timer
+from threading import Event, Timer
 from time import perf_counter
 from typing import Protocol
 
@@ -56,7 +56,13 @@ def ask_together(requests: Sequence[Request], timeout: float) -> Reply:
     A figure is the time from the start to the end of the last worker: "first", and "again", the median of the others.
     """
     workers = [started(request.threads, "bench.worker", sys.executable) for request in requests]
-    stop = Timer(timeout, end, [workers])
+    late = Event()
+
+    def give_up() -> None:
+        late.set()
+        end(workers)
+
+    stop = Timer(timeout, give_up)
     stop.start()
     starts: list[float] = []
     try:
@@ -71,11 +77,10 @@ def ask_together(requests: Sequence[Request], timeout: float) -> Reply:
             for worker in workers:
                 tell(worker, "")
         ends = [worker.communicate() for worker in workers]
-        late = not stop.is_alive()
     finally:
         stop.cancel()
         end(workers)
-    if late:
+    if late.is_set():
         return Reply(problem=f"timeout: more than {timeout:.0f} s")
     replies = [
         understood(worker.returncode, line.replace(READY, "") + output, complaint)

@@ -111,7 +111,8 @@ def source_stamp(name: str) -> str:
         paths = [Path(name.removeprefix("file:"))]
     else:
         several = {STREAM: ("english", "code"), NINE: CORPORA} | dict.fromkeys(SHORT, ("english",))
-        corpora = several.get(name, (name,))
+        unbroken = name.startswith(hostile.UNBROKEN)
+        corpora = ("chinese",) if unbroken else several.get(name, (name,))
         paths = [corpus_path(corpus) for corpus in corpora]
     return " ".join(f"{path.stat().st_size} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
 
@@ -130,8 +131,11 @@ def documents(name: str) -> Iterable[str]:
         return short_strings(SHORT[name])
     if name == GREETING:
         return ["hello world"]
-    if name.rpartition("-")[0] in hostile.KINDS:
+    kind, _, size = name.rpartition("-")
+    if kind in hostile.KINDS:
         return [hostile.text(name)]
+    if kind == hostile.UNBROKEN:
+        return [hostile.unbroken(corpus_documents("chinese"), int(size))]
     return corpus_documents(name)
 
 

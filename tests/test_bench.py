@@ -40,6 +40,7 @@ from bench.targets import COST, GOALS, LOCK, OWN, Target, said, target_of
 from bench.texts import CORPORA, Laid
 from bench.verdicts import AHEAD, BEHIND, EVEN, judged, race, verdicts
 from bench.vocabularies import RANKS as PUBLISHED
+from processors import LIMIT_S
 
 TEXT = Laid("english", "english.utf8", documents=4, bytes=2_000_000)
 CELL = Cell("cold", "first", "MB/s")
@@ -327,6 +328,10 @@ def test_hostile_texts_have_their_size_and_are_the_same_each_time(kind: str) -> 
     assert hostile.text(f"{kind}-5000") == hostile.text(f"{kind}-5000")
 
 
+def test_the_unbroken_text_has_nothing_but_chinese_characters() -> None:
+    assert hostile.unbroken(["中文,", "a字\n"], 7) == "中文字中文字中"
+
+
 def test_merges_come_back_from_ranks() -> None:
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     assert tokenizer_json.recovered_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c")]
@@ -415,12 +420,19 @@ def test_processes_that_begin_together_encode_everything_once(tmp_path: Path) ->
     path = tmp_path / "own.jsonl"
     path.write_text('{"text": "abc"}\n{"text": "de"}\n{"text": "f"}\n', encoding="utf-8")
     whole = share_of(path)
-    reply = process.ask_together([replace(whole, share=(place, 2)) for place in (0, 1)], timeout=100)
+    reply = process.ask_together([replace(whole, share=(place, 2)) for place in (0, 1)], timeout=LIMIT_S)
     assert (reply.problem, reply.proof) == ("", {"tokens": 6})
     assert reply.figures["first"] > 0 and reply.figures["again"] > 0
     broken = replace(whole, encoding=replace(whole.encoding, source=str(tmp_path / "missing.tiktoken")))
-    reply = process.ask_together([replace(whole, share=(0, 2)), replace(broken, share=(1, 2))], timeout=100)
+    reply = process.ask_together([replace(whole, share=(0, 2)), replace(broken, share=(1, 2))], timeout=LIMIT_S)
     assert reply.problem.startswith("failed: ") and not reply.figures
+
+
+def test_processes_that_take_too_long_are_ended(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("abc", encoding="utf-8")
+    reply = process.ask_together([share_of(path)], timeout=0.0)
+    assert reply.problem == "timeout: more than 0 s"
 
 
 def test_the_time_of_several_workers_ends_with_the_last() -> None:

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ._engine import Encoding, Engine, Ids, as_ids, installed
+from ._engine import Encoding, Engine, Ids, Unsupported, as_ids, installed
 from ._shared import Objects
 
 snaptokens = installed("snaptokens")
 
 
 def load(encoding: Encoding) -> Engine:
-    """From the converted file."""
+    """From the converted file. It knows no normalizer that puts a space in front, which SentencePiece's models need."""
+    if encoding.kind == "sentencepiece":
+        raise Unsupported("no normalizer `Prepend`")
     return Snaptokens(snaptokens.Tokenizer.from_file(encoding.json()))
 
 
