@@ -124,7 +124,7 @@ def due(target: Target) -> str:
     """The factor in words: "target 2.0"."""
     if round(target.factor, 1) == target.factor < 10:
         return f"target {target.factor:.1f}"
-    return f"target {target.factor:g}"
+    return f"target {target.factor:.3g}"
 
 
 def amount(ratio: float) -> str:

@@ -431,7 +431,7 @@ def test_processes_that_begin_together_encode_everything_once(tmp_path: Path) ->
 def test_processes_that_take_too_long_are_ended(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("abc", encoding="utf-8")
-    reply = process.ask_together([share_of(path)], timeout=0.0)
+    reply = process.ask_together([share_of(path)], 0.0)
     assert reply.problem == "timeout: more than 0 s"
 
 
