@@ -1,4 +1,4 @@
-"""`python -m bench`: chooses cells, runs them, prints the tables and keeps the record."""
+"""`python -m bench`: chooses cells, runs them, prints the tables with what became slower, and keeps the record."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
+from . import regression
 from .adapters import ENGINES, OURS
 from .comparison import refresh
-from .definitions import Question, file_question, questions
+from .definitions import Question, file_question, questions, quick_questions
 from .expected import NoAnswer
 from .places import RECORDS, data
 from .records import Row, begun, record, rows, save
@@ -26,9 +27,13 @@ QUICK_CORPORA = ("english", "chinese", "russian")
 QUICK_RUNS = ("equal_a", "equal_space", "base64_line", "minified_json")
 QUICK = (*QUICK_CORPORA, *QUICK_RUNS, *SHORT, STREAM, GREETING, SOURCES)
 FILE = "only your own file: a text, or .jsonl with `text` in each row, also .gz; may be repeated"
-COUNTS = "this is a whole run: python -m bench --readme writes the comparison in docs/perf.md and draws the chart"
+COUNTS = "this is a whole run: python -m bench --readme writes the comparison in docs/perf.md and draws the pictures"
 BEFORE = "the interpreter of an earlier build to compare with; scripts/bench_before.sh COMMIT prints it"
-TIME = "On two quiet processors, everything takes about three quarters of an hour, and --quick about ten minutes."
+TIME = "On two quiet processors, everything takes about an hour, and --quick about five minutes."
+QUICKLY = (
+    "the dozen cells that matter, at most 5 MB of a text; with --only, --encodings or --corpora: "
+    "those cells, of fewer texts unless --corpora names them"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,6 +76,7 @@ def measure(asked: Sequence[Question], options: argparse.Namespace, start: Row) 
         return 1
     result = record(measured, settings, start)
     print(report(result))
+    print(f"\n{regression.compared(result, options.record)}")
     if not options.no_record:
         say(f"record: {save(result, options.record)}")
         say(f"it does not count for docs/perf.md: {result['partial']}" if result["partial"] else COUNTS)
@@ -85,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--corpora", type=words, default=(), help="texts, such as english,chinese")
     made.add_argument("--peers", type=words, default=ENGINES, help="engines that take part; toksmith always does")
     made.add_argument("--file", action="append", default=[], help=FILE)
-    made.add_argument("--runs", type=int, help="timed processes per engine (5; with --quick 3)")
+    made.add_argument("--runs", type=int, help="timed processes per engine (5)")
     made.add_argument("--limit", type=float, help="megabytes of a text (20; with --quick 5)")
     made.add_argument("--timeout", type=float, help="time limit of one process in seconds (120; with --quick 30)")
     made.add_argument("--before", default="", help=BEFORE)
@@ -95,9 +101,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--readme",
         action="store_true",
-        help="write the comparison in docs/perf.md, draw the chart of README.md, and stop",
+        help="write the comparison in docs/perf.md, draw its pictures and that of README.md, and stop",
     )
-    made.add_argument("--quick", action="store_true", help="fewer corpora, shorter texts, fewer runs")
+    made.add_argument("--quick", action="store_true", help=QUICKLY)
     made.add_argument("--list", action="store_true", help="list the groups and stop")
     made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
     made.add_argument("--no-record", action="store_true", help="print the tables only")
@@ -113,7 +119,7 @@ def chosen_settings(options: argparse.Namespace) -> Settings:
     """How the run is done."""
     quick = options.quick
     return Settings(
-        runs=options.runs or (3 if quick else RUNS),
+        runs=options.runs or RUNS,
         limit=int(options.limit * MB) if options.limit else 5 * MB if quick else LIMIT,
         most=30 * MB if quick else MOST,
         timeout=options.timeout or (30 if quick else 120),
@@ -125,7 +131,7 @@ def chosen_settings(options: argparse.Namespace) -> Settings:
 
 def chosen(options: argparse.Namespace) -> Iterator[Question]:
     """The questions that the filters leave, each with the cells that they leave."""
-    left = () if options.file else options.corpora or (QUICK if options.quick else ())
+    left = () if options.file else options.corpora or (QUICK if options.quick and not dozen(options) else ())
     for question in available(options):
         cells = tuple(cell for cell in question.cells if not options.only or cell.group.startswith(options.only))
         if cells and wanted(question.encoding, options.encodings) and wanted_text(question.text, left):
@@ -134,13 +140,18 @@ def chosen(options: argparse.Namespace) -> Iterator[Question]:
             yield replace(question, cells=cells, again=again)
 
 
+def dozen(options: argparse.Namespace) -> bool:
+    """Whether a quick run asks for its own cells, because no filter names others."""
+    return options.quick and not (options.only or options.encodings or options.corpora or options.file)
+
+
 def available(options: argparse.Namespace) -> Iterable[Question]:
     """All questions, or those about the user's files."""
     vocabularies, corpora = (data() / "vocab").is_dir(), (data() / "corpora").is_dir()
     if options.file:
         encodings = options.encodings or (("cl100k", "o200k") if vocabularies else (FALLBACK,))
         return [file_question(encoding, path) for encoding in encodings for path in options.file]
-    found: Iterable[Question] = questions(options.threads)
+    found: Iterable[Question] = (quick_questions if dozen(options) else questions)(options.threads)
     if not corpora:
         say(f"no {data() / 'corpora'}: the sources of Python's library replace the corpora (TOKSMITH_TEST_DATA)")
         found = [replace(question, text=SOURCES if question.text == "english" else question.text) for question in found]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .adapters import BEFORE, OURS
-from .targets import amount, place
+from .targets import amount
+from .verdicts import place
 
 Row = dict[str, Any]
 LOSS = 0.97

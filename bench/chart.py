@@ -1,74 +1,211 @@
-"""The chart of README.md: megabytes a second by engine and language, as an SVG made from a record of a whole run."""
+"""The pictures of README.md and docs/perf.md, made from a record of a whole run: one for each group, bars by text.
+
+Toksmith's bar is drawn beside those of the best peers, and of tiktoken where longer is faster. Wrong ids have no bar.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from .adapters import OURS
+from . import hostile
+from .adapters import APART, OURS
+from .texts import CORPORA
 
 Row = dict[str, Any]
+Bars = Mapping[str, float]
 
-ENCODING = "o200k"
-PANELS = {"cold": "first pass over a text", "hot": "later passes"}
-LANGUAGES = ("english", "code", "european", "russian", "arabic", "hindi", "chinese", "japanese", "korean")
-COLORS = {OURS: "#c2255c", "gigatoken": "#5f3dc4", "fastokens": "#1864ab", "tiktoken": "#868e96"}
-LEFT, TOP, WIDTH, BAR, GAP = 70, 64, 360, 7, 8
-
-
-def svg(rows: Sequence[Row]) -> str:
-    """The chart: one panel for each kind of pass, one bar for each engine in each language."""
-    height = TOP + len(LANGUAGES) * (len(COLORS) * BAR + GAP) + 16
-    width = len(PANELS) * (LEFT + WIDTH) + 20
-    start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-    parts = [f'{start}font-size="12"><rect width="100%" height="100%" fill="#fff"/>', legend()]
-    parts += [panel(rows, group, place) for place, group in enumerate(PANELS)]
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def legend() -> str:
-    """The name of each engine in its colour."""
-    names = (text(LEFT + 110 * place, 20, name, fill=color) for place, (name, color) in enumerate(COLORS.items()))
-    return "\n".join([*names, text(LEFT + 110 * len(COLORS), 20, f"MB of text per second, one thread, {ENCODING}")])
+FLOOR = "tiktoken"
+PEERS = 3
+COLORS = {
+    OURS: "#c2255c",
+    APART: "#f4a5c0",
+    "gigatoken": "#5f3dc4",
+    "fastokens": "#1864ab",
+    "snaptokens": "#2b8a3e",
+    "tokie": "#e67700",
+    "wordchipper": "#0b7285",
+    "rs_bpe": "#846358",
+    "sentencepiece": "#495057",
+    "tokenizers": "#fab005",
+    FLOOR: "#adb5bd",
+}
+WIDTH, LEFT, RIGHT, BAR, GAP, HEAD, FOOT = 450, 108, 48, 11, 12, 60, 14
+FEW, THREE = ("english", "code", "european", "russian", "chinese", "japanese"), ("english", "code", "chinese")
 
 
-def panel(rows: Sequence[Row], group: str, place: int) -> str:
-    """The bars of one kind of pass."""
-    found = {language: figures(rows, group, language) for language in LANGUAGES}
-    most = max((figure for each in found.values() for figure in each.values()), default=1.0)
-    left = LEFT + place * (LEFT + WIDTH)
-    parts = [text(left, 48, PANELS[group], weight="bold")]
-    for line, (language, each) in enumerate(found.items()):
-        top = TOP + line * (len(COLORS) * BAR + GAP)
-        parts.append(text(left - 6, top + len(COLORS) * BAR / 2 + 4, language, anchor="end"))
-        for at, (engine, figure) in enumerate(each.items()):
-            parts.append(bar(left, top + at * BAR, figure / most * (WIDTH - 40), (engine, figure)))
+@dataclass(frozen=True)
+class Panel:
+    """The bars of one group with one vocabulary.
+
+    Attributes:
+        texts: The texts from top to bottom; those that the record lacks are left out.
+    """
+
+    title: str
+    group: str
+    encoding: str
+    texts: Sequence[str] = CORPORA
+
+    def bars(self, rows: Sequence[Row]) -> dict[str, Bars]:
+        """The figures of each text, by engine."""
+        found = {row["text"]: row for row in rows if (row["group"], row["encoding"]) == (self.group, self.encoding)}
+        kinds = {text.rpartition("-")[0] or text: row for text, row in found.items()}
+        return {text: bars(kinds[text]) for text in self.texts if text in kinds}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One picture: its file, what it shows, and its panels, two beside each other.
+
+    Attributes:
+        scaled: Whether the longest bar of each text has the full length, instead of the longest of the panel.
+    """
+
+    file: str
+    title: str
+    panels: tuple[Panel, ...]
+    scaled: bool = False
+
+
+def both(group: str, texts: Sequence[str] = CORPORA) -> tuple[Panel, Panel]:
+    """A group with the two vocabularies that every peer has."""
+    return Panel("cl100k", group, "cl100k", texts), Panel("o200k", group, "o200k", texts)
+
+
+MBS = "MB of text per second, longer is faster"
+README = Plot(
+    "speed.svg",
+    f"{MBS}; one thread",
+    (
+        Panel("first pass over a text, o200k", "cold", "o200k", FEW),
+        Panel("later passes, o200k", "hot", "o200k", FEW),
+    ),
+)
+PLOTS = (
+    Plot("speed-cold.svg", f"First pass into arrays: {MBS}; one thread", both("cold")),
+    Plot("speed-hot.svg", f"Later passes into arrays: {MBS}; one thread", both("hot")),
+    Plot("speed-list.svg", f"Later passes into lists: {MBS}; one thread", both("list")),
+    Plot(
+        "speed-batch.svg",
+        f"Batches: {MBS}; all threads of the run",
+        tuple(
+            Panel(
+                f"{kind}, {'first call' if passes == 'cold' else 'later calls'}, o200k",
+                f"batch {kind} {passes}",
+                "o200k",
+                THREE,
+            )
+            for kind in ("arrays", "lists")
+            for passes in ("cold", "hot")
+        ),
+    ),
+    Plot(
+        "speed-sentencepiece.svg",
+        f"SentencePiece BPE: {MBS}; one thread",
+        (
+            Panel("first pass, mistral_v1", "sentencepiece cold", "mistral_v1"),
+            Panel("later passes, mistral_v1", "sentencepiece hot", "mistral_v1"),
+        ),
+    ),
+    Plot(
+        "speed-decode.svg",
+        "Decoding: millions of tokens per second, longer is faster; one thread",
+        (
+            Panel("lists to str, o200k", "decode list to str", "o200k"),
+            Panel("arrays to bytes, o200k", "decode array to bytes", "o200k"),
+        ),
+    ),
+    Plot(
+        "speed-short.svg",
+        "Strings of about 20 and 200 characters: ns of a call, shorter is faster; each length has its own scale",
+        both("short", ("short20", "short200")),
+        scaled=True,
+    ),
+    Plot(
+        "speed-hostile.svg",
+        "Long runs and texts without spaces: ms, shorter is faster; each text has its own scale",
+        (
+            Panel("cl100k", "hostile", "cl100k", hostile.EVERY[:7]),
+            Panel("cl100k", "hostile", "cl100k", hostile.EVERY[7:]),
+        ),
+        scaled=True,
+    ),
+)
+
+
+def bars(row: Row) -> Bars:
+    """The medians to draw: toksmith's, those of the best peers with right ids, and of speeds that of tiktoken even on a prefix."""
+    speed = row["unit"].endswith("/s")
+    right = {
+        name: shown["median"]
+        for name, shown in row["engines"].items()
+        if name in COLORS and shown["median"] and not shown["wrong"] and (speed or name != FLOOR)
+    }
+    peers = [name for name in right if name not in (OURS, APART, FLOOR) and not row["engines"][name]["floor"]]
+    best = sorted(peers, key=lambda name: right[name], reverse=speed)[:PEERS]
+    return {name: right[name] for name in COLORS if name in right and name in (OURS, APART, FLOOR, *best)}
+
+
+def svg(plot: Plot, rows: Sequence[Row]) -> str:
+    """A picture."""
+    found = [(panel, panel.bars(rows)) for panel in plot.panels]
+    parts, top = [], float(HEAD)
+    for at in range(0, len(found), 2):
+        beside = found[at : at + 2]
+        for place, (panel, lines) in enumerate(beside):
+            parts.append(drawn(panel.title, lines, (place * WIDTH + LEFT, top), plot.scaled))
+        top += max(sum(map(height, lines.values())) for _, lines in beside) + 40
+    seen = [name for name in COLORS if any(name in each for _, lines in found for each in lines.values())]
+    size = f'viewBox="0 0 {2 * WIDTH} {top - 40 + FOOT:.0f}"'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">'
+    white = '<rect width="100%" height="100%" fill="#fff"/>'
+    return "\n".join([start, white, text(10, 18, plot.title), legend(seen), *parts, "</svg>", ""])
+
+
+def legend(names: Sequence[str]) -> str:
+    """The name of each engine beside its colour."""
+    parts, left = [], 10.0
+    for name in names:
+        parts.append(f'<rect x="{left:.1f}" y="28" width="10" height="10" fill="{COLORS[name]}"/>')
+        parts.append(text(left + 14, 37, name))
+        left += 30 + 6.6 * len(name)
     return "\n".join(parts)
 
 
-def figures(rows: Sequence[Row], group: str, language: str) -> dict[str, float]:
-    """The median of each engine whose ids are right."""
-    for row in rows:
-        if (row["group"], row["encoding"], row["text"]) == (group, ENCODING, language):
-            shown = {name: row["engines"].get(name) for name in COLORS}
-            return {
-                name: each["median"] for name, each in shown.items() if each and each["median"] and not each["wrong"]
-            }
-    return {}
+def drawn(title: str, lines: Mapping[str, Bars], corner: tuple[float, float], scaled: bool) -> str:
+    """One panel below its title."""
+    left, top = corner
+    longest = max((figure for each in lines.values() for figure in each.values()), default=1.0)
+    parts = [text(left, top, title, weight="bold")]
+    top += 8
+    for line, each in lines.items():
+        most = max(each.values(), default=1.0) if scaled else longest
+        parts.append(text(left - 6, top + len(each) * BAR / 2 + 4, line.replace("_", " "), anchor="end"))
+        for place, (engine, figure) in enumerate(each.items()):
+            length = figure / most * (WIDTH - LEFT - RIGHT)
+            parts.append(bar(left, top + place * BAR, length, (engine, figure)))
+        top += height(each)
+    return "\n".join(parts)
+
+
+def height(each: Bars) -> int:
+    """The height of the bars of a text."""
+    return len(each) * BAR + GAP
 
 
 def bar(left: float, top: float, length: float, named: tuple[str, float]) -> str:
     """One bar with its figure behind it."""
     engine, figure = named
-    rectangle = f'<rect x="{left}" y="{top}" width="{length:.1f}" height="{BAR - 1}" fill="{COLORS[engine]}"/>'
-    return rectangle + text(left + length + 4, top + BAR - 1, f"{figure:.0f}", size=7)
+    rectangle = f'<rect x="{left}" y="{top:.0f}" width="{length:.1f}" height="{BAR - 1}" fill="{COLORS[engine]}"/>'
+    said = f"{figure:,.0f}" if figure >= 10 else f"{figure:.2g}"
+    return rectangle + text(left + length + 4, top + BAR - 2, said, size=10)
 
 
-def text(
-    x: float, y: float, words: str, *, anchor: str = "start", fill: str = "#212529", weight: str = "", size: int = 12
-) -> str:
+def text(x: float, y: float, words: str, *, anchor: str = "start", weight: str = "", size: int = 12) -> str:
     """A text."""
     bold = f' font-weight="{weight}"' if weight else ""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f'<text {place} fill="{fill}" font-size="{size}"{bold}>{escape(words)}</text>'
+    return f'<text {place} fill="#212529" font-size="{size}"{bold}>{escape(words)}</text>'

@@ -1,4 +1,4 @@
-"""The comparison in docs/perf.md and the chart of README.md, both made from the newest record of a whole run."""
+"""The comparison in docs/perf.md with its pictures and that of README.md, all made from the newest record of a whole run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import chart
-from .adapters import OURS
-from .places import CHART, PAGE, write_whole
+from .adapters import OURS, VARIANTS
+from .places import PAGE, PICTURES, write_whole
 from .records import kept
-from .report import joined, number
-from .targets import Row, Verdict, amount, own, verdicts
+from .report import counts, joined, number, sum_of
+from .targets import amount
 from .texts import CORPORA
+from .verdicts import AHEAD, BEHIND, EVEN, STRONG, Row, Verdict, race, right_runs, verdicts
 
 START = "<!-- comparison: `python -m bench --readme` writes the text between these marks -->"
 END = "<!-- end of the comparison -->"
@@ -21,11 +22,13 @@ NOTHING = "No whole run is recorded yet."
 
 
 def refresh(folder: Path) -> str:
-    """Writes the comparison of a folder's records to docs/perf.md, and draws the chart; returns a message."""
+    """Writes the comparison of a folder's records to docs/perf.md, and draws the pictures; returns a message."""
     page = with_comparison(PAGE.read_text(encoding="utf-8"), folder)
     write_whole(PAGE, page.encode("utf-8"))
-    write_whole(CHART, drawn(folder).encode("utf-8"))
-    return f"{PAGE.name} and {CHART.name} show the newest record of a whole run"
+    pictures = drawn(folder)
+    for name, picture in pictures.items():
+        write_whole(PICTURES / name, picture.encode("utf-8"))
+    return f"{PAGE.name} and {len(pictures)} pictures show the newest record of a whole run"
 
 
 def with_comparison(page: str, folder: Path) -> str:
@@ -41,14 +44,26 @@ def comparison(folder: Path) -> str:
     """The comparison from the newest whole run of a folder."""
     if found := newest(folder):
         record, name = found
-        return "\n\n".join([opening(record, name), corpora(record["rows"]), summary(record["rows"])])
+        rows = record["rows"]
+        return "\n\n".join([opening(record, name), corpora(rows), summary(rows), pictures(rows)])
     return NOTHING
 
 
-def drawn(folder: Path) -> str:
-    """The chart of the newest whole run of a folder."""
+def drawn(folder: Path) -> dict[str, str]:
+    """The pictures of the newest whole run of a folder, by the name of their file."""
     found = newest(folder)
-    return chart.svg(found[0]["rows"] if found else [])
+    rows = found[0]["rows"] if found else []
+    return {plot.file: chart.svg(plot, rows) for plot in (chart.README, *shown_plots(rows))}
+
+
+def shown_plots(rows: Sequence[Row]) -> list[chart.Plot]:
+    """The pictures of docs/perf.md for which there are figures."""
+    return [plot for plot in chart.PLOTS if any(panel.bars(rows) for panel in plot.panels)]
+
+
+def pictures(rows: Sequence[Row]) -> str:
+    """The pictures, one for each group of measurements."""
+    return "\n\n".join(f"![{plot.title}]({PICTURES.name}/{plot.file})" for plot in shown_plots(rows))
 
 
 def newest(folder: Path) -> tuple[Row, str] | None:
@@ -93,35 +108,36 @@ def corpora(rows: Sequence[Row]) -> str:
 
 def pair(row: Row) -> tuple[str, str]:
     """Toksmith's figure, and the best right one of its peers with its name."""
-    figures = {
-        name: shown["median"]
-        for name, shown in row["engines"].items()
-        if name != OURS and shown["median"] and not (shown["wrong"] or shown["floor"])
-    }
-    ours = own(row)
-    best = max(figures, key=lambda name: figures[name], default="")
+    figures = {name: shown["median"] for name, shown in row["engines"].items() if right_runs(row, name)}
+    ours = figures.pop(OURS, None)
+    best = max(figures.keys() - {*VARIANTS}, key=lambda name: figures[name], default="")
     return f"**{number(ours)}**" if ours else "wrong", f"{best} {number(figures[best])}" if best else "none"
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Every row of the table of targets: the target, and the range of observed ratios."""
+    """Every row of the table of targets: the target, the range of observed ratios, and the standing of the cells."""
     heads = [
         "measurement, over all its vocabularies and texts",
         "target",
         "observed, worst to best",
-        "cells that reach it",
+        *(AHEAD, EVEN, BEHIND),
+        f"≥ {STRONG} × the peer",
     ]
-    lines = ["All measurements, as ratios:", "", joined(heads), joined(["---", "---", "--:", "--:"])]
+    lines = [
+        "All measurements, as ratios. A cell is even if the ratios of its rounds include the target, otherwise ahead or behind:",
+        "",
+        joined(heads),
+        joined(["---", "---", *["--:"] * 5]),
+    ]
     for verdict in verdicts(rows):
-        cells = f"{verdict.held()} of {len(verdict.cells)}"
-        lines.append(joined([verdict.goal.title, verdict.goal.target.said(), seen_range(verdict), cells]))
-    return "\n".join(lines)
+        lines.append(joined([verdict.goal.title, verdict.goal.target.said(), seen_range(verdict), *counts(verdict)]))
+    return "\n".join([*lines, "", sum_of(race(rows))])
 
 
 def seen_range(verdict: Verdict) -> str:
     """The worst and the best ratio of a row; once where they are one."""
     ratios = verdict.ratios()
     if not ratios:
-        return "no figure"
+        return "no figure" if verdict.cells else "not measured"
     ends = dict.fromkeys((amount(ratios[-1]), amount(ratios[0])))
     return " – ".join(ends)

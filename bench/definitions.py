@@ -7,14 +7,15 @@ The expected answer of each question comes from the reference engine of its voca
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import hostile
-from .adapters import OURS
+from .adapters import ALONE, APART, OURS
+from .adapters import RANKS as FROM_RANKS
 from .texts import CORPORA, GREETING, MB, SHORT, STREAM
 from .vocabularies import RANKS
 
-LEADERS = (OURS, "gigatoken", "fastokens")
+LEADERS = (OURS, "gigatoken", "fastokens", "snaptokens")
 FLOOR = ("tiktoken",)
 OTHERS = ("tiktoken", "tokenizers", "tokie", "wordchipper", "rs_bpe")
 FLOOR_LIMIT = 1 * MB
@@ -38,6 +39,7 @@ class Question:
         engines: Measured on the same text.
         floor: Slow engines, measured once on a prefix, for comparison; never the best peer.
         kept: Engines that are always measured in all rounds, even if they are slow.
+        beside: Variants of toksmith that are measured in the same rounds.
         warm: Whether each engine encodes one word before the clock starts.
         native: Whether toksmith loads its own format.
     """
@@ -52,12 +54,29 @@ class Question:
     engines: tuple[str, ...] = LEADERS
     floor: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     threads: int = 1
     warm: bool = False
     native: bool = False
 
 
 DOCUMENTS = (Cell("cold", "first", "MB/s"), Cell("hot", "arrays", "MB/s"), Cell("list", "lists", "MB/s"))
+
+# The cells of a quick run: group, vocabulary, text.
+QUICK = (
+    ("cold", "cl100k", "english"),
+    ("cold", "cl100k", "code"),
+    ("cold", "o200k", "chinese"),
+    ("cold", "o200k", "russian"),
+    ("hot", "cl100k", "english"),
+    ("hot", "cl100k", "code"),
+    ("list", "cl100k", "english"),
+    ("list", "cl100k", "code"),
+    ("sentencepiece hot", "mistral_v1", "english"),
+    ("short", "o200k", "short20"),
+    ("hostile", "cl100k", f"random_letters-{MB}"),
+    ("load, native format", "o200k", GREETING),
+)
 
 
 def questions(threads: int) -> Iterator[Question]:
@@ -71,6 +90,14 @@ def questions(threads: int) -> Iterator[Question]:
     yield from decode_questions()
     yield from hostile_questions()
     yield from start_questions()
+
+
+def quick_questions(threads: int) -> Iterator[Question]:
+    """The questions with the cells of a quick run, and nothing that is shown for comparison only."""
+    for question in questions(threads):
+        cells = tuple(cell for cell in question.cells if (cell.group, question.encoding, question.text) in QUICK)
+        if cells:
+            yield replace(question, cells=cells, floor=())
 
 
 def document_questions() -> Iterator[Question]:
@@ -104,15 +131,14 @@ def stream_questions() -> Iterator[Question]:
 
 
 def batch_questions(threads: int) -> Iterator[Question]:
-    """Whole batches on several threads; toksmith also on one, to measure the gain from threads."""
+    """Whole batches on several threads; toksmith also on one, and in as many processes, to measure the gain from threads."""
     for encoding in ("cl100k", "o200k"):
         for corpus in ("english", "code", "chinese"):
             for kind in ("arrays", "lists"):
                 call = f"batch_{kind}"
                 both = (Cell(f"batch {kind} cold", "first", "MB/s"), Cell(f"batch {kind} hot", "again", "MB/s"))
-                yield Question("batch", encoding, corpus, call, both, again=(call,), threads=threads)
-                alone = tuple(Cell(f"{cell.group}, one thread", cell.figure, cell.unit) for cell in both)
-                yield Question("batch", encoding, corpus, call, alone, again=(call,), engines=(OURS,))
+                ways = (ALONE, APART)
+                yield Question("batch", encoding, corpus, call, both, again=(call,), beside=ways, threads=threads)
 
 
 def sentencepiece_questions() -> Iterator[Question]:
@@ -150,11 +176,11 @@ def hostile_questions() -> Iterator[Question]:
     """
     cells = (Cell("hostile", "first", "ms"),)
     sizes = {"base64_line": 10 * MB, "minified_json": 5 * MB}
-    for kind in hostile.KINDS:
+    for kind in hostile.EVERY:
         name = f"{kind}-{sizes.get(kind, MB)}"
         yield Question("documents", "cl100k", name, "arrays", cells, engines=(*LEADERS, *OTHERS), warm=True)
     growth = (Cell("growth", "first", "ms"),)
-    for kind in hostile.KINDS:
+    for kind in hostile.EVERY:
         for size in (10_000, 100_000, MB, 10 * MB):
             name = f"{kind}-{size}"
             yield Question("documents", "cl100k", name, "arrays", growth, engines=(OURS,), warm=True)
@@ -167,7 +193,7 @@ def start_questions() -> Iterator[Question]:
     for encoding in ("cl100k", "o200k"):
         engines = (*LEADERS, *OTHERS)
         yield Question("load", encoding, GREETING, "", ranks, engines=engines, kept=("gigatoken", "tiktoken"))
-        yield Question("load", encoding, GREETING, "", native, engines=(OURS,), native=True)
+        yield Question("load", encoding, GREETING, "", native, engines=(OURS,), beside=(FROM_RANKS,), native=True)
     memory = (Cell("memory after load", "loaded", "MB"), Cell("memory after new text", "worked", "MB"))
     for encoding in ("cl100k", "o200k"):
         yield Question("memory", encoding, STREAM, "", memory, limit=100 * MB)

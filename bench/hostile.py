@@ -1,4 +1,4 @@
-"""Texts that are hard on an engine: long runs of one character, random letters, encoded data, minified JSON.
+"""Texts that are hard on an engine: long runs of one character, random letters and digits, encoded data, minified JSON, Chinese.
 
 A name is a kind and a size in bytes or characters: "equal_a-1000000". Equal names give equal texts.
 """
@@ -9,7 +9,7 @@ import base64
 import json
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 SEED = 20261120
 
@@ -29,6 +29,11 @@ EQUAL = {
 def letters(size: int) -> str:
     """Random small letters without a space: one word."""
     return "".join(random.Random(SEED).choices(string.ascii_lowercase, k=size))
+
+
+def digits(size: int) -> str:
+    """Random digits without a space."""
+    return "".join(random.Random(SEED).choices(string.digits, k=size))
 
 
 def encoded(size: int) -> str:
@@ -58,11 +63,24 @@ def minified(size: int) -> str:
     return ("[" + ",".join(rows) + "]")[:size]
 
 
-DRAWN: dict[str, Callable[[int], str]] = {"random_letters": letters, "base64_line": encoded, "minified_json": minified}
+def unbroken(documents: Iterable[str], size: int) -> str:
+    """The Chinese characters of documents without all others, repeated up to `size`."""
+    han = "".join(character for text in documents for character in text if "\u4e00" <= character <= "\u9fff")
+    return (han * (size // max(len(han), 1) + 1))[:size]
+
+
+DRAWN: dict[str, Callable[[int], str]] = {
+    "random_letters": letters,
+    "random_digits": digits,
+    "base64_line": encoded,
+    "minified_json": minified,
+}
 KINDS = (*EQUAL, *DRAWN)
+UNBROKEN = "chinese_letters"  # needs a corpus, so `texts` makes it
+EVERY = (*KINDS, UNBROKEN)
 
 # The kinds that every pattern of the benchmark keeps in one piece; tiktoken's regex engine gives up on some of them.
-ONE_PIECE = frozenset({"equal_a", "equal_space", "equal_newline", "equal_dot", "equal_han", "random_letters"})
+ONE_PIECE = frozenset({"equal_a", "equal_space", "equal_newline", "equal_dot", "equal_han", "random_letters", UNBROKEN})
 
 
 def text(name: str) -> str:

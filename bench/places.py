@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "perf.md"
-CHART = ROOT / "docs" / "pictures" / "speed.svg"
+PICTURES = ROOT / "docs" / "pictures"
 RECORDS = Path(__file__).resolve().parent / "records"
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
+from threading import Event, Timer
+from time import perf_counter
 from typing import Protocol
 
 from .places import ROOT, scratch
-from .request import Reply
+from .request import READY, Reply, Request
 
 CLOSED = "http://127.0.0.1:9"  # the discard port: an engine that uses the network finds this proxy closed
 
@@ -32,17 +36,7 @@ def ask(request: Asked, timeout: float, module: str = "bench.worker", python: st
     Args:
         python: The interpreter of the worker, whose environment contains the engine.
     """
-    worker = subprocess.Popen(
-        [python, "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=ROOT,
-        env=environment(request.threads),
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-    )
+    worker = started(request.threads, module, python)
     try:
         output, complaint = worker.communicate(request.dump(), timeout)
     except subprocess.TimeoutExpired:
@@ -53,8 +47,99 @@ def ask(request: Asked, timeout: float, module: str = "bench.worker", python: st
         worker.kill()
         worker.communicate()
         raise
-    if worker.returncode or not output.strip():
-        return Reply(problem=f"crashed: {reason(worker.returncode, complaint)}")
+    return understood(worker.returncode, output, complaint)
+
+
+def ask_together(requests: Sequence[Request], timeout: float) -> Reply:
+    """The reply of several workers that begin each of their calls at the same moment, each with its share of a text.
+
+    A figure is the time from the start to the end of the last worker: "first", and "again", the median of the others.
+    """
+    workers = [started(request.threads, "bench.worker", sys.executable) for request in requests]
+    late = Event()
+
+    def give_up() -> None:
+        late.set()
+        end(workers)
+
+    stop = Timer(timeout, give_up)
+    stop.start()
+    starts: list[float] = []
+    try:
+        for worker, request in zip(workers, requests, strict=True):
+            tell(worker, request.dump())
+        early = [""] * len(workers)
+        while all(worker.poll() is None for worker in workers) and len(starts) <= requests[0].passes:
+            early = [worker.stdout.readline() if worker.stdout else "" for worker in workers]
+            if any(line.strip() != READY for line in early):
+                break
+            starts.append(perf_counter())
+            for worker in workers:
+                tell(worker, "")
+        ends = [worker.communicate() for worker in workers]
+    finally:
+        stop.cancel()
+        end(workers)
+    if late.is_set():
+        return Reply(problem=f"timeout: more than {timeout:.0f} s")
+    replies = [
+        understood(worker.returncode, line.replace(READY, "") + output, complaint)
+        for worker, line, (output, complaint) in zip(workers, early, ends, strict=True)
+    ]
+    return together(replies, starts)
+
+
+def together(replies: Sequence[Reply], starts: Sequence[float]) -> Reply:
+    """One reply of several workers.
+
+    Args:
+        starts: When the workers began each call, on the clock of their ends.
+    """
+    problem = next((reply.problem for reply in replies if reply.problem), "")
+    if problem or not starts:
+        return Reply(problem=problem or "failed: no worker was ready")
+    last = [max(reply.figures[str(place)] for reply in replies) - start for place, start in enumerate(starts)]
+    return Reply(
+        {"first": last[0], "again": statistics.median(last[1:] or last)},
+        {"tokens": sum(int(reply.proof["tokens"]) for reply in replies)},
+    )
+
+
+def end(workers: Sequence[subprocess.Popen[str]]) -> None:
+    """Ends all workers that still run."""
+    for worker in workers:
+        worker.kill()
+
+
+def tell(worker: subprocess.Popen[str], line: str) -> None:
+    """Sends a line to a worker; one that has ended is found by its reply."""
+    try:
+        if worker.stdin:
+            worker.stdin.write(f"{line}\n")
+            worker.stdin.flush()
+    except BrokenPipeError:
+        pass
+
+
+def started(threads: int, module: str, python: str) -> subprocess.Popen[str]:
+    """A worker that waits for its request."""
+    return subprocess.Popen(
+        [python, "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env=environment(threads),
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+
+
+def understood(code: int, output: str, complaint: str) -> Reply:
+    """The reply of a worker that has ended."""
+    if code or not output.strip():
+        return Reply(problem=f"crashed: {reason(code, complaint)}")
     return Reply(**json.loads(output.splitlines()[-1]))
 
 

@@ -13,12 +13,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from .adapters import BEFORE, ENGINES, versions
+from .adapters import ENGINES, versions
 from .definitions import Cell, Question, questions
 from .places import ROOT, write_whole
 from .runner import LIMIT, MOST, RUNS, Outcome, Settings
-from .targets import COST, SPEED, Target, judged, target_of
+from .targets import target_of, without_target
 from .texts import MB
+from .verdicts import judged
 
 Row = dict[str, Any]
 
@@ -41,15 +42,10 @@ def rows(question: Question, outcomes: dict[str, Outcome]) -> list[Row]:
 
 
 def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
-    """A row: the engines' figures in the cell's unit, the ratio to the peer of the target, and whether it is reached."""
+    """A row: the engines' figures in the cell's unit; the ratio to the peer of the target, its spread and its standing."""
     engines = {name: shown(question, cell, name, outcome) for name, outcome in outcomes.items()}
     target = target_of(cell.group, question.encoding, question.text)
-    peers = {name: figure for name, figure in engines.items() if name != BEFORE}
-    right = {name: value for name, figure in peers.items() if (value := right_figure(figure)) is not None}
-    found = judged(target or Target(0, sense=SPEED if cell.unit.endswith("/s") else COST), right)
-    if not target:
-        found["reached"] = None
-    return {
+    found = {
         "group": cell.group,
         "encoding": question.encoding,
         "text": question.text,
@@ -57,7 +53,13 @@ def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
         "unit": cell.unit,
         "target": asdict(target) if target else None,
         "engines": {name: asdict(figure) for name, figure in engines.items()},
-        **found,
+    }
+    seen = judged(target or without_target(cell.unit), found)
+    return found | {
+        "ratio": seen.ratio.value if seen.ratio else None,
+        "spread": [seen.ratio.low, seen.ratio.high] if seen.ratio else None,
+        "peer": seen.peer,
+        "standing": seen.standing(target) if target else "",
     }
 
 
@@ -78,11 +80,6 @@ def in_unit(unit: str, figure: float, outcome: Outcome) -> float:
     if unit == "ns/call":
         return figure * 1e9 / outcome.text.documents
     return (outcome.tokens if unit == "Mtok/s" else outcome.text.bytes) / MB / figure
-
-
-def right_figure(shown: Shown) -> float | None:
-    """The median, if the engine's answers are right and it was measured on the whole text."""
-    return None if shown.wrong or shown.floor else shown.median
 
 
 def begun(arguments: Sequence[str]) -> Row:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from .adapters import ENGINES, OURS
-from .before import compared
-from .targets import GOALS, OWN, Target, amount, over, said, single, tenth, verdicts
+from .adapters import BEFORE, ENGINES, OURS, VARIANTS
+from .before import compared as beside_earlier_build
+from .targets import GOALS, OWN, TENTH, Goal, target_of, without_target
+from .verdicts import AHEAD, BEHIND, EVEN, STRONG, Seen, Verdict, cell_of, judged, race, seen, verdicts
 
 Row = dict[str, Any]
+GROWTH = next(goal for goal in GOALS if goal.target.than == TENTH)
 
 
 def report(record: Row) -> str:
     """The whole record: how it was made, the table of targets, and one table per group of cells."""
     tables = (table(name, list(rows), record["rows"]) for name, rows in grouped(record["rows"]))
-    beside = [compared(record["rows"])] if record["settings"].get("before") else []
+    beside = [beside_earlier_build(record["rows"])] if record["settings"].get("before") else []
     return "\n\n".join([head(record), goals(record["rows"]), *tables, *beside])
 
 
@@ -35,6 +38,8 @@ def head(record: Row) -> str:
             "",
             ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
             "",
+            "A ratio is that of the medians; in brackets the smallest and the largest ratio of a round. A cell whose "
+            + "brackets include the bound of its target is even, otherwise ahead or behind.",
             "Struck out: the ids differ from the reference engine's. ~ in front: a prefix of 1 MB, for comparison. "
             + "¹ behind: timed once, because the result decides nothing.",
         ]
@@ -42,17 +47,34 @@ def head(record: Row) -> str:
 
 
 def goals(rows: Sequence[Row]) -> str:
-    """The table of targets: the result of each row by its worst cell; rows without a cell are listed below it."""
-    heads = ["what", "target", "cells", "hold", "worst cell", "verdict"]
-    lines = ["## targets", "", joined(heads), joined(["---", "---", "--:", "--:", "---", "---"])]
+    """The table of targets: the result of each row and its worst cell; rows without a cell are listed below it."""
+    heads = ["what", "target", AHEAD, EVEN, BEHIND, f"≥ {STRONG} × the peer", "worst cell", "verdict"]
+    lines = ["## targets", "", joined(heads), joined(["---", "---", *["--:"] * 4, "---", "---"])]
     found = verdicts(rows)
     for verdict in found:
         if worst := verdict.worst():
             where = f"{worst.where}{f', relative to {worst.peer}' if worst.peer else ''}"
-            counts = [str(len(verdict.cells)), str(verdict.held())]
-            lines.append(joined([verdict.goal.title, verdict.goal.target.said(), *counts, where, verdict.said()]))
+            lines.append(
+                joined([verdict.goal.title, verdict.goal.target.said(), *counts(verdict), where, verdict.said()])
+            )
     left_out = [verdict.goal.title for verdict in found if not verdict.cells]
-    return "\n".join([*lines, *(["", f"Not measured: {'; '.join(left_out)}."] if left_out else [])])
+    return "\n".join([*lines, "", sum_of(race(rows)), *([f"Not measured: {'; '.join(left_out)}."] if left_out else [])])
+
+
+def counts(verdict: Verdict) -> list[str]:
+    """How many cells of a row are ahead, even, behind, and clearly faster than their peer."""
+    found = [str(verdict.count(standing)) for standing in (AHEAD, EVEN, BEHIND)]
+    return [*found, f"{verdict.strong()} of {len(verdict.cells)}" if verdict.goal.beside_peers() else ""]
+
+
+def sum_of(all_cells: Verdict) -> str:
+    """The result over all cells that compare toksmith with its peers."""
+    ahead, even, behind = (all_cells.count(standing) for standing in (AHEAD, EVEN, BEHIND))
+    several = len(all_cells.cells)
+    return (
+        f"Speed relative to the best peer, in {several} cells: {ahead} ahead, {even} even, {behind} behind; "
+        f"{all_cells.strong()} are at least {STRONG} times as fast (two thirds are {-(-several * 2 // 3)})."
+    )
 
 
 def grouped(rows: Sequence[Row]) -> Iterable[tuple[str, Iterable[Row]]]:
@@ -65,20 +87,52 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
     """One group."""
     if name == "growth":
         return growth_table(name, rows)
-    columns = [engine for engine in (*ENGINES[1:], OURS) if any(engine in row["engines"] for row in rows)]
-    scaled = any(single(row, every) for row in rows)
-    heads = ["encoding", "text", *columns, "ratio", "verdict", *(["relative to one thread"] if scaled else [])]
+    columns = [
+        engine
+        for engine in (*ENGINES[1:], OURS, *VARIANTS)
+        if engine != BEFORE and any(engine in row["engines"] for row in rows)
+    ]
+    further = own_goals(rows, every)
+    heads = [
+        "encoding",
+        "text",
+        *columns,
+        "ratio",
+        "standing",
+        *(f"relative to {goal.target.than}" for goal in further),
+    ]
     lines = [
         f"## {name} ({rows[0]['unit']})",
         "",
         joined(heads),
-        joined(["---", "---", *["--:"] * (len(columns) + 1), *["---"] * (1 + scaled)]),
+        joined(["---", "---", *["--:"] * (len(columns) + 1), *["---"] * (1 + len(further))]),
     ]
     for row in rows:
-        cells = [row["encoding"], row["text"], *(figure(row, engine) for engine in columns)]
-        threads = [own_verdict(row, over(row, single(row, every)))] if scaled else []
-        lines.append(joined([*cells, ratio(row), verdict_of(row), *threads]))
+        target = target_of(*cell_of(row))
+        one = judged(target or without_target(row["unit"]), row)
+        cells = [row["encoding"], row["text"], *(figure(row, engine) for engine in columns), ratio(one)]
+        cells.append(one.standing(target) if target else "")
+        lines.append(joined([*cells, *(own_verdict(goal, row, every) for goal in further)]))
     return "\n".join(lines + notes(rows))
+
+
+def own_goals(rows: Sequence[Row], every: Sequence[Row]) -> list[Goal]:
+    """The goals of a group beyond that of its peers: those relative to toksmith itself."""
+    further = (goal for goal in GOALS if goal.target.than in (*OWN, *VARIANTS))
+    return [
+        goal
+        for goal in further
+        if any(goal.covers(*cell_of(row)) and goal.target != target_of(*cell_of(row)) for row in rows)
+        and any(own_verdict(goal, row, every) for row in rows)
+    ]
+
+
+def own_verdict(goal: Goal, row: Row, every: Sequence[Row]) -> str:
+    """The verdict of such a goal in one row; "" where it has none."""
+    found = next(
+        seen(replace(goal, texts=(row["text"],), encodings=(row["encoding"],), groups=(row["group"],)), every), None
+    )
+    return found.said(goal.target) if found else ""
 
 
 def growth_table(name: str, rows: list[Row]) -> str:
@@ -96,9 +150,8 @@ def growth_table(name: str, rows: list[Row]) -> str:
     ]
     for kind, found in kinds.items():
         shown = {int(row["text"].rpartition("-")[2]): figure(row, OURS) for row in found}
-        steps = [over(row, before) for row in found if (before := tenth(row, found))]
-        worst = max((step for step in steps if step), default=None) if None not in steps else None
-        lines.append(joined([kind, *(shown.get(size, "") for size in sizes), own_verdict(found[0], worst)]))
+        of_kind = Verdict(GROWTH, tuple(seen(GROWTH, found)))
+        lines.append(joined([kind, *(shown.get(size, "") for size in sizes), of_kind.said()]))
     return "\n".join(lines + notes(rows))
 
 
@@ -121,26 +174,9 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def ratio(row: Row) -> str:
-    """Toksmith's figure by that of the peer that it is held against."""
-    return f"{amount(row['ratio'])} × {row['peer']}" if row["ratio"] and row["peer"] else ""
-
-
-def verdict_of(row: Row) -> str:
-    """The result of a cell's target; "" if none is set."""
-    return said(Target(**row["target"]), row["ratio"]) if row["target"] else ""
-
-
-def own_verdict(row: Row, ratio: float | None) -> str:
-    """The result of a target relative to toksmith's own figures; only the ratio if none is set."""
-    own = (goal.target for goal in GOALS if goal.target.than in OWN and goal.covers(*cell_of(row)))
-    target = next(own, None)
-    return said(target, ratio) if target else amount(ratio) if ratio else ""
-
-
-def cell_of(row: Row) -> tuple[str, str, str]:
-    """The group, vocabulary and text of a row."""
-    return row["group"], row["encoding"], row["text"]
+def ratio(seen: Seen) -> str:
+    """Toksmith's figure relative to that of the peer, with its spread."""
+    return f"{seen.ratio.said()} × {seen.peer}" if seen.ratio and seen.peer else ""
 
 
 def notes(rows: Iterable[Row]) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any
 from .adapters import Encoding
 from .texts import Laid
 
+READY = "ready"
+
 
 @dataclass(frozen=True)
 class Request:
@@ -25,6 +27,7 @@ class Request:
         warm: Whether the engine encodes one word before the clock starts, so that the time excludes lazy setup.
         check_only: Whether the first pass is checked id by id instead of being timed.
         ids: The file with the ids to decode, or where to write those of the answer.
+        share: Which part of the text the process encodes, and of how many parts.
     """
 
     measure: str
@@ -40,6 +43,7 @@ class Request:
     warm: bool = False
     check_only: bool = False
     ids: str = ""
+    share: tuple[int, int] = (0, 1)
 
     def dump(self) -> str:
         """The request as JSON."""
@@ -50,7 +54,7 @@ class Request:
         """The request of a line of JSON."""
         fields: dict[str, Any] = json.loads(line)
         fields |= {"encoding": Encoding(**fields["encoding"]), "text": Laid(**fields["text"])}
-        fields |= {name: tuple(fields[name]) for name in ("again", "cpus")}
+        fields |= {name: tuple(fields[name]) for name in ("again", "cpus", "share")}
         return Request(**fields)
 
 

@@ -15,11 +15,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from .adapters import BEFORE, NEED_TOKENIZER_JSON, OURS, Encoding
+from .adapters import ALONE, APART, BEFORE, NEED_TOKENIZER_JSON, OURS, VARIANTS, Encoding
 from .definitions import FLOOR_LIMIT, Question
 from .expected import Answer, answer
 from .native import with_native
-from .process import ask
+from .process import ask, ask_together
 from .request import Reply, Request
 from .targets import named
 from .texts import MB, Laid, lay
@@ -109,23 +109,34 @@ def run(question: Question, settings: Settings) -> dict[str, Outcome]:
         done = {name for name in outcomes if decided(name, question, outcomes)}
         for engine, (what, due) in asked.items():
             if engine not in done and outcomes[engine].goes_on():
-                python = settings.before if engine == BEFORE else sys.executable
-                outcomes[engine].take(ask(what, settings.timeout, python=python), due)
+                outcomes[engine].take(reply(engine, what, settings), due)
     return outcomes
 
 
+def reply(engine: str, what: Request, settings: Settings) -> Reply:
+    """The reply of one process of an engine; of several at once where a variant is measured in several."""
+    if engine == APART:
+        alone = replace(what, measure="share", threads=1)
+        pinned = what.cpus if len(what.cpus) == what.threads else ()
+        places = range(what.threads)
+        parts = [replace(alone, share=(at, what.threads), cpus=pinned[at : at + 1]) for at in places]
+        return ask_together(parts, settings.timeout)
+    return ask(what, settings.timeout, python=settings.before if engine == BEFORE else sys.executable)
+
+
 def taking_part(question: Question, settings: Settings) -> list[str]:
-    """The engines that are asked a question, in their order; an earlier build comes right after toksmith."""
+    """The engines that are asked a question, in their order; toksmith's variants come right after it."""
     engines = [engine for engine in (*question.engines, *question.floor) if engine in settings.peers]
-    if settings.before and OURS in engines:
-        engines.insert(engines.index(OURS) + 1, BEFORE)
+    if OURS in engines:
+        after = engines.index(OURS) + 1
+        engines[after:after] = [*([BEFORE] if settings.before else []), *question.beside]
     return engines
 
 
 def decided(engine: str, question: Question, outcomes: dict[str, Outcome]) -> bool:
     """Whether more processes of an engine could change no verdict."""
     mine = outcomes[engine].right()
-    if not mine or engine in {OURS, BEFORE, *question.kept, *named([cell.group for cell in question.cells])}:
+    if not mine or engine in {OURS, *VARIANTS, *question.kept, *named([cell.group for cell in question.cells])}:
         return False
     if engine in question.floor:
         return True
@@ -148,6 +159,7 @@ def request(question: Question, engine: str, known: Encoding, text: Laid, due: A
         known = with_tokenizer_json(known)
     if question.native and engine in (OURS, BEFORE):
         known = with_native(known)
+    threads = 1 if engine == ALONE else question.threads
     return Request(
         question.measure,
         engine,
@@ -155,8 +167,8 @@ def request(question: Question, engine: str, known: Encoding, text: Laid, due: A
         text,
         question.first,
         question.again,
-        threads=question.threads,
-        cpus=processors(question.threads),
+        threads=threads,
+        cpus=processors(threads),
         warm=question.warm,
         ids=due.ids,
     )

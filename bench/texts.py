@@ -11,9 +11,10 @@ import hashlib
 import json
 import sysconfig
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from . import hostile
@@ -42,11 +43,14 @@ class Laid:
     documents: int
     bytes: int
 
-    def load(self) -> list[str]:
-        """The documents."""
+    def load(self, share: tuple[int, int] = (0, 1)) -> list[str]:
+        """The documents, or one of several parts of about the same size: its place, and how many there are."""
         content = Path(self.path).read_bytes()
         ends = self.ends()
-        return [content[start:end].decode("utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        place, parts = share
+        first, last = (bisect_right(ends, self.bytes * cut // parts) if cut else 0 for cut in (place, place + 1))
+        spans = zip([0, *ends[:-1]], ends, strict=True)
+        return [content[start:end].decode("utf-8") for start, end in islice(spans, first, last)]
 
     def stream(self) -> Iterator[str]:
         """The documents one by one, without holding the others."""
@@ -107,7 +111,8 @@ def source_stamp(name: str) -> str:
         paths = [Path(name.removeprefix("file:"))]
     else:
         several = {STREAM: ("english", "code"), NINE: CORPORA} | dict.fromkeys(SHORT, ("english",))
-        corpora = several.get(name, (name,))
+        unbroken = name.startswith(hostile.UNBROKEN)
+        corpora = ("chinese",) if unbroken else several.get(name, (name,))
         paths = [corpus_path(corpus) for corpus in corpora]
     return " ".join(f"{path.stat().st_size} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
 
@@ -126,8 +131,11 @@ def documents(name: str) -> Iterable[str]:
         return short_strings(SHORT[name])
     if name == GREETING:
         return ["hello world"]
-    if name.rpartition("-")[0] in hostile.KINDS:
+    kind, _, size = name.rpartition("-")
+    if kind in hostile.KINDS:
         return [hostile.text(name)]
+    if kind == hostile.UNBROKEN:
+        return [hostile.unbroken(corpus_documents("chinese"), int(size))]
     return corpus_documents(name)
 
 

@@ -27,7 +27,7 @@ def answered(request: Request) -> Reply:
 
 def main() -> None:
     """Pins this process and answers."""
-    request = Request.parse(sys.stdin.read())
+    request = Request.parse(sys.stdin.readline())
     if request.cpus and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, request.cpus)
     print(json.dumps(asdict(answered(request))), flush=True)

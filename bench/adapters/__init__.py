@@ -13,9 +13,13 @@ from types import ModuleType
 from ._engine import Encoding, Engine, Ids, Unsupported, as_ids
 
 __all__ = [
+    "ALONE",
+    "APART",
     "BEFORE",
     "ENGINES",
     "OURS",
+    "RANKS",
+    "VARIANTS",
     "Encoding",
     "Engine",
     "Ids",
@@ -27,12 +31,18 @@ __all__ = [
 ]
 
 OURS = "toksmith"
-BEFORE = "before"  # an earlier build of toksmith, installed in an environment of its own
+# Toksmith measured in another way beside itself, in the same rounds. None of them is a peer.
+BEFORE = "before"  # an earlier build, installed in an environment of its own
+ALONE = "toksmith on one thread"
+APART = "toksmith in separate processes"  # one on each processor, each with its share of the text: the machine's limit
+RANKS = "toksmith from .tiktoken"
+VARIANTS = (BEFORE, ALONE, APART, RANKS)
 
 DISTRIBUTIONS = {
     "toksmith": "toksmith",
     "gigatoken": "gigatoken",
     "fastokens": "fastokens",
+    "snaptokens": "snaptokens",
     "tiktoken": "tiktoken",
     "tokenizers": "tokenizers",
     "tokie": "tokie",
@@ -41,12 +51,12 @@ DISTRIBUTIONS = {
     "sentencepiece": "sentencepiece",
 }
 ENGINES = tuple(DISTRIBUTIONS)
-NEED_TOKENIZER_JSON = frozenset({"gigatoken", "fastokens", "tokenizers", "tokie"})
+NEED_TOKENIZER_JSON = frozenset({"gigatoken", "fastokens", "snaptokens", "tokenizers", "tokie"})
 
 
 def module(name: str) -> ModuleType:
     """The adapter of an engine. Imports the engine."""
-    return importlib.import_module(f"._{OURS if name == BEFORE else name}", __package__)
+    return importlib.import_module(f"._{OURS if name in VARIANTS else name}", __package__)
 
 
 def load(name: str, encoding: Encoding) -> Engine:

@@ -13,6 +13,7 @@ MEASURES: dict[str, Callable[[Request], Reply]] = {
     "answer": documents.answer,
     "documents": documents.measure,
     "batch": batches.measure,
+    "share": batches.measure_share,
     "decode": decoding.measure,
     "load": loading.measure,
     "memory": memory.measure,

@@ -1,12 +1,14 @@
-"""All documents in one call, on as many threads as the request gives."""
+"""All documents in one call, on as many threads as the request gives; or a share of them beside other processes."""
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import Any
 
 from .. import adapters
 from ..adapters import Engine, Ids, as_ids
-from ..request import Reply, Request
+from ..request import READY, Reply, Request
 from .clock import ids_proof, middle, settle, timed
 
 
@@ -31,6 +33,27 @@ def measure(request: Request) -> Reply:
         last, _ = ids_proof([flattened(engine, result)])
         digest = digest if digest == last else f"{digest} {last}"
     return Reply(figures, {"ids": digest, "tokens": sum(sizes)})
+
+
+def measure_share(request: Request) -> Reply:
+    """The end of each call with a share of the documents, on the clock that all processes of the machine share.
+
+    Before each call, this process reports that it is ready and waits for a line.
+    """
+    texts = request.text.load(request.share)
+    engine = adapters.load(request.engine, request.encoding)
+    call = getattr(engine, request.first)
+    settle()
+    figures: dict[str, float] = {}
+    tokens = 0
+    for place in range(1 + request.passes):
+        print(READY, flush=True)
+        sys.stdin.readline()
+        result = call(texts, request.threads)
+        figures[str(place)] = time.perf_counter()
+        tokens = len(flattened(engine, result))
+        del result
+    return Reply(figures, {"tokens": tokens})
 
 
 def flattened(engine: Engine, result: Any) -> Ids:

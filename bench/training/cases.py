@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..adapters import OURS
-from ..targets import ALONE, COST, SPEED, Target
+from ..adapters import ALONE, OURS
+from ..targets import COST, SPEED, Target
 from ..texts import NINE
 
 LIST, JSONL, STREAM = "list", "jsonl", "stream"

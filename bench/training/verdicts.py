@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..adapters import OURS
-from ..targets import ALONE, COST, SPEED, said
+from ..adapters import ALONE, OURS
+from ..targets import COST, SPEED, said
 from .cases import GOALS, LINEAR, SERIES, Case, Goal, along
 
 Row = dict[str, Any]
