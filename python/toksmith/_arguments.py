@@ -535,6 +535,17 @@ def closed(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
+def twin(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Makes a `closed` method known by the name of the public method of its class that calls it."""
+
+    def named(function: Callable[P, R]) -> Callable[P, R]:
+        function.__qualname__ = function.__qualname__.replace(function.__name__, name)
+        function.__name__ = name
+        return closed(function)
+
+    return named
+
+
 def unknown_argument(function: Callable[..., Any], named: Collection[str]) -> TypeError:
     """The error for the arguments that a `closed` function does not take."""
     return Arguments(function).unexpected(next(iter(named)))

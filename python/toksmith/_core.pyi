@@ -1,8 +1,9 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+from typing_extensions import disjoint_base
 
 __version__: str
 unicode_version: str
@@ -64,6 +65,30 @@ class Engine:
     def decode(self, ids: object, errors: str) -> str: ...
     def decode_more(self, ids: object, fresh: bool) -> tuple[bytes, bool]: ...
     def decode_batch(self, batch: Iterable[object], errors: str, threads: int) -> list[str]: ...
+
+@disjoint_base
+class TextCalls:
+    def __new__(cls, *arguments: object, **named: object) -> Self: ...
+    def _begin(self, engine: Engine) -> None: ...
+    def encode(
+        self,
+        text: str | bytes,
+        *,
+        special: str | Collection[str] = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+        add_special_tokens: bool = False,
+    ) -> list[int]: ...
+    def encode_array(
+        self,
+        text: str | bytes,
+        *,
+        special: str | Collection[str] = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+        add_special_tokens: bool = False,
+        dtype: DTypeLike = ...,
+    ) -> NDArray[Any]: ...
 
 def encode_with_offsets(
     engine: Engine, text: str | bytes, special: str | Collection[str], errors: str, characters: bool

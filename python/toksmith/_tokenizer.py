@@ -43,7 +43,7 @@ Some = TypeVar("Some", str, bytes)
 Special = Literal["raise", "allow", "text"] | Collection[str]
 
 
-class Tokenizer:
+class Tokenizer(_core.TextCalls):
     """Turns text into ids and back, as its model says. Immutable; safe to share
     between threads and across a fork.
 
@@ -74,6 +74,7 @@ class Tokenizer:
         stages = engine_stages(model)
         patterns = [] if stages else [step["pattern"] for step in model.splitters]
         self._engine = _core.Engine(model.vocab, patterns, added, character_options(model), stages)
+        self._begin(self._engine)
 
     @overload  # first, because a str is an iterable of str as well
     def __call__(  # type: ignore[overload-overlap]
@@ -104,8 +105,10 @@ class Tokenizer:
             return self.encode_with_offsets(text, special=special, errors=errors)
         return self.encode_ragged_with_offsets(one_or_several(text, "text"), special=special, errors=errors)
 
-    @_arguments.closed
-    def encode(
+    # `encode` and `encode_array` are in the core, where short calls cost little; they call these for rare arguments.
+
+    @_arguments.twin("encode")
+    def _encode(
         self,
         text: Text,
         *,
@@ -115,34 +118,16 @@ class Tokenizer:
         add_special_tokens: bool = False,
         **unknown: NoReturn,
     ) -> list[int]:
-        """The ids of a text.
-
-        Args:
-            threads: At least 1; None uses all processors for a text longer
-                than 1 MiB, else one. The ids do not depend on it. A pattern
-                that is not in `toksmith.patterns()` uses one thread.
-        Raises:
-            SpecialTokenInText: The text contains a special token that
-                `special` does not allow.
-            NotInVocabulary: A character or word has no id; never for
-                byte-level models.
-            PatternError: A regex of the model takes more steps than a text has
-                (`docs/spec.md`, *Bounds*).
-            TextTooLong: A step makes the text longer than 64 times its length
-                plus 1 MiB.
-        Cost: time grows at worst as n log n with the length of the text, and
-            linearly with the number of its pieces.
-        """
         if unknown:
-            raise _arguments.unknown_argument(Tokenizer.encode, unknown)
+            raise _arguments.unknown_argument(Tokenizer._encode, unknown)
         try:
             ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
             return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
         except (TypeError, ToksmithError) as error:
             raise advised(error, text) from None
 
-    @_arguments.closed
-    def encode_array(
+    @_arguments.twin("encode_array")
+    def _encode_array(
         self,
         text: Text,
         *,
@@ -153,20 +138,17 @@ class Tokenizer:
         dtype: DTypeLike = np.uint32,
         **unknown: NoReturn,
     ) -> NDArray[Any]:
-        """The ids of a text as an array; `threads` as in `encode`.
-
-        Args:
-            dtype: An integer type that holds every id: uint32, or int64 as
-                models take it.
-        Returns: shape (n,).
-        Raises: as `encode`; InvalidOption for a type that does not hold an id.
-        """
         if unknown:
-            raise _arguments.unknown_argument(Tokenizer.encode_array, unknown)
+            raise _arguments.unknown_argument(Tokenizer._encode_array, unknown)
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
         put = add_special_tokens is not False and flag(add_special_tokens, "add_special_tokens")
         ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
         return ids if dtype is np.uint32 else ids.astype(_arrays.fitting(dtype, ids), copy=False)
+
+    @staticmethod
+    def _told(error: BaseException, text: Text) -> BaseException:
+        """An error of `encode`, with what the caller may do about it."""
+        return advised(error, text) if isinstance(error, (TypeError, ToksmithError)) else error
 
     @checked_late
     def encode_batch(

@@ -116,7 +116,7 @@ impl Engine {
         })
     }
 
-    fn encode<'py>(
+    pub fn encode<'py>(
         &self,
         text: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,
@@ -131,7 +131,7 @@ impl Engine {
         list
     }
 
-    fn encode_array<'py>(
+    pub fn encode_array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
         special: &Bound<'py, PyAny>,

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod batch;
 mod call;
+mod calls;
 mod chars;
 mod column;
 mod counting;
@@ -27,6 +28,7 @@ mod vocab;
 /// What the interpreter aligns objects to.
 const ALIGNED: usize = 16;
 const _: () = assert!(align_of::<vocab::Vocab>() <= ALIGNED && align_of::<engine::Engine>() <= ALIGNED);
+const _: () = assert!(align_of::<calls::Calls>() <= ALIGNED);
 const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<tally::Tally>() <= ALIGNED);
 const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::CountedPieces>() <= ALIGNED);
 const _: () = assert!(align_of::<column::TextBlock>() <= ALIGNED && align_of::<packed::PackedFile>() <= ALIGNED);
@@ -40,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("unicode_version", toksmith_core::split::pattern::UNICODE_VERSION)?;
     module.add_class::<vocab::Vocab>()?;
     module.add_class::<engine::Engine>()?;
+    module.add_class::<calls::Calls>()?;
     module.add_class::<stream::TextStream>()?;
     module.add_class::<stream::TextParts>()?;
     module.add_class::<column::TextBlock>()?;
