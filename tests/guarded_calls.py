@@ -37,6 +37,19 @@ def numbers(values: list[int], dtype: Any = np.uint32) -> Any:
     return np.array(values, dtype)
 
 
+def calls_of(core: Any) -> Any:
+    """A class with the methods in Python that the fast calls on one text go on to."""
+
+    class Calls(core.TextCalls):  # type: ignore[misc]
+        def _encode(self, text: str, **_: object) -> list[int]:
+            return [len(text)]
+
+        def _told(self, error: BaseException, _: object) -> BaseException:
+            return error
+
+    return Calls
+
+
 class Sample:
     """New objects of each class, so that no call sees what another left."""
 
@@ -48,6 +61,8 @@ class Sample:
         self.tables = (blob, ends, np.arange(257, dtype=np.uint32), merges)
         self.vocab = self.new_vocab()
         self.engine = core.Engine(self.vocab, ["[a-z]+"], [("<s>", 300, True)])
+        self.calls = calls_of(core)(1, two=2)
+        self.calls._begin(self.engine)
         self.pieces = core.Vocab("unigram", "char", b"ab", numbers([1, 2]), numbers([0, 1]), merges[:0], "pair", False)
         self.merges: Any = None
         self.counter = self.new_counter()
@@ -132,6 +147,12 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Engine.encode, wrong option": lambda of: of.engine.encode("é<s>", "maybe", "replace", None),
     "Engine.encode on a thread of its own": lambda of: of.engine.encode("ab " * 400_000, "text", "replace", 2),
     "Engine.encode_array": lambda of: of.engine.encode_array(b"ab\xff" * 700, "text", "replace", None),
+    "TextCalls.__new__": lambda of: calls_of(of.core)(1, two=2),
+    "TextCalls._begin": lambda of: of.calls._begin(of.engine),
+    "TextCalls.encode": lambda of: of.calls.encode("ab ab\ud83d", special=["<s>"]),
+    "TextCalls.encode, refusing": lambda of: of.calls.encode("é<s>", errors="strict"),
+    "TextCalls.encode, by its twin": lambda of: of.calls.encode("ab", special="text", threads=2),
+    "TextCalls.encode_array": lambda of: of.calls.encode_array(b"ab\xff" * 700, special="text"),
     "Engine.encode_batch": lambda of: of.engine.encode_batch(["ab"] * 5, "text", "replace", 1),
     "Engine.encode_batch on threads": lambda of: of.engine.encode_batch(["ab " * 9000] * 3, "text", "replace", 2),
     "Engine.encode_batch, refusing": lambda of: of.engine.encode_batch(["ab", "é<s>"], "raise", "replace", 2),

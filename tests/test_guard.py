@@ -22,7 +22,7 @@ QUIET = {name: value for name, value in os.environ.items() if name != "RUST_BACK
 # What is converted without asking an object for anything; all else is an `Arg`, whose conversion is guarded.
 PLAIN = re.compile(
     r"&self|Python<'\w+>|&?Bound<'\w+, \w+>|&\[u8\]|&str|&\w+|bool|u32|u64|usize|f64"
-    r"|Option<(usize|PathBuf|Py<PyAny>)>|PathBuf|PyReadonlyArray\d<'\w+, \w+>"
+    r"|Option<(usize|PathBuf|Py<PyAny>|&?Bound<'\w+, \w+>)>|Given<'\w+>|Py<\w+>|PathBuf|PyReadonlyArray\d<'\w+, \w+>"
 )
 
 

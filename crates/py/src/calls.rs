@@ -84,7 +84,7 @@ impl Calls {
         others: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = Arguments { text, more, special, errors, others };
-        arguments.call(slf, intern!(slf.py(), "_encode"), |engine, text, special, errors| {
+        arguments.run(slf, intern!(slf.py(), "_encode"), |engine, text, special, errors| {
             Ok(engine.encode(text, special, errors, None)?.into_any())
         })
     }
@@ -109,7 +109,7 @@ impl Calls {
         others: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = Arguments { text, more, special, errors, others };
-        arguments.call(slf, intern!(slf.py(), "_encode_array"), |engine, text, special, errors| {
+        arguments.run(slf, intern!(slf.py(), "_encode_array"), |engine, text, special, errors| {
             Ok(engine.encode_array(text, special, errors, None)?.into_any())
         })
     }
@@ -118,7 +118,7 @@ impl Calls {
 impl<'py> Arguments<'_, 'py> {
     /// The result of `fast`, or that of its twin in Python if the arguments are not those of most calls.
     #[inline]
-    fn call(
+    fn run(
         self,
         tokenizer: &Bound<'py, Calls>,
         twin: &Bound<'py, PyString>,
@@ -133,7 +133,7 @@ impl<'py> Arguments<'_, 'py> {
         let (Some(engine), Some(text), None, true) =
             (tokenizer.get().engine.get(), &self.text.0, &self.others, self.more.is_empty())
         else {
-            return self.call_twin(tokenizer, twin);
+            return self.run_twin(tokenizer, twin);
         };
         let special = self.special.0.as_ref().unwrap_or_else(|| intern!(py, "raise").as_any());
         let errors = self.errors.0.as_ref().unwrap_or_else(|| intern!(py, "replace").as_any());
@@ -141,7 +141,7 @@ impl<'py> Arguments<'_, 'py> {
     }
 
     #[cold]
-    fn call_twin(self, tokenizer: &Bound<'py, Calls>, twin: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+    fn run_twin(self, tokenizer: &Bound<'py, Calls>, twin: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
         let named = self.others.unwrap_or_else(|| PyDict::new(tokenizer.py()));
         for (name, Given(value)) in [("special", self.special), ("errors", self.errors)] {
             if let Some(value) = value {
