@@ -15,8 +15,6 @@ use crate::error::{Error, Result};
 /// The most bytes that one token of a file may have.
 pub const TOKEN_LIMIT: usize = 1 << 20;
 
-/// Digits of the largest id.
-const MOST_DIGITS: usize = 10;
 /// Room for so many bytes of each token is made at once; few vocabularies need more.
 const USUAL_LENGTH: usize = 12;
 
@@ -218,46 +216,13 @@ pub fn parse_token_lines(data: &[u8], start: usize, count: usize) -> Result<(Tok
     tokens.ids.reserve(count);
     tokens.blob.reserve((data.len() - first).min(count * USUAL_LENGTH));
     for _ in 0..count {
-        if let Some(end) = plain_token_line(data, lines.next, &mut tokens) {
-            lines.next = end;
-        } else {
-            let line = lines.required()?;
-            token_line(line, &mut tokens).map_err(|problem| lines.error(problem))?;
-        }
+        let line = lines.required()?;
+        token_line(line, &mut tokens).map_err(|problem| lines.error(problem))?;
     }
     match std::str::from_utf8(&data[first..lines.next]) {
         Ok(_) => Ok((tokens, lines.next)),
         Err(bad) => Err(error_at(data, first + bad.valid_up_to(), "the line is not UTF-8")),
     }
-}
-
-/// The twin of [`token_line`] for a line without a fault, which starts at `at`, and where the next one starts. For any other
-/// line None, and nothing is appended.
-fn plain_token_line(data: &[u8], mut at: usize, tokens: &mut Tokens) -> Option<usize> {
-    let before = tokens.blob.len();
-    let digits = data[at..].iter().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
-    let id = id(&data[at..at + digits]).filter(|_| data.get(at + digits) == Some(&b' '))?;
-    at += digits + 1;
-    let line = loop {
-        match *data.get(at..)? {
-            [b'\n', ..] => break Some(at + 1),
-            [b'\\', b'x', high, low, ..] => {
-                let Some(byte) = hex(high).zip(hex(low)).map(|(high, low)| high << 4 | low) else { break None };
-                tokens.blob.push(byte);
-                at += r"\xNN".len();
-            }
-            [] | [..=b' ' | b'\\' | 0x7f, ..] => break None,
-            [byte, ..] => {
-                tokens.blob.push(byte);
-                at += 1;
-            }
-        }
-    };
-    let end = line.filter(|_| tokens.close(id).is_ok());
-    if end.is_none() {
-        tokens.blob.truncate(before);
-    }
-    end
 }
 
 fn token_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), String> {
@@ -434,36 +399,6 @@ mod tests {
         let file = format!("head\n{expected}tail");
         let parsed = parse_token_lines(file.as_bytes(), 5, 4).unwrap();
         assert_eq!(parsed, (Tokens { blob, ends, ids }, file.len() - 4));
-    }
-
-    #[test]
-    fn both_ways_to_read_a_token_line_agree() {
-        let mut draw = crate::drawn::Draw(29);
-        for _ in 0..20_000 {
-            let parts = [
-                "0",
-                "1",
-                "42",
-                "4294967295",
-                "4294967296",
-                "00",
-                " ",
-                "\\x",
-                "20",
-                "fF",
-                "\\",
-                "a",
-                "é",
-                "\x7f",
-                "\r",
-            ];
-            let line: String = (0..=draw.below(6)).map(|_| parts[draw.below(parts.len())]).collect::<String>() + "\n";
-            let (mut plain, mut slow) = (Tokens::default(), Tokens::default());
-            let end = plain_token_line(line.as_bytes(), 0, &mut plain);
-            let could = token_line(&line.as_bytes()[..line.len() - 1], &mut slow).is_ok();
-            assert_eq!(end, could.then_some(line.len()), "{line:?}");
-            assert!(if could { plain == slow } else { plain == Tokens::default() }, "{line:?}");
-        }
     }
 
     #[test]

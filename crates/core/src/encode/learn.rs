@@ -11,7 +11,7 @@ use crate::kinds::PieceEncoder;
 use crate::merge::memory::{Memory, PieceName};
 use crate::merge::together::{ByteMerges, LANES, Together};
 use crate::vocab::index::Sought;
-use crate::vocab::key::{LONGEST, STRETCH, Window};
+use crate::vocab::key::{STRETCH, Window};
 use crate::vocab::piece_walk::{PiecePart, WAITING};
 
 /// A piece with fewer wide characters is merged as a whole: it is hardly ever cut.
@@ -74,16 +74,15 @@ impl<'l> Learner<'l> {
         self.join_cut();
     }
 
-    /// Learns those that are tokens, and cuts the others or lets them merge.
+    /// Learns those of some new parts that are tokens, and cuts the others or lets them merge.
     #[inline(always)]
     fn learn_some<'p>(&mut self, parts: impl Iterator<Item = &'p PiecePart> + Clone) {
         let lookup = self.merges.lookup();
         let mut sought = [(Sought::default(), false); LANES];
-        let short = parts.filter(|part| part.len as usize <= LONGEST);
-        for (part, sought) in short.clone().zip(&mut sought) {
+        for (part, sought) in parts.clone().zip(&mut sought) {
             *sought = lookup.seek(self.window, part.start, part.len as usize);
         }
-        for (part, (sought, may_be)) in short.zip(sought) {
+        for (part, (sought, may_be)) in parts.zip(sought) {
             let is_piece = part.key[1] & STRETCH == 0;
             if is_piece && may_be && self.encoder.looks_up() {
                 let bytes = &self.window.text[part.start..][..part.len as usize];

@@ -1,10 +1,10 @@
 //! Texts to ids. [`Encoder`] holds what encoding needs; [`call`] is the walk of one text.
 //!
 //! Reading order: this file, [`encoder`], [`call`], then what the walk may take on its way: [`staged`] (with
-//! [`stages`]) where steps rewrite a text, and [`pieces`], which remembers pieces and has [`learn`] learn new ones. On top of the walk: [`long_text`]
-//! cuts a long text and works on its parts on all threads, [`files`] reads documents a block at a time, [`boundaries`]
-//! says which ids no later text changes, and [`best_ways`] gives the best encodings of a unigram model. [`around`] puts
-//! the ids of special tokens around those of texts.
+//! [`stages`]) where steps rewrite a text, and [`pieces`], which remembers pieces and lets [`learn`] learn new ones. On
+//! top of the walk: [`long_text`] cuts a long text and works on its parts on all threads, [`files`] reads documents a
+//! block at a time, [`boundaries`] says which ids no later text changes, and [`best_ways`] gives the best encodings of a
+//! unigram model. [`around`] puts the ids of special tokens around those of texts.
 //!
 //! Left out: splitting ([`crate::split`]), merging ([`crate::merge`]), the kinds that do not merge ([`crate::kinds`]),
 //! and ids to texts ([`crate::decode`]).

@@ -26,7 +26,7 @@ pub const NEVER: u32 = u32::MAX;
 /// Added to the rank of a pair that is never certain. Ranks are below.
 const UNCERTAIN: u32 = 1 << 31;
 
-/// The limit where there is no symbol to be afraid of: above all ranks, and not above an uncertain one.
+/// The limit where no symbol merges so: above all ranks, and below those of pairs that are never certain.
 const NO_LIMIT: u32 = UNCERTAIN - 1;
 
 /// What is known of two bytes, `x` before `y`.

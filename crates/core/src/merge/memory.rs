@@ -253,7 +253,7 @@ impl Memory {
         slots + self.spilt.ids.capacity() * size_of::<u32>() + self.long.memory()
     }
 
-    /// Whether the ids of a part are where they are expected.
+    /// Whether the ids of a part are where they are expected; true for a long part, which is expected nowhere.
     #[inline(always)]
     #[must_use]
     pub fn has(&self, window: &Window<'_>, part: &PiecePart) -> bool {

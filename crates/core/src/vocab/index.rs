@@ -138,20 +138,8 @@ impl IndexView<'_> {
         }
     }
 
-    /// Where to look for the token of `len` bytes, at most [`LONGEST`], from `start` on, which is asked for at once; None if
-    /// there is none.
-    #[inline(always)]
-    #[must_use]
-    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
-        let sought = self.sought_in(window, start, len);
-        if !self.may_have(sought) {
-            return None;
-        }
-        let _ = if sought.key == 0 { expect(self.long, sought.hash) } else { expect(self.short, sought.hash) };
-        Some(sought)
-    }
-
-    /// The same without a branch; whether there may be such a token.
+    /// Where to look for the token of `len` bytes, at most [`LONGEST`], from `start` on, which is asked for at once; and
+    /// whether there may be one. Nothing here branches on that, because nobody can guess it.
     #[inline(always)]
     #[must_use]
     pub fn seek(&self, window: &Window<'_>, start: usize, len: usize) -> (Sought, bool) {

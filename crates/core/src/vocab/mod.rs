@@ -324,14 +324,7 @@ pub struct Lookup<'v> {
 
 impl Lookup<'_> {
     /// Prefetches the token of at most [`crate::vocab::key::LONGEST`] bytes at `start` of the window's text, which will be
-    /// looked up soon; None if there is no such token.
-    #[inline(always)]
-    #[must_use]
-    pub fn expect(&self, window: &Window<'_>, start: usize, len: usize) -> Option<Sought> {
-        self.index.expect(window, start, len)
-    }
-
-    /// The same without a branch, and whether there may be such a token.
+    /// looked up soon; and says whether there may be such a token.
     #[inline(always)]
     #[must_use]
     pub fn seek(&self, window: &Window<'_>, start: usize, len: usize) -> (Sought, bool) {

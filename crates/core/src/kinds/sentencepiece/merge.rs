@@ -162,7 +162,8 @@ impl CharTokens {
     /// Asks for a token that will be looked at soon; None if there is none.
     #[inline(always)]
     fn expect(&self, window: &Window<'_>, joined: Range<usize>) -> Option<Sought> {
-        if joined.is_empty() { None } else { self.vocab.lookup().expect(window, joined.start, joined.len()) }
+        let (sought, may_be) = self.vocab.lookup().seek(window, joined.start, joined.len());
+        may_be.then_some(sought)
     }
 
     /// The merge that makes the token that was asked for.
