@@ -8,7 +8,9 @@
 //! Nothing here appends an id. What is not learned, such as a long piece, is merged when its turn comes.
 
 use crate::kinds::PieceEncoder;
+use crate::merge::Merger;
 use crate::merge::memory::{Memory, PieceName};
+use crate::merge::safe_cuts::SafeCuts;
 use crate::merge::together::{ByteMerges, LANES, Together};
 use crate::vocab::index::Sought;
 use crate::vocab::key::{STRETCH, Window};
@@ -16,6 +18,10 @@ use crate::vocab::piece_walk::{PiecePart, WAITING};
 
 /// A piece with fewer wide characters is merged as a whole: it is hardly ever cut.
 const WIDE: u32 = 3;
+
+/// How many bytes of pieces that could be cut are merged as wholes first. Where few come, as in English, the tables of
+/// [`crate::merge::safe_cuts`] cost more than they save.
+const MERGED_WHOLE: usize = 32 << 10;
 
 /// A piece that was cut, and a bit for every byte that a cut comes before.
 type CutPiece = (PiecePart, u32);
@@ -29,7 +35,20 @@ pub struct Learning {
     /// Stretches of pieces that were cut.
     stretches: Vec<PiecePart>,
     cut: Vec<CutPiece>,
+    /// How many bytes of pieces were merged as wholes that could have been cut.
+    merged_whole: usize,
     ids: Vec<u32>,
+}
+
+impl Learning {
+    /// Where to cut a piece of `len` bytes that might be cut; None if it is to be merged as a whole.
+    pub fn safe_cuts<'m>(&mut self, merger: &'m Merger, len: usize) -> Option<&'m SafeCuts> {
+        if self.merged_whole + len <= MERGED_WHOLE {
+            self.merged_whole += len;
+            return None;
+        }
+        merger.safe_cuts()
+    }
 }
 
 /// What learning works with in one text.
@@ -102,7 +121,8 @@ impl<'l> Learner<'l> {
         if self.window.wide_characters(part) < WIDE {
             return false;
         }
-        let Some(safe_cuts) = self.encoder.merger().safe_cuts() else { return false };
+        let safe_cuts = self.kept.safe_cuts(self.encoder.merger(), part.len as usize);
+        let Some(safe_cuts) = safe_cuts else { return false };
         let (start, end) = (part.start, part.start + part.len as usize);
         let (mut from, mut cuts) = (start, 0u32);
         for cut in safe_cuts.cuts(self.window.text, start, end) {

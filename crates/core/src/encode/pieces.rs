@@ -47,6 +47,9 @@ impl Worth for Session {
 /// Shorter pieces are not tested for repeating themselves.
 const REPEATING: usize = 1 << 10;
 
+/// Shorter pieces of ASCII, such as a line of dashes, are not cut: there is hardly ever a place.
+const CUT_ASCII: usize = 1 << 8;
+
 /// The sink that appends the ids of pieces to `out`.
 pub struct PieceIds<'e> {
     encoder: &'e PieceEncoder,
@@ -137,7 +140,12 @@ impl PieceSink for PieceIds<'_> {
                 return Ok(());
             }
         }
-        let Some(safe_cuts) = merger.safe_cuts() else { return walk.wait(start, end, 0) };
+        let piece = &walk.window.text[start..end];
+        if piece.len() < CUT_ASCII && piece.is_ascii() {
+            return walk.wait(start, end, 0);
+        }
+        let safe_cuts = walk.sink.learning.safe_cuts(merger, piece.len());
+        let Some(safe_cuts) = safe_cuts else { return walk.wait(start, end, 0) };
         let mut at = start;
         for cut in safe_cuts.cuts(walk.window.text, start, end) {
             walk.wait(at, cut, STRETCH)?;

@@ -11,9 +11,6 @@ use crate::vocab::piece_walk::{PiecePart, SlotTables, WAITING};
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
-/// The most bytes of a table of slots.
-const MOST_BYTES: usize = 32 << 20;
-const SMALL_BYTES: usize = 4 << 20;
 const FEWEST_SLOTS: usize = 1 << 12;
 /// The most bytes kept for what slots have no room for; then all of that is forgotten.
 const MOST_SPILT: usize = 16 << 20;
@@ -86,6 +83,10 @@ impl<const K: usize> Default for MemoryTable<K> {
 }
 
 impl<const K: usize> MemoryTable<K> {
+    /// The sizes that the table grows to, in bytes: in large steps while many pieces are to come, then in small ones, for
+    /// each costs memory. Fewer pieces have wide keys.
+    const SIZES: [usize; 4] = [1 << 20, if K == 2 { 8 << 20 } else { 4 << 20 }, 16 << 20, 32 << 20];
+
     /// The table as it is now.
     #[inline(always)]
     #[must_use]
@@ -128,11 +129,10 @@ impl<const K: usize> MemoryTable<K> {
 
     /// Makes the table larger; one that has its largest size forgets everything and begins anew.
     fn make_room(&mut self) {
-        match self.0.slots.bytes() {
-            // Small tables grow in large steps, for there are many to come; large ones in small steps, for each costs memory.
-            0..SMALL_BYTES => self.0.grow(4),
-            SMALL_BYTES..MOST_BYTES => self.0.grow(2),
-            MOST_BYTES.. => self.0.slots.clear(),
+        let bytes = self.0.slots.bytes();
+        match Self::SIZES.iter().find(|&&size| size > bytes) {
+            Some(size) => self.0.grow(size / bytes),
+            None => self.0.slots.clear(),
         }
     }
 }

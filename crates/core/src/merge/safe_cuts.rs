@@ -4,6 +4,8 @@
 //! token of the vocabulary fits around a place, no merge can cross it, and the two sides may be merged apart. Tables of
 //! bits say what fits around up to three bytes on each side. They may say yes too often, but never no too often. No cut
 //! is inside a character. A missing cut costs time and changes no id.
+//!
+//! The tables are made when they are first asked for, so the time of a first text includes them.
 
 /// Bytes on each side that are looked at.
 const DEPTH: usize = 3;
@@ -13,12 +15,11 @@ const BITS: usize = 1 << 20;
 /// What can be crossed, for one vocabulary.
 #[derive(Debug)]
 pub struct SafeCuts {
-    /// The pairs of bytes that occur in some token.
+    /// The pairs of bytes where one character of some token ends and the next one starts.
     pairs: BytePairBits,
-    /// The contexts of three bytes on both sides of places inside tokens where a character that is not ASCII ends. At other
-    /// places contexts hardly ever allow a cut, so that a look at them would cost more than it gives.
+    /// The contexts of three bytes on both sides of such places that have a context: [`has_context`].
     whole: Contexts,
-    /// The pairs of bytes around such places of tokens that have fewer bytes on one side.
+    /// The pairs of bytes around those of them that have fewer bytes on one side.
     near_ends: BytePairBits,
     /// The contexts of these.
     cut_off: Contexts,
@@ -45,18 +46,17 @@ impl SafeCuts {
         };
         let mut found = [[false; DEPTH + 1]; DEPTH + 1];
         for token in tokens {
-            for at in 1..token.len() {
+            for at in (1..token.len()).filter(|&at| !is_inner(token[at])) {
                 crossings.pairs.add(token[at - 1], token[at]);
-                if token[at - 1] < 0x80 || is_inner(token[at]) {
+                if !has_context(token[at - 1], token[at]) {
                     continue;
                 }
                 let (left, right) = (at.min(DEPTH), (token.len() - at).min(DEPTH));
-                let context = context(&token[at - left..at], &token[at..at + right]);
                 if left + right == 2 * DEPTH {
-                    crossings.whole.add(context);
+                    crossings.whole.add(context(&token[at - DEPTH..at], &token[at..at + DEPTH]));
                 } else {
                     crossings.near_ends.add(token[at - 1], token[at]);
-                    crossings.cut_off.add(context);
+                    crossings.cut_off.add(context(&token[at - left..at], &token[at..at + right]));
                     found[left][right] = true;
                 }
             }
@@ -92,7 +92,7 @@ impl SafeCuts {
     #[inline(always)]
     fn fits(&self, text: &[u8], at: usize) -> bool {
         let (left, right) = (text[at - 1], text[at]);
-        if left < 0x80 || right < 0xE0 {
+        if !has_context(left, right) {
             return self.pairs.has(left, right);
         }
         let around = text.get(at.wrapping_sub(DEPTH)..).and_then(|text| text.first_chunk());
@@ -164,6 +164,14 @@ impl Contexts {
 fn context(left: &[u8], right: &[u8]) -> u64 {
     let word = |bytes: &[u8]| bytes.iter().fold(1u64, |word, &byte| word << 8 | u64::from(byte));
     (word(left) << 32 | word(right)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44
+}
+
+/// Whether more than these two bytes says what fits around the place between them, the end of a character and the start
+/// of the next. Where one is ASCII or has two bytes, contexts hardly ever allow a cut that the pair forbids, so that a look at
+/// them would cost more than it gives.
+#[inline(always)]
+fn has_context(left: u8, right: u8) -> bool {
+    left >= 0x80 && right >= 0xE0
 }
 
 /// Whether a byte is of a character but not its first.
