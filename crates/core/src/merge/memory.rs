@@ -59,12 +59,14 @@ impl<const K: usize> View<'_, K> {
     #[inline(always)]
     #[must_use]
     pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {
-        let [found, words] = &self.slots[near(self.slots, at, key)];
+        let [one, other] = [at, at ^ usize::from(K == 2)].map(|at| &self.slots[at]);
+        let (is_one, is_other) = (one[0] == *key, other[0] == *key);
+        let words: [u64; K] = std::array::from_fn(|word| if is_other { other[1][word] } else { one[1][word] });
         let count = words[0] >> COUNT_SHIFT & COUNT;
-        if found != key || count == SPILT {
+        if !(is_one | is_other) | (count == SPILT) {
             return None;
         }
-        for (pair, word) in room[place..][..2 * K].chunks_exact_mut(2).zip(words) {
+        for (pair, word) in room[place..][..2 * K].chunks_exact_mut(2).zip(&words) {
             (pair[0], pair[1]) = (*word as u32, (*word >> 32) as u32);
         }
         room[place] &= FIRST as u32;
