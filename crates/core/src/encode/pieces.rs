@@ -47,9 +47,6 @@ impl Worth for Session {
 /// Shorter pieces are not tested for repeating themselves.
 const REPEATING: usize = 1 << 10;
 
-/// Shorter pieces of ASCII, such as a line of dashes, are not cut: there is hardly ever a place.
-const CUT_ASCII: usize = 1 << 8;
-
 /// The sink that appends the ids of pieces to `out`.
 pub struct PieceIds<'e> {
     encoder: &'e PieceEncoder,
@@ -128,7 +125,7 @@ impl PieceSink for PieceIds<'_> {
         self.merge(window, start, end)
     }
 
-    /// A long piece is as many parts as it has stretches.
+    /// A long piece is as many parts as it has stretches. In ASCII there is hardly ever a place to cut.
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
         let merger = walk.sink.encoder.merger();
         if merger.byte_pairs().is_none() {
@@ -141,7 +138,7 @@ impl PieceSink for PieceIds<'_> {
             }
         }
         let piece = &walk.window.text[start..end];
-        if piece.len() < CUT_ASCII && piece.is_ascii() {
+        if piece.is_ascii() {
             return walk.wait(start, end, 0);
         }
         let safe_cuts = walk.sink.learning.safe_cuts(merger, piece.len());

@@ -2,8 +2,8 @@
 //!
 //! Reading order: [`rule`] first. It is the whole algorithm, and everything else here gives the same ids faster. Then
 //! this file, in which [`Merger`] chooses by length: [`rule`] rescans up to 64 symbols, [`heap`] merges longer pieces in
-//! n log n, [`repeats`] and [`backtracking`] merge very long ones in linear time. The last two ask which tokens can be
-//! neighbours ([`valid_pairs`], from each token's [`last_merge`]) and which tokens a text begins with ([`prefixes`]).
+//! n log n, [`windows`] merges long pieces of bytes part by part, and [`repeats`] those that repeat themselves. The last one
+//! asks which tokens can be neighbours ([`valid_pairs`], from each token's [`last_merge`]).
 //! Most pieces go another way: [`safe_cuts`] says where a new piece may be cut first, [`byte_pairs`] which pairs of its
 //! bytes merge before all others, [`together`] merges several stretches side by side, each an array of [`short`], and
 //! [`memory`] remembers them; [`crate::encode::learn`] and [`crate::encode::pieces`] use all of these. [`draws`] are the
@@ -11,29 +11,29 @@
 //!
 //! Left out: kinds that do not merge ([`crate::kinds`]), and learning merges ([`mod@crate::train`]).
 
-pub mod backtracking;
 pub mod byte_pairs;
 pub mod draws;
 pub mod heap;
 pub mod last_merge;
 pub mod memory;
-pub mod prefixes;
 pub mod repeats;
 pub mod rule;
 pub mod safe_cuts;
 pub mod short;
 pub mod together;
 pub mod valid_pairs;
+pub mod windows;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::merge::backtracking::{Backtracking, DeadPlaces};
 use crate::merge::byte_pairs::BytePairs;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
 use crate::merge::safe_cuts::SafeCuts;
+use crate::merge::valid_pairs::ValidPairs;
+use crate::merge::windows::Windows;
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
 use crate::vocab::{Merge, Unit, Vocab};
@@ -45,7 +45,7 @@ pub struct MergeScratch {
     pub symbols: Symbols,
     pairs: Vec<Option<Merge>>,
     heap: Heap,
-    dead: DeadPlaces,
+    windows: Option<Box<Windows>>,
 }
 
 impl MergeScratch {
@@ -53,7 +53,8 @@ impl MergeScratch {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let pairs = self.pairs.capacity() * size_of::<Option<Merge>>();
-        self.symbols.bytes() + pairs + self.heap.bytes() + self.dead.bytes()
+        let windows = self.windows.as_ref().map_or(0, |windows| windows.bytes());
+        self.symbols.bytes() + pairs + self.heap.bytes() + windows
     }
 }
 
@@ -65,7 +66,7 @@ pub struct Merger {
     unknown: Option<u32>,
     byte_pairs: Option<BytePairs>,
     safe_cuts: Once<SafeCuts>,
-    backtracking: Backtracking,
+    joints: Once<ValidPairs>,
 }
 
 impl Merger {
@@ -73,7 +74,7 @@ impl Merger {
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, unknown: Option<u32>) -> Self {
         let byte_pairs = (vocab.unit() == Unit::Byte).then(|| BytePairs::new(&vocab));
-        Self { vocab, unknown, byte_pairs, safe_cuts: Once::default(), backtracking: Backtracking::default() }
+        Self { vocab, unknown, byte_pairs, safe_cuts: Once::default(), joints: Once::default() }
     }
 
     /// The vocabulary.
@@ -106,7 +107,7 @@ impl Merger {
     /// The memory of the tables that were made with it, and of those made since.
     #[must_use]
     pub fn table_bytes(&self) -> (usize, usize) {
-        let since = self.safe_cuts.made().map_or(0, SafeCuts::bytes) + self.backtracking.bytes();
+        let since = self.safe_cuts.made().map_or(0, SafeCuts::bytes) + self.joints.made().map_or(0, ValidPairs::bytes);
         (self.vocab.bytes() + self.byte_pairs.as_ref().map_or(0, BytePairs::bytes), since)
     }
 
@@ -119,8 +120,7 @@ impl Merger {
         if self.merge_repeating(piece, stop, scratch)? {
             return Ok(());
         }
-        let (long, ids) = (&self.backtracking, &mut scratch.symbols.ids);
-        if long.pays(piece.len()) && long.merge(&self.vocab, piece, stop, &mut scratch.dead, ids)? {
+        if windows::merge(self, piece, stop, scratch)? {
             return Ok(());
         }
         self.merge_slowly(piece, stop, scratch)
@@ -131,7 +131,8 @@ impl Merger {
     /// # Errors
     /// [`crate::Error::Interrupted`].
     pub fn merge_repeating(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<bool> {
-        repeats::merge(&self.vocab, &self.backtracking, piece, stop, &mut scratch.symbols.ids)
+        let joints = || self.joints.get(|| ValidPairs::new(&self.vocab));
+        repeats::merge(&self.vocab, joints, piece, stop, &mut scratch.symbols.ids)
     }
 
     /// The slow twin of [`Self::merge`], merge after merge, which keeps the starts.

@@ -1,14 +1,12 @@
 //! Merging a long stretch that repeats itself, such as one character a million times.
 //!
-//! By the proof in [`crate::merge::backtracking`], the last token of every start of the stretch follows from what comes
+//! By the proof in [`crate::merge::windows`], the last token of every start of the stretch follows from what comes
 //! before. The last token of `text[..at]` is the only made token that ends there and has a joint with the last token of
 //! the text before it. So it depends on the bytes of one longest token before `at`, and on the last tokens of as many
 //! shorter starts. If these are the same as some periods earlier, everything after is the same too. The walk goes through
 //! the stretch until that happens. Then it reads the tokens off from the end of the stretch.
 
 use crate::error::Result;
-use crate::merge::backtracking::Backtracking;
-use crate::merge::prefixes::NONE;
 use crate::merge::valid_pairs::{Making, SizedToken, ValidPairs};
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
@@ -26,6 +24,9 @@ const MOST_STARTS: usize = 1 << 14;
 /// How many tokens are found between two looks at the stop flag.
 const TOKENS_PER_LOOK: usize = 1 << 16;
 
+/// No token. No token has this id.
+const NONE: u32 = u32::MAX;
+
 /// In the place of a last token where a start has no tokens.
 const NOTHING: SizedToken = SizedToken { id: NONE, len: 0 };
 
@@ -36,18 +37,25 @@ struct LastTokens {
     every: usize,
 }
 
-/// Puts what merging gives for `text` into `ids`, and says whether it could.
+/// Puts what merging gives for `text` into `ids`, and says whether it could. `joints` gives what knows the joints, if it is
+/// there.
 ///
 /// # Errors
 /// [`crate::Error::Interrupted`].
-pub fn merge(vocab: &Vocab, forward: &Backtracking, text: &[u8], stop: &Stop, ids: &mut Vec<u32>) -> Result<bool> {
+pub fn merge<'j>(
+    vocab: &Vocab,
+    joints: impl FnOnce() -> Option<&'j ValidPairs>,
+    text: &[u8],
+    stop: &Stop,
+    ids: &mut Vec<u32>,
+) -> Result<bool> {
     if text.len() < LEAST {
         return Ok(false);
     }
     let Some(period) = (1..=LONGEST_PERIOD).find(|&period| text[period..] == text[..text.len() - period]) else {
         return Ok(false);
     };
-    let Some(ends) = forward.joints(vocab).and_then(|joints| LastTokens::new(vocab, joints, text, period)) else {
+    let Some(ends) = joints().and_then(|joints| LastTokens::new(vocab, joints, text, period)) else {
         return Ok(false);
     };
     ids.clear();
@@ -124,13 +132,13 @@ fn tokens(vocab: &Vocab, joints: &ValidPairs, text: &[u8], period: usize) -> Opt
 mod tests {
     use super::*;
     use crate::drawn::Draw;
-    use crate::merge::Merger;
-    use crate::merge::backtracking::tests::{drawn, slowly};
+    use crate::merge::windows::tests::{drawn, slowly};
+    use crate::merge::{MergeScratch, Merger};
     use crate::vocab::MergeRule;
 
     fn repeating(merger: &Merger, text: &[u8]) -> Option<Vec<u32>> {
-        let mut ids = Vec::new();
-        merge(merger.vocab(), &merger.backtracking, text, &Stop::default(), &mut ids).unwrap().then_some(ids)
+        let mut scratch = MergeScratch::default();
+        merger.merge_repeating(text, &Stop::default(), &mut scratch).unwrap().then_some(scratch.symbols.ids)
     }
 
     #[test]

@@ -90,7 +90,13 @@ impl Together {
     /// The ids of a stretch, by its place among those that were merged.
     #[inline]
     pub fn ids(&self, place: usize) -> impl Iterator<Item = u32> {
-        self.lanes[place].each().map(|(_, id)| id)
+        self.symbols(place).map(|(_, id)| id)
+    }
+
+    /// The same, and where in the stretch each of them is.
+    #[inline]
+    pub fn symbols(&self, place: usize) -> impl Iterator<Item = (Range<usize>, u32)> {
+        self.lanes[place].each()
     }
 
     #[inline(always)]
@@ -213,7 +219,7 @@ mod tests {
     use super::*;
     use crate::drawn::{Draw, bytes_vocab};
     use crate::merge::Merger;
-    use crate::merge::backtracking::tests::{drawn, slowly};
+    use crate::merge::windows::tests::{drawn, slowly};
 
     /// Stretches side by side give what each gives alone, merge after merge.
     fn agree(merger: &Merger, stretches: &[Vec<u8>]) {

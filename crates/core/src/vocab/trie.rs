@@ -24,17 +24,6 @@ struct TrieSlot {
     value: u32,
 }
 
-/// A key that has its node.
-#[derive(Debug, Clone, Copy)]
-pub struct KeyNode {
-    /// Its value.
-    pub value: u32,
-    /// Its bytes.
-    pub len: usize,
-    /// The value of the longest other key that it begins with.
-    pub shorter: Option<u32>,
-}
-
 /// See the module.
 #[derive(Debug)]
 pub struct Trie {
@@ -57,12 +46,6 @@ impl Trie {
     /// The trie of keys, which must be unique, with a value below `u32::MAX` for each.
     #[must_use]
     pub fn new(keys: Vec<(&[u8], u32)>) -> Self {
-        Self::within(usize::MAX, keys, |_| ()).unwrap_or_else(|| unreachable!("no trie has so many nodes"))
-    }
-
-    /// The same; None if it takes more than about `most` nodes. Calls `each` with each key.
-    #[must_use]
-    pub fn within(most: usize, keys: Vec<(&[u8], u32)>, mut each: impl FnMut(KeyNode)) -> Option<Self> {
         let mut keys: Vec<TrieKey<'_>> = keys.into_iter().map(|(bytes, value)| TrieKey::new(bytes, value)).collect();
         keys.sort_unstable();
         let length: usize = keys.iter().map(|key| key.bytes.len()).sum();
@@ -73,22 +56,16 @@ impl Trie {
         };
         builder.add_block();
         builder.take(ROOT, NOTHING);
-        let mut waiting = vec![KeyRange { node: ROOT, from: 0, to: keys.len(), depth: 0, longest: None }];
+        let mut waiting = vec![KeyRange { node: ROOT, from: 0, to: keys.len(), depth: 0 }];
         let mut labels: Vec<(u8, usize)> = Vec::new();
-        while let Some(KeyRange { node, mut from, to, depth, mut longest }) = waiting.pop() {
-            if builder.slots.len() > most {
-                return None;
-            }
+        while let Some(KeyRange { node, mut from, to, depth }) = waiting.pop() {
             if from < to && keys[from].bytes.len() == depth {
-                let value = keys[from].value;
-                builder.slots[node as usize].value = value;
-                each(KeyNode { value, len: depth, shorter: longest.replace(value) });
+                builder.slots[node as usize].value = keys[from].value;
                 from += 1;
             }
             if let [key] = &keys[from..to] {
                 let end = builder.add_chain(node, &key.bytes[depth..]);
                 builder.slots[end as usize].value = key.value;
-                each(KeyNode { value: key.value, len: key.bytes.len(), shorter: longest });
                 continue;
             }
             labels.clear();
@@ -107,11 +84,11 @@ impl Trie {
                 let child = base ^ u32::from(label);
                 builder.take(child, node);
                 let to = labels.get(at + 1).map_or(to, |next| next.1);
-                waiting.push(KeyRange { node: child, from: first, to, depth: depth + 1, longest });
+                waiting.push(KeyRange { node: child, from: first, to, depth: depth + 1 });
             }
         }
         builder.slots.shrink_to_fit();
-        (builder.slots.len() <= most).then_some(Self { slots: builder.slots })
+        Self { slots: builder.slots }
     }
 
     /// The node one byte further on.
@@ -176,8 +153,6 @@ struct KeyRange {
     to: usize,
     /// How many bytes they begin with.
     depth: usize,
-    /// The value of the longest key above the node.
-    longest: Option<u32>,
 }
 
 struct Builder {
@@ -285,18 +260,11 @@ mod tests {
             }
             keys.sort();
             keys.dedup();
-            let mut nodes = vec![None; keys.len()];
-            let pairs = keys.iter().zip(0..).map(|(key, value)| (&key[..], value)).collect();
-            let trie = Trie::within(usize::MAX, pairs, |key| nodes[key.value as usize] = Some((key.len, key.shorter)));
-            let trie = trie.unwrap();
+            let trie = Trie::new(keys.iter().zip(0..).map(|(key, value)| (&key[..], value)).collect());
             for (place, key) in keys.iter().enumerate() {
                 assert_eq!(trie.find(key), Some(place as u32));
                 let longer = [&key[..], &[7]].concat();
                 assert_eq!(trie.find(&longer).is_some(), keys.contains(&longer));
-                let begins = |other: &&Vec<u8>| other.len() < key.len() && key.starts_with(other);
-                let longest = keys.iter().filter(begins).max_by_key(|other| other.len());
-                let longest = longest.and_then(|longest| trie.find(longest));
-                assert_eq!(nodes[place], Some((key.len(), longest)));
                 let shorter = &key[..key.len() - 1];
                 assert_eq!(trie.find(shorter).is_some(), keys.iter().any(|key| key == shorter));
             }
@@ -309,12 +277,5 @@ mod tests {
         for by in 0..64 {
             assert!((0..64).all(|at| flipped(word, by) >> at & 1 == word >> (at ^ by) & 1));
         }
-    }
-
-    #[test]
-    fn a_trie_of_too_many_nodes_is_not_made() {
-        let key = [7; 5000];
-        assert!(Trie::within(4000, vec![(&key, 0)], |_| ()).is_none());
-        assert_eq!(Trie::within(6000, vec![(&key, 0)], |_| ()).and_then(|trie| trie.find(&key)), Some(0));
     }
 }
