@@ -59,20 +59,9 @@ pub fn merge<'j>(
         return Ok(false);
     };
     ids.clear();
-    let mut at = text.len();
-    while at > 0 {
-        if ids.len().is_multiple_of(TOKENS_PER_LOOK) {
-            stop.check()?;
-        }
-        let SizedToken { id, len } = ends.last(at);
-        if id == NONE {
-            return Ok(false);
-        }
-        ids.push(id);
-        at -= len as usize;
-    }
+    let could = ends.read(text.len(), stop, ids)?;
     ids.reverse();
-    Ok(true)
+    Ok(could)
 }
 
 impl LastTokens {
@@ -105,10 +94,40 @@ impl LastTokens {
         None
     }
 
-    /// The last token of the first `at` bytes.
-    fn last(&self, at: usize) -> SizedToken {
-        let same = if at < self.by_length.len() { at } else { self.from + (at - self.from) % self.every };
-        self.by_length[same]
+    /// Appends the tokens of the first `len` bytes, the last one first; false if there are none.
+    fn read(&self, len: usize, stop: &Stop, ids: &mut Vec<u32>) -> Result<bool> {
+        let (mut at, mut mark) = (len, (len, 0));
+        while at > 0 {
+            if ids.len().is_multiple_of(TOKENS_PER_LOOK) {
+                stop.check()?;
+            }
+            let SizedToken { id, len } = self.by_length[self.same(at)];
+            if id == NONE {
+                return Ok(false);
+            }
+            ids.push(id);
+            at -= len as usize;
+            let (marked, since) = mark;
+            if at >= self.from && self.same(at) == self.same(marked) {
+                // What was read since the mark comes again and again.
+                let times = (at - self.from) / (marked - at);
+                at -= times * (marked - at);
+                let all = ids.len() + times * (ids.len() - since);
+                while ids.len() < all {
+                    let more = (ids.len() - since).min(all - ids.len());
+                    ids.extend_from_within(since..since + more);
+                }
+                mark = (0, 0);
+            } else if ids.len() == 2 * since + 2 {
+                mark = (at, ids.len());
+            }
+        }
+        Ok(true)
+    }
+
+    /// A start whose last token is that of the first `at` bytes.
+    fn same(&self, at: usize) -> usize {
+        if at < self.by_length.len() { at } else { self.from + (at - self.from) % self.every }
     }
 }
 
