@@ -28,6 +28,10 @@ pub struct Masks {
     pub apostrophe: u64,
     /// A slash, which is also `other`.
     pub slash: u64,
+    /// A backslash, which is also `other`.
+    pub backslash: u64,
+    /// U+0000 to U+001F and U+007F; some of them are `tab` or `newline`, and the rest `other`.
+    pub control: u64,
     /// 0x80 and above.
     pub not_ascii: u64,
     /// 0x80 to 0xBF: bytes of a character after its first.
@@ -54,6 +58,8 @@ impl Masks {
             newline,
             apostrophe: equal(b'\''),
             slash: equal(b'/'),
+            backslash: equal(b'\\'),
+            control: range(0, 0x20) | equal(0x7F),
             not_ascii,
             ..Self::default()
         };

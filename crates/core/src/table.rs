@@ -11,6 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
+use crate::plain_lines;
+use crate::slow::slow;
 
 /// The most bytes that one token of a file may have.
 pub const TOKEN_LIMIT: usize = 1 << 20;
@@ -33,7 +35,7 @@ pub struct Tokens {
 
 impl Tokens {
     /// Appends the token whose bytes were put at the end of `blob` since the one before.
-    fn close(&mut self, id: u32) -> std::result::Result<(), String> {
+    pub(crate) fn close(&mut self, id: u32) -> std::result::Result<(), String> {
         let start = self.ends.last().map_or(0, |&end| end as usize);
         match self.blob.len() - start {
             0 => return Err("the token has no bytes".into()),
@@ -208,6 +210,10 @@ fn by_rank(tokens: &Tokens) -> Tokens {
 /// # Errors
 /// [`Error::Format`] with the number of the first line that is spelt wrongly.
 pub fn parse_token_lines(data: &[u8], start: usize, count: usize) -> Result<(Tokens, usize)> {
+    token_lines(data, start, count, slow())
+}
+
+fn token_lines(data: &[u8], start: usize, count: usize, is_slow: bool) -> Result<(Tokens, usize)> {
     let mut lines = Lines::new(data, start);
     lines.expect(count, "0 a\n".len())?;
     let first = lines.next;
@@ -215,9 +221,17 @@ pub fn parse_token_lines(data: &[u8], start: usize, count: usize) -> Result<(Tok
     tokens.ends.reserve(count);
     tokens.ids.reserve(count);
     tokens.blob.reserve((data.len() - first).min(count * USUAL_LENGTH));
-    for _ in 0..count {
-        let line = lines.required()?;
-        token_line(line, &mut tokens).map_err(|problem| lines.error(problem))?;
+    let mut read = 0;
+    while read < count {
+        if !is_slow {
+            let (plain, end) = plain_lines::read(data, lines.next, count - read, &mut tokens);
+            (read, lines.next) = (read + plain, end);
+        }
+        if read < count {
+            let line = lines.required()?;
+            token_line(line, &mut tokens).map_err(|problem| lines.error(problem))?;
+            read += 1;
+        }
     }
     match std::str::from_utf8(&data[first..lines.next]) {
         Ok(_) => Ok((tokens, lines.next)),
@@ -250,8 +264,9 @@ fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), Strin
     Ok(())
 }
 
+/// The value of a hex digit.
 #[inline(always)]
-fn hex(digit: u8) -> Option<u8> {
+pub(crate) fn hex(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit - b'0'),
         b'a'..=b'f' => Some(digit - b'a' + 10),
@@ -356,6 +371,7 @@ pub fn dump_number_lines(table: &[u64], columns: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     fn place<T: std::fmt::Debug>(result: Result<T>) -> String {
         match result.unwrap_err() {
@@ -399,6 +415,35 @@ mod tests {
         let file = format!("head\n{expected}tail");
         let parsed = parse_token_lines(file.as_bytes(), 5, 4).unwrap();
         assert_eq!(parsed, (Tokens { blob, ends, ids }, file.len() - 4));
+    }
+
+    #[test]
+    fn usual_lines_are_read_as_all_lines_are() {
+        let mut draw = Draw(11);
+        let parts =
+            ["a", "\\x20", "\\xfF", "é", "日本", "abcdefghijklmnopqrstuvwxyz", "\\", " ", "\t", "\u{7f}", "\\x0g", ""];
+        let ids = ["0", "7", "199999", "16777216", "99999999", "4294967295", "4294967296", "07"];
+        let ends =
+            ["", "merges 0\n", "merges 0\n and so much more that there is another block of bytes after the table\n"];
+        let (mut good, mut bad) = (0, 0);
+        for round in 0..4000 {
+            let (most_ids, most_parts) = if round % 2 == 0 { (6, 6) } else { (ids.len(), parts.len()) };
+            let count = draw.below(40);
+            let mut file = String::from("head\n");
+            for _ in 0..count {
+                file.push_str(ids[draw.below(most_ids)]);
+                file.push(' ');
+                for _ in 0..=draw.below(4) {
+                    file.push_str(parts[draw.below(most_parts)]);
+                }
+                file.push('\n');
+            }
+            file.push_str(ends[draw.below(ends.len())]);
+            let results = [false, true].map(|is_slow| token_lines(file.as_bytes(), 5, count, is_slow));
+            assert_eq!(results[0], results[1], "{file}");
+            if results[0].is_ok() { good += 1 } else { bad += 1 }
+        }
+        assert!(good > 1_900 && bad > 1_000, "{good} {bad}");
     }
 
     #[test]

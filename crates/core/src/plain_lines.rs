@@ -1,0 +1,121 @@
+//! Token lines of the native format, the usual way: block after block, from one byte that means something to the next.
+//!
+//! Its slow twin is the walk of [`crate::table::parse_token_lines`] over each byte. This walk ends where a line is not
+//! spelt as usual, or where less than a block is left, and the slow twin reads that line and names its fault.
+
+use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+use crate::table::{Tokens, hex};
+
+/// Longer ids are left to the slow twin.
+const MOST_DIGITS: usize = 8;
+
+/// Copies of up to so many bytes are copies of so many.
+const COPIED: usize = 16;
+
+/// Reads at most `count` lines of `data` from `start` on, and says how many it read and where they end.
+#[must_use]
+pub fn read(data: &[u8], start: usize, count: usize, tokens: &mut Tokens) -> (usize, usize) {
+    if count == 0 { (0, start) } else { with_masks(PlainLines { data, start, count, tokens }) }
+}
+
+struct PlainLines<'l> {
+    data: &'l [u8],
+    start: usize,
+    count: usize,
+    tokens: &'l mut Tokens,
+}
+
+/// Where in a line the walk is.
+#[derive(Clone, Copy)]
+struct Line {
+    /// Where it starts.
+    start: usize,
+    /// Its id, once that is read.
+    id: Option<u32>,
+    /// Bytes of the token from here on are not copied yet.
+    from: usize,
+}
+
+impl AsksMasks for PlainLines<'_> {
+    type Result = (usize, usize);
+
+    #[inline(always)]
+    fn run(mut self, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> (usize, usize) {
+        let data = self.data;
+        let mut line = Line { start: self.start, id: None, from: self.start };
+        let (mut at, mut count) = (self.start, 0);
+        'blocks: while let Some(block) = data.get(at..).and_then(<[u8]>::first_chunk) {
+            let Masks { space, backslash, control, .. } = masks(block);
+            let mut bits = space | backslash | control;
+            while bits != 0 {
+                let place = at + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let Some(next) = self.step(line, place) else { break 'blocks };
+                line = next;
+                if line.from == line.start {
+                    count += 1;
+                    if count == self.count {
+                        break 'blocks;
+                    }
+                }
+            }
+            at += BLOCK;
+        }
+        self.tokens.blob.truncate(self.tokens.ends.last().map_or(0, |&end| end as usize));
+        (count, line.start)
+    }
+}
+
+impl PlainLines<'_> {
+    /// Goes on to the byte at `place`, the next that means something. Where it ends a line, the next line starts after it.
+    #[inline(always)]
+    fn step(&mut self, mut line: Line, place: usize) -> Option<Line> {
+        let data = self.data;
+        match (data[place], line.id) {
+            (b' ', None) => {
+                line.id = Some(plain_id(&data[line.start..place])?);
+                line.from = place + 1;
+            }
+            (b'\\', Some(_)) => {
+                let &[b'x', high, low] = data.get(place + 1..place + 4)? else { return None };
+                let byte = hex(high)? << 4 | hex(low)?;
+                self.copy(line.from, place);
+                self.tokens.blob.push(byte);
+                line.from = place + 4;
+            }
+            (b'\n', Some(id)) => {
+                self.copy(line.from, place);
+                self.tokens.close(id).ok()?;
+                line = Line { start: place + 1, id: None, from: place + 1 };
+            }
+            _ => return None,
+        }
+        Some(line)
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, from: usize, to: usize) {
+        let (blob, len) = (&mut self.tokens.blob, to - from);
+        match self.data.get(from..from + COPIED) {
+            Some(some) if len <= COPIED => {
+                blob.extend_from_slice(some);
+                blob.truncate(blob.len() - COPIED + len);
+            }
+            _ => blob.extend_from_slice(&self.data[from..to]),
+        }
+    }
+}
+
+/// A number of few digits, without leading zeros.
+#[inline(always)]
+fn plain_id(digits: &[u8]) -> Option<u32> {
+    if digits.len() > MOST_DIGITS || digits.first().is_none_or(|&first| first == b'0' && digits.len() > 1) {
+        return None;
+    }
+    let (mut id, mut is_number) = (0, true);
+    for digit in digits.iter().map(|digit| digit.wrapping_sub(b'0')) {
+        is_number &= digit < 10;
+        id = id * 10 + u32::from(digit);
+    }
+    is_number.then_some(id)
+}
