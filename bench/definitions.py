@@ -40,6 +40,7 @@ class Question:
         floor: Slow engines, measured once on a prefix, for comparison; never the best peer.
         kept: Engines that are always measured in all rounds, even if they are slow.
         beside: Variants of toksmith that are measured in the same rounds.
+        passes: How often each operation of `again` is timed.
         warm: Whether each engine encodes one word before the clock starts.
         native: Whether toksmith loads its own format.
     """
@@ -56,6 +57,7 @@ class Question:
     kept: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     threads: int = 1
+    passes: int = 2
     warm: bool = False
     native: bool = False
 
@@ -131,14 +133,19 @@ def stream_questions() -> Iterator[Question]:
 
 
 def batch_questions(threads: int) -> Iterator[Question]:
-    """Whole batches on several threads; toksmith also on one, and in as many processes, to measure the gain from threads."""
+    """Whole batches on several threads; toksmith also on one, and in as many processes, to measure the gain from threads.
+
+    In each pass a thread gets other texts, so there are several until all threads know most words.
+    """
     for encoding in ("cl100k", "o200k"):
         for corpus in ("english", "code", "chinese"):
             for kind in ("arrays", "lists"):
                 call = f"batch_{kind}"
                 both = (Cell(f"batch {kind} cold", "first", "MB/s"), Cell(f"batch {kind} hot", "again", "MB/s"))
                 ways = (ALONE, APART)
-                yield Question("batch", encoding, corpus, call, both, again=(call,), beside=ways, threads=threads)
+                yield Question(
+                    "batch", encoding, corpus, call, both, again=(call,), beside=ways, threads=threads, passes=6
+                )
 
 
 def sentencepiece_questions() -> Iterator[Question]:

@@ -167,6 +167,7 @@ def request(question: Question, engine: str, known: Encoding, text: Laid, due: A
         text,
         question.first,
         question.again,
+        question.passes,
         threads=threads,
         cpus=processors(threads),
         warm=question.warm,

@@ -131,7 +131,9 @@ def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
         array = array.astype(dtype)
     elif array.flags.c_contiguous and is_constant(array):
         return array
-    return np.frombuffer(Memory(array.tobytes()), dtype).reshape(array.shape)
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data  # `tobytes` would be one more copy
+    memory = Memory(data)
+    return np.frombuffer(memory, dtype).reshape(array.shape)
 
 
 def plain_array(values: object, name: str) -> NDArray[Any]:
