@@ -5,7 +5,7 @@
 //!    has the rule that turns a piece into ids; [`kinds`] picks the kernel of a tokenizer; [`encode`] walks whole texts.
 //! 3. ids → text: [`decode`].
 //! 4. corpus → merges: [`count`], then [`mod@train`].
-//! 5. looking inside: [`measure`]. Token tables of files: [`table`], whose usual lines `plain_lines` reads.
+//! 5. looking inside: [`measure`]. Token tables of files: [`table`].
 //!
 //! Below all of them: [`error`], [`bounds`] of what a text may cost, [`threads`], [`simd`], [`unpack`], [`slow`] and [`fault`].
 //!
@@ -22,7 +22,6 @@ pub mod fault;
 pub mod kinds;
 pub mod measure;
 pub mod merge;
-mod plain_lines;
 pub mod regex;
 pub mod simd;
 pub mod slow;

@@ -68,7 +68,7 @@ impl<'l> Learner<'l> {
         memory: &'l mut Memory,
         kept: &'l mut Learning,
     ) -> Option<Self> {
-        let merges = ByteMerges::new(encoder.merger(), window)?;
+        let merges = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs()?, window);
         Some(Self { encoder, merges, window, memory, kept })
     }
 

@@ -34,7 +34,8 @@ const MOST_BUFFERS: usize = 16 << 20;
 impl Worth for Session {
     fn bytes(&self) -> usize {
         let ends = if self.ends.is_some() { size_of::<Ends>() } else { 0 };
-        size_of::<Self>() + size_of::<Learning>() + ends + self.memory.bytes() + self.scratch.bytes()
+        let buffers = size_of::<Learning>() + self.ready.bytes() + self.scratch.bytes();
+        size_of::<Self>() + ends + self.memory.bytes() + buffers
     }
 
     fn shrink(&mut self) {
@@ -46,6 +47,10 @@ impl Worth for Session {
 
 /// Shorter pieces are not tested for repeating themselves.
 const REPEATING: usize = 1 << 10;
+
+/// Shorter pieces of ASCII are not cut, because there is hardly ever a place; longer ones are, because merging them as wholes
+/// would take much memory.
+const CUT_ASCII: usize = 16 << 20;
 
 /// The sink that appends the ids of pieces to `out`.
 pub struct PieceIds<'e> {
@@ -125,7 +130,7 @@ impl PieceSink for PieceIds<'_> {
         self.merge(window, start, end)
     }
 
-    /// A long piece is as many parts as it has stretches. In ASCII there is hardly ever a place to cut.
+    /// A long piece is as many parts as it has stretches.
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
         let merger = walk.sink.encoder.merger();
         if merger.byte_pairs().is_none() {
@@ -138,7 +143,7 @@ impl PieceSink for PieceIds<'_> {
             }
         }
         let piece = &walk.window.text[start..end];
-        if piece.is_ascii() {
+        if piece.len() < CUT_ASCII && piece.is_ascii() {
             return walk.wait(start, end, 0);
         }
         let safe_cuts = walk.sink.learning.safe_cuts(merger, piece.len());

@@ -55,7 +55,7 @@ pub type View<'m, const K: usize> = KeyedView<'m, K>;
 
 impl<const K: usize> View<'_, K> {
     /// Copies the ids in the slot that was expected at `at` to `room` from `place` on, with something after them, and says
-    /// how many they are. None if they are not what the key asks for, or not all there.
+    /// how many they are. None if they are not what the key asks for; [`SPILT`] if they say where the ids are.
     #[inline(always)]
     #[must_use]
     pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {
@@ -63,7 +63,7 @@ impl<const K: usize> View<'_, K> {
         let (is_one, is_other) = (one[0] == *key, other[0] == *key);
         let words: [u64; K] = std::array::from_fn(|word| if is_other { other[1][word] } else { one[1][word] });
         let count = words[0] >> COUNT_SHIFT & COUNT;
-        if !(is_one | is_other) | (count == SPILT) {
+        if !(is_one | is_other) {
             return None;
         }
         for (pair, word) in room[place..][..2 * K].chunks_exact_mut(2).zip(&words) {
@@ -159,6 +159,23 @@ impl Spilt {
         [start, self.ids.len() as u32, self.round]
     }
 
+    /// Copies the ids to `room` from `place` on, with something after them, and says how many they are. None if they were
+    /// forgotten.
+    #[inline(always)]
+    fn copy(&self, [start, end, round]: [u32; 3], room: &mut [u32], place: usize) -> Option<usize> {
+        let (start, count) = (start as usize, (end - start) as usize);
+        if round != self.round || count > MOST_IDS {
+            return None;
+        }
+        if let Some(some) = self.ids.get(start..start + MOST_IDS) {
+            // As many are copied every time, which takes no call.
+            room[place..][..MOST_IDS].copy_from_slice(some);
+        } else {
+            room[place..][..count].copy_from_slice(&self.ids[start..][..count]);
+        }
+        Some(count)
+    }
+
     /// Appends the ids; false if they were forgotten.
     fn recall(&self, [start, end, round]: [u32; 3], out: &mut Vec<u32>) -> bool {
         if round == self.round {
@@ -197,20 +214,29 @@ impl Default for Memory {
     }
 }
 
-/// The most ids that a slot gives.
-const MOST_IDS: usize = 8;
+/// The most ids of a piece that has a slot, or one more.
+const MOST_IDS: usize = LONGEST + 1;
 
 /// Room for the ids of all parts that wait.
 #[derive(Debug)]
-pub struct ReadyIds([u32; (WAITING + 1) * MOST_IDS]);
+pub struct ReadyIds(Box<[u32; READY]>);
+
+const READY: usize = (WAITING + 1) * MOST_IDS;
 
 impl Default for ReadyIds {
     fn default() -> Self {
-        Self([0; (WAITING + 1) * MOST_IDS])
+        let room: Box<[u32]> = vec![0; READY].into();
+        Self(room.try_into().unwrap_or_else(|_| unreachable!("as many words as asked for")))
     }
 }
 
 impl ReadyIds {
+    /// The memory of the room.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+
     /// Appends the ids of parts until one comes that is not in its slot, and says how many.
     #[inline(always)]
     pub fn take_known(
@@ -225,13 +251,18 @@ impl ReadyIds {
         for part in parts {
             let (slot, len) = (part.slot as usize, part.len as usize);
             let ids = if len <= LONGEST_OF_TWO {
-                short.copy(slot, &part.key, &mut self.0, ready)
+                short.copy(slot, &part.key, &mut *self.0, ready)
             } else if len <= LONGEST {
-                wide.copy(slot, &window.wide_key(part), &mut self.0, ready)
+                wide.copy(slot, &window.wide_key(part), &mut *self.0, ready)
             } else {
                 None
             };
-            let Some(ids) = ids else { break };
+            let Some(mut ids) = ids else { break };
+            if ids == SPILT as usize {
+                let place = [0, 1, 2].map(|word| self.0[ready + word]);
+                let Some(spilt) = memory.spilt.copy(place, &mut *self.0, ready) else { break };
+                ids = spilt;
+            }
             ready += ids;
             known += 1;
         }

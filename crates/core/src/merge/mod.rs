@@ -32,10 +32,12 @@ use crate::merge::byte_pairs::BytePairs;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
 use crate::merge::safe_cuts::SafeCuts;
+use crate::merge::together::ByteMerges;
 use crate::merge::valid_pairs::ValidPairs;
 use crate::merge::windows::Windows;
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
+use crate::vocab::key::Window;
 use crate::vocab::{Merge, Unit, Vocab};
 
 /// Buffers that are kept from piece to piece.
@@ -120,7 +122,7 @@ impl Merger {
         if self.merge_repeating(piece, stop, scratch)? {
             return Ok(());
         }
-        if windows::merge(self, piece, stop, scratch)? {
+        if self.merge_by_windows(piece, stop, scratch)? {
             return Ok(());
         }
         self.merge_slowly(piece, stop, scratch)
@@ -133,6 +135,24 @@ impl Merger {
     pub fn merge_repeating(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<bool> {
         let joints = || self.joints.get(|| ValidPairs::new(&self.vocab));
         repeats::merge(&self.vocab, joints, piece, stop, &mut scratch.symbols.ids)
+    }
+
+    /// Merges a long piece of bytes part by part, and says whether that was possible.
+    ///
+    /// # Errors
+    /// Those of [`Self::merge`].
+    pub fn merge_by_windows(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<bool> {
+        let Some(pairs) = &self.byte_pairs else { return Ok(false) };
+        let window = Window::new(piece);
+        let mut windows = scratch.windows.take().unwrap_or_default();
+        let could = windows.merge(ByteMerges::new(&self.vocab, pairs, &window), stop, |part, symbols| {
+            self.merge_slowly(part, stop, scratch)?;
+            std::mem::swap(&mut scratch.symbols, symbols);
+            Ok(())
+        });
+        std::mem::swap(&mut scratch.symbols, &mut windows.row);
+        scratch.windows = Some(windows);
+        could
     }
 
     /// The slow twin of [`Self::merge`], merge after merge, which keeps the starts.

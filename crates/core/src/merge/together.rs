@@ -9,7 +9,6 @@
 
 use std::ops::Range;
 
-use crate::merge::Merger;
 use crate::merge::byte_pairs::{BytePair, BytePairs};
 use crate::merge::short::ShortSymbols;
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
@@ -67,11 +66,16 @@ pub struct ByteMerges<'m> {
 }
 
 impl<'m> ByteMerges<'m> {
-    /// The merges in a text; None if a vocabulary does not begin with bytes.
+    /// The merges in a text.
     #[must_use]
-    pub fn new(merger: &'m Merger, window: &'m Window<'m>) -> Option<Self> {
-        let (vocab, pairs) = (merger.vocab(), merger.byte_pairs()?);
-        Some(Self { vocab, lookup: vocab.lookup(), pairs, window })
+    pub fn new(vocab: &'m Vocab, pairs: &'m BytePairs, window: &'m Window<'m>) -> Self {
+        Self { vocab, lookup: vocab.lookup(), pairs, window }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn window(&self) -> &'m Window<'m> {
+        self.window
     }
 
     /// The tokens.
@@ -235,7 +239,7 @@ mod tests {
             .collect();
         let mut together = Together::default();
         for (some, stretches) in parts.chunks(LANES).zip(stretches.chunks(LANES)) {
-            together.merge(ByteMerges::new(merger, &window).unwrap(), some);
+            together.merge(ByteMerges::new(merger.vocab(), merger.byte_pairs().unwrap(), &window), some);
             for (place, stretch) in stretches.iter().enumerate() {
                 let ids: Vec<u32> = together.ids(place).collect();
                 assert_eq!(ids, slowly(merger, stretch), "{}", stretch.escape_ascii());

@@ -24,9 +24,8 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::merge::rule::{Symbols, fits};
 use crate::merge::together::{ByteMerges, LANES, Together};
-use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
-use crate::vocab::key::{LONGEST, Window};
+use crate::vocab::key::LONGEST;
 use crate::vocab::piece_walk::PiecePart;
 
 /// How far a window starts after the one before. The rest of its bytes are those that overlap.
@@ -43,60 +42,62 @@ pub struct Windows {
     /// The short window across two that do not agree.
     across: Together,
     parts: Vec<PiecePart>,
-    row: Symbols,
+    /// What a long window gives.
+    long: Symbols,
+    /// The symbols of the stretch.
+    pub row: Symbols,
 }
 
 impl Windows {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.parts.capacity() * size_of::<PiecePart>() + self.row.bytes()
+        size_of::<Self>() + self.parts.capacity() * size_of::<PiecePart>() + self.long.bytes() + self.row.bytes()
+    }
+
+    /// Merges the text of `rule` into the row, and says whether it could. `slowly` merges a part of it, merge after merge.
+    ///
+    /// # Errors
+    /// [`crate::Error::Option`] for a text of 4 GiB; [`crate::Error::Interrupted`].
+    pub fn merge(
+        &mut self,
+        rule: ByteMerges<'_>,
+        stop: &Stop,
+        slowly: impl FnMut(&[u8], &mut Symbols) -> Result<()>,
+    ) -> Result<bool> {
+        let text = rule.window().text;
+        fits(text.len())?;
+        WindowWalk { rule, text, stop, slowly, left: text.len() / 2 }.run(self)
     }
 }
 
-/// Merges `piece` into `scratch.symbols`, and says whether it could.
-///
-/// # Errors
-/// [`crate::Error::Option`] for a piece of 4 GiB; [`crate::Error::Interrupted`].
-pub fn merge(merger: &Merger, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<bool> {
-    let window = Window::new(piece);
-    let Some(rule) = ByteMerges::new(merger, &window) else { return Ok(false) };
-    fits(piece.len())?;
-    let mut windows = scratch.windows.take().unwrap_or_default();
-    let left = piece.len() / 2;
-    let could = Merging { merger, rule, window: &window, stop, slow: scratch, left }.run(&mut windows);
-    std::mem::swap(&mut scratch.symbols, &mut windows.row);
-    scratch.windows = Some(windows);
-    could
-}
-
-struct Merging<'m> {
-    merger: &'m Merger,
+/// The way from window to window.
+struct WindowWalk<'m, S> {
     rule: ByteMerges<'m>,
-    window: &'m Window<'m>,
+    text: &'m [u8],
     stop: &'m Stop,
-    slow: &'m mut MergeScratch,
+    slowly: S,
     /// How many bytes may still be merged slowly.
     left: usize,
 }
 
-impl Merging<'_> {
+impl<S: FnMut(&[u8], &mut Symbols) -> Result<()>> WindowWalk<'_, S> {
     /// Invariant: `row` has made tokens with joints between them from the start of the piece on, or nothing.
     fn run(&mut self, windows: &mut Windows) -> Result<bool> {
-        let Windows { batch, across, parts, row } = windows;
+        let Windows { batch, across, parts, long, row } = windows;
         row.clear();
-        let len = self.window.text.len();
+        let (window, len) = (self.rule.window(), self.text.len());
         let last = len.saturating_sub(LONGEST).div_ceil(STRIDE);
         for first in (0..=last).step_by(LANES) {
             self.stop.check()?;
             let starts = (first..=last.min(first + LANES - 1)).map(|at| at * STRIDE);
             parts.clear();
-            parts.extend(starts.map(|start| self.window.stretch(start, len.min(start + LONGEST))));
+            parts.extend(starts.map(|start| window.stretch(start, len.min(start + LONGEST))));
             batch.merge(self.rule, parts);
             for (place, part) in parts.iter().enumerate() {
                 let tokens = || moved(part.start, batch.symbols(place));
                 let is_done = row.starts.last().is_some_and(|&end| end as usize >= part.start + part.len as usize);
-                if !is_done && !append(row, tokens()) && !self.bridge(across, row, part.start, tokens)? {
+                if !is_done && !append(row, tokens()) && !self.bridge(across, long, row, part.start, tokens)? {
                     return Ok(false);
                 }
             }
@@ -109,23 +110,24 @@ impl Merging<'_> {
     fn bridge<I: Iterator<Item = (Range<usize>, u32)>>(
         &mut self,
         across: &mut Together,
+        slow: &mut Symbols,
         row: &mut Symbols,
         start: usize,
         tokens: impl Fn() -> I,
     ) -> Result<bool> {
-        let text = self.window.text;
+        let text = self.text;
         let middle = start + (LONGEST - STRIDE) / 2;
         let around = |len: usize| middle.saturating_sub(len / 2)..text.len().min(middle + len / 2);
         let short = around(LONGEST);
-        across.merge(self.rule, &[self.window.stretch(short.start, short.end)]);
+        across.merge(self.rule, &[self.rule.window().stretch(short.start, short.end)]);
         if append(row, moved(short.start, across.symbols(0))) && append(row, tokens()) {
             return Ok(true);
         }
         let long = around(LONG);
         let Some(left) = self.left.checked_sub(long.len()) else { return Ok(false) };
         self.left = left;
-        self.merger.merge_slowly(&text[long.clone()], self.stop, self.slow)?;
-        let Symbols { ids, starts } = &self.slow.symbols;
+        (self.slowly)(&text[long.clone()], slow)?;
+        let Symbols { ids, starts } = slow;
         let ranges = starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
         Ok(append(row, moved(long.start, ranges.zip(ids.iter().copied()))))
     }
@@ -172,6 +174,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::drawn::{Draw, bytes_vocab};
+    use crate::merge::{MergeScratch, Merger};
     use crate::table::parse_tiktoken;
     use crate::vocab::{MergeRule, Tables, Unit, Vocab};
 
@@ -185,7 +188,7 @@ pub(crate) mod tests {
     /// The ids by windows, if they can be had.
     fn windowed(merger: &Merger, text: &[u8]) -> Option<Vec<u32>> {
         let mut scratch = MergeScratch::default();
-        merge(merger, text, &Stop::default(), &mut scratch).unwrap().then_some(scratch.symbols.ids)
+        merger.merge_by_windows(text, &Stop::default(), &mut scratch).unwrap().then_some(scratch.symbols.ids)
     }
 
     /// A vocabulary of `letters` and of `count` tokens that are two drawn ones each. Where `in_order`, each is made of

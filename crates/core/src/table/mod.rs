@@ -3,6 +3,12 @@
 //! Parsing checks the spelling of every line and nothing else; [`crate::vocab::Vocab::new`] checks what a table must hold
 //! to be a vocabulary. A file may claim any number of lines: parsing allocates nothing for lines that the rest of the file
 //! has no room for. It also finds a repeated token or rank of a `.tiktoken` file, because nobody knows the line later.
+//!
+//! This file has the walk over each byte of every line; [`plain_lines`] reads the usual token lines faster. Both fill
+//! [`tokens`].
+
+mod plain_lines;
+mod tokens;
 
 use std::hash::Hash;
 
@@ -11,48 +17,15 @@ use base64::engine::general_purpose::STANDARD;
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
-use crate::plain_lines;
 use crate::slow::slow;
+use crate::table::tokens::hex;
 
-/// The most bytes that one token of a file may have.
-pub const TOKEN_LIMIT: usize = 1 << 20;
+pub use crate::table::tokens::{TOKEN_LIMIT, Tokens};
 
 /// Room for so many bytes of each token is made at once; few vocabularies need more.
 const USUAL_LENGTH: usize = 12;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-
-/// A table of tokens as flat buffers.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
-    /// Token bytes, one after another.
-    pub blob: Vec<u8>,
-    /// Where each token ends in `blob`.
-    pub ends: Vec<u32>,
-    /// The id of each token.
-    pub ids: Vec<u32>,
-}
-
-impl Tokens {
-    /// Appends the token whose bytes were put at the end of `blob` since the one before.
-    pub(crate) fn close(&mut self, id: u32) -> std::result::Result<(), String> {
-        let start = self.ends.last().map_or(0, |&end| end as usize);
-        match self.blob.len() - start {
-            0 => return Err("the token has no bytes".into()),
-            1..=TOKEN_LIMIT => {}
-            bytes => return Err(format!("the token has {bytes} bytes; at most {TOKEN_LIMIT} are allowed")),
-        }
-        let end = u32::try_from(self.blob.len()).map_err(|_| "the tokens hold more than 4 GiB".to_owned())?;
-        self.ends.push(end);
-        self.ids.push(id);
-        Ok(())
-    }
-
-    fn token(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
-        &self.blob[start..self.ends[index] as usize]
-    }
-}
 
 /// Walks over the lines of a file from a byte on; errors carry the line's number, counted from 1 in the whole file.
 struct Lines<'a> {
@@ -262,17 +235,6 @@ fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), Strin
     }
     out.extend_from_slice(rest);
     Ok(())
-}
-
-/// The value of a hex digit.
-#[inline(always)]
-pub(crate) fn hex(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
-    }
 }
 
 /// The token lines of a table. Every byte is written as itself but those that a person could not see or an editor

@@ -4,7 +4,7 @@
 //! spelt as usual, or where less than a block is left, and the slow twin reads that line and names its fault.
 
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
-use crate::table::{Tokens, hex};
+use crate::table::tokens::{Tokens, hex};
 
 /// Longer ids are left to the slow twin.
 const MOST_DIGITS: usize = 8;
@@ -25,9 +25,9 @@ struct PlainLines<'l> {
     tokens: &'l mut Tokens,
 }
 
-/// Where in a line the walk is.
+/// The line in which the walk is.
 #[derive(Clone, Copy)]
-struct Line {
+struct OpenLine {
     /// Where it starts.
     start: usize,
     /// Its id, once that is read.
@@ -42,7 +42,7 @@ impl AsksMasks for PlainLines<'_> {
     #[inline(always)]
     fn run(mut self, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> (usize, usize) {
         let data = self.data;
-        let mut line = Line { start: self.start, id: None, from: self.start };
+        let mut line = OpenLine { start: self.start, id: None, from: self.start };
         let (mut at, mut count) = (self.start, 0);
         'blocks: while let Some(block) = data.get(at..).and_then(<[u8]>::first_chunk) {
             let Masks { space, backslash, control, .. } = masks(block);
@@ -69,7 +69,7 @@ impl AsksMasks for PlainLines<'_> {
 impl PlainLines<'_> {
     /// Goes on to the byte at `place`, the next that means something. Where it ends a line, the next line starts after it.
     #[inline(always)]
-    fn step(&mut self, mut line: Line, place: usize) -> Option<Line> {
+    fn step(&mut self, mut line: OpenLine, place: usize) -> Option<OpenLine> {
         let data = self.data;
         match (data[place], line.id) {
             (b' ', None) => {
@@ -86,7 +86,7 @@ impl PlainLines<'_> {
             (b'\n', Some(id)) => {
                 self.copy(line.from, place);
                 self.tokens.close(id).ok()?;
-                line = Line { start: place + 1, id: None, from: place + 1 };
+                line = OpenLine { start: place + 1, id: None, from: place + 1 };
             }
             _ => return None,
         }
