@@ -55,7 +55,7 @@ pub type View<'m, const K: usize> = KeyedView<'m, K>;
 
 impl<const K: usize> View<'_, K> {
     /// Copies the ids in the slot that was expected at `at` to `room` from `place` on, with something after them, and says
-    /// how many they are. None if they are not what the key asks for; [`SPILT`] if they say where the ids are.
+    /// how many they are. None if they are not what the key asks for; `SPILT` if they say where the ids are.
     #[inline(always)]
     #[must_use]
     pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {

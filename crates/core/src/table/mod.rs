@@ -4,8 +4,8 @@
 //! to be a vocabulary. A file may claim any number of lines: parsing allocates nothing for lines that the rest of the file
 //! has no room for. It also finds a repeated token or rank of a `.tiktoken` file, because nobody knows the line later.
 //!
-//! This file has the walk over each byte of every line; [`plain_lines`] reads the usual token lines faster. Both fill
-//! [`tokens`].
+//! This file has the walk over each byte of every line; `plain_lines` reads the usual token lines faster. Both fill
+//! `tokens`.
 
 mod plain_lines;
 mod tokens;
