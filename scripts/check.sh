@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Usage: scripts/check.sh PYTHON
 # Every check of style, types and sizes. All of them run, so that one report names everything that is to be mended.
+# ONLY=clippy runs the checks whose command has this word in it; `make check ONLY=clippy` passes it on.
 set -uo pipefail
 
 python=$1
 failed=()
+ran=0
 # Tests hand over wrong values on purpose, and use peers that have no types.
 loose=(--allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --allow-untyped-decorators
     --no-warn-return-any --no-warn-unused-ignores --no-strict-equality
@@ -12,6 +14,8 @@ loose=(--allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --allo
     --disable-error-code=union-attr --disable-error-code=operator --disable-error-code=dict-item --implicit-reexport)
 
 step() {
+    [[ "$*" == *"${ONLY:-}"* ]] || return 0
+    ran=$((ran + 1))
     echo "== $*"
     "$@" || failed+=("$*")
 }
@@ -28,6 +32,10 @@ step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package toksmith-core
 step "$python" scripts/check_sizes.py
 
+if [ $ran -eq 0 ]; then
+    echo "toksmith: no check has '$ONLY' in its command; expected a word such as ruff, mypy, clippy or sizes" >&2
+    exit 1
+fi
 if [ ${#failed[@]} -gt 0 ]; then
     printf 'FAILED: %s\n' "${failed[@]}" >&2
     exit 1

@@ -42,6 +42,10 @@ if ! fits "$dir/bin/python" || { [ -n "${PYTHON:-}" ] && [ "$(version "$dir/bin/
         "$python" -m venv "$dir" || stop "$python cannot make environments; install its venv package (python3-venv) or uv"
     fi
 fi
+# Windows calls the folder of programs Scripts. A junction gives it the name that it has elsewhere, which every command uses.
+if [ -d "$dir/Scripts" ] && [ ! -e "$dir/bin" ]; then
+    powershell -NoProfile -Command "New-Item -ItemType Junction -Path '$dir/bin' -Target '$dir/Scripts' | Out-Null"
+fi
 if [ $# -gt 0 ]; then
     if [ -n "$uv" ]; then
         "$uv" pip install --quiet --python "$dir/bin/python" "$@"
