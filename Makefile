@@ -1,5 +1,5 @@
 # make demo | quick | test | check, and the rare ones of make/*.mk: proofs | proofs-ci | test-browser | test-readers |
-# test-ray | test-clients | bench | bench-quick | bench-train | bench-corpus | wheel.
+# test-ray | test-clients | bench | bench-quick | bench-train | bench-corpus | wheel | release-check | bump.
 # Each sets up what it needs in .venv by itself, once.
 # PYTHON=/path/to/python chooses the interpreter; UV= (empty) installs with pip even where uv is there.
 .DELETE_ON_ERROR:
@@ -54,4 +54,4 @@ test: .venv/.tools
 check: .venv/.tools
 	@scripts/check.sh $(PY)
 
-include make/bench.mk make/browser.mk make/clients.mk make/proofs.mk make/ray.mk make/readers.mk make/wheel.mk
+include $(sort $(wildcard make/*.mk))

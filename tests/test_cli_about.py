@@ -182,7 +182,8 @@ def test_the_tokenizer_is_in_the_same_place_everywhere(monkeypatch: pytest.Monke
     misused(run("compare", "--text", "low"), "--tokenizer: give two or more")
 
 
-def test_special_means_one_thing(tmp_path: Path) -> None:
+def test_special_means_one_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toksmith._deprecated._SAID", set())
     for row, command in commands():
         for each in command.params:
             if "--special" in each.opts:

@@ -1,4 +1,8 @@
-//! The core of toksmith, without Python. Each folder opens with what it is for and what to read first. In reading order:
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to read
+//!
+//! Each folder opens with what it is for and what to read first. In reading order:
 //!
 //! 1. [`vocab`]: the tokens, ids, ranks and merges, a value that nothing changes.
 //! 2. text → ids: [`split`] cuts special tokens out and makes pieces, by [`regex`] and the [`steps`] of a model; [`merge`]

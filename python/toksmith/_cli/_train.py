@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import toksmith
 from toksmith import _render
 
+from .. import _deprecated
 from .._render import number_of
 from . import _params as cli
 from . import _training_options as options
@@ -111,7 +112,7 @@ def train(
 def both_names(tokens: list[str] | None, old: list[str] | None) -> list[str] | None:
     """The special tokens, also those of the old flag."""
     if old:
-        tell("train --special is now --special-token, because --special says what encode does with special tokens")
+        _deprecated.warn("train --special", tell)
     return [*(tokens or []), *(old or [])] or None
 
 

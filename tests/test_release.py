@@ -1,0 +1,112 @@
+"""One number, wherever it is written; a new one; and a changelog of one form."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from release import bump
+
+import toksmith
+
+SECTIONS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security", "Ids change"]
+VERSION = re.compile(r"^## \[(?:Unreleased|(\d+\.\d+\.\d+))\](?: - (\d{4}-\d\d-\d\d))?$")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The files that have the number, in a folder of their own, with a change that no version has yet."""
+    for path in {bump.CHANGELOG, *(place.path for place in bump.PLACES)}:
+        if (ROOT / path).exists():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, tmp_path / path)
+    changelog = tmp_path / bump.CHANGELOG
+    text = changelog.read_text(encoding="utf-8")
+    changelog.write_text(text.replace(bump.UNRELEASED, f"{bump.UNRELEASED}\n- Tokens sing.\n", 1), encoding="utf-8")
+    return tmp_path
+
+
+def test_every_place_has_the_number_of_the_core() -> None:
+    found = [*bump.versions(ROOT)]
+    assert len(found) >= 6
+    assert {version for _, version in found} == {toksmith.__version__}
+
+
+def test_a_bump_writes_every_place(copy: Path) -> None:
+    (copy / "CITATION.cff").write_text('version: 0.2.0\ndate-released: "2026-11-24"\n', encoding="utf-8")
+    before = {place.path: (copy / place.path).read_text(encoding="utf-8") for place in bump.PLACES}
+    bump.bump(copy, "17.4.2", "2031-05-06")
+    assert {version for _, version in bump.versions(copy)} == {"17.4.2"}
+    for path, text in before.items():
+        lines = zip(text.splitlines(), (copy / path).read_text(encoding="utf-8").splitlines(), strict=True)
+        changed = [now for was, now in lines if was != now]
+        assert all("17.4.2" in line or "2031-05-06" in line for line in changed)
+        assert 1 <= len(changed) <= 3
+    assert (copy / "CITATION.cff").read_text(encoding="utf-8") == 'version: 17.4.2\ndate-released: "2031-05-06"\n'
+
+
+def test_a_bump_heads_the_changes(copy: Path) -> None:
+    bump.bump(copy, "17.4.2", "2031-05-06")
+    text = (copy / bump.CHANGELOG).read_text(encoding="utf-8")
+    assert f"{bump.NOTHING}\n## [17.4.2] - 2031-05-06\n\n- Tokens sing.\n" in text
+    assert f"## [{toksmith.__version__}] - " in text
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("", "'' is not a version; expected three numbers"),
+        ("1.2", "'1.2' is not a version"),
+        ("v1.2.3", "'v1.2.3' is not a version"),
+        ("1.2.3rc1", "'1.2.3rc1' is not a version"),
+        ("0.0.9", f"0.0.9 is not newer than {toksmith.__version__}"),
+        (toksmith.__version__, "is not newer than"),
+    ],
+)
+def test_a_wrong_version_is_refused_and_nothing_is_written(copy: Path, version: str, said: str) -> None:
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    with pytest.raises(bump.Refused, match=re.escape(said)):
+        bump.bump(copy, version, "2031-05-06")
+    assert before == {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "said"),
+    [
+        ("CHANGELOG.md", "- Tokens sing.\n", "", "lists nothing under 'Unreleased'"),
+        ("CHANGELOG.md", "## [Unreleased]", "## New", "has no line"),
+        ("Cargo.lock", 'name = "toksmith-py"', 'name = "toksmith-python"', "Cargo.lock: expected 3 times"),
+    ],
+)
+def test_a_file_of_another_form_is_named(copy: Path, path: str, old: str, new: str, said: str) -> None:
+    text = (copy / path).read_text(encoding="utf-8")
+    (copy / path).write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(bump.Refused, match=re.escape(said)):
+        bump.bump(copy, "17.4.2", "2031-05-06")
+    assert bump.current(copy) == toksmith.__version__
+
+
+def test_the_changelog_has_one_form() -> None:
+    lines = (ROOT / bump.CHANGELOG).read_text(encoding="utf-8").splitlines()
+    heads = [line for line in lines if line.startswith("## ")]
+    assert heads[0] == "## [Unreleased]"
+    matches = [match for match in map(VERSION.match, heads) if match]
+    assert [match[0] for match in matches] == heads
+    released = [(match[1], match[2]) for match in matches[1:]]
+    assert all(datetime.date.fromisoformat(date) for _, date in released)
+    numbers = [[*map(int, version.split("."))] for version, _ in released]
+    assert numbers == sorted(numbers, reverse=True)
+    assert released[0][0] == toksmith.__version__
+    for part in "\n".join(lines).split("\n## [")[1:]:
+        sections = re.findall(r"^### (.*)$", part, re.MULTILINE)
+        assert sections == [section for section in SECTIONS if section in sections], part.splitlines()[0]
+        assert sections[-1] == "Ids change", part.splitlines()[0]
+        assert part.split("### Ids change\n")[1].strip(), part.splitlines()[0]
+
+
+def test_a_version_that_is_in_the_changelog_has_notes() -> None:
+    assert (ROOT / "docs" / "releases" / f"{toksmith.__version__}.md").is_file()
