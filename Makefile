@@ -54,4 +54,4 @@ test: .venv/.tools
 check: .venv/.tools
 	@scripts/check.sh $(PY)
 
-include make/bench.mk make/browser.mk make/clients.mk make/proofs.mk make/ray.mk make/readers.mk make/wheel.mk
+include $(sort $(wildcard make/*.mk))
