@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from conftest import ROOT
 from docs_site import api, commands, dialect, links, pages, settings
 from docs_site.dead_links import dead_links
 from docs_site.docstrings import as_markdown
+from docs_site.publish import publish
+from docs_site.relative import NOWHERE, make_relative
 from docs_site.stage import stage
 
 import toksmith
@@ -60,7 +63,7 @@ def test_links_of_staged_pages_lead_to_files(staged: Path) -> None:
 
 def test_no_setting_names_another_machine(staged: Path) -> None:
     text = (staged / "zensical.toml").read_text(encoding="utf-8")
-    known = settings.urls().values()
+    known = [NOWHERE, *settings.urls().values()]
     assert all(any(url.startswith(each) for each in known) for url in re.findall(r"https?://[^\"\s]+", text))
     project = tomllib.loads(text)["project"]
     assert project["theme"]["font"] is False
@@ -74,7 +77,7 @@ def test_urls_and_versions_are_settings() -> None:
     assert told["repo_url"] == "https://code.invalid/toksmith" and told["site_url"] == "https://docs.invalid/0.2/"
     assert told["extra"]["version"] == {"provider": "mike", "alias": True}
     unset = tomllib.loads(settings.settings({"Start": [("Home", "index.md")]}, {}))["project"]
-    assert "repo_url" not in unset and "site_url" not in unset and "version" not in unset["extra"]
+    assert "repo_url" not in unset and unset["site_url"] == NOWHERE and "version" not in unset["extra"]
 
 
 def test_every_public_name_is_on_one_page_of_the_api() -> None:
@@ -203,7 +206,68 @@ def test_dead_links_of_built_pages_are_told(tmp_path: Path) -> None:
     ]
 
 
-def test_staging_says_what_is_wrong(tmp_path: Path) -> None:
+def test_a_site_without_an_address_has_relative_links(tmp_path: Path) -> None:
+    page = f'<link rel="canonical" href="{NOWHERE}a/"><a href="{NOWHERE}b/">b</a>'
+    for name, text in {
+        "llms.txt": f"- [A]({NOWHERE}a/index.md)\n- [Home](<{NOWHERE}index.md>)\n",
+        "a/index.md": f"[b]({NOWHERE}b/#x) [home]({NOWHERE}) [p]({NOWHERE}pictures/p.svg) `{NOWHERE}`\n",
+        "a/index.html": page,
+        "sitemap.xml": NOWHERE,
+        "kept.txt": "kept",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert make_relative(tmp_path) == 3
+    assert (tmp_path / "llms.txt").read_text(encoding="utf-8") == "- [A](a/index.md)\n- [Home](<index.md>)\n"
+    assert (tmp_path / "a" / "index.md").read_text(encoding="utf-8") == (
+        "[b](../b/#x) [home](../) [p](../pictures/p.svg) `../`\n"
+    )
+    assert (tmp_path / "a" / "index.html").read_text(encoding="utf-8") == '<a href="../b/">b</a>'
+    assert not (tmp_path / "sitemap.xml").exists()
+
+
+def git(repository: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], check=True, capture_output=True, text=True, cwd=repository).stdout
+
+
+def test_versions_are_published_into_a_branch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "A tester")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.invalid")
+    repository, site = tmp_path / "repository", tmp_path / "site"
+    repository.mkdir()
+    git(repository, "init", "--quiet", "--initial-branch=main")
+    (repository / "kept.txt").write_text("kept", encoding="utf-8")
+    site.mkdir()
+    for version in ("0.9", "0.10", "0.2", "0.9"):
+        (site / "index.html").write_text(f"<p>{version}", encoding="utf-8")
+        (site / f"only-{version}.html").write_text(version, encoding="utf-8")
+        publish(site, version, "pages", repository)
+        (site / f"only-{version}.html").unlink()
+    listed = git(repository, "ls-tree", "-r", "--name-only", "pages").split()
+    versions = [
+        f"{version}/{name}" for version in ("0.10", "0.2", "0.9") for name in ("index.html", f"only-{version}.html")
+    ]
+    assert listed == [
+        ".nojekyll",
+        *versions,
+        "index.html",
+        "latest/index.html",
+        "latest/only-0.10.html",
+        "versions.json",
+    ]
+    assert json.loads(git(repository, "show", "pages:versions.json")) == [
+        {"version": "0.10", "title": "0.10", "aliases": ["latest"]},
+        {"version": "0.9", "title": "0.9", "aliases": []},
+        {"version": "0.2", "title": "0.2", "aliases": []},
+    ]
+    assert git(repository, "log", "--format=%s", "pages").splitlines()[0] == "docs: version 0.9"
+    assert git(repository, "rev-list", "--count", "pages").strip() == "4"
+    assert git(repository, "status", "--porcelain").strip() == "?? kept.txt"
+    assert git(repository, "show", "pages:latest/index.html") == "<p>0.10"
+
+
+def test_a_program_says_what_is_missing(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-m", "docs_site.dead_links", str(tmp_path)],
         check=False, capture_output=True, text=True, cwd=ROOT / "scripts",

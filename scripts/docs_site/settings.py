@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .pages import ROOT
+from .relative import NOWHERE
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,8 +39,9 @@ def settings(navigation: Navigation, known: Mapping[str, str], version: str | No
     if base.count(MARK) != 1:
         raise SystemExit(f"{BASE}: expected the line {MARK.strip()!r} once, in the table [project]")
     lines = [f"nav = {nav(navigation)}"]
-    if site := known.get("Documentation"):
-        lines.append(f"site_url = {json.dumps('/'.join(filter(None, [site.rstrip('/'), version])) + '/')}")
+    site = known.get("Documentation")
+    own = "/".join(filter(None, [site.rstrip("/"), version])) + "/" if site else NOWHERE
+    lines.append(f"site_url = {json.dumps(own)}")
     if repository := known.get("Repository"):
         lines.append(f"repo_url = {json.dumps(repository)}")
     tables = ["[project.plugins.llmstxt.sections]"]
