@@ -19,6 +19,7 @@ from docs_site.dead_links import dead_links
 from docs_site.docstrings import as_markdown
 from docs_site.publish import publish
 from docs_site.relative import NOWHERE, make_relative
+from docs_site.snapshots import embedded
 from docs_site.stage import stage
 
 import toksmith
@@ -76,6 +77,8 @@ def test_urls_and_versions_are_settings() -> None:
     told = tomllib.loads(settings.settings({"Start": [("Home", "index.md")]}, given, "0.2"))["project"]
     assert told["repo_url"] == "https://code.invalid/toksmith" and told["site_url"] == "https://docs.invalid/0.2/"
     assert told["extra"]["version"] == {"provider": "mike", "alias": True}
+    beside = settings.address({**given, "Documentation": "https://code.invalid/toksmith/tree/main/docs"}, None)
+    assert beside == NOWHERE
     unset = tomllib.loads(settings.settings({"Start": [("Home", "index.md")]}, {}))["project"]
     assert "repo_url" not in unset and unset["site_url"] == NOWHERE and "version" not in unset["extra"]
 
@@ -281,3 +284,25 @@ def test_the_site_has_no_text_of_its_own() -> None:
     assert kept == {".css", ".html", ".toml", ".txt"}
     for path in (ROOT / "scripts" / "docs_site").glob("*.py"):
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+class Made:
+    """What `toksmith.snapshot` gives, as far as a page needs it."""
+
+    def save(self, path: Path) -> None:
+        path.write_text("<p>view", encoding="utf-8")
+
+
+def test_a_page_shows_the_snapshots_that_it_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toksmith, "snapshot", lambda text: Made(), raising=False)
+    monkeypatch.setattr(toksmith, "__all__", [*toksmith.__all__, "snapshot"])
+    asked = '<!-- snapshot: toksmith.snapshot(\n    "a"\n) -->'
+    shown = [embedded(asked, place, tmp_path) for place in ("lesson/1.md", "lesson/1.md", "lesson/index.md")]
+    sources = [re.findall(r'src="([^"]*)"', each) for each in shown]
+    assert sources == [["../1-view-1.html"], ["../1-view-2.html"], ["index-view-1.html"]]
+    assert (tmp_path / "lesson" / "index-view-1.html").read_text(encoding="utf-8") == "<p>view"
+    assert embedded("<!-- needs: corpora/a.txt -->", "a.md", tmp_path) == ""
+    with pytest.raises(SystemExit, match=r"a\.md: <!-- snapshot: strange -->.*NameError"):
+        embedded("<!-- snapshot: strange -->", "a.md", tmp_path)
+    monkeypatch.setattr(toksmith, "__all__", ["train"])
+    assert embedded(asked, "a.md", tmp_path) == ""

@@ -39,9 +39,7 @@ def settings(navigation: Navigation, known: Mapping[str, str], version: str | No
     if base.count(MARK) != 1:
         raise SystemExit(f"{BASE}: expected the line {MARK.strip()!r} once, in the table [project]")
     lines = [f"nav = {nav(navigation)}"]
-    site = known.get("Documentation")
-    own = "/".join(filter(None, [site.rstrip("/"), version])) + "/" if site else NOWHERE
-    lines.append(f"site_url = {json.dumps(own)}")
+    lines.append(f"site_url = {json.dumps(address(known, version))}")
     if repository := known.get("Repository"):
         lines.append(f"repo_url = {json.dumps(repository)}")
     tables = ["[project.plugins.llmstxt.sections]"]
@@ -51,6 +49,14 @@ def settings(navigation: Navigation, known: Mapping[str, str], version: str | No
     if version is not None:
         tables += ["[project.extra.version]", 'provider = "mike"', "alias = true"]
     return base.replace(MARK, "\n".join(lines) + "\n") + "\n" + "\n".join(tables) + "\n"
+
+
+def address(known: Mapping[str, str], version: str | None) -> str:
+    """Where the site will be; documents that are read in the repository are no site."""
+    site, repository = known.get("Documentation", ""), known.get("Repository", "")
+    if not site or (repository and site.startswith(repository)):
+        return NOWHERE
+    return "/".join(filter(None, [site.rstrip("/"), version])) + "/"
 
 
 def nav(navigation: Navigation) -> str:
