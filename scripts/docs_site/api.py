@@ -97,6 +97,8 @@ MODULES = {
     "compat": "Drop-ins",
     "reference": "The reference in plain Python",
 }
+# What mkdocstrings is told of a name beside its place: methods that are compiled are those of a base class.
+OPTIONS = {"Tokenizer": {"inherited_members": "[encode, encode_array]"}}
 # Public names that are a module's, and are on its page.
 OF_MODULES = {"parity": "metrics"}
 
@@ -135,7 +137,9 @@ def reference_files() -> list[str]:
 def directive(name: str, level: int = 2, **options: str) -> str:
     """What mkdocstrings replaces with the documentation of a name."""
     lines = [f"::: toksmith.{name}", "    options:", f"      heading_level: {level}"]
-    return "\n".join([*lines, *(f"      {key}: {value}" for key, value in options.items())])
+    return "\n".join(
+        [*lines, *(f"      {key}: {value}" for key, value in {**OPTIONS.get(name, {}), **options}.items())]
+    )
 
 
 def module_page(title: str, name: str, names: list[str]) -> str:
