@@ -2,4 +2,4 @@
 .PHONY: test-browser
 
 test-browser: .venv/.tools
-	@scripts/browser.sh $(PY) -s
+	@scripts/browser.sh $(PY) tests/test_browser.py -s

@@ -1,0 +1,26 @@
+# make docs: the documentation site in build/docs/site; .venv-docs holds what builds it (docs/site/requirements.txt).
+# make docs-check: its links, and its pages in a headless Chromium. make docs-publish: the site as a version of the branch
+# gh-pages, which it commits and does not push; DOCS_VERSION=0.2 and DOCS_BRANCH=name choose others.
+.PHONY: docs docs-check docs-publish
+
+STAGED := build/docs
+DOCS_PY := PYTHONPATH=scripts $(PY) -m
+DOCS_BRANCH := gh-pages
+DOCS_VERSION = $(shell $(PY) -c 'import toksmith; print(*toksmith.__version__.split(".")[:2], sep=".")')
+
+docs: .venv/.built .venv-docs/.made
+	$(DOCS_PY) docs_site.stage $(STAGED) $(DOCS_OPTIONS)
+	PYTHONPATH=scripts .venv-docs/bin/zensical build --strict --clean --config-file $(STAGED)/zensical.toml
+	$(DOCS_PY) docs_site.relative $(STAGED)/site
+	$(DOCS_PY) docs_site.dead_links $(STAGED)/site
+
+docs-check: docs .venv/.tools
+	@TOKSMITH_SITE=$(STAGED)/site scripts/browser.sh $(PY) tests/test_site_pages.py
+
+docs-publish:
+	$(MAKE) docs DOCS_OPTIONS="--version $(DOCS_VERSION)"
+	$(DOCS_PY) docs_site.publish $(STAGED)/site $(DOCS_VERSION) --branch $(DOCS_BRANCH)
+
+.venv-docs/.made: docs/site/requirements.txt scripts/venv.sh
+	@scripts/venv.sh .venv-docs -r $<
+	@touch $@

@@ -1,0 +1,43 @@
+"""Docstrings as Markdown: what mkdocstrings, which builds the API's pages, is given in their place.
+
+toksmith's docstrings have the sections that mkdocstrings knows (Args, Returns, Raises, Attributes), two of their own (Cost,
+Source), and examples without a heading. `as_markdown` gives examples a block and sections of one line their title.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["as_markdown"]
+
+TITLE = re.compile(r"(?:Args|Attributes|Raises|Returns|Yields):$")
+ONE_LINE = re.compile(r"(?:Attributes|Cost|Raises|Returns|Source|Yields):(?: |(?<=Cost:)$|(?<=Source:)$)")
+
+
+def as_markdown(text: str) -> str:
+    """A docstring, without the indentation of its source, as mkdocstrings reads it best."""
+    made: list[str] = []
+    inside = ""  # "example" up to the next empty line, "section" in one that begins on the line of its title
+    for line in [*text.split("\n"), ""]:
+        ends = not line.strip() or (inside == "section" and not line.startswith(" "))
+        if ends and inside == "example":
+            made.append("```")
+        inside = "" if ends else inside
+        if inside == "example":
+            made.append("" if line == "<BLANKLINE>" else line)
+        elif inside == "section":
+            made.append(line.strip())
+        elif line.startswith(">>> "):
+            made += [*empty_line(made), "```pycon", line]
+            inside = "example"
+        elif ONE_LINE.match(line):
+            made += [*empty_line(made), re.sub(r"^(\w+:)", r"**\1**", line)]
+            inside = "section"
+        else:
+            made += [*(empty_line(made) if TITLE.match(line) else []), line]
+    return "\n".join(made).rstrip("\n")
+
+
+def empty_line(made: list[str]) -> list[str]:
+    """An empty line, where the last one is not empty."""
+    return [""] if made and made[-1].strip() else []

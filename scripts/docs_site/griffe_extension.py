@@ -1,0 +1,59 @@
+"""What griffe, which reads the sources for mkdocstrings, cannot see in them; it runs inside the site's generator.
+
+Every docstring becomes Markdown (`docstrings`). A method that a class takes from another module by assignment
+(`chat = _chat.chat`) becomes that function. The compiled methods of `Tokenizer` get the docstrings that the stage found.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import griffe
+
+from .docstrings import as_markdown
+
+__all__ = ["Sources"]
+
+
+class Sources(griffe.Extension):
+    """The extension.
+
+    Args:
+        compiled: The file of the docstrings of compiled methods, by their names.
+    """
+
+    def __init__(self, compiled: str) -> None:
+        super().__init__()
+        self.compiled: dict[str, str] = json.loads(Path(compiled).read_text(encoding="utf-8"))
+
+    def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
+        """Mend a package when all of its modules are read."""
+        for each in members(pkg):
+            if each.path in self.compiled:
+                each.docstring = griffe.Docstring(self.compiled[each.path], parent=each)
+            if each.docstring is not None:
+                each.docstring.value = as_markdown(each.docstring.value)
+            if isinstance(each, griffe.Class):
+                take_methods(each, loader)
+
+
+def members(found: griffe.Object) -> list[griffe.Object]:
+    """An object with all that is defined in it, imports aside."""
+    own = [each for each in found.members.values() if isinstance(each, griffe.Object)]
+    return [found, *(deeper for each in own for deeper in members(each))]
+
+
+def take_methods(owner: griffe.Class, loader: griffe.GriffeLoader) -> None:
+    """Make functions of the attributes whose value is a function of another module."""
+    for name, each in [*owner.members.items()]:
+        if not isinstance(each, griffe.Attribute) or not isinstance(each.value, griffe.ExprAttribute):
+            continue
+        try:
+            function = loader.modules_collection[each.value.canonical_path]
+        except (KeyError, griffe.AliasResolutionError):
+            continue
+        target = function.final_target if isinstance(function, griffe.Alias) else function
+        if isinstance(target, griffe.Function):
+            owner.set_member(name, griffe.Alias(name, target, parent=owner))

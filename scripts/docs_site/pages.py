@@ -1,0 +1,129 @@
+"""Which document of the repository is which page of the site: the table of its sections, in the order of its navigation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+__all__ = ["API", "COMMAND_LINE", "ROOT", "SECTIONS", "Page", "Row", "pages", "place_of"]
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+# Pages that `api` and `commands` write are listed where these words are the source of a row.
+API, COMMAND_LINE = "the docstrings", "the commands"
+
+# Documents outside docs/ whose page has another name.
+PLACES = {
+    "ARCHITECTURE.md": "architecture/index.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "LICENSE": "licence.md",
+}
+
+
+class Row(NamedTuple):
+    """The documents that match `source`, a path or a pattern of paths; `title` in the navigation, or their own title."""
+
+    source: str
+    title: str = ""
+
+
+class Page(NamedTuple):
+    """One page: the section of the navigation, its title there, the document, and the path of its Markdown on the site."""
+
+    section: str
+    title: str
+    source: str
+    place: str
+
+
+SECTIONS: dict[str, tuple[Row, ...]] = {
+    "Start": (
+        Row("README.md", "What toksmith is"),
+        Row("docs/tour.md", "The tour"),
+        Row("docs/coming-from.md", "Coming from another library"),
+    ),
+    "Lesson": (Row("docs/lesson/README.md", "The lesson"), Row("docs/lesson/[0-9]*.md")),
+    "Guides": (
+        Row("docs/guides/README.md", "All guides"),
+        Row("docs/guides/*.md"),
+        Row("docs/corpus.md", "From a corpus to shards"),
+        Row("docs/playground.md", "The playground"),
+        Row("docs/shell.md", "The command line"),
+    ),
+    "Python": (Row(API),),
+    "Commands": (Row(COMMAND_LINE),),
+    "Rules and files": (
+        Row("docs/spec.md", "The specification"),
+        Row("docs/steps.md", "Steps of tokenizer.json"),
+        Row("docs/format.md", "The native file"),
+        Row("docs/sinks.md", "Formats of shards"),
+        Row("docs/buffers.md", "Flat buffers"),
+    ),
+    "Measured": (
+        Row("docs/perf.md", "Speed and memory"),
+        Row("docs/robustness.md", "Robustness"),
+        Row("docs/proofs.md", "Proofs"),
+        Row("docs/clients.md", "Other libraries' tests"),
+    ),
+    "Project": (
+        Row("ARCHITECTURE.md", "Architecture"),
+        Row("docs/architecture/*.md"),
+        Row("CONTRIBUTING.md", "How to contribute"),
+        Row("CHANGELOG.md", "Changes"),
+        Row("docs/versions.md", "Versions"),
+        Row("docs/releases/*.md"),
+        Row("SECURITY.md", "Security"),
+        Row("CODE_OF_CONDUCT.md", "Code of conduct"),
+        Row("LICENSE", "Licence"),
+    ),
+}
+
+
+def place_of(source: str) -> str:
+    """Where a file of the repository is on the site: `docs/guides/README.md` is `guides/index.md`."""
+    if source in PLACES:
+        return PLACES[source]
+    path = PurePosixPath(source.removeprefix("docs/"))
+    if path.suffix != ".md":
+        return path.as_posix()
+    name = "index.md" if path.name == "README.md" else path.name.lower()
+    return path.with_name(name).as_posix()
+
+
+def pages(root: Path = ROOT) -> list[Page]:
+    """Every page that a document of the repository is, in the order of the navigation.
+
+    Raises:
+        SystemExit: A document of docs/ has no row.
+    """
+    found: dict[str, Page] = {}
+    for section, rows in SECTIONS.items():
+        for row in rows:
+            for source in () if row.source in (API, COMMAND_LINE) else sources(root, row.source):
+                title = row.title or title_of((root / source).read_text(encoding="utf-8"))
+                found.setdefault(source, Page(section, title, source, place_of(source)))
+    documents = {path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")}
+    if missing := sorted(documents - found.keys()):
+        raise SystemExit(f"{missing[0]} has no place on the site; add a row to SECTIONS in scripts/docs_site/pages.py")
+    return [*found.values()]
+
+
+def sources(root: Path, pattern: str) -> Iterator[str]:
+    """The documents that match, in the order of the numbers in their names; `10-code` follows `9-languages`."""
+    matching = [path.relative_to(root).as_posix() for path in root.glob(pattern)]
+    yield from sorted(matching, key=lambda path: [int(part) if part.isdigit() else part for part in pieces(path)])
+
+
+def pieces(path: str) -> list[str]:
+    """A path as text and numbers in turn."""
+    return re.split(r"(\d+)", path)
+
+
+def title_of(text: str) -> str:
+    """The first heading of a document, without its marks."""
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"a document without a title begins with {text[:40]!r}; expected a line '# TITLE'")
+    return re.sub(r"[`*]", "", found[1]).strip()

@@ -1,0 +1,271 @@
+"""The built documentation site in a real headless Chromium: `make docs-check` builds it and sets this up.
+
+Every page is opened once, narrow and light, then made wide and dark. It must load nothing from another machine, say
+nothing on the console, and need no horizontal scrolling.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from docs_site import api
+from docs_site.publish import write_version
+from processors import LIMIT_S, until
+from test_browser import CONTRAST
+
+import toksmith
+
+api_of_browsers = pytest.importorskip("playwright.sync_api", reason="lacks playwright; `make docs-check` installs it")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = os.environ.get("TOKSMITH_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
+SITE = ROOT / os.environ.get("TOKSMITH_SITE", "build/docs/site")
+if CHROMIUM is None:
+    pytest.skip("lacks Chromium; `make docs-check` installs Debian's", allow_module_level=True)
+if not (SITE / "index.html").is_file():
+    pytest.skip(f"lacks the built site in {SITE}; `make docs-check` builds it", allow_module_level=True)
+
+PAGES = sorted(path.relative_to(SITE).as_posix().removesuffix("index.html") for path in SITE.rglob("index.html"))
+NARROW, WIDE = 390, 1440
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files, and says nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a server of the folder, on this machine."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    yield from serving(SITE)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with api_of_browsers.sync_playwright() as playwright:
+        # Where the tests run as root Chromium has no sandbox to build.
+        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield launched
+        launched.close()
+
+
+class Opened:
+    """A page of the site, with what was asked of other machines and what was said on the console."""
+
+    def __init__(self, browser: Any, address: str, *, width: int = WIDE, scheme: str = "light") -> None:
+        self.address = address
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(1000 * LIMIT_S)
+        self.elsewhere: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", self.note)
+        self.page.on(
+            "console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def note(self, request: Any) -> None:
+        """Remember a request to another machine."""
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.elsewhere.append(request.url)
+
+    def open(self, path: str = "") -> Any:
+        """Go to a page, and wait for its scripts."""
+        self.page.goto(self.address + path, wait_until="load")
+        self.until("typeof document$ !== 'undefined'")
+        return self.page
+
+    def until(self, true: str, given: Any = None) -> None:
+        """Wait until an expression of the page is true."""
+        until(
+            lambda: self.page.evaluate(true, given), f"{true} {given!r}", pause=lambda: self.page.wait_for_timeout(25)
+        )
+
+    def close(self) -> None:
+        """Close, and hold the page to its promises."""
+        self.context.close()
+        assert self.elsewhere == []
+        assert self.complaints == []
+
+
+@pytest.fixture
+def opened(browser: Any, address: str) -> Iterator[Opened]:
+    made = Opened(browser, address)
+    yield made
+    made.close()
+
+
+TOO_WIDE = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
+  const scrolls = (element) => { for (let at = element; at; at = at.parentElement) if (/auto|scroll|hidden/.test(getComputedStyle(at).overflowX)) return true; return false; };
+  return [...document.querySelectorAll('.md-content *')].filter((each) => each.getBoundingClientRect().right > width + 1 && !scrolls(each))
+    .map((each) => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`).slice(0, 3).concat(`${document.documentElement.scrollWidth} > ${width}`);
+}"""
+BROKEN = "[...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src)"
+
+
+@pytest.mark.parametrize("section", sorted({path.partition("/")[0] if "/" in path else "" for path in PAGES}))
+def test_every_page_is_readable_narrow_and_wide_in_light_and_dark(browser: Any, address: str, section: str) -> None:
+    seen = Opened(browser, address, width=NARROW)
+    for path in PAGES:
+        if (path.partition("/")[0] if "/" in path else "") != section:
+            continue
+        page = seen.open(path)
+        assert page.evaluate(TOO_WIDE) == [], path
+        assert page.evaluate(BROKEN) == [], path
+        assert page.locator(".md-content h1").count() == 1, path
+        light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.set_viewport_size({"width": WIDE, "height": 900})
+        page.emulate_media(color_scheme="dark")
+        assert page.evaluate(TOO_WIDE) == [], path
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light, path
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": NARROW, "height": 900})
+    seen.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["", "perf/", "api/tokenizer/", "commands/train/", "lesson/3-training/"])
+def test_words_stand_out_from_their_ground(browser: Any, address: str, path: str, scheme: str) -> None:
+    seen = Opened(browser, address, scheme=scheme)
+    page = seen.open(path)
+    page.evaluate(
+        "for (const each of document.querySelectorAll('.md-header, .md-tabs, .md-sidebar, .md-footer, .md-top')) each.remove()"
+    )
+    assert page.evaluate(CONTRAST) == []
+    seen.close()
+
+
+def test_search_finds_special_tokens(opened: Opened) -> None:
+    page = opened.open()
+    page.click(".md-search__button")
+    page.keyboard.type("special tokens")
+    opened.until(
+        "[...document.querySelectorAll('a')].some((each) => /special-tokens|specials/.test(each.href) && each.closest('[role=dialog], .md-search, body > div'))"
+    )
+    page.keyboard.press("Enter")
+    opened.until("location.pathname !== '/'")
+    assert "special token" in page.inner_text(".md-content").lower()
+
+
+def test_a_copied_example_is_what_a_reader_types(opened: Opened) -> None:
+    page = opened.open("lesson/")
+    block = page.locator(".highlight", has_text="toksmith.train").first
+    block.hover()
+    block.locator(".md-code__button[data-md-type=copy]").click()
+    assert page.evaluate("navigator.clipboard.readText()").splitlines() == [
+        "import toksmith",
+        'tok = toksmith.train("low lower lowest slow slower slowest", 262)',
+        'toksmith.explain.flow(tok, "the slowest").save_svg("flow.svg")',
+    ]
+    page = opened.open("commands/show/")
+    block = page.locator(".highlight", has_text="$ toksmith show").first
+    block.hover()
+    block.locator(".md-code__button[data-md-type=copy]").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "toksmith show -t gpt2 --text 'Hello, world' --ids"
+
+
+def test_the_reader_chooses_the_colours(opened: Opened) -> None:
+    page = opened.open()
+    background = "getComputedStyle(document.body).backgroundColor"
+    found = [page.evaluate(background)]
+    for _ in range(2):
+        page.locator("[data-md-component=palette] label:visible").first.click()
+        page.wait_for_timeout(300)
+        found.append(page.evaluate(background))
+    assert found[0] == found[1] != found[2]
+    opened.open("tour/")
+    assert page.evaluate(background) == found[2]
+
+
+def test_every_public_name_has_its_anchor() -> None:
+    built = "\n".join(path.read_text(encoding="utf-8") for path in (SITE / "api").rglob("*.html"))
+    anchors = {*re.findall(r'id="(toksmith[^"]*)"', built)}
+    wanted = {f"toksmith.{name}" for name in toksmith.__all__ if name not in api.OF_MODULES}
+    for module in ("explain", "metrics"):
+        wanted |= {f"toksmith.{module}.{name}" for name in getattr(toksmith, module).__all__}
+    methods = [name for name in dir(toksmith.Tokenizer) if not name.startswith("_")]
+    wanted |= {f"toksmith.Tokenizer.{name}" for name in methods}
+    assert wanted - anchors == set()
+
+
+def test_machines_read_every_page_as_markdown() -> None:
+    told = (SITE / "llms.txt").read_text(encoding="utf-8")
+    assert told.startswith("# toksmith\n\n> ")
+    listed = {*re.findall(r"\]\(<?([^)>]+)>?\)", told)}
+    assert listed == {f"{path}index.md" for path in PAGES}
+    for path in listed:
+        text = (SITE / path).read_text(encoding="utf-8")
+        assert text.startswith("# ") and "site.invalid" not in text
+    assert "def train(" in (SITE / "api/train/index.md").read_text(encoding="utf-8") or "train(" in (
+        SITE / "api/train/index.md"
+    ).read_text(encoding="utf-8")
+    assert "`--vocab-size N`" in (SITE / "commands/train/index.md").read_text(encoding="utf-8")
+    assert (SITE / "llms-full.txt").stat().st_size > 500_000
+
+
+def test_versions_are_listed_in_the_header(browser: Any, tmp_path: Path) -> None:
+    """A site as `make docs-publish` leaves it; only there the pages ask for the list of versions."""
+    site = tmp_path / "site"
+    shutil.copytree(SITE, site)
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('"version":null', '"version":{"provider":"mike","alias":true}'), encoding="utf-8")
+    folder = tmp_path / "versions"
+    folder.mkdir()
+    for version in ("0.1", "0.2"):
+        write_version(folder, site, version)
+    for address in serving(folder):
+        seen = Opened(browser, address)
+        page = seen.open()
+        seen.until("location.pathname === '/latest/'")
+        seen.until("document.querySelectorAll('.md-version__link').length === 2")
+        page = seen.open("0.1/tour/")
+        seen.until("document.querySelector('.md-version__current')?.textContent.includes('0.1')")
+        assert page.locator("[data-md-component=outdated]").is_visible()
+        seen.close()
+
+
+def test_screenshots(browser: Any, address: str, tmp_path: Path) -> None:
+    """Pictures of some pages, for a person to look at; TOKSMITH_PICTURES names their folder."""
+    folder = Path(os.environ.get("TOKSMITH_PICTURES", tmp_path))
+    folder.mkdir(exist_ok=True)
+    for width in (NARROW, WIDE):
+        for scheme in ("light", "dark"):
+            seen = Opened(browser, address, width=width, scheme=scheme)
+            for path in ("", "perf/", "api/tokenizer/", "commands/train/", "lesson/", "spec/"):
+                page = seen.open(path)
+                page.wait_for_timeout(200)
+                name = path.strip("/").replace("/", "-") or "home"
+                taken = folder / f"{name}-{width}-{scheme}.png"
+                page.screenshot(path=taken)
+                assert taken.stat().st_size > 10_000
+            seen.close()
