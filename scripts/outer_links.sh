@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Usage: scripts/outer_links.sh < FILE
+# Asks for each address of the lines, eight at a time, and prints those that nobody answers or that are gone (404, 410). A site that
+# refuses programs (401, 403, 429) counts as there. It exits with 1 if one is dead. Needs curl and the network.
+set -euo pipefail
+
+ask() {
+    code=$(curl --silent --location --output /dev/null --write-out '%{http_code}' --max-time 30 --retry 3 --retry-all-errors \
+        --user-agent 'Mozilla/5.0 (link check)' "$1" || true)
+    case $code in
+        000 | 404 | 410 | 5??) echo "$1: ${code/000/no answer}" ;;
+    esac
+}
+export -f ask
+
+asked=$(sort -u)
+dead=$(xargs -d '\n' -r -P 8 -I {} bash -c 'ask "$1"' _ {} <<<"$asked")
+echo "$(wc -l <<<"$asked") addresses, $(grep -c . <<<"$dead" || true) dead"
+[ -z "$dead" ] || { echo "$dead"; exit 1; }
