@@ -19,7 +19,7 @@ alone=tests/requirements-alone.txt  # what is installed without what it asks for
 python=.venv-newest/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
-install() { "$python" -m pip install --quiet "$@" >&2; }
+install() { "$python" -m pip install "$@" >&2; }
 version() { "$python" -c 'import importlib.metadata as found, sys; print(found.version(sys.argv[1]))' "$1"; }
 pins() { grep -hE "^($1)==" tests/requirements.txt "$alone"; }
 row() { echo "| $peer | ${pin#*==} | $1 | $2 |"; }
@@ -27,7 +27,7 @@ row() { echo "| $peer | ${pin#*==} | $1 | $2 |"; }
 [ -x .venv/bin/python ] || { echo "toksmith: there is no .venv; run: make build" >&2; exit 1; }
 PYTHON=.venv/bin/python UV='' scripts/venv.sh .venv-newest -r tests/requirements.txt >&2
 read -ra few < <(pins 'transformers|safetensors' | xargs)
-install --no-deps "${few[@]}"
+install --quiet --no-deps "${few[@]}"
 
 failures=$(mktemp) log=$(mktemp)
 trap 'rm -f "$failures" "$log"' EXIT
@@ -36,8 +36,8 @@ echo '|---|---|---|---|'
 while read -r peer files; do
     [ -n "$peer" ] && { [ $# -eq 0 ] || [[ " $* " == *" $peer "* ]]; } || continue
     pin=$(pins "$peer")
-    options=()
-    if grep -q "^$peer==" "$alone"; then options=(--no-deps); fi
+    options=(--quiet)
+    if grep -q "^$peer==" "$alone"; then options+=(--no-deps); fi
     if ! install --upgrade "${options[@]}" "$peer"; then
         row – 'cannot be installed' | tee -a "$failures"
         continue

@@ -14,6 +14,7 @@ ask() {
 export -f ask
 
 asked=$(sort -u)
-dead=$(xargs -d '\n' -r -P 8 -I {} bash -c 'ask "$1"' _ {} <<<"$asked")
-echo "$(wc -l <<<"$asked") addresses, $(grep -c . <<<"$dead" || true) dead"
+[ -n "$asked" ] || { echo "toksmith: expected addresses, one a line, and found none" >&2; exit 1; }
+dead=$(tr '\n' '\0' <<<"$asked" | xargs -0 -n 1 -P 8 bash -c '[ -z "$1" ] || ask "$1"' _)
+echo "$(grep -c . <<<"$asked") addresses, $(grep -c . <<<"$dead" || true) dead"
 [ -z "$dead" ] || { echo "$dead"; exit 1; }

@@ -52,6 +52,17 @@ def stand_in(folder: Path, name: str, lines: str) -> None:
     program.chmod(0o755)
 
 
+def release_folder(root: Path, changes: str) -> Path:
+    """The scripts of a project with that changelog."""
+    folder = root / "scripts" / "release"
+    folder.mkdir(parents=True)
+    shutil.copy(SCRIPTS / "release" / "notes.sh", folder)
+    cargo = '[workspace.package]\nversion = "1.2.3"\nedition = "2024"\n\n[dependencies.other]\nversion = "9"\n'
+    (root / "Cargo.toml").write_text(cargo, encoding="utf-8")
+    (root / "CHANGELOG.md").write_text(f"# Changelog\n\n{changes}", encoding="utf-8")
+    return folder
+
+
 def test_a_complete_release_has_no_problem() -> None:
     assert len(RELEASE) == 48
     assert [*problems(RELEASE)] == []
@@ -107,18 +118,23 @@ def test_the_list_of_crates_is_that_of_a_wheel(tmp_path: Path) -> None:
     ],
 )
 def test_notes_are_those_of_the_version(changes: str, tag: str, said: str, tmp_path: Path) -> None:
-    folder = tmp_path / "scripts" / "release"
-    folder.mkdir(parents=True)
-    shutil.copy(SCRIPTS / "release" / "notes.sh", folder)
-    cargo = '[workspace.package]\nversion = "1.2.3"\nedition = "2024"\n\n[dependencies.other]\nversion = "9"\n'
-    (tmp_path / "Cargo.toml").write_text(cargo, encoding="utf-8")
-    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n{changes}", encoding="utf-8")
+    folder = release_folder(tmp_path, changes)
     ran = run(folder / "notes.sh", tag)
     if said == "New.":
         assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (0, said, "")
     else:
         assert (ran.returncode, ran.stdout) == (1, "")
         assert said in ran.stderr
+
+
+@shell
+def test_links_of_notes_lead_to_the_tag(tmp_path: Path) -> None:
+    folder = release_folder(
+        tmp_path, "## [1.2.3] - 2026-01-31\n\n[a](docs/a.md#b), [c](https://c.invalid/d), [e](#f)\n"
+    )
+    expected = "[a](https://x.invalid/toksmith/blob/v1.2.3/docs/a.md#b), [c](https://c.invalid/d), [e](#f)"
+    ran = run(folder / "notes.sh", "v1.2.3", REPOSITORY="https://x.invalid/toksmith")
+    assert (ran.returncode, ran.stdout.strip()) == (0, expected), ran.stderr
 
 
 @shell
@@ -166,6 +182,9 @@ def test_an_address_that_nobody_answers_is_dead(tmp_path: Path) -> None:
     assert {each.rpartition("/")[2] for each in dead} == {"gone: 404", "silent: no answer", "broken: 503"}
     ran = run(SCRIPTS / "outer_links.sh", path=tmp_path, text="https://x.invalid/there\n")
     assert (ran.returncode, ran.stdout) == (0, "1 addresses, 0 dead\n"), ran.stderr
+    ran = run(SCRIPTS / "outer_links.sh", path=tmp_path)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "expected addresses" in ran.stderr
 
 
 def test_each_peer_has_a_pin_and_its_tests() -> None:

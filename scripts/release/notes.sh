@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/release/notes.sh [TAG]
 # Prints what CHANGELOG.md says of the version in Cargo.toml, for the page of the release. With a TAG, which must be that version
-# (v0.2.0), the section must have its date.
+# (v0.2.0), the section must have its date. With REPOSITORY, its URL, links to files lead to what they were at the tag.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -20,5 +20,9 @@ fi
 if [ -n "$tag" ] && ! grep -qE "^## \[${version//./\\.}\] - [0-9]{4}-[0-9]{2}-[0-9]{2}$" CHANGELOG.md; then
     echo "toksmith: the section of $version in CHANGELOG.md has no date; expected '## [$version] - 2026-01-31'" >&2
     exit 1
+fi
+if [ -n "$tag" ] && [ -n "${REPOSITORY:-}" ]; then
+    # A link to a file has no colon, and does not begin with #.
+    notes=$(sed -E "s|\]\(([^#:)][^:)]*)\)|](${REPOSITORY}/blob/${tag}/\1)|g" <<<"$notes")
 fi
 echo "$notes"
