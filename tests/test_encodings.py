@@ -19,7 +19,7 @@ import pytest
 from processors import LIMIT_S
 
 import toksmith
-from toksmith import DownloadError, InvalidOption, UnknownName, _encodings
+from toksmith import DownloadError, InvalidOption, UnknownName, _encodings, _system
 from toksmith._encodings import Published
 from toksmith._formats import _byte_characters
 
@@ -255,16 +255,16 @@ def test_a_terminal_gets_a_progress_bar(server: Server, cache: Path) -> None:
 
 def test_the_default_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TOKSMITH_CACHE", raising=False)
-    for platform, variable, expected in (
-        ("linux", "XDG_CACHE_HOME", tmp_path / "toksmith"),
-        ("win32", "LOCALAPPDATA", tmp_path / "toksmith" / "cache"),
-        ("darwin", None, Path.home() / "Library" / "Caches" / "toksmith"),
+    for system, variable, expected in (
+        (_system.Posix, "XDG_CACHE_HOME", tmp_path / "toksmith"),
+        (_system.Windows, "LOCALAPPDATA", tmp_path / "toksmith" / "cache"),
+        (_system.MacOS, None, Path.home() / "Library" / "Caches" / "toksmith"),
     ):
-        monkeypatch.setattr(sys, "platform", platform)
+        monkeypatch.setattr(_encodings, "SYSTEM", system())
         if variable:
             monkeypatch.setenv(variable, str(tmp_path))
         assert _encodings.cache_folder() == str(expected)
-    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(_encodings, "SYSTEM", _system.Posix())
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert _encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
     monkeypatch.setenv("TOKSMITH_CACHE", "")

@@ -156,13 +156,13 @@ def main() -> None:
     try:
         if printed_version():
             return
-        from .._render import use_utf8
+        from .._system import SYSTEM
         from ._printed import plain_log
         from ._program import app
         from ._run import open_closed_streams
 
         open_closed_streams()
-        use_utf8()
+        SYSTEM.use_utf8()
         plain_log()
     except KeyboardInterrupt:  # while modules are imported; the program answers later ones
         sys.stderr.write("toksmith: interrupted\n")
