@@ -154,6 +154,7 @@ def __getattr__(name: str) -> object:
 def main() -> None:
     """Run the command line of this process: what the installed `toksmith` calls."""
     try:
+        refuse_without_core()
         if printed_version():
             return
         from .._system import SYSTEM
@@ -168,6 +169,15 @@ def main() -> None:
         sys.stderr.write("toksmith: interrupted\n")
         sys.exit(130)
     app.main()
+
+
+def refuse_without_core() -> None:
+    """Ends with one line where the compiled core does not work: the package then says why."""
+    import toksmith
+
+    if why := vars(toksmith).get("_WHY"):
+        sys.stderr.write(f"toksmith: {why}\n")
+        sys.exit(1)
 
 
 def printed_version() -> bool:
