@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from processors import LIMIT_S
+from systems import needs, require
 
 import toksmith
 from toksmith import DownloadError, InvalidOption, UnknownName, _encodings, _system
@@ -237,7 +238,7 @@ def test_three_processes_at_once(server: Server, cache: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="lacks pseudo-terminals")
+@needs("terminals")
 def test_a_terminal_gets_a_progress_bar(server: Server, cache: Path) -> None:
     import pty
 
@@ -326,6 +327,7 @@ def test_a_row_is_what_tiktoken_publishes(name: str, monkeypatch: pytest.MonkeyP
 @pytest.fixture
 def filled(cache: Path, vocab_dir: Path) -> Path:
     """Our cache with the published files."""
+    require("links")
     cache.mkdir()
     for path in vocab_dir.glob("*_base.tiktoken"):
         (cache / path.name).symlink_to(path)

@@ -17,6 +17,7 @@ from typing import IO
 import faults
 import pytest
 from processors import LIMIT_S, interrupt, until
+from systems import needs
 
 import toksmith
 from toksmith import CheckpointError, EncodedCorpus, FormatError, _atomic_files, _formats, _system
@@ -41,7 +42,7 @@ def test_every_call_fails_in_turn(name: str, mode: str, before: str, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks fork")
+@needs("fork")
 @pytest.mark.parametrize(
     "name", [name for name in faults.COMMANDS if name not in ("save gpt2 beside", "counts .parquet")]
 )
@@ -185,7 +186,7 @@ def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monke
         assert (tmp_path / "one.pending").exists()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="lacks locks of this kind")
+@needs("locks")
 def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep has found the file before its writer has locked it, and removes it as soon as it can."""
     real, swept = _system.SYSTEM.lock, []
@@ -278,7 +279,7 @@ def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks signals for one process")
+@needs("signals")
 def test_kills_at_drawn_moments(tmp_path: Path) -> None:
     """A process that writes again and again is killed: the reader always finds one run's files."""
     script = """

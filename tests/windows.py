@@ -6,7 +6,6 @@ tells which files this process has open or mapped.
 
 import ctypes
 import errno
-import fcntl
 import os
 import sys
 import types
@@ -40,6 +39,8 @@ def located(path: Any, folder: int | None = None) -> str:
 
 def locking(file: int, mode: int, size: int) -> None:
     """`msvcrt.locking`: a lock that is held elsewhere is a PermissionError."""
+    import fcntl  # Linux has it
+
     assert size == 1
     try:
         fcntl.flock(file, fcntl.LOCK_UN if mode == 0 else fcntl.LOCK_EX | fcntl.LOCK_NB)
