@@ -18,6 +18,7 @@ from hard_texts import HARD_TEXTS, broken_bytes, small_texts, texts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from processors import processor_s
+from systems import needs
 
 import toksmith
 from toksmith import AddedToken, Model, NotInVocabulary, Ragged, Tokenizer, TokenTable, UnknownId, reference
@@ -327,6 +328,7 @@ def test_holes_count_in_the_vocabulary_size_and_not_in_the_length(vocab_dir: Pat
     assert (plain.vocab_size, len(plain)) == (100_256, 100_256)
 
 
+@needs("links")
 def test_harmony_shares_an_id(vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
     name = hashlib.sha1(url.encode()).hexdigest()

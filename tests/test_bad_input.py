@@ -7,7 +7,6 @@ surrogates) is kept.
 import gc
 import gzip
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from hard_texts import broken_bytes, texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from systems import needs
 
 import toksmith
 from toksmith import (
@@ -604,7 +604,7 @@ def test_a_read_only_file_is_not_replaced(tok: Tokenizer, tmp_path: Path) -> Non
     assert everything_in(tmp_path) == {"tok.toksmith": b"old"}
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="lacks permissions that hold for this user")
+@needs("posix", "permissions")
 def test_a_read_only_folder(tok: Tokenizer, tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir()

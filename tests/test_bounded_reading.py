@@ -15,12 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from systems import needs
 
 import toksmith
 from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError, _encode_files
 from toksmith._formats import FORMATS, Format, _file_sets, _json
 
-POSIX = pytest.mark.skipif(os.name != "posix", reason="lacks pipes and devices with names")
+POSIX = needs("posix", "pipes", "descriptors", "links")
 
 CHILD = """
 import json, resource, sys

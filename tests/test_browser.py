@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 from processors import LIMIT_S, until
+from systems import lacking
 
 import toksmith
 
@@ -55,7 +56,7 @@ def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playgro
 def browser() -> Iterator[Any]:
     with api.sync_playwright() as playwright:
         # Where the tests run as root Chromium has no sandbox to build.
-        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        arguments = ["--no-sandbox"] if lacking("permissions") else []
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield launched
         launched.close()

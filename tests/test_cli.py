@@ -14,6 +14,7 @@ from typing import IO, Any
 import pytest
 from click.testing import CliRunner, Result
 from processors import LIMIT_S, interrupt, is_asleep, left_s, until
+from systems import needs
 
 import toksmith
 from toksmith import _cli
@@ -305,7 +306,7 @@ def interruptible(command: list[str]) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
+@needs("proc")
 def test_ctrl_c_ends_a_training(tmp_path: Path) -> None:
     out = tmp_path / "out.toksmith"
     command = [sys.executable, "-m", "toksmith", "train", "-o", out, "--merges", "4000000", "--pattern", "none"]
@@ -544,7 +545,7 @@ def test_the_unexpected_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
+@needs("proc")
 def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
     command = [sys.executable, "-m", "toksmith", "encode", "-t", saved]
     with interruptible(command) as child:
@@ -568,7 +569,7 @@ def unread(pipe: IO[bytes]) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks a pipe that closes")
+@needs("posix")
 def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     big.write_bytes(b"hello\n" * 50_000)

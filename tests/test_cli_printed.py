@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import pytest
 from processors import LIMIT_S
+from systems import needs, require
 from test_cli import process, run
 
 import toksmith
@@ -33,8 +34,7 @@ def check(*printed: str) -> None:
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
     tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=[f"<{HOSTILE}>"], progress=False)
-    if os.name == "nt":
-        pytest.skip("lacks names of files with controls in them")
+    require("posix")  # Windows has no names of files with controls in them
     text, saved, counts = tmp_path / f"{NAME}.txt", tmp_path / f"{NAME}.toksmith", tmp_path / f"{NAME}.parquet"
     text.write_text(f"low <{HOSTILE}> lower", encoding="utf-8")
     tok.save(saved)
@@ -106,7 +106,7 @@ def test_a_process_of_its_own_prints_no_control_either(files: dict[str, Path]) -
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks names of files that are no UTF-8")
+@needs("any names")
 def test_a_name_that_is_no_utf8_is_printed_as_escapes(files: dict[str, Path]) -> None:
     path = os.fsencode(files["folder"]) + b"/\xff\x9b31m.txt"
     Path(os.fsdecode(path)).write_bytes(b"low")
@@ -141,7 +141,7 @@ def test_every_character_that_does_not_print_is_escaped() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="lacks /dev/full")
+@needs("full device")
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "formats"])
 def test_a_full_disk_is_one_line_that_names_stdout(command: str, unbuffered: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from systems import require
 from test_tutorials import HELLO_IDS, HINDI, KNIGHT, KNIGHT_IDS, KNIGHT_MERGES, MERGES, PARAGRAPH
 
 import toksmith
@@ -167,6 +168,7 @@ def test_the_notebook_on_the_article(
 ) -> None:
     if not (corpora_dir / "taylorswift.txt").is_file():
         pytest.skip(f"lacks taylorswift.txt in {corpora_dir}")
+    require("links")
     monkeypatch.chdir(tmp_path)
     Path("taylorswift.txt").symlink_to(corpora_dir / "taylorswift.txt")
     found = run(ARTICLE, OURS)

@@ -1,12 +1,10 @@
 """Threads, forks, spawned processes and Ctrl-C: one tokenizer serves them all, and no call holds up an interrupt."""
 
 import multiprocessing
-import os
 import pickle
 import re
 import subprocess
 import sys
-import sysconfig
 import textwrap
 import threading
 import time
@@ -17,6 +15,7 @@ from pathlib import Path
 import pytest
 from hard_texts import HARD_TEXTS
 from processors import LIMIT_S, interrupt, until
+from systems import lacking, needs
 
 import toksmith
 from toksmith import Tokenizer, reference
@@ -81,7 +80,7 @@ def test_other_threads_run_while_a_call_works(tok: Tokenizer) -> None:
     try:
         thread.start()
         until(lambda: ticks, "the other thread runs")
-        if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        if lacking("free threads"):
             assert during(lambda: sum(range(1_000_000))) == 0  # a call that holds the GIL lets nobody count
         assert during(lambda: tok.encode_array(text)) > 20
         assert during(lambda: tok.count_batch([text])) > 20
@@ -125,7 +124,7 @@ FORKS = """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks os.fork")
+@needs("fork")
 @pytest.mark.parametrize("parent", ["idle", "busy"])
 def test_after_a_fork_the_child_encodes_and_trains(parent: str) -> None:
     assert run(FORKS, parent) == "equal\n"
@@ -175,7 +174,7 @@ def test_every_exception_survives_pickling() -> None:
         assert isinstance(error, toksmith.ToksmithError) != isinstance(error, KeyboardInterrupt)
 
 
-@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="lacks a free-threaded interpreter")
+@needs("free threads")
 def test_a_free_threaded_interpreter_is_told_whether_the_gil_is_needed() -> None:
     script = "import sys, warnings; warnings.simplefilter('ignore'); import toksmith; print(sys._is_gil_enabled())"
     source = (Path(__file__).parent.parent / "crates" / "py" / "src" / "lib.rs").read_text(encoding="utf-8")
@@ -223,7 +222,7 @@ INTERRUPTED = """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
+@needs("proc")
 @pytest.mark.parametrize("call", re.findall(r'^        "(.+)": lambda', INTERRUPTED, re.MULTILINE))
 def test_ctrl_c_ends_a_call(call: str) -> None:
     """Each call needs from 4 to 100 seconds of the processor; after the signal it gets one and a half."""

@@ -1,6 +1,5 @@
 """Whatever fails while counts and merged shards are written, the same call completes them, with the bytes of an untouched one."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,13 +7,14 @@ from unittest import mock
 
 import job_corpus
 import pytest
+from systems import needs
 from test_job_faults import REFUSALS, JobFaults, small
 
 import toksmith
 from toksmith import JobError
 from toksmith._counts import _merge
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="lacks links of this kind")]
+pytestmark = [pytest.mark.slow, needs("posix", "links")]
 
 
 def counted(folder: Path, out: Path, size: int = 40) -> None:

@@ -1,7 +1,6 @@
 """Counting as a job of shards, and adding up files of counts: the bytes are those of counting everything in one call."""
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from job_corpus import ROWS, content, make
 from processors import LIMIT_S
+from systems import needs
 from test_ray import StandIn
 
 import toksmith
@@ -140,7 +140,7 @@ toksmith.Job.at(sys.argv[1]).run(progress=False, threads=1)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks a way to die at once")
+@needs("signals")
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     """The process dies with files placed and no receipt, and with a receipt of the shard before."""
     first = planned(tmp_path, "first")

@@ -27,6 +27,7 @@ from hard_texts import broken_bytes, small_texts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from processors import LIMIT_S
+from systems import needs
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count_pieces, reference
@@ -443,7 +444,7 @@ def test_files_that_two_globs_name_are_told_and_read_once(tmp_path: Path, caplog
     assert "a.txt is listed again; its documents are counted again" in caplog.text
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="lacks resource limits")
+@needs("limits")
 def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
     program = """
         import resource, sys, toksmith

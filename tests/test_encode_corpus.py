@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from processors import LIMIT_S, has_ended, left_s, new_words, processor_s_of, until
+from systems import WINDOWS, needs
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName
@@ -252,7 +253,7 @@ def test_what_goes_wrong_leaves_the_old_files(error: BaseException, tok: Tokeniz
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks limits for a process")
+@needs("limits")
 def test_a_full_disk_leaves_nothing(tok: Tokenizer, tmp_path: Path) -> None:
     """No file of the process may pass 50,000 bytes, at which writing fails as on a full disk."""
     saved = tmp_path / "tok.toksmith"
@@ -290,6 +291,7 @@ def test_places_that_cannot_be_written(tok: Tokenizer, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"ids.ends.npy": b"kept"}
 
 
+@needs("links")
 def test_a_link_is_followed(tok: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "real.npy").write_bytes(b"")
     (tmp_path / "ids.npy").symlink_to(tmp_path / "real.npy")
@@ -359,7 +361,7 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
         (["-o", "ids.txt"], 2, "ends in .npy"),
         (["-o", "ids.npy", "missing.txt"], 1, "missing.txt: No such file or directory"),
         (["-o", "missing/ids.npy"], 1, "there is no folder"),
-        (["-o", "ids.npy"], 1, "the open file" if os.name == "nt" else "holds the special token"),
+        (["-o", "ids.npy"], 1, "the open file" if WINDOWS else "holds the special token"),
     ],
 )
 def test_what_the_command_refuses(arguments: list[str], code: int, said: str, tok: Tokenizer, tmp_path: Path) -> None:
@@ -373,11 +375,9 @@ def test_what_the_command_refuses(arguments: list[str], code: int, said: str, to
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_a_command_that_is_stopped_leaves_no_file_of_that_name(
-    sent: signal.Signals, tok: Tokenizer, tmp_path: Path
-) -> None:
+@needs("proc", "signals")
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGKILL"])
+def test_a_command_that_is_stopped_leaves_no_file_of_that_name(sent: str, tok: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "huge.txt").write_bytes(new_words(300))
     out = tmp_path / "out"
     out.mkdir()
@@ -385,7 +385,7 @@ def test_a_command_that_is_stopped_leaves_no_file_of_that_name(
     given = command(tok, tmp_path, tmp_path / "huge.txt", "-o", out / "ids.npy")
     with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         until(lambda: len(list(out.iterdir())) == 3 or has_ended(child), "the child writes")
-        child.send_signal(sent)
+        child.send_signal(signal.Signals[sent])
         took = left_s(child, processor_s_of(child))
         code = child.wait(timeout=LIMIT_S)
         assert child.stderr is not None
@@ -393,7 +393,7 @@ def test_a_command_that_is_stopped_leaves_no_file_of_that_name(
     assert took < 2  # of the processor; the whole file takes about 10
     assert (out / "ids.npy").read_bytes() == b"old"
     assert not (out / "ids.ends.npy").exists()
-    if sent == signal.SIGINT:
+    if sent == "SIGINT":
         assert (code, said) == (130, b"toksmith: interrupted\n")
         assert [path.name for path in out.iterdir()] == ["ids.npy"]
     else:  # what is left has a name of its own

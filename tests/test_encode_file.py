@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS
 from processors import LIMIT_S, interrupt, new_words
+from systems import needs, require
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, SpecialTokenInText, Tokenizer, _encode_files, reference
@@ -156,8 +157,7 @@ def test_packed_files_and_pipes(tok: Tokenizer, file: Path, large: bytes, tmp_pa
     packed.write_bytes(packed.read_bytes()[:-50])
     with pytest.raises(CorpusError, match=r"large\.txt\.gz: cannot be read"):
         tok.encode_file(packed)
-    if os.name != "posix":
-        pytest.skip("lacks descriptors with names")
+    require("descriptors")
     reading, writing = os.pipe()
 
     def write() -> None:
@@ -228,7 +228,7 @@ def test_a_file_that_shrinks_or_grows_is_an_error(tok: Tokenizer, file: Path, la
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="lacks /proc and a limit that counts")
+@needs("proc", "limits")
 def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> None:
     """A file of 300 MB, one document, in a process that may not have as much; its ids are let go block by block."""
     path, saved = tmp_path / "huge.txt", tmp_path / "tok.toksmith"
@@ -269,7 +269,7 @@ def test_more_threads_than_cores_and_parts(tok: Tokenizer, file: Path, large: by
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks fork")
+@needs("fork")
 @pytest.mark.filterwarnings(
     "ignore:This process:DeprecationWarning"
 )  # that a fork beside threads may hang: ours do not
@@ -298,7 +298,7 @@ def test_a_child_that_is_forked_while_threads_run_encodes(tok: Tokenizer, large:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
+@needs("proc")
 @pytest.mark.parametrize("call", ["tok.encode_file(path)", "tok.encode(path.read_bytes(), special='text')"])
 def test_ctrl_c_ends_a_call(call: str, tok: Tokenizer, tmp_path: Path) -> None:
     path, saved = tmp_path / "huge.txt", tmp_path / "tok.toksmith"

@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 from processors import LIMIT_S
+from systems import needs, require
 
 import toksmith
-from toksmith import DownloadError, InvalidOption, UnknownName, _encodings
+from toksmith import DownloadError, InvalidOption, UnknownName, _encodings, _system
 from toksmith._encodings import Published
 from toksmith._formats import _byte_characters
 
@@ -237,7 +238,7 @@ def test_three_processes_at_once(server: Server, cache: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="lacks pseudo-terminals")
+@needs("terminals")
 def test_a_terminal_gets_a_progress_bar(server: Server, cache: Path) -> None:
     import pty
 
@@ -255,16 +256,16 @@ def test_a_terminal_gets_a_progress_bar(server: Server, cache: Path) -> None:
 
 def test_the_default_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TOKSMITH_CACHE", raising=False)
-    for platform, variable, expected in (
-        ("linux", "XDG_CACHE_HOME", tmp_path / "toksmith"),
-        ("win32", "LOCALAPPDATA", tmp_path / "toksmith" / "cache"),
-        ("darwin", None, Path.home() / "Library" / "Caches" / "toksmith"),
+    for system, variable, expected in (
+        (_system.Posix, "XDG_CACHE_HOME", tmp_path / "toksmith"),
+        (_system.Windows, "LOCALAPPDATA", tmp_path / "toksmith" / "cache"),
+        (_system.MacOS, None, Path.home() / "Library" / "Caches" / "toksmith"),
     ):
-        monkeypatch.setattr(sys, "platform", platform)
+        monkeypatch.setattr(_encodings, "SYSTEM", system())
         if variable:
             monkeypatch.setenv(variable, str(tmp_path))
         assert _encodings.cache_folder() == str(expected)
-    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(_encodings, "SYSTEM", _system.Posix())
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert _encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
     monkeypatch.setenv("TOKSMITH_CACHE", "")
@@ -326,6 +327,7 @@ def test_a_row_is_what_tiktoken_publishes(name: str, monkeypatch: pytest.MonkeyP
 @pytest.fixture
 def filled(cache: Path, vocab_dir: Path) -> Path:
     """Our cache with the published files."""
+    require("links")
     cache.mkdir()
     for path in vocab_dir.glob("*_base.tiktoken"):
         (cache / path.name).symlink_to(path)

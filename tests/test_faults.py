@@ -17,9 +17,10 @@ from typing import IO
 import faults
 import pytest
 from processors import LIMIT_S, interrupt, until
+from systems import needs
 
 import toksmith
-from toksmith import CheckpointError, EncodedCorpus, FormatError, _atomic_files, _formats
+from toksmith import CheckpointError, EncodedCorpus, FormatError, _atomic_files, _formats, _system
 from toksmith._formats import FORMATS
 from toksmith._model import RARE_FIELDS
 
@@ -41,7 +42,7 @@ def test_every_call_fails_in_turn(name: str, mode: str, before: str, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks fork")
+@needs("fork")
 @pytest.mark.parametrize(
     "name", [name for name in faults.COMMANDS if name not in ("save gpt2 beside", "counts .parquet")]
 )
@@ -169,7 +170,7 @@ def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
 def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader does not take files for waiting that a living writer is about to move."""
     paths = [tmp_path / "one", tmp_path / "two"]
-    real = _atomic_files.exclusive
+    real = _system.SYSTEM.exclusive
 
     @contextlib.contextmanager
     def followed(folder: str) -> Iterator[int | None]:
@@ -180,15 +181,15 @@ def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monke
     with _atomic_files.AtomicFiles(paths) as writer:
         news = [writer.add(path) for path in paths]
         _atomic_files.write_note(_atomic_files.note_of(paths[0]), [])
-        monkeypatch.setattr(_atomic_files, "exclusive", followed)
+        monkeypatch.setattr(_system.SYSTEM, "exclusive", followed)
         assert _atomic_files.settle(paths) == {}
         assert (tmp_path / "one.pending").exists()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="lacks locks of this kind")
+@needs("locks")
 def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep has found the file before its writer has locked it, and removes it as soon as it can."""
-    real, swept = _atomic_files.lock, []
+    real, swept = _system.SYSTEM.lock, []
 
     def raced(file: int, *, wait: bool) -> bool:
         if swept:
@@ -204,7 +205,7 @@ def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch:
         os.unlink(swept[0][0])
         os.close(swept[0][1])
 
-    monkeypatch.setattr(_atomic_files, "lock", raced)
+    monkeypatch.setattr(_system.SYSTEM, "lock", raced)
     temporary = _atomic_files.Temporary(str(tmp_path / "file"))
     temporary.create()
     if os.path.lexists(swept[0][0]):
@@ -243,12 +244,13 @@ def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> N
     """
     script = """
         import os, sys
-        from toksmith import _atomic_files
+        from toksmith import _atomic_files, _system
+        ours = (_atomic_files.__file__, _system.__file__)
         folder, line, interrupted = sys.argv[1], 0, True
 
         def stop_at(frame, event, _):
             global passed
-            if frame.f_code.co_filename != _atomic_files.__file__ or frame.f_code.co_name == "__exit__":
+            if frame.f_code.co_filename not in ours or frame.f_code.co_name == "__exit__":
                 return None
             if event == "line":
                 passed += 1
@@ -277,7 +279,7 @@ def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks signals for one process")
+@needs("signals")
 def test_kills_at_drawn_moments(tmp_path: Path) -> None:
     """A process that writes again and again is killed: the reader always finds one run's files."""
     script = """

@@ -3,7 +3,6 @@
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from systems import needs
 
 import toksmith
 from toksmith import FormatError, InvalidOption, Tokenizer, UnknownName, _files, _formats
 
-POSIX = pytest.mark.skipif(os.name != "posix", reason="lacks POSIX permissions and pipes")
+POSIX = needs("posix", "pipes", "descriptors", "links")
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_a_missing_folder_is_named(tok: Tokenizer, tmp_path: Path) -> None:
         tok.save("a\0.toksmith")
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="lacks a user whom permissions bind")
+@needs("posix", "permissions")
 def test_a_read_only_folder_is_named(tok: Tokenizer, tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     try:
@@ -281,7 +281,7 @@ def test_a_refused_model_touches_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="lacks file names of any bytes")
+@needs("any names")
 def test_names_of_any_bytes_are_paths(tok: Tokenizer, tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toksmith"))
     tok.save(path)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from systems import needs
 
 import toksmith
 from toksmith import FormatError, InvalidOption, Model, _formats
@@ -353,7 +354,7 @@ for path in sys.argv[1:]:
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="lacks /proc and limits on memory")
+@needs("proc", "limits")
 def test_huge_claims_take_no_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("claims")
     suffixes = {"a rank": "tiktoken", "a doubling": "json"}

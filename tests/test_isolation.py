@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import CACHES, HOMES
 from processors import LIMIT_S
+from systems import WINDOWS
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "example.org", b"example.org"])
@@ -42,5 +43,5 @@ def test_this_machine_can_be_reached(host: str) -> None:
 @pytest.mark.parametrize("name", [*HOMES, *CACHES])
 def test_homes_and_caches_are_the_session_s_own(name: str) -> None:
     assert Path(os.environ[name]).parent.name.startswith("toksmith-tests-")
-    if name == "HOME" and os.name != "nt":
+    if name == "HOME" and not WINDOWS:
         assert Path.home() == Path(os.environ[name])

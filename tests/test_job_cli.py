@@ -1,7 +1,6 @@
 """`toksmith tokenize`, `status` and `verify`: what they print, refuse and exit with."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from job_corpus import END, TEXTS, TOK, content, ids_of, job, make
 from processors import LIMIT_S
+from systems import needs
 
 import toksmith
 from toksmith._cli import app
@@ -199,7 +199,7 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks signals for one process")
+@needs("signals")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_signals_leave_whole_shards(sent: signal.Signals, code: int, folder: Path) -> None:
     """The signal comes when the files of the second shard are complete and have no names."""

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from job_corpus import TOK, content, job
 from processors import LIMIT_S
+from systems import needs
 
 import toksmith
 from toksmith import InvalidOption, JobError, _threads
@@ -172,7 +173,7 @@ def test_documents_without_ids_and_without_files(tmp_path: Path) -> None:
     assert found.ok, str(found)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs a privilege for links")
+@needs("links")
 @pytest.mark.parametrize("name", ["receipts", "quarantine", "sources", "parts", "buckets"])
 def test_a_folder_that_became_a_link_after_the_plan(name: str, tmp_path: Path) -> None:
     """Nothing is written through it."""
@@ -328,7 +329,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="lacks named pipes or a way to yield")
+@needs("proc", "pipes")
 def test_processes_that_are_ended_leave_no_files(tmp_path: Path) -> None:
     planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low", "slow"]), tmp_path / "out", shard_size=1)
     (tmp_path / "script.py").write_text(STOPPED)

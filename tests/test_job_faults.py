@@ -13,6 +13,7 @@ import faults
 import job_corpus
 import pytest
 from processors import LIMIT_S
+from systems import needs
 
 import toksmith
 from toksmith import FormatError, JobError
@@ -67,7 +68,7 @@ def complete(folder: Path, name: str, out: str = "out") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks links of this kind")
+@needs("links")
 @pytest.mark.parametrize(("name", "mode"), [*((name, "once") for name in OPTIONS), ("npy", "full")])
 def test_every_call_fails_in_turn(name: str, mode: str, tmp_path: Path) -> None:
     small(tmp_path)
@@ -97,7 +98,7 @@ def test_every_call_fails_in_turn(name: str, mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks fork")
+@needs("fork")
 @pytest.mark.parametrize("name", ["npy"])
 def test_the_process_is_killed_at_every_call(name: str, tmp_path: Path) -> None:
     command = [sys.executable, __file__, name, str(tmp_path)]

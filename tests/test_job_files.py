@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from job_corpus import TOK, content, job
+from systems import needs
 
 import toksmith
 from toksmith import JobError
@@ -19,7 +20,7 @@ from toksmith._shards._make import _run_shard, _shuffle
 from toksmith._shards._plan._room import ShardRoom
 from toksmith._shards.sinks import EVERY_ROW, SINKS
 
-linked = pytest.mark.skipif(os.name == "nt", reason="needs a privilege for links")
+linked = needs("links")
 BIG = {"shard_size": 1 << 20}
 
 

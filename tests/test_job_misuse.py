@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from job_corpus import TOK, content, job
 from processors import LIMIT_S
+from systems import needs
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption
@@ -27,7 +28,7 @@ from toksmith._cli import app
 
 ROWS = b"".join(b'{"text": "low lower %d"}\n' % number for number in range(2000))
 TABLE = arrow.table({"text": [f"low lower {number}" for number in range(2000)]})
-POSIX = pytest.mark.skipif(os.name == "nt", reason="lacks links, users and closed streams of this kind")
+POSIX = needs("posix", "links")
 
 
 def run(*arguments: Any) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from job_corpus import END, TOK
 from processors import LIMIT_S, new_words
+from systems import needs
 
 import toksmith
 from toksmith import CorpusError, InvalidOption
@@ -65,7 +66,7 @@ def many_files(folder: Path, count: int) -> Path:
 @pytest.mark.short
 @pytest.mark.alone
 @pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="lacks /proc")
+@needs("proc")
 def test_very_many_files(tmp_path: Path) -> None:
     many = many_files(tmp_path / "many", FILES)
     few = many_files(tmp_path / "few", FILES // 10) if HUGE else None

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-import os
 import subprocess
 import sys
 from itertools import pairwise
@@ -15,6 +14,7 @@ from click.testing import CliRunner
 from job_corpus import TEXTS, content, ids_of, job
 from processors import LIMIT_S
 from rich.console import Console
+from systems import needs
 
 import toksmith
 from toksmith import CorpusError, JobEvent
@@ -208,7 +208,7 @@ toksmith.run_shard(sys.argv[1], int(sys.argv[2]))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks locks that another process can see")
+@needs("locks")
 def test_status_shows_what_other_processes_make(tmp_path: Path) -> None:
     planned = job(tmp_path)
     counted = toksmith.plan_counts(sorted((tmp_path / "in").iterdir()), tmp_path / "counts", shard_size=200)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from job_corpus import END, PAD, ROWS, SHARD, TEXTS, TOK, content, ids_of, job, joined, make
 from processors import LIMIT_S
+from systems import needs
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, JobError, UnknownName
@@ -597,7 +598,7 @@ def test_decoding_that_would_prove_nothing_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks a way to die at once")
+@needs("signals")
 def test_a_process_that_dies_is_tried_again(tmp_path: Path) -> None:
     """Shard 1 kills its process: twice, or always."""
     script = """

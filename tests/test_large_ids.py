@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from systems import needs
 from trainings import trained
 
 import toksmith
@@ -86,7 +87,7 @@ def test_ids_at_the_end_are_ids_like_others() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
+@needs("proc")
 @pytest.mark.parametrize("use", ["load", "encode", "decode", "offsets", "measure", "doctor", "pieces", "prune"])
 @pytest.mark.parametrize("kind", ["bpe", "words", "sentencepiece"])
 def test_a_large_id_costs_no_memory(kind: str, use: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from systems import needs
 
 from toksmith._formats import FORMATS
 from toksmith._formats._byte_characters import BYTE_CHARACTERS
@@ -157,7 +158,7 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
+@needs("proc")
 @pytest.mark.parametrize("format", FORMATS)
 def test_large_hostile_files_cost_little(format: str, tmp_path: Path) -> None:
     paths = []
@@ -184,7 +185,7 @@ def test_large_hostile_files_cost_little(format: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="lacks /proc/self/clear_refs")
+@needs("proc")
 def test_a_sentencepiece_model_of_four_times_the_largest_vocabulary_is_read(tmp_path: Path) -> None:
     """It takes 8 s and 400 MB. One field more than the limit is refused before the protobuf library makes anything of it."""
     path, more = tmp_path / "large.model", tmp_path / "more.model"

@@ -1,7 +1,6 @@
 """What a tokenizer keeps from call to call: little, whatever number of threads encoded, and nothing after `release`."""
 
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -12,13 +11,14 @@ from pathlib import Path
 import pytest
 from processors import LIMIT_S
 from shown_results import check_shown
+from systems import needs
 
 import toksmith
-from toksmith import Tokenizer, reference
+from toksmith import Tokenizer, _system, reference
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 MIB = 1 << 20
-MOST_SESSIONS = min(64, max(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 64))
+MOST_SESSIONS = min(64, max(4, _system.SYSTEM.processors()))
 
 # Texts of words that are met once, so that the memory of pieces grows; no two threads start before all are there.
 THREADS = """
@@ -67,7 +67,7 @@ def run(script: str, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="lacks /proc, which tells the memory of a process")
+@needs("proc")
 @pytest.mark.parametrize("kind", ["bytes", "characters"])
 def test_128_threads_leave_what_a_few_need(kind: str) -> None:
     kept, released, grown, left = json.loads(run(THREADS, kind))
@@ -167,6 +167,6 @@ FORK = """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="lacks os.fork")
+@needs("fork")
 def test_release_after_a_fork() -> None:
     assert run(FORK) == "equal\n"

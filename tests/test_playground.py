@@ -29,6 +29,7 @@ from hard_texts import HARD_TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 from processors import LIMIT_S
+from systems import needs
 from test_cli import process, refused, run
 
 import toksmith
@@ -652,7 +653,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="lacks a Ctrl-C that can be sent to one process")
+@needs("signals")
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, toks: dict[str, toksmith.Tokenizer]) -> None:
     path = tmp_path / "own.toksmith"
     toks["small"].save(path)

@@ -14,6 +14,7 @@ from hard_texts import HARD_TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 from shown_results import check_fragment
+from systems import needs
 
 import toksmith
 from toksmith import AddedToken, Tokenizer, UnknownId, reference
@@ -148,7 +149,7 @@ def test_ids_beyond_the_shared_integers_are_right_too() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="lacks /proc")
+@needs("proc")
 def test_memory_does_not_grow(tok: Tokenizer) -> None:
     random_ids = random.Random(5).choices(range(800), k=20_000)
     big = wide()

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import pytest
 from conftest import DATA, ROOT
 from processors import LIMIT_S
+from systems import WINDOWS, require
 
 import toksmith
 
@@ -205,7 +206,7 @@ def run_command(command: Command, folder: Path, where: str) -> None:
         return
     if (shell := shutil.which("bash")) is None:
         pytest.skip("lacks bash")
-    path = os.pathsep.join([str(Path(sys.prefix, "Scripts" if os.name == "nt" else "bin")), os.environ["PATH"]])
+    path = os.pathsep.join([str(Path(sys.prefix, "Scripts" if WINDOWS else "bin")), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error"}
     ran = subprocess.run(
         [shell, "-c", command.text],
@@ -250,6 +251,7 @@ def provide(needs: str, folder: Path) -> list[str]:
     for name in present:
         link = folder / Path(name).name
         if not link.exists():
+            require("links")
             link.symlink_to(DATA / name)
     return [name for name in needs.split() if name not in present]
 
@@ -281,6 +283,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory where `.venv` is the environment of the tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOKSMITH_CACHE", str(tmp_path))
+    require("links")
     (tmp_path / ".venv").symlink_to(sys.prefix, target_is_directory=True)
     return tmp_path
 

@@ -22,6 +22,7 @@ from hard_texts import broken_bytes, small_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processors import LIMIT_S, interrupt
+from systems import needs
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, NotInVocabulary, Tokenizer, TrainingInterrupted, reference
@@ -471,7 +472,7 @@ INTERRUPTED = """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lacks /proc")
+@needs("proc")
 @pytest.mark.parametrize("phase", ["counting", "merging"])
 def test_ctrl_c_ends_training(phase: str, tmp_path: Path) -> None:
     """Counting would never end and merging takes 10 seconds of the processor; after the signal there is one and a half."""

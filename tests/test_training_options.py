@@ -21,6 +21,7 @@ from hard_texts import broken_bytes, small_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processors import has_ended, processor_s, until
+from systems import WINDOWS
 
 import toksmith
 from toksmith import FormatError, InvalidOption, Tokenizer, TrainingInterrupted, reference
@@ -394,4 +395,4 @@ def test_the_report_says_what_training_took() -> None:
     report = toksmith.train("low lower", 258).run_report
     assert report is not None
     assert report["cpu_s"] > 0
-    assert sys.platform == "win32" or 10 < report["peak_memory_mib"] < 100_000
+    assert WINDOWS or 10 < report["peak_memory_mib"] < 100_000

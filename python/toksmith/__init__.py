@@ -8,17 +8,31 @@ and can be imported where the compiled core is missing.
 from __future__ import annotations
 
 from importlib import import_module as _import_module
+from os import listdir as _listdir
+from os.path import exists as _exists
 from sys import modules as _modules
 
 try:
     from . import _core
-except ImportError as problem:  # pragma: no cover - the build is missing, and only the reference works
-    _MISSING_CORE = problem
+
+    _PLACE = f"{__path__[0]}/.."  # pip writes a folder there, whose name says what it installed
+    if not _exists(f"{_PLACE}/toksmith-{_core.__version__}.dist-info") and (
+        _installed := [name for name in _listdir(_PLACE) if name.startswith("toksmith-")]
+    ):
+        from ._core_missing import refuse_other_version as _refuse
+
+        _refuse(_core.__version__, _installed)
+except ImportError as _raised:  # only the reference works
+    from ._core_missing import told as _told
+
+    _WHY, _CAUSE = _told(_raised, __path__[0]), _raised
 
     def __getattr__(name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise ImportError("the compiled core of toksmith is missing; build it with `make`") from _MISSING_CORE
+        if name in {"reference", "reference_models"}:
+            return _import_module(f".{name}", __name__)
+        raise ImportError(_WHY) from _CAUSE
 
 else:
     # By module, its public names; `__init__.pyi` says the same to type checkers.

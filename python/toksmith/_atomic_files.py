@@ -9,21 +9,17 @@ count. If the process dies, `settle` finishes the renames; readers call it too. 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
 import stat
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from ._errors import FormatError
 from ._files import reason, shown
 from ._paths import url_of
-
-if sys.platform != "win32":
-    import fcntl
+from ._system import SYSTEM
 
 __all__ = [
     "UNFINISHED",
@@ -31,9 +27,7 @@ __all__ = [
     "NewFile",
     "Temporary",
     "current",
-    "is_being_written",
     "readable",
-    "remove_unless_locked",
     "settle",
     "settled",
     "sweep",
@@ -84,7 +78,7 @@ class AtomicFiles:
     def __enter__(self) -> AtomicFiles:  # noqa: PYI034 - `Self` came with Python 3.11
         with writable(self._first):
             if os.path.lexists(note := note_of(self._first)):
-                with exclusive(os.path.dirname(note)):
+                with SYSTEM.exclusive(os.path.dirname(note)):
                     settle_now(note, self._paths)
         return self
 
@@ -117,20 +111,20 @@ class AtomicFiles:
                 self._new[0].move()
             return
         note = note_of(self._first)
-        with writable(self._first), exclusive(os.path.dirname(note)) as folder:
+        with writable(self._first), SYSTEM.exclusive(os.path.dirname(note)) as folder:
             settle_now(note, self._paths)
             sweep(note, self._paths)
             write_note(note, self._new)
-            sync(folder)
+            SYSTEM.flush_folder(folder)
             try:
                 self._new[0].move()
             except OSError:
-                os.unlink(note)  # nothing was renamed: the old files still count
+                SYSTEM.remove(note)  # nothing was renamed: the old files still count
                 raise
             for new in self._new[1:]:
                 new.move()
-            sync(folder)
-            os.unlink(note)
+            SYSTEM.flush_folder(folder)
+            SYSTEM.remove(note)
 
     def __exit__(self, *_: object) -> None:
         for new in self._new:
@@ -140,7 +134,7 @@ class AtomicFiles:
             for new in self._new:
                 if new.name not in noted:
                     with contextlib.suppress(OSError):
-                        os.unlink(new.name)
+                        SYSTEM.remove(new.name)
 
 
 class NewFile:
@@ -182,7 +176,7 @@ class NewFile:
         if self._unsent >= SENT_AT_A_TIME:
             self._unsent = 0
             self.file.flush()
-            os.fsync(self.file.fileno())
+            SYSTEM.flush(self.file.fileno())
 
     def seal(self) -> None:
         """Writes everything to the disk, once."""
@@ -190,15 +184,13 @@ class NewFile:
             return
         self._is_sealed = True
         self.file.flush()
-        os.fsync(self.file.fileno())
+        SYSTEM.flush(self.file.fileno())
         if self._mode is not None:
             os.chmod(self.name, self._mode)
 
     def move(self) -> None:
-        """Renames the file to its target. Except on Windows it is still open, so that `sweep` does not remove it."""
-        if sys.platform == "win32":
-            self.file.close()
-        os.replace(self.name, self._target)
+        """Renames the file to its target. It is still open, where the system can do this, so that `sweep` does not remove it."""
+        SYSTEM.replace(self.file, self.name, self._target)
 
     def entry(self, folder: str) -> dict[str, object]:
         """The entry of the file in a note in this folder."""
@@ -213,7 +205,7 @@ class NewFile:
 
 
 class Temporary:
-    """A file beside a target, locked for as long as it is open.
+    """A file beside a target, which `SYSTEM` holds for as long as it is open.
 
     It has its name before it exists. So its owner can remove it, even if Ctrl-C comes between its creation and the next
     instruction.
@@ -228,10 +220,10 @@ class Temporary:
         self.name = temporary_name(target)
 
     def create(self) -> None:
-        """Creates and locks the file."""
+        """Creates and holds the file."""
         while True:
             self.file = open(self.name, "xb")  # noqa: SIM115 - the owner closes it
-            lock(self.file.fileno(), wait=True)  # for `sweep` of another process, which may be about to remove it
+            SYSTEM.hold(self.file.fileno())  # for `sweep` of another process, which may be about to remove it
             if os.fstat(self.file.fileno()).st_nlink:
                 return
             self.file.close()  # it was removed
@@ -246,7 +238,7 @@ class Temporary:
         """Closes the file and removes it."""
         self.close()
         with contextlib.suppress(OSError):
-            os.unlink(self.name)
+            SYSTEM.remove(self.name)
 
 
 def temporary_name(target: str) -> str:
@@ -264,71 +256,7 @@ def sweep(target: str, paths: Sequence[Path]) -> None:
         noted = {name for _, name, _ in listed(note_of(paths[0]), paths)} if left else set()
         for name in left:
             if name not in noted:
-                remove_unless_locked(name)
-
-
-def remove_unless_locked(name: str) -> None:
-    """Removes a file that no process is writing: a writer keeps its file locked, and on Windows open."""
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":
-            os.unlink(name)
-            return
-        file = os.open(name, os.O_RDWR)
-        try:
-            if lock(file, wait=False):
-                os.unlink(name)
-        finally:
-            os.close(file)
-
-
-def is_being_written(name: str) -> bool:
-    """Whether a process writes a temporary file: it keeps the file locked. True also where nobody can know."""
-    if sys.platform == "win32":
-        return os.path.lexists(name)
-    try:
-        file = os.open(name, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        return not lock(file, wait=False)
-    finally:
-        os.close(file)
-
-
-def lock(file: int, *, wait: bool) -> bool:
-    """Locks a file until it is closed; returns whether that succeeded.
-
-    It also returns False if the file system has no locks.
-    """
-    if sys.platform != "win32":
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            return True
-    return False
-
-
-@contextlib.contextmanager
-def exclusive(folder: str) -> Iterator[int | None]:
-    """Keeps others from replacing files of this folder meanwhile; yields the open folder, None on Windows."""
-    if sys.platform == "win32":
-        yield None
-        return
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        lock(file, wait=True)
-        yield file
-    finally:
-        os.close(file)
-
-
-def sync(folder: int | None) -> None:
-    """Flushes the names of a folder to the disk, if the system can do this for folders."""
-    if folder is not None:
-        try:
-            os.fsync(folder)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-                raise
+                SYSTEM.remove_unheld(name)
 
 
 # The note
@@ -353,10 +281,8 @@ def write_note(note: str, files: Sequence[NewFile]) -> None:
         temporary.create()
         temporary.file.write(data)
         temporary.file.flush()
-        os.fsync(temporary.file.fileno())
-        if sys.platform == "win32":
-            temporary.close()
-        os.replace(temporary.name, note)
+        SYSTEM.flush(temporary.file.fileno())
+        SYSTEM.replace(temporary.file, temporary.name, note)
     finally:
         temporary.drop()
 
@@ -409,13 +335,13 @@ def settle(paths: Sequence[Path]) -> dict[str, str]:
 def settled(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
     """Settles these files, and keeps others from replacing them until the block ends; yields the result of `settle`.
 
-    On Windows, and in a folder that may not be read, it cannot keep others out.
+    It cannot keep others out of a folder that may not be read.
     """
     note = note_of(paths[0])
     with contextlib.ExitStack() as held:
         with readable(note):
             with contextlib.suppress(OSError):
-                held.enter_context(exclusive(os.path.dirname(note)))
+                held.enter_context(SYSTEM.exclusive(os.path.dirname(note)))
             # Under the lock, because a later note belongs to another writer.
             waiting = unsettled(note, paths)
         yield waiting
@@ -442,10 +368,10 @@ def settle_now(note: str, paths: Sequence[Path]) -> None:
     for to, new, replaced in listed(note, paths):
         if os.path.lexists(new):
             if state(to) == replaced:
-                os.replace(new, to)
+                SYSTEM.move(new, to)
             else:
-                os.unlink(new)
-    os.unlink(note)
+                SYSTEM.remove(new)
+    SYSTEM.remove(note)
 
 
 def state(path: str) -> State:

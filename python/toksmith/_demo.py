@@ -20,6 +20,7 @@ from rich.console import Console
 
 import toksmith
 from toksmith import _render
+from toksmith._system import SYSTEM
 
 VOCAB_SIZE = 8192
 NOT_THE_LIBRARY = {"site-packages", "dist-packages", "test", "tests", "idle_test"}
@@ -144,7 +145,7 @@ def tutorials(demo: Demo) -> None:
 
 def main() -> int:
     """Run the demo; 0 when every check holds, else 1."""
-    _render.use_utf8()
+    SYSTEM.use_utf8()
     demo = Demo(Console(highlight=False, soft_wrap=not sys.stdout.isatty()))
     sources = library_sources()
     if not sources:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +19,7 @@ from ._errors import DownloadError, FormatError
 from ._files import read_file
 from ._model import AddedToken, Model
 from ._patterns import splitters
+from ._system import SYSTEM
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -133,14 +133,7 @@ def cache_folder() -> str:
     """The folder named by `TOKSMITH_CACHE`, or `toksmith` in the user's folder for caches."""
     if named := os.environ.get("TOKSMITH_CACHE"):
         return named
-    home = os.path.expanduser("~")
-    if sys.platform == "win32":
-        return os.path.join(
-            os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "toksmith", "cache"
-        )
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Caches", "toksmith")
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "toksmith")
+    return SYSTEM.cache_folder(os.path.expanduser("~"))
 
 
 def sha256(data: bytes) -> str:

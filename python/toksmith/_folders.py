@@ -8,9 +8,7 @@ behind the files of its shard: files without a receipt count for nothing, wherev
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,9 +19,7 @@ from . import _remote
 from ._atomic_files import (
     UNFINISHED,
     Temporary,
-    is_being_written,
     readable,
-    remove_unless_locked,
     sweep,
     writable,
     write_file,
@@ -31,6 +27,7 @@ from ._atomic_files import (
 from ._errors import InvalidOption, JobError
 from ._files import make_folder, shown
 from ._paths import url_of
+from ._system import SYSTEM
 
 __all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "own_folder", "sync_folder"]
 
@@ -85,9 +82,9 @@ class LocalFolder:
             FormatError: It cannot be read.
         """
         with readable(self.path):
-            for path in sorted(self.path.iterdir()):
+            for path in by_name(self.path):
                 if path.name in within and path.is_dir() and not path.is_symlink():
-                    yield from (f"{path.name}/{each.name}" for each in sorted(path.iterdir()))
+                    yield from (f"{path.name}/{each.name}" for each in by_name(path))
                 else:
                     yield path.name
 
@@ -147,7 +144,7 @@ class LocalFolder:
         sync_folder(path.parent)
 
     def create(self, name: str, data: bytes) -> None:
-        """As `write`, but a file that is there stays as it is: linking, unlike renaming, replaces nothing.
+        """As `write`, but a file that is there stays as it is.
 
         Raises:
             FormatError: It cannot be written.
@@ -159,9 +156,9 @@ class LocalFolder:
                 temporary.create()
                 temporary.file.write(data)
                 temporary.file.flush()
-                os.fsync(temporary.file.fileno())
+                SYSTEM.flush(temporary.file.fileno())
                 with suppress(FileExistsError):
-                    os.link(temporary.name, path)
+                    SYSTEM.add(temporary.file, temporary.name, str(path))
             finally:
                 temporary.drop()
         sync_folder(self.path)
@@ -187,8 +184,8 @@ class LocalFolder:
         """
         for path in (self.path / name for name in names):
             if path.parent == self.path or not path.parent.is_symlink():
-                with writable(path):
-                    path.unlink(missing_ok=True)
+                with writable(path), suppress(FileNotFoundError):
+                    SYSTEM.remove(str(path))
         sync_folder(self.path)
 
     def remove_folder(self, name: str) -> None:
@@ -212,7 +209,7 @@ class LocalFolder:
             FormatError: The folder cannot be read.
         """
         for name in list(self._unfinished(within, own)):
-            remove_unless_locked(str(self.path / name))
+            SYSTEM.remove_unheld(str(self.path / name))
 
     def being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
         """The own names of files that processes are writing now, of this machine or of others whose locks it sees.
@@ -221,7 +218,7 @@ class LocalFolder:
             FormatError: The folder cannot be read.
         """
         for name in self._unfinished(within, own):
-            if is_being_written(str(self.path / name)):
+            if SYSTEM.is_held(str(self.path / name)):
                 yield name[:-TEMPORARY]
 
     def _unfinished(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
@@ -434,6 +431,11 @@ def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
     return RemoteFolder(url.rstrip("/"))
 
 
+def by_name(folder: Path) -> list[Path]:
+    """What is in a folder, in the same order on every system: by the characters of the names, large and small."""
+    return sorted(folder.iterdir(), key=lambda path: path.name)
+
+
 def own_folder(folder: Path) -> None:
     """Makes a folder in that of a job.
 
@@ -453,14 +455,5 @@ def sync_folder(folder: Path) -> None:
     Raises:
         FormatError: It fails.
     """
-    if sys.platform == "win32":
-        return
     with writable(folder):
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-                raise
-        finally:
-            os.close(opened)
+        SYSTEM.flush_folder(folder)

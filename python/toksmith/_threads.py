@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ._arguments import whole_number
 from ._errors import InvalidOption
+from ._system import SYSTEM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +38,7 @@ def processors(root: str = "/") -> int:
     """The number of processors that this process may use, as it was at the first call; `root` is the folder of the system."""
     from pathlib import Path  # slow to import
 
-    affinity = getattr(os, "sched_getaffinity", None)
-    found = [len(affinity(0)) if affinity else os.cpu_count() or 1, *quotas(Path(root))]
+    found = [SYSTEM.processors(), *quotas(Path(root))]
     asked = number(os.environ.get("SLURM_CPUS_PER_TASK", ""))
     return max(1, min([*found, asked] if asked else found))
 

@@ -154,20 +154,30 @@ def __getattr__(name: str) -> object:
 def main() -> None:
     """Run the command line of this process: what the installed `toksmith` calls."""
     try:
+        refuse_without_core()
         if printed_version():
             return
-        from .._render import use_utf8
+        from .._system import SYSTEM
         from ._printed import plain_log
         from ._program import app
         from ._run import open_closed_streams
 
         open_closed_streams()
-        use_utf8()
+        SYSTEM.use_utf8()
         plain_log()
     except KeyboardInterrupt:  # while modules are imported; the program answers later ones
         sys.stderr.write("toksmith: interrupted\n")
         sys.exit(130)
     app.main()
+
+
+def refuse_without_core() -> None:
+    """Ends with one line where the compiled core does not work: the package then says why."""
+    import toksmith
+
+    if why := vars(toksmith).get("_WHY"):
+        sys.stderr.write(f"toksmith: {why}\n")
+        sys.exit(1)
 
 
 def printed_version() -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 from .. import _render
+from .._system import SYSTEM
 from ._flags import reason, usage_of
 from ._params import Exit
 from ._printed import tell
@@ -48,7 +49,8 @@ def runnable(function: Callable[..., None], flags: Mapping[str, str]) -> Callabl
 
 @contextlib.contextmanager
 def ended_by_sigterm() -> Iterator[None]:
-    """Lets SIGTERM end the command as Ctrl-C does, so that it leaves no half-written files."""
+    """Lets SIGTERM, and what is like it, end the command as Ctrl-C does, so that it leaves no half-written files."""
+    signals = SYSTEM.ending_signals
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield  # whoever runs the command here answers signals
         return
@@ -56,11 +58,13 @@ def ended_by_sigterm() -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
-    signal.signal(signal.SIGTERM, end)
+    for each in signals:
+        signal.signal(each, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for each in signals:
+            signal.signal(each, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
@@ -105,13 +109,13 @@ def is_of_output(error: OSError) -> bool:
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     inside = last is not None and os.path.dirname(last.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
-    return inside and error.filename is None and error.errno in NO_ROOM
+    return inside and error.filename is None and error.errno in (*NO_ROOM, *SYSTEM.lost_reader)
 
 
 def lost_output(error: OSError | None) -> int:
     """Gives up stdout, and gives the exit code: 0 where only its reader has left."""
     drop_output()
-    if error is None or isinstance(error, BrokenPipeError):
+    if error is None or error.errno in SYSTEM.lost_reader:
         return 0
     tell(f"stdout: cannot be written: {error.strerror}")
     return 1
@@ -121,7 +125,7 @@ def open_closed_streams() -> None:
     """Lets what the caller has closed (`>&-`) be written to nowhere. Without it, stdout and stderr are None."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8", newline="\n"))  # noqa: SIM115 - as long as the process
 
 
 def drop_output() -> None:

@@ -129,7 +129,7 @@ class Files:
 def named(pattern: str) -> list[str]:
     """The files that a glob names, sorted."""
     if (url := url_of(pattern)) is None:
-        return sorted(glob.glob(pattern, recursive=True))
+        return sorted(glob.glob(pattern, recursive=True), key=lambda name: name.replace(os.sep, "/"))
     with readable(url):
         return globbed(url)
 
@@ -268,7 +268,7 @@ def files_in_folder(folder: Path, without: Path | None) -> list[Path]:
         kinds = ", ".join(SUFFIXES_IN_FOLDERS)
         said = "left out of the corpus: linked folders, and what is not a file ending in"
         LOG.warning("%s: %s %s: %s", spelled(folder), said, kinds, shown)
-    return sorted(found)
+    return sorted(found, key=lambda path: path.parts)
 
 
 def is_file_or_broken(path: Path) -> bool:

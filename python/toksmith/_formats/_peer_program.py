@@ -102,7 +102,7 @@ def opened(request: dict[str, Any]) -> tuple[dict[str, str], Encode | None]:
 def main() -> None:
     """Answers requests until there are no more."""
     # What a library prints must not come between the answers.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     encode: Encode | None = None
     folder = ""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .._model import Model
+from .._system import SYSTEM
 
 __all__ = ["PEERS", "NotComparable", "Peer", "PeerFailed", "PeerProcess", "opened_by_peer"]
 
@@ -115,7 +116,9 @@ class PeerProcess:
             to.write(json.dumps(request).encode() + b"\n")
             to.flush()
             line = back.readline()
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in SYSTEM.lost_reader:
+                raise
             line = b""
         if not line:
             self.said.seek(0)
@@ -132,7 +135,7 @@ class PeerProcess:
         """Ends the process."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):  # it ended before it read everything
+                with contextlib.suppress(OSError):  # it ended before it read everything
                     pipe.close()
         self.process.kill()
         self.process.wait()

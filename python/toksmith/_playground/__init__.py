@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import toksmith
 
+from .._system import SYSTEM
+
 if TYPE_CHECKING:
     import uvicorn
     from typing_extensions import Self
@@ -229,7 +231,7 @@ def listening(host: str, port: int) -> socket.socket:
         # The protocol is named, because asyncio sends answers at once (TCP_NODELAY) only where it is.
         bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
-            if os.name == "posix":  # elsewhere it would share a port that is in use
+            if SYSTEM.frees_ports_late:
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind((address, tried))
             bound.listen(2048)

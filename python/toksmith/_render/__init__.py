@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         token_parts,
         token_text,
         token_views,
-        use_utf8,
     )
 
 __all__ = [
@@ -70,7 +69,6 @@ __all__ = [
     "token_parts",
     "token_text",
     "token_views",
-    "use_utf8",
 ]
 
 # By module, its names. A module is imported when one of them is first asked for: some import rich, which is slow.
@@ -94,7 +92,6 @@ _HOMES = {
         "token_parts",
         "token_text",
         "token_views",
-        "use_utf8",
     ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -8,9 +8,7 @@ text that itself holds `·` or `<E2>` looks the same without colour, and only th
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,7 +28,6 @@ __all__ = [
     "token_parts",
     "token_text",
     "token_views",
-    "use_utf8",
 ]
 
 MARKS = {" ": "·", "\t": "→", "\n": "↵\n"}
@@ -279,10 +276,3 @@ def append(parts: list[DrawnPart], part: DrawnPart) -> None:
         parts[-1] = DrawnPart(parts[-1].text + part.text, part.kind)
     else:
         parts.append(part)
-
-
-def use_utf8() -> None:
-    """Make this process's stdout and stderr UTF-8 on any locale; a file name that is not UTF-8 is printed unchanged."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")

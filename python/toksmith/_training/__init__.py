@@ -11,7 +11,6 @@ import hashlib
 import inspect
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -25,6 +24,7 @@ from .._errors import CheckpointError, CorpusError, InvalidOption, NotInVocabula
 from .._model import Model, Step
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
+from .._system import SYSTEM
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from .._training_kinds import chosen_kind, refuse_untaken
@@ -266,18 +266,8 @@ def report_of(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
     """The times, memory and threads of the training."""
     total_s, counted_s = run.reporter.elapsed_s, outcome.counted_s
     times = {"count_s": counted_s, "merge_s": total_s - counted_s, "total_s": total_s, "cpu_s": cpu_s}
-    rest = {"peak_memory_mib": peak_memory_mib(), "threads": run.threads, "unique_pieces": outcome.unique}
+    rest = {"peak_memory_mib": SYSTEM.peak_memory_mib(), "threads": run.threads, "unique_pieces": outcome.unique}
     return times | rest | {**outcome.more}
-
-
-def peak_memory_mib() -> float | None:
-    """The peak memory of the process; None where the system does not report it."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def steps_of(corpus: Corpus | PieceCounts, pattern: PatternArgument, options: Options) -> tuple[Step, ...]:

@@ -210,7 +210,7 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
             if path.endswith("tokenizer_config.json"):
                 with open(path, encoding="utf-8") as file:
                     config = json.load(file)
-                with open(path, "w", encoding="utf-8") as file:
+                with open(path, "w", encoding="utf-8", newline="\n") as file:
                     json.dump(
                         {**config, "tokenizer_class": "PreTrainedTokenizerFast"}, file, ensure_ascii=False, indent=2
                     )

@@ -102,7 +102,7 @@ class Model(Part):
         paths = []
         for file, text in files.items():
             paths.append(os.path.join(folder, start + file))
-            with open(paths[-1], "w", encoding="utf-8") as out:
+            with open(paths[-1], "w", encoding="utf-8", newline="\n") as out:
                 out.write(text)
         return paths
 

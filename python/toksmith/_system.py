@@ -1,0 +1,316 @@
+"""What differs between operating systems: locks, renames, flushes, signals, output, memory, processors, folders.
+
+There is a class for each kind of system, and each has the same methods. `SYSTEM` is that of this machine. Other modules ask
+it, and never ask which system it is. Every class works on every system as far as its calls exist there, so tests run the
+methods of `Windows` on Linux, with a stand-in for the modules that only Windows has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, BinaryIO
+
+__all__ = ["SYSTEM", "MacOS", "Posix", "Windows"]
+
+# Windows refuses to rename or remove a file while any program has it open, such as a virus scanner that looks at new files.
+TRIES, FIRST_PAUSE_S = 10, 0.004  # twice as long after each try: four seconds
+LOCK_PAUSE_S = 0.01
+# A file that was written to so recently may be closed and about to be renamed.
+MOVING_S = 30
+
+
+class Posix:
+    """Linux, and every system that has no class of its own here.
+
+    Attributes: `ending_signals`, those by which other programs end this one; `lost_reader`, the numbers of the errors that
+    writing to a pipe raises when its reader has left; `shown_name_errors`, how file names that are not Unicode are printed;
+    `frees_ports_late`, whether a port that was in use a minute ago has to be asked for with SO_REUSEADDR, which on Windows
+    would share a port that is in use now.
+    """
+
+    ending_signals: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+    lost_reader: tuple[int, ...] = (errno.EPIPE,)
+    shown_name_errors = "surrogateescape"
+    frees_ports_late = True
+
+    # Files that are being written
+
+    def lock(self, file: int, *, wait: bool) -> bool:
+        """Locks a file until it is closed; returns whether that succeeded.
+
+        It also returns False if the file system has no locks.
+        """
+        fcntl: Any = import_module("fcntl")
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            return True
+        return False
+
+    def hold(self, file: int) -> None:
+        """Keeps other processes from removing a file by `remove_unheld` while it is open here."""
+        self.lock(file, wait=True)
+
+    def is_held(self, name: str) -> bool:
+        """Whether a process holds a file. True also where nobody can know."""
+        try:
+            file = os.open(name, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            return not self.lock(file, wait=False)
+        finally:
+            os.close(file)
+
+    def remove_unheld(self, name: str) -> None:
+        """Removes a file that no process holds."""
+        with contextlib.suppress(OSError):
+            file = os.open(name, os.O_RDWR)
+            try:
+                if self.lock(file, wait=False):
+                    os.unlink(name)
+            finally:
+                os.close(file)
+
+    @contextlib.contextmanager
+    def exclusive(self, folder: str) -> Iterator[int | None]:
+        """Keeps others from replacing files of a folder meanwhile; yields the open folder, None where none can be opened."""
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            self.lock(file, wait=True)
+            yield file
+        finally:
+            os.close(file)
+
+    # Names
+
+    def replace(self, file: BinaryIO, name: str, target: str) -> None:
+        """Renames a file that is open here. It stays open and held, where the system can do this."""
+        os.replace(name, target)
+
+    def move(self, name: str, target: str) -> None:
+        """Renames a file that is not open here."""
+        os.replace(name, target)
+
+    def add(self, file: BinaryIO, name: str, target: str) -> None:
+        """Gives an open file another name, but replaces nothing: linking, unlike renaming, does not.
+
+        Raises:
+            FileExistsError: There is a file of this name.
+        """
+        os.link(name, target)
+
+    def remove(self, name: str) -> None:
+        """Removes a file."""
+        os.unlink(name)
+
+    # Flushing to the disk
+
+    def flush(self, file: int) -> None:
+        """Flushes an open file to the disk."""
+        os.fsync(file)
+
+    def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
+        """Flushes the names of a folder to the disk, if the system can do this for folders; None is no folder."""
+        if folder is None:
+            return
+        opened = folder if isinstance(folder, int) else os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
+        finally:
+            if opened is not folder:
+                os.close(opened)
+
+    # The process
+
+    def use_utf8(self) -> None:
+        """Makes stdout and stderr of this process UTF-8 on any locale."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(encoding="utf-8", errors=self.shown_name_errors)
+
+    def processors(self) -> int:
+        """The number of processors that this process may run on."""
+        affinity = getattr(os, "sched_getaffinity", None)  # Linux has it
+        count = getattr(os, "process_cpu_count", os.cpu_count)  # Python 3.13 has it
+        return len(affinity(0)) if affinity else count() or 1
+
+    def peak_memory_mib(self) -> float | None:
+        """The peak memory of the process; None where the system does not tell."""
+        resource: Any = import_module("resource")
+        return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024
+
+    def cache_folder(self, home: str) -> str:
+        """The user's folder for caches of toksmith."""
+        return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "toksmith")
+
+
+class MacOS(Posix):
+    """macOS: as `Posix`, except for what is here."""
+
+    def flush(self, file: int) -> None:
+        """As `Posix.flush`; `fsync` alone leaves bytes in the memory of the disk here."""
+        fcntl: Any = import_module("fcntl")
+        try:
+            fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+        except OSError:  # not every file system has it
+            os.fsync(file)
+
+    def peak_memory_mib(self) -> float | None:
+        """As `Posix.peak_memory_mib`; the system counts bytes here."""
+        kib = super().peak_memory_mib()
+        return None if kib is None else kib / 1024
+
+    def cache_folder(self, home: str) -> str:
+        """The user's folder for caches of toksmith."""
+        return os.path.join(home, "Library", "Caches", "toksmith")
+
+
+class Windows(Posix):
+    """Windows, where an open file cannot be removed or renamed, folders cannot be opened, and pipes end with another error."""
+
+    # Ctrl-Break and the end of a console send SIGBREAK.
+    ending_signals = tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
+    lost_reader = (errno.EPIPE, errno.EINVAL)
+    shown_name_errors = "backslashreplace"
+    frees_ports_late = False
+
+    def hold(self, file: int) -> None:
+        """Does nothing: a file cannot be removed while it is open."""
+
+    def is_held(self, name: str) -> bool:
+        """Whether a process has the file open: then it cannot be renamed, not even to its own name."""
+        try:
+            os.rename(name, name)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return False
+
+    def remove_unheld(self, name: str) -> None:
+        """Removes a file that no process has open, unless it was just closed: then its writer may be about to rename it."""
+        with contextlib.suppress(OSError):
+            if time.time() - os.stat(name).st_mtime > MOVING_S:
+                os.unlink(name)
+
+    @contextlib.contextmanager
+    def exclusive(self, folder: str) -> Iterator[int | None]:
+        """As `Posix.exclusive`, by a file in the user's temporary folder, because a folder cannot be locked."""
+        import hashlib  # slow to import, as is the next
+        import tempfile
+
+        msvcrt: Any = import_module("msvcrt")
+        own = os.path.normcase(os.path.realpath(folder)).encode("utf-8", "surrogatepass")
+        name = f"toksmith-{hashlib.sha256(own).hexdigest()[:32]}.lock"
+        file = os.open(os.path.join(tempfile.gettempdir(), name), os.O_RDWR | os.O_CREAT)
+        try:
+            while True:
+                try:
+                    msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+                    break
+                except PermissionError:  # another process, or another thread, has locked it
+                    time.sleep(LOCK_PAUSE_S)
+            try:
+                yield None
+            finally:
+                msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+        finally:
+            os.close(file)
+
+    def replace(self, file: BinaryIO, name: str, target: str) -> None:
+        """Closes the file, and then renames it."""
+        file.close()
+        self.move(name, target)
+
+    def move(self, name: str, target: str) -> None:
+        """Renames a file; if a program has one of both open, waits for it to close that file."""
+        patiently(lambda: os.replace(name, target))
+
+    def add(self, file: BinaryIO, name: str, target: str) -> None:
+        """As `Posix.add`: renaming replaces nothing here, and not every disk has links."""
+        file.close()
+        patiently(lambda: os.rename(name, target))
+
+    def remove(self, name: str) -> None:
+        """Removes a file; if a program has it open, waits for it to close the file."""
+        patiently(lambda: os.unlink(name))
+
+    def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
+        """Does nothing: the file system writes names by itself."""
+
+    def use_utf8(self) -> None:
+        """As `Posix.use_utf8`; files and pipes get lines that end as they do elsewhere."""
+        super().use_utf8()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+                stream.reconfigure(newline="\n")
+
+    def processors(self) -> int:
+        """The number of processors that this process may run on."""
+        count = getattr(os, "process_cpu_count", os.cpu_count)
+        return count() or 1
+
+    def peak_memory_mib(self) -> float | None:
+        """The peak of the memory in use; None if Windows does not tell."""
+        import ctypes  # slow to import
+
+        class Counters(ctypes.Structure):
+            """PROCESS_MEMORY_COUNTERS of the Windows API."""
+
+            _fields_ = (
+                ("size", ctypes.c_uint32),
+                ("faults", ctypes.c_uint32),
+                ("peak", ctypes.c_size_t),
+                ("others", ctypes.c_size_t * 7),
+            )
+
+        library: Any = ctypes
+        system = library.WinDLL("kernel32")
+        system.GetCurrentProcess.restype = ctypes.c_void_p
+        system.K32GetProcessMemoryInfo.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
+        found = Counters(size=ctypes.sizeof(Counters))
+        told = system.K32GetProcessMemoryInfo(system.GetCurrentProcess(), ctypes.byref(found), found.size)
+        return float(found.peak) / (1 << 20) if told else None
+
+    def cache_folder(self, home: str) -> str:
+        """The user's folder for caches of toksmith."""
+        local = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+        return os.path.join(local, "toksmith", "cache")
+
+
+def patiently(change: Callable[[], None]) -> None:
+    """Changes a name, again and again while another program has the file open.
+
+    Raises:
+        OSError: The file stays open, or permissions forbid it: Windows gives both the same number.
+    """
+    pause_s = FIRST_PAUSE_S
+    for tried in range(1, TRIES + 1):
+        try:
+            change()
+            return
+        except PermissionError as error:
+            if tried == TRIES:
+                problem = (
+                    "another program has the file open, or permissions forbid it; close the file there, and repeat"
+                )
+                refused = OSError(problem)
+                refused.errno = error.errno
+                raise refused from error
+        time.sleep(pause_s)
+        pause_s *= 2
+
+
+KINDS: dict[str, type[Posix]] = {"win32": Windows, "darwin": MacOS}
+SYSTEM: Posix = KINDS.get(sys.platform, Posix)()

@@ -1,0 +1,92 @@
+"""What tests need of the system that they run on, by name: a test that lacks it is skipped, and the skip says what.
+
+    @needs("fork", "proc")
+    def test_...
+
+No other file of the tests asks which system this is (`test_system.py`). On Linux, as root or not, every need is met but
+`permissions` for root and `free threads` for most interpreters.
+"""
+
+import importlib.util
+import os
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+__all__ = ["NEEDS", "WINDOWS", "lacking", "needs", "require"]
+
+WINDOWS = os.name == "nt"
+
+
+class Need(NamedTuple):
+    """What a skip says, and whether the system has it."""
+
+    said: str
+    met: Callable[[], bool]
+
+
+def has_links() -> bool:
+    """Whether this user may make symbolic links: Windows asks for a privilege."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            Path(folder, "link").symlink_to("nowhere")
+        except (OSError, NotImplementedError):
+            return False
+    return True
+
+
+def has_any_names() -> bool:
+    """Whether a file can have a name that is not Unicode: on macOS and Windows it cannot."""
+    if WINDOWS:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            Path(os.fsdecode(os.fsencode(folder) + b"/\xff")).touch()
+        except OSError:
+            return False
+    return True
+
+
+NEEDS = {
+    "any names": Need("names of files that are not Unicode", has_any_names),
+    "descriptors": Need("open files that have names (/dev/fd)", lambda: not WINDOWS and Path("/dev/fd").exists()),
+    "fork": Need("os.fork", lambda: hasattr(os, "fork")),
+    "free threads": Need("a free-threaded interpreter", lambda: bool(sysconfig.get_config_var("Py_GIL_DISABLED"))),
+    "full device": Need("/dev/full", lambda: Path("/dev/full").exists()),
+    "limits": Need(
+        "limits on the memory and the files of a process", lambda: bool(importlib.util.find_spec("resource"))
+    ),
+    "links": Need("symbolic links, or the privilege to make them", has_links),
+    "locks": Need("locks of files that another process sees", lambda: bool(importlib.util.find_spec("fcntl"))),
+    "permissions": Need("a user whom permissions bind", lambda: getattr(os, "geteuid", lambda: 0)() != 0),
+    "pipes": Need("pipes that have names", lambda: hasattr(os, "mkfifo")),
+    "posix": Need("permissions and signals of POSIX", lambda: os.name == "posix"),
+    "proc": Need("/proc, which tells the memory, the time and the files of a process", lambda: sys.platform == "linux"),
+    "signals": Need("signals that reach one process", lambda: os.name == "posix"),
+    "terminals": Need("pseudo-terminals", lambda: hasattr(os, "openpty")),
+}
+
+
+@cache
+def lacking(name: str) -> str:
+    """What the system lacks, in words; empty where the need is met."""
+    need = NEEDS[name]
+    return "" if need.met() else f"lacks {need.said}"
+
+
+def needs(*names: str) -> pytest.MarkDecorator:
+    """The mark of a test that is skipped where the system lacks one of these."""
+    lacks = list(filter(None, map(lacking, names)))
+    return pytest.mark.skipif(bool(lacks), reason=", ".join(lacks) or "nothing is lacking")
+
+
+def require(*names: str) -> None:
+    """Skips the rest of a test where the system lacks one of these."""
+    if lacks := list(filter(None, map(lacking, names))):
+        pytest.skip(", ".join(lacks))
