@@ -87,7 +87,9 @@ else:
         ),
         "_playground": (
             "Playground",
+            "Snapshot",
             "play",
+            "snapshot",
         ),
         "_progress": ("Progress",),
         "_results": (
