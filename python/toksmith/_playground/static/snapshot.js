@@ -30,6 +30,7 @@ class TokenList {
     own.lengths.reduce((start, length, place) => { Object.assign(this.tokens[place], { start, end: start + length }); return start + length; }, 0);
     this.pieceOf = own.pieces.flatMap(([tokens, piece]) => Array(tokens).fill(piece));
     this.elements = this.tokens.map(() => []);
+    this.stop = 0; // the token that the tabulator key reaches
     for (const each of element.querySelectorAll('[data-i]')) this.elements[each.dataset.i].push(each);
     const list = element.querySelector('.tokens');
     list.setAttribute('role', 'listbox');
@@ -63,8 +64,9 @@ class TokenList {
 
   select(place) {
     if (selected) selected.text.mark(selected.place, false);
-    else this.elements[0][0].tabIndex = -1;
-    for (const { elements } of texts) if (elements.length) elements[0][0].tabIndex = elements === this.elements ? -1 : 0;
+    this.elements[this.stop][0].tabIndex = -1;
+    this.elements[place][0].tabIndex = 0;
+    this.stop = place;
     selected = { text: this, place };
     this.mark(place, true);
     this.tell(place);
@@ -73,14 +75,13 @@ class TokenList {
   }
 
   mark(place, on) {
-    const [first] = this.elements[place];
     for (const each of this.elements[place]) each.classList.toggle('on', on);
-    first.setAttribute('aria-selected', String(on));
-    first.tabIndex = on ? 0 : -1;
+    this.elements[place][0].setAttribute('aria-selected', String(on));
   }
 
   onkey(event) {
-    const place = selected?.place ?? 0;
+    if (event.altKey || event.metaKey) return; // the browser's own
+    const place = this.stop;
     const last = this.tokens.length - 1;
     const to = { ArrowLeft: () => place - 1, ArrowRight: () => place + 1, ArrowUp: () => this.line(place, -1), ArrowDown: () => this.line(place, 1), Home: () => 0, End: () => last }[event.key];
     if (event.key === 'Enter' && playable(this.which, this.tokens[place])) openPiece(this.which, this.tokens[place]);
