@@ -200,13 +200,18 @@ JOB_RUN = {**JOB_WAY, "max_memory": 1 << 30, "progress": False, "events": str}
 FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 
-def played() -> dict[str, Call]:
-    """The playground."""
+def played(folder: Path) -> dict[str, Call]:
+    """The playground, and its pages without a server."""
 
     def play(**given: Any) -> None:
         toksmith.play(**given).stop()
 
-    return {"play": (play, {"toks": TOK, "host": "127.0.0.1", "port": 0, "texts": {"a": "low"}})}
+    asked: dict[str, Any] = {"toks": TOK, "text": "low", "title": "a", "pieces": ["low"], "vocabulary": 10}
+    return {
+        "play": (play, {"toks": TOK, "host": "127.0.0.1", "port": 0, "texts": {"a": "low"}}),
+        "snapshot": (toksmith.snapshot, asked | {"special": "text", "fragment": True}),
+        "Snapshot.save": (toksmith.snapshot(TOK, "low").save, {"path": folder / "a.html"}),
+    }
 
 
 def calls(folder: Path) -> dict[str, Call]:
@@ -217,7 +222,7 @@ def calls(folder: Path) -> dict[str, Call]:
         | of_tutorial(folder)
         | of_transformers(folder)
         | of_results(folder)
-        | played()
+        | played(folder)
     )
 
 

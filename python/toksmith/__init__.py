@@ -101,7 +101,9 @@ else:
         ),
         "_playground": (
             "Playground",
+            "Snapshot",
             "play",
+            "snapshot",
         ),
         "_progress": ("Progress",),
         "_results": (

@@ -30,7 +30,7 @@ from ._load import load
 from ._memory import MemoryUse
 from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from ._patterns import Pattern, patterns
-from ._playground import Playground, play
+from ._playground import Playground, Snapshot, play, snapshot
 from ._progress import Progress
 from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
 from ._session import IdEdit, TextSession
@@ -110,6 +110,7 @@ __all__ = [
     "RaggedEncoding",
     "Receipt",
     "ShardContents",
+    "Snapshot",
     "SourceSums",
     "SpecialTokenInText",
     "Step",
@@ -155,6 +156,7 @@ __all__ = [
     "rewind",
     "run_shard",
     "shards",
+    "snapshot",
     "sweep",
     "train",
     "training_kinds",

@@ -98,6 +98,12 @@ COMMANDS = (
         "Walk through the lesson in ten minutes, on a text of yours.",
         "toksmith tour notes.txt -t gpt2",
     ),
+    Row(
+        "snapshot",
+        "_snapshot",
+        "Write a page that shows the tokens and merges of a text, and needs no server.",
+        "toksmith snapshot -t gpt2 --text 'Hello, world' -o hello.html",
+    ),
     Row("play", "_play", "Serve a page that shows how tokenizers split a text.", "toksmith play gpt2 my.toksmith"),
     Row(
         "count-pieces",

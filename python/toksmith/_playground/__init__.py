@@ -1,7 +1,8 @@
 """The playground: a page on this machine that answers "why did it cut there?" for any tokenizers.
 
 `_server` handles HTTP and access, `_views` is the table of views, `_rows` the layout of long texts, `static/`
-the page. Of toksmith it uses the public names only; no token is made in the page. Left out: any rule about tokens.
+the page; `_snapshot` makes a page that needs no server. Of toksmith they use the public names only; no token is made in a
+page. Left out: any rule about tokens.
 """
 
 from __future__ import annotations
@@ -13,24 +14,23 @@ import ipaddress
 import os
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import toksmith
 
 from .._system import SYSTEM
+from ._snapshot import Snapshot, snapshot
+from ._sources import Sources, loaded
 
 if TYPE_CHECKING:
     import uvicorn
     from typing_extensions import Self
 
-__all__ = ["Playground", "play"]
+__all__ = ["Playground", "Snapshot", "play", "snapshot"]
 
 PORTS_TRIED = 50
-EXPECTED = "a Tokenizer or what toksmith.load takes, several by name or several in order"
-Source = Any  # a Tokenizer, or what `toksmith.load` takes
 
 
 class Playground:
@@ -82,7 +82,7 @@ class Playground:
 
 
 def play(
-    toks: Source | Mapping[str, Source] | Sequence[Source],
+    toks: Sources,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -162,54 +162,6 @@ def check_types(host: object, port: object, texts: object) -> None:
     for item in (item for pair in texts.items() for item in pair):
         if not isinstance(item, str):
             raise TypeError(f"texts: expected texts by name, not {type(item).__name__}")
-
-
-def loaded(toks: Source | Mapping[str, Source] | Sequence[Source]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tokenizers by name, and what could not be loaded with the reason."""
-    found: dict[str, toksmith.Tokenizer] = {}
-    failed: dict[str, str] = {}
-    first: Exception | None = None
-    for name, source in named(toks):
-        try:
-            found[name] = source if isinstance(source, toksmith.Tokenizer) else toksmith.load(source)
-        except TypeError:
-            raise TypeError(f"toks: expected {EXPECTED}, not {type(source).__name__}") from None
-        except (toksmith.ToksmithError, OSError) as error:
-            failed[name] = str(error)
-            first = first or error
-    if not found:
-        raise (first or toksmith.InvalidOption("toks", toks, "at least one tokenizer")).with_traceback(None)
-    return found, failed
-
-
-def named(toks: Source | Mapping[str, Source] | Sequence[Source]) -> Iterator[tuple[str, Source]]:
-    """The tokenizers or their sources by name: a file's own name, numbered where it is not the only one."""
-    if isinstance(toks, Mapping):
-        yield from toks.items()
-        return
-    if isinstance(toks, (toksmith.Tokenizer, str, os.PathLike)):
-        sources = [toks]
-    else:
-        try:
-            several = iter(toks)
-        except TypeError:
-            raise TypeError(f"toks: expected {EXPECTED}, not {type(toks).__name__}") from None
-        sources = [source for source in several]  # noqa: C416 - so no length is asked for that may be a lie
-    seen: set[str] = set()
-    for place, source in enumerate(sources, 1):
-        name = f"tokenizer {place}" if isinstance(source, toksmith.Tokenizer) else file_name(source)
-        name = f"{name} ({place})" if name in seen else name
-        seen.add(name)
-        yield name, source
-
-
-def file_name(source: object) -> str:
-    """The last part of a path."""
-    try:
-        plain = os.fspath(source)  # type: ignore[call-overload]
-    except TypeError:
-        raise TypeError(f"toks: expected {EXPECTED}, not {type(source).__name__}") from None
-    return Path(os.fsdecode(plain)).name or os.fsdecode(plain)
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -2,7 +2,7 @@
 
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
+results on one HTML page, and `_linked` draws the tokens of a page with a script. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
 pictures. Commands take `number_of` from here, because they import nothing else of ours.
 """
 
@@ -16,9 +16,10 @@ from .._errors import number_of
 if TYPE_CHECKING:
     from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
     from ._chart import bar_lines, table_lines
+    from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown, notebook
+    from ._shown import Shown, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -55,6 +56,7 @@ __all__ = [
     "bar_lines",
     "clusters",
     "draw_tokens",
+    "linked_tokens",
     "merge_lines",
     "merge_views",
     "notebook",
@@ -63,6 +65,7 @@ __all__ = [
     "page",
     "plain",
     "plain_json",
+    "save_text",
     "summary",
     "table_lines",
     "to_chart",
@@ -75,9 +78,10 @@ __all__ = [
 _HOMES = {
     "_blocks": ("Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
     "_chart": ("bar_lines", "table_lines"),
+    "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown", "notebook"),
+    "_shown": ("Shown", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",

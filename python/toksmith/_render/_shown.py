@@ -20,7 +20,7 @@ from ._html import document, fragment
 from ._svg import picture
 from ._terminal import renderables
 
-__all__ = ["Shown", "notebook"]
+__all__ = ["Shown", "notebook", "save_text"]
 
 WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
@@ -33,6 +33,16 @@ def notebook(view: View) -> str:
     while len(html := fragment(view, items=items, chars=4 * items)) > NOTEBOOK_CHARS and items > 1:
         items //= 2
     return html
+
+
+@checked
+def save_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a text into a file, which holds its old content until it holds all of the new.
+
+    Raises:
+        FormatError: The file cannot be written. Nothing has changed.
+    """
+    write_file(path, text.encode())
 
 
 class Shown(ABC):
@@ -90,12 +100,12 @@ class Shown(ABC):
         Raises:
             FormatError: The file cannot be written. Nothing has changed.
         """
-        write_file(path, self.to_html().encode())
+        save_text(path, self.to_html())
 
     @checked
     def save_svg(self, path: str | os.PathLike[str]) -> None:
         """Writes `to_svg()` into a file; see `save_html`."""
-        write_file(path, self.to_svg().encode())
+        save_text(path, self.to_svg())
 
     def to_json(self) -> str:
         """`to_dict()` as JSON text."""

@@ -9,8 +9,10 @@ const KINDS = {
 };
 
 export class Card {
-  constructor(app) {
+  // `look` is the label of the button that opens what more there is of a token.
+  constructor(app, look = 'Forest') {
     this.app = app;
+    this.look = look;
     this.known = new Map();
     this.now = 0;
     this.element = h('aside', { className: 'card', 'aria-label': 'Token' });
@@ -64,8 +66,8 @@ export class Card {
     this.element.replaceChildren(
       h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
       h('dl', {}, facts.map(([term, said]) => [h('dt', {}, term), h('dd', {}, said)])),
-      h('p', { className: 'group' }, h('button', { type: 'button', onclick: () => this.app.open('forest', { which, id: token.id }) }, 'Forest'),
-        ' ', h('button', { type: 'button', onclick: () => this.app.openPiece(which, token) }, 'Play its merges')),
+      h('p', { className: 'group' }, h('button', { type: 'button', onclick: () => this.app.open('forest', { which, id: token.id }) }, this.look),
+        ' ', this.app.playable?.(which, token) === false ? null : h('button', { type: 'button', onclick: () => this.app.openPiece(which, token) }, 'Play its merges')),
     );
   }
 

@@ -20,10 +20,15 @@ export const num = (value) => figures.format(value);
 export const count = (value, unit) => `${num(value)} ${unit}${value === 1 ? '' : 's'}`;
 
 let saidLast = 0;
+let live = $('live');
+export function sayIn(element) {
+  live = element;
+}
+
 export function say(words) {
   // The same words twice in a row are said twice.
   saidLast = 1 - saidLast;
-  $('live').textContent = words + (saidLast ? '\u200b' : '');
+  live.textContent = words + (saidLast ? '\u200b' : '');
 }
 
 export function table(heads, rows, caption) {

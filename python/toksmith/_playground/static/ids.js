@@ -1,7 +1,8 @@
 // The ids of one tokenizer, linked with its tokens; only those in sight are in the page.
 
-import { ask, latest } from './api.js';
+import { ask } from './api.js';
 import { copy, h, num, save, say } from './dom.js';
+import { latest } from './latest.js';
 
 const ROW = 28;
 const LINES = 5;

@@ -1,25 +1,30 @@
 // The merge player: one piece, merge by merge; every pair that could merge, and the one that does.
 
-import { ask, latest } from './api.js';
+import { ask } from './api.js';
 import { calm, h, num, say } from './dom.js';
+import { latest } from './latest.js';
 
 const PACE = 900; // milliseconds for a step
 
 export class Player {
-  constructor(app) {
+  // `piece` is the control that says which piece is played; its ids begin with the `prefix` of the app.
+  constructor(app, piece = h('input', { type: 'text', className: 'wide mono', spellcheck: false, maxLength: 512 })) {
+    const own = (id) => `${app.prefix ?? ''}${id}`;
     this.app = app;
     this.found = null;
     this.timer = null;
-    this.piece = h('input', { id: 'piece', type: 'text', className: 'wide mono', spellcheck: false, maxLength: 512, oninput: () => app.set({ piece: this.piece.value, step: 0 }) });
-    this.slider = h('input', { id: 'step', type: 'range', min: 0, max: 0, value: 0, className: 'wide', oninput: () => { this.pause(); this.to(Number(this.slider.value)); } });
+    this.piece = piece;
+    piece.id = own('piece');
+    piece.addEventListener('input', () => app.set({ piece: piece.value, step: 0 }));
+    this.slider = h('input', { id: own('step'), type: 'range', min: 0, max: 0, value: 0, className: 'wide', oninput: () => { this.pause(); this.to(Number(this.slider.value)); } });
     this.button = h('button', { type: 'button', onclick: () => (this.timer ? this.pause() : this.play()) }, 'Play');
     this.picture = h('div', { className: 'player' });
     this.element = h('div', {},
-      h('div', { className: 'controls' }, h('span', { className: 'field' }, h('label', { htmlFor: 'piece' }, 'Piece'), this.piece)),
+      h('div', { className: 'controls' }, h('span', { className: 'field' }, h('label', { htmlFor: own('piece') }, 'Piece'), this.piece)),
       h('div', { className: 'controls', role: 'group', 'aria-label': 'Steps' },
         h('button', { type: 'button', onclick: () => this.go(-1e9), 'aria-label': 'First step' }, '⏮'), h('button', { type: 'button', onclick: () => this.go(-1), 'aria-label': 'Step back' }, '◀'),
         this.button, h('button', { type: 'button', onclick: () => this.go(1), 'aria-label': 'Step' }, '▶'), h('button', { type: 'button', onclick: () => this.go(1e9), 'aria-label': 'Last step' }, '⏭'),
-        h('span', { className: 'field' }, h('label', { htmlFor: 'step' }, 'Step'), this.slider)),
+        h('span', { className: 'field' }, h('label', { htmlFor: own('step') }, 'Step'), this.slider)),
       this.picture);
     this.load = latest((again) => this.fetch(again));
   }

@@ -1,8 +1,9 @@
 // The rows of tokens: only those in sight are in the page, whatever the length of the text.
 // The server says what stands in each row; here it is drawn, scrolled, and walked through by keys.
 
-import { ask, latest, Refused } from './api.js';
+import { ask, Refused } from './api.js';
 import { h, num, say } from './dom.js';
+import { latest } from './latest.js';
 
 export const ROW = 40; // pixels
 const LINES = 12; // rows in sight, at most

@@ -1,7 +1,8 @@
 // The views beside the tokens, one row each: what it is called, what it asks, and how the answer is drawn.
 
-import { ask, latest } from './api.js';
+import { ask } from './api.js';
 import { bar, chips, count, h, hexBytes, num, say, table } from './dom.js';
+import { latest } from './latest.js';
 
 // A view has `controls(app)` (drawn once), `ask(app)` (view, text or null, values; null: nothing to ask) and
 // `draw(answer, app)`. `empty` is said where there is nothing to ask.
