@@ -180,6 +180,10 @@ def test_what_python_markdown_reads_otherwise_is_changed() -> None:
     text = "Say:\n- one\n- two\n\n<!-- needs: a -->\n```python\n>>> 1\n<BLANKLINE>\n```\n\n| `a\\|b` | c |\n|---|---|\n"
     made = "Say:\n\n- one\n- two\n\n```pycon\n>>> 1\n\n```\n\n| `a|b` | c |\n|---|---|\n"
     assert dialect.site_text(text) == made
+    spaced = dialect.site_text("A token ` yes` or ` ` or `a\\n  `, ``b`c`` and `` `d `` and `e\nf`.")
+    assert spaced == (
+        "A token <code>&#32;yes</code> or <code>&#32;</code> or <code>a&#92;n&#32;&#32;</code>, ``b`c`` and `` `d `` and `e\nf`."
+    )
     assert dialect.site_text("<!-- view: x -->\n", lambda comment: f"({comment})\n") == "(<!-- view: x -->)\n"
     assert [line for line, _ in dialect.problems("- a\n\n  b\n  - c\n\n  ```text\n  ```\n")] == [3, 4, 6]
 
