@@ -194,6 +194,14 @@ def test_docstrings_become_markdown() -> None:
         "The ids.\n\nArgs:\n    a: One.\n\n**Raises:** as `encode`,\nor not.\n\n**Cost:** one pass.\n\n"
         "```pycon\n>>> f(1)\n\n2\n```"
     )
+    assert (
+        as_markdown("A.\n\nRaises:\n    as `encode`; more\n    of it.\n")
+        == "A.\n\n**Raises:** as `encode`; more\nof it."
+    )
+    named = "A.\n\nRaises:\n    UnknownId: no such id."
+    assert as_markdown(named) == named
+    two = "A.\n\nRaises:\n    UnknownId, ModelError: as\n    `encode`, or so.\nB."
+    assert as_markdown(two) == "A.\n\nRaises:\n    UnknownId, ModelError: as\n        `encode`, or so.\nB."
     assert as_markdown("A.\n\n>>> 1\n1\n\nB.") == "A.\n\n```pycon\n>>> 1\n1\n```\n\nB."
 
 
