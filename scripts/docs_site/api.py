@@ -79,7 +79,7 @@ AREAS = (
         "verify Verified shards ShardContents FirstDocument LengthBin merge_shards",
     ),
     Area("checks", "Checks", "What is wrong with a tokenizer.", "doctor Diagnosis"),
-    Area("play", "Playground", "The page that shows tokens and merges.", "play Playground"),
+    Area("play", "Playground", "The page that shows tokens and merges.", "play Playground snapshot Snapshot"),
     Area(
         "errors",
         "Errors",
