@@ -180,6 +180,10 @@ def test_what_python_markdown_reads_otherwise_is_changed() -> None:
     text = "Say:\n- one\n- two\n\n<!-- needs: a -->\n```python\n>>> 1\n<BLANKLINE>\n```\n\n| `a\\|b` | c |\n|---|---|\n"
     made = "Say:\n\n- one\n- two\n\n```pycon\n>>> 1\n\n```\n\n| `a|b` | c |\n|---|---|\n"
     assert dialect.site_text(text) == made
+    spaced = dialect.site_text("A token ` yes` or ` ` or `a\\n  `, ``b`c`` and `` `d `` and `e\nf`.")
+    assert spaced == (
+        "A token <code>&#32;yes</code> or <code>&#32;</code> or <code>a&#92;n&#32;&#32;</code>, ``b`c`` and `` `d `` and `e\nf`."
+    )
     assert dialect.site_text("<!-- view: x -->\n", lambda comment: f"({comment})\n") == "(<!-- view: x -->)\n"
     assert [line for line, _ in dialect.problems("- a\n\n  b\n  - c\n\n  ```text\n  ```\n")] == [3, 4, 6]
 
@@ -190,6 +194,14 @@ def test_docstrings_become_markdown() -> None:
         "The ids.\n\nArgs:\n    a: One.\n\n**Raises:** as `encode`,\nor not.\n\n**Cost:** one pass.\n\n"
         "```pycon\n>>> f(1)\n\n2\n```"
     )
+    assert (
+        as_markdown("A.\n\nRaises:\n    as `encode`; more\n    of it.\n")
+        == "A.\n\n**Raises:** as `encode`; more\nof it."
+    )
+    named = "A.\n\nRaises:\n    UnknownId: no such id."
+    assert as_markdown(named) == named
+    two = "A.\n\nRaises:\n    UnknownId, ModelError: as\n    `encode`, or so.\nB."
+    assert as_markdown(two) == "A.\n\nRaises:\n    UnknownId, ModelError: as\n        `encode`, or so.\nB."
     assert as_markdown("A.\n\n>>> 1\n1\n\nB.") == "A.\n\n```pycon\n>>> 1\n1\n```\n\nB."
 
 

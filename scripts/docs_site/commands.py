@@ -6,7 +6,6 @@ headings, and the example of the row.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +16,8 @@ from toksmith._cli import COMMANDS, TWO_WORDS
 from toksmith._cli._about import EXITS
 from toksmith._cli._params import Argument
 from toksmith._cli._program import app, command_of
+
+from .dialect import safe
 
 __all__ = ["command_pages"]
 
@@ -94,8 +95,3 @@ def table(first: str, second: str, rows: list[str]) -> str:
 def fenced(language: str, text: str) -> str:
     """A block of code."""
     return f"```{language}\n{text}\n```"
-
-
-def safe(text: str) -> str:
-    """Plain text that neither Markdown nor HTML reads as its own."""
-    return re.sub(r"[\\`*_{}\[\]#|~]", lambda found: f"&#{ord(found[0])};", html.escape(text, quote=False))

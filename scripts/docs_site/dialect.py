@@ -7,11 +7,12 @@ line that it prints is one; comments are left out. `problems` names what this ca
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Part", "parts", "problems", "site_text", "without_code"]
+__all__ = ["Part", "parts", "problems", "safe", "site_text", "without_code"]
 
 FENCE = re.compile(r"^( *)(```+)([^\n`]*)\n(.*?)^\1\2`*[ ]*$\n?", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
@@ -49,7 +50,8 @@ def site_text(text: str, comment: Callable[[str], str] = lambda _: "") -> str:
     for part in parts(text):
         if part.language is None:
             shown = COMMENT.sub(lambda found: comment(found[0].strip()), part.text)
-            made.append(with_empty_lines("\n".join(map(table_row, shown.split("\n")))))
+            rows = "\n".join(map(table_row, shown.split("\n")))
+            made.append(CODE.sub(code_span, with_empty_lines(rows)))
         else:
             made.append(block(part))
     return "".join(made)
@@ -61,6 +63,19 @@ def block(part: Part) -> str:
         return part.text
     shown = re.sub(r"^[ ]*<BLANKLINE>$", "", part.text, flags=re.MULTILINE)
     return shown.replace("```python", "```pycon", 1)
+
+
+def code_span(found: re.Match[str]) -> str:
+    """A code span; as HTML where it begins or ends with a space, which belongs to the token that it shows."""
+    code = found[2].replace("\n", " ")
+    if code.strip() and code.startswith(" ") and code.endswith(" "):
+        code = code[1:-1]
+    return found[0] if code == code.strip() else f"<code>{safe(code).replace(' ', '&#32;')}</code>"
+
+
+def safe(text: str) -> str:
+    """Plain text that neither Markdown nor HTML reads as its own."""
+    return re.sub(r"[\\`*_{}\[\]#|~]", lambda char: f"&#{ord(char[0])};", html.escape(text, quote=False))
 
 
 def table_row(line: str) -> str:

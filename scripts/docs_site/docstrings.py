@@ -11,15 +11,18 @@ import re
 __all__ = ["as_markdown"]
 
 TITLE = re.compile(r"(?:Args|Attributes|Raises|Returns|Yields):$")
+PROSE = re.compile(r"^Raises:\n    (?!\w[\w, ]*:)", re.MULTILINE)  # a section of sentences, without names of errors
+CONTINUED = re.compile(r" {4}(?!\S[\w., ]*:)\S")  # a line below `Args:` that names nothing continues the one above
 ONE_LINE = re.compile(r"(?:Attributes|Cost|Raises|Returns|Source|Yields):(?: |(?<=Cost:)$|(?<=Source:)$)")
 
 
 def as_markdown(text: str) -> str:
     """A docstring, without the indentation of its source, as mkdocstrings reads it best."""
     made: list[str] = []
-    inside = ""  # "example" up to the next empty line, "section" in one that begins on the line of its title
-    for line in [*text.split("\n"), ""]:
-        ends = not line.strip() or (inside == "section" and not line.startswith(" "))
+    # "example" up to the next empty line, "section" in one that begins on the line of its title, "items" below a title.
+    inside = ""
+    for line in [*PROSE.sub("Raises: ", text).split("\n"), ""]:
+        ends = not line.strip() or (inside in ("section", "items") and not line.startswith(" "))
         if ends and inside == "example":
             made.append("```")
         inside = "" if ends else inside
@@ -27,14 +30,19 @@ def as_markdown(text: str) -> str:
             made.append("" if line == "<BLANKLINE>" else line)
         elif inside == "section":
             made.append(line.strip())
+        elif inside == "items":
+            made.append(f"    {line}" if CONTINUED.match(line) else line)
         elif line.startswith(">>> "):
             made += [*empty_line(made), "```pycon", line]
             inside = "example"
         elif ONE_LINE.match(line):
             made += [*empty_line(made), re.sub(r"^(\w+:)", r"**\1**", line)]
             inside = "section"
+        elif TITLE.match(line):
+            made += [*empty_line(made), line]
+            inside = "" if line in ("Returns:", "Yields:") else "items"
         else:
-            made += [*(empty_line(made) if TITLE.match(line) else []), line]
+            made.append(line)
     return "\n".join(made).rstrip("\n")
 
 
