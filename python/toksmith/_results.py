@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from ._arguments import checked, checked_late
 from ._errors import InvalidOption, UnknownName, first_of, number_of, quoted
+from ._threads import alone
 
 if TYPE_CHECKING:
     from ._render import View
@@ -302,7 +304,8 @@ class StreamDecoder:
 
     `feed` returns the characters that no later id can change. It holds back
     the bytes of an incomplete character, so a stream of valid UTF-8 never
-    shows U+FFFD, wherever its tokens end.
+    shows U+FFFD, wherever its tokens end. One call at a time may use it:
+    another raises RuntimeError.
     """
 
     def __init__(
@@ -318,7 +321,9 @@ class StreamDecoder:
         self._decode_more, self._rest = decode_more, rest
         self._fresh = True
         self._characters = codecs.getincrementaldecoder("utf-8")(errors)
+        self._free, self._what = Lock(), "decoder"
 
+    @alone
     def feed(self, ids: Iterable[int] | int) -> str:
         """The text that these ids complete and that was not returned before.
 
@@ -332,6 +337,7 @@ class StreamDecoder:
         decoded, self._fresh = self._decode_more(several, self._fresh)
         return self._characters.decode(decoded)
 
+    @alone
     def finish(self) -> str:
         """The text of the bytes that were held back; the decoder then starts
         again.

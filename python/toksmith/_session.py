@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from ._arguments import checked, checked_late
 from ._boundaries import like, longest_added, plain
 from ._errors import OF_A_PLACE, InvalidOption, first_of, number_of
 from ._stream import CONTEXT, Special
+from ._threads import alone
 
 __all__ = ["IdEdit", "TextSession", "session"]
 
@@ -51,6 +53,15 @@ class IdEdit:
         return f"<IdEdit {number_of(self.removed, 'id')} from {self.first} on become {first_of(self.ids)}>"
 
 
+class Held(NamedTuple):
+    """What a session holds, replaced as a whole: the blocks of its text, the ids of each, and how many each has of both."""
+
+    blocks: list[Any]
+    ids: list[NDArray[np.uint32]]
+    sizes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
 class TextSession:
     """A text that changes, and its ids; made by `Tokenizer.session`.
 
@@ -58,36 +69,41 @@ class TextSession:
     cost where the text can be cut, plus some microseconds per MB for the
     numbers of the blocks. With normalizers, or with a pattern of your own,
     there may be no such places: then each edit encodes the whole text.
+    One edit at a time may change it: another raises RuntimeError. Whoever
+    reads meanwhile sees the text and the ids before the edit, or after it.
     """
 
     def __init__(self, engine: _core.Engine, text: Text, special: Special, added: int) -> None:
         self._engine, self._special = engine, special
         self._margin = added + CONTEXT
         self._empty: Any = text[:0]
-        self._blocks: list[Any] = []
-        self._ids: list[NDArray[np.uint32]] = []
-        self._sizes = self._counts = np.zeros(0, np.int64)
+        nothing = np.zeros(0, np.int64)
+        self._held = Held([], [], nothing, nothing)
+        self._free, self._what = Lock(), "session"
         self._splice(0, 0, text, 0)
 
     @property
     def text(self) -> Any:
         """The whole text."""
-        return self._empty.join(self._blocks)
+        return self._empty.join(self._held.blocks)
 
     @property
     def ids(self) -> NDArray[np.uint32]:
         """The ids of the text: uint32, shape (n,)."""
-        return np.concatenate([np.zeros(0, np.uint32), *self._ids])
+        return np.concatenate([np.zeros(0, np.uint32), *self._held.ids])
 
     def __len__(self) -> int:
         """The number of ids."""
-        return int(self._counts.sum())
+        return int(self._held.counts.sum())
 
     def __repr__(self) -> str:
         unit = "byte" if isinstance(self._empty, bytes) else "character"
-        return f"<TextSession {number_of(int(self._sizes.sum()), unit)}, {number_of(len(self), 'id')}>"
+        held = self._held
+        size, count = int(held.sizes.sum()), int(held.counts.sum())
+        return f"<TextSession {number_of(size, unit)}, {number_of(count, 'id')}>"
 
     @checked
+    @alone
     def replace(self, start: int, end: int, text: Text) -> IdEdit:
         """Puts `text` in the place of `text[start:end]`.
 
@@ -99,21 +115,10 @@ class TextSession:
         Raises: as `Tokenizer.encode`, with the session as it was;
             InvalidOption for places outside the text.
         """
-        self._same_type(text)
-        size = int(self._sizes.sum())
-        if not 0 <= start <= size:
-            raise InvalidOption("start", start, f"0 to {size}, the length of the text")
-        if not start <= end <= size:
-            raise InvalidOption("end", end, f"{start} (start) to {size}, the length of the text")
-        ends = np.cumsum(self._sizes)
-        # Block `first` begins far enough before the edit, and block `last - 1` ends far enough behind it, or it is an end.
-        first = int(np.searchsorted(ends, start - self._margin, "right")) if start >= self._margin else 0
-        last = min(int(np.searchsorted(ends, end + self._margin, "left")) + 1, len(ends))
-        base = int(ends[first - 1]) if first else 0
-        old = self._empty.join(self._blocks[first:last])
-        return self._splice(first, last, old[: start - base] + text + old[end - base :], base)
+        return self._replaced(start, end, text)
 
     @checked
+    @alone
     def update(self, text: Text) -> IdEdit:
         """Replaces the text by another, which usually differs little from it.
         Comparing them takes time that grows with the text.
@@ -122,11 +127,28 @@ class TextSession:
         Raises: as `replace`.
         """
         self._same_type(text)
-        size = int(self._sizes.sum())
-        before = common(text, self._blocks)
+        held = self._held
+        size = int(held.sizes.sum())
+        before = common(text, held.blocks)
         most = min(size, len(text)) - before
-        after = min(common(text, self._blocks, from_end=True), most)
-        return self.replace(before, size - after, text[before : len(text) - after])
+        after = min(common(text, held.blocks, from_end=True), most)
+        return self._replaced(before, size - after, text[before : len(text) - after])
+
+    def _replaced(self, start: int, end: int, text: Text) -> IdEdit:
+        self._same_type(text)
+        held = self._held
+        size = int(held.sizes.sum())
+        if not 0 <= start <= size:
+            raise InvalidOption("start", start, f"0 to {size}, the length of the text")
+        if not start <= end <= size:
+            raise InvalidOption("end", end, f"{start} (start) to {size}, the length of the text")
+        ends = np.cumsum(held.sizes)
+        # Block `first` begins far enough before the edit, and block `last - 1` ends far enough behind it, or it is an end.
+        first = int(np.searchsorted(ends, start - self._margin, "right")) if start >= self._margin else 0
+        last = min(int(np.searchsorted(ends, end + self._margin, "left")) + 1, len(ends))
+        base = int(ends[first - 1]) if first else 0
+        old = self._empty.join(held.blocks[first:last])
+        return self._splice(first, last, old[: start - base] + text + old[end - base :], base)
 
     def _same_type(self, text: Text) -> None:
         if isinstance(text, bytes) != isinstance(self._empty, bytes):
@@ -137,12 +159,16 @@ class TextSession:
         """Replaces blocks by a text that begins at `base`."""
         blocks = list(blocks_of(self._engine, text)) if text else []
         ids = self._encoded(blocks, base)
-        old = np.concatenate([np.zeros(0, np.uint32), *self._ids[first:last]])
+        held = self._held
+        old = np.concatenate([np.zeros(0, np.uint32), *held.ids[first:last]])
         new = np.concatenate([np.zeros(0, np.uint32), *ids])
-        before = int(self._counts[:first].sum())
-        self._blocks[first:last], self._ids[first:last] = blocks, ids
-        self._sizes = spliced(self._sizes, first, last, blocks)
-        self._counts = spliced(self._counts, first, last, ids)
+        before = int(held.counts[:first].sum())
+        self._held = Held(
+            [*held.blocks[:first], *blocks, *held.blocks[last:]],
+            [*held.ids[:first], *ids, *held.ids[last:]],
+            spliced(held.sizes, first, last, blocks),
+            spliced(held.counts, first, last, ids),
+        )
         same = prefix(old, new)
         behind = prefix(old[same:][::-1], new[same:][::-1])
         return IdEdit(before + same, len(old) - same - behind, new[same : len(new) - behind].copy(), len(text))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from threading import Lock
 
 from . import _core
 from ._errors import moved
+from ._threads import alone
 
 __all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8", "offset_in"]
 
@@ -46,7 +48,8 @@ class StreamEncoder:
     The results of `feed` and `finish`, joined, are the ids of the whole text.
     `feed` holds back the text that later text could affect: about a word with
     a pattern of `toksmith.patterns()` and in a raw stream of bytes; all of it
-    with another pattern or with normalizers.
+    with another pattern or with normalizers. One call at a time may use it:
+    another raises RuntimeError.
     """
 
     def __init__(self, engine: _core.Engine, special: Special, longest_added: int) -> None:
@@ -56,7 +59,9 @@ class StreamEncoder:
         self._searched = 0  # there is no cut before it
         self._half = ""  # the first of a pair of surrogates, at the end of a text
         self._given = 0
+        self._free, self._what = Lock(), "encoder"
 
+    @alone
     def feed(self, text: str | bytes) -> list[int]:
         """The ids that this text makes final and that were not returned before.
 
@@ -82,6 +87,7 @@ class StreamEncoder:
         self._searched = max(0, len(self._kept) - self._margin)
         return ids
 
+    @alone
     def finish(self) -> list[int]:
         """The ids of the text that was held back; the encoder then starts again.
 

@@ -1,11 +1,12 @@
-"""How many threads a call uses when the caller does not say."""
+"""How many threads a call uses when the caller does not say; and what one thread at a time may change."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from ._arguments import whole_number
 from ._errors import InvalidOption
@@ -14,7 +15,7 @@ from ._system import SYSTEM
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["processors", "thread_count"]
+__all__ = ["alone", "processors", "thread_count"]
 
 MOST_THREADS = 1 << 16
 
@@ -31,6 +32,36 @@ def thread_count(threads: int | None) -> int:
     if not 1 <= threads <= MOST_THREADS:
         raise InvalidOption("threads", threads, f"from 1 to {MOST_THREADS}, or None for all processors")
     return threads
+
+
+class OneCall(Protocol):
+    """What one call at a time may change: `_free` is held during a call, and `_what` is its name in errors."""
+
+    _free: threading.Lock
+    _what: str
+
+
+Self = TypeVar("Self", bound=OneCall)
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def alone(method: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
+    """A method that does not run beside another of its kind, of the same object: the later call raises RuntimeError.
+
+    It does not wait. Chance would decide the order of the two, and in a forked child it might wait for ever.
+    """
+
+    @functools.wraps(method)
+    def run(self: Self, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        if not self._free.acquire(False):
+            raise RuntimeError(f"another call uses this {self._what}; make one for each thread, or call in turn")
+        try:
+            return method(self, *given, **named)
+        finally:
+            self._free.release()
+
+    return run
 
 
 @functools.cache

@@ -178,7 +178,8 @@ pub fn around<'py>(
     last: Option<Arg<u32>>,
     which: Option<Arg<PyReadonlyArray1<'_, bool>>>,
 ) -> PyResult<Longer<'py>> {
-    let (ids, ends) = (ids.as_slice()?, ends.as_slice()?);
+    // The ends are checked in a copy, which no other thread can write to.
+    let (ids, ends) = (ids.as_slice()?, &*ends.as_slice()?.to_vec());
     let (first, last) = (first.map(|id| id.0), last.map(|id| id.0));
     let which = which.as_ref().map(|which| which.0.as_slice()).transpose()?;
     let fits = ends.is_sorted() && ends.last().is_none_or(|&last| last <= ids.len() as u64);

@@ -7,6 +7,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::Error;
 use toksmith_core::count::arena::Arena;
@@ -41,8 +42,9 @@ pub struct Counter {
 }
 
 impl Counter {
-    fn lock(&self) -> MutexGuard<'_, Option<CoreCounter>> {
-        self.counter.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits without the interpreter: whoever holds the lock may need it to go on.
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Option<CoreCounter>> {
+        self.counter.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One call of the counter, which handles `size` bytes.
@@ -52,12 +54,13 @@ impl Counter {
         size: usize,
         work: impl FnOnce(&mut CoreCounter, &Stop) -> toksmith_core::Result<T> + Send,
     ) -> PyResult<T> {
-        let done = call(py, size, |stop| self.lock().as_mut().map(|counter| work(counter, stop)).transpose())?;
-        done.ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))
+        let mut held = self.lock(py);
+        let counter = held.as_mut().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
+        call(py, size, |stop| work(counter, stop))
     }
 
-    fn get<T>(&self, get: impl FnOnce(&CoreCounter) -> T) -> PyResult<T> {
-        self.lock().as_ref().map(get).ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))
+    fn get<T>(&self, py: Python<'_>, get: impl FnOnce(&CoreCounter) -> T) -> PyResult<T> {
+        self.lock(py).as_ref().map(get).ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))
     }
 }
 
@@ -121,7 +124,7 @@ impl Counter {
     /// Documents that lie in one blob, by where each ends.
     #[allow(clippy::needless_pass_by_value)]
     fn add_column(&self, py: Python<'_>, blob: &[u8], ends: PyReadonlyArray1<'_, u64>, threads: usize) -> PyResult<()> {
-        let ends = ends.as_slice()?;
+        let ends = &*ends.as_slice()?.to_vec();
         check_ends(blob, ends).map_err(|error| errors::to_py(py, error))?;
         let texts = texts_of(blob, ends);
         self.with(py, weight_of(texts.len(), blob.len(), self.splitter.searches()), |counter, stop| {
@@ -161,23 +164,23 @@ impl Counter {
     }
 
     #[getter]
-    fn documents(&self) -> PyResult<u64> {
-        self.get(|counter| counter.totals().documents)
+    fn documents(&self, py: Python<'_>) -> PyResult<u64> {
+        self.get(py, |counter| counter.totals().documents)
     }
 
     #[getter]
-    fn bytes(&self) -> PyResult<u64> {
-        self.get(|counter| counter.totals().bytes)
+    fn bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        self.get(py, |counter| counter.totals().bytes)
     }
 
     /// The position of the next document.
     #[getter]
-    fn next(&self) -> PyResult<(u64, u64)> {
-        self.get(CoreCounter::next)
+    fn next(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.get(py, CoreCounter::next)
     }
 
     fn finish(&self, py: Python<'_>, min_count: u64, threads: usize) -> PyResult<CountedPieces> {
-        let counter = self.lock().take().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
+        let counter = self.lock(py).take().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
         let splitter = Arc::clone(&self.splitter);
         call(py, WATCHED, |stop| CoreCounts::of(counter, splitter, min_count, threads, stop)).map(CountedPieces)
     }

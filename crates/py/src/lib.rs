@@ -35,7 +35,9 @@ const _: () = assert!(align_of::<column::TextBlock>() <= ALIGNED && align_of::<p
 const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED && align_of::<stream::TextParts>() <= ALIGNED);
 
 /// The compiled core of toksmith.
-#[pymodule(gil_used = true)]
+///
+/// It needs no lock of the interpreter: docs/architecture/threads.md lists what threads share, and what protects it.
+#[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::keep_quiet();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -100,9 +100,11 @@ fn published_patterns_find_the_same_in_long_runs() {
     tally.check("long runs");
 }
 
-/// The time that this thread ran, without that of others on the machine.
+/// Where Linux says how long this thread ran, without the time of others on the machine.
+const RAN: &str = "/proc/thread-self/schedstat";
+
 fn ran() -> Duration {
-    let status = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    let status = std::fs::read_to_string(RAN).unwrap();
     Duration::from_nanos(status.split(' ').next().unwrap().parse().unwrap())
 }
 
@@ -110,6 +112,10 @@ fn ran() -> Duration {
 #[test]
 fn published_patterns_run_faster() {
     if std::env::var_os("TOKSMITH_SPEED").is_none() {
+        return;
+    }
+    if !std::path::Path::new(RAN).exists() {
+        println!("not measured: lacks {RAN}");
         return;
     }
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
