@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/browser.sh PYTHON [pytest argument ...]
-# Drives the playground in a real headless browser. Installs Playwright from PyPI into the environment, and Debian's Chromium
-# and fonts where there is no browser and this may (root, apt-get). TOKSMITH_BROWSER names another Chromium.
+# Drives the playground and its snapshots in a real headless browser. Installs Playwright from PyPI into the environment,
+# and Debian's Chromium and fonts where there is no browser and this may (root, apt-get). TOKSMITH_BROWSER names another Chromium.
 # TOKSMITH_PICTURES=1 takes the screenshots of docs/playground anew; TOKSMITH_SPEED=1 measures.
 set -euo pipefail
 
@@ -14,4 +14,4 @@ if [ -z "$browser" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; the
         chromium fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core
 fi
 "$python" -c 'import playwright' 2>/dev/null || scripts/venv.sh "$(dirname "$(dirname "$python")")" -r tests/browser-requirements.txt
-exec "$python" -m pytest tests/test_browser.py "$@"
+exec "$python" -m pytest tests/test_browser.py tests/test_browser_snapshot.py "$@"
