@@ -218,7 +218,7 @@ def test_tokens_are_there_without_scripts(opened: Open) -> None:
 
 HOST = """<!DOCTYPE html><html lang="en" style="color-scheme: dark"><head><meta charset="utf-8"><title>host</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}">
-</head><body><h2 class="title">Host</h2><p class="body">x</p>{parts}</body></html>"""
+</head><body bgcolor="#15171a"><h2 class="title">Host</h2><p class="body">x</p>{parts}</body></html>"""
 
 
 def test_several_fragments_are_in_one_page(opened: Open) -> None:
