@@ -1,5 +1,5 @@
-# make test-browser: the playground in a headless Chromium, which it installs.
+# make test-browser: the playground and snapshots in a headless Chromium, which it installs.
 .PHONY: test-browser
 
 test-browser: .venv/.tools
-	@scripts/browser.sh $(PY) tests/test_browser.py -s
+	@scripts/browser.sh $(PY) tests/test_browser.py tests/test_browser_snapshot.py -s

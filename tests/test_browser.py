@@ -6,6 +6,7 @@ Every test holds the page to what is always true of it: no request leaves this m
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import os
@@ -52,14 +53,21 @@ def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playgro
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+@contextlib.contextmanager
+def launched() -> Iterator[Any]:
+    """A running Chromium."""
     with api.sync_playwright() as playwright:
         # Where the tests run as root Chromium has no sandbox to build.
         arguments = ["--no-sandbox"] if lacking("permissions") else []
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield launched
-        launched.close()
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as running:
+        yield running
 
 
 class Seen:

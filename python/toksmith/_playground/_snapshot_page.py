@@ -44,14 +44,14 @@ PART = """<div class="toksmith-snapshot" role="group" aria-label="{title}">
 {style}<h{h} class="title">{title}</h{h}>
 {notes}<div class="body">
 {texts}
-</div>
-<div class="merges scripted" hidden>
+<section class="merges scripted" aria-label="Merges" hidden>
 <h{below}>Merges</h{below}>
 <p class="unplayed dim" hidden></p>
-</div>
-<div class="vocabulary scripted" hidden>
+</section>
+<section class="vocabulary scripted" aria-label="Vocabulary" hidden>
 <h{below}>Vocabulary</h{below}>
 <p class="dim">{slice}</p>
+</section>
 </div>
 <p class="unseen" role="status" aria-live="polite"></p>
 <p class="made dim">{made}</p>

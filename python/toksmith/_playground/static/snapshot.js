@@ -8,7 +8,7 @@ import { Player } from './player.js';
 const MOST_FOUND = 100;
 const state = { toks: data.tokenizers.map((own) => own.name), which: 0, piece: null, step: 0 };
 const app = { state, prefix: `toksmith-${[...document.querySelectorAll('.toksmith-snapshot')].indexOf(root)}-`, params: () => ({}), set, open, openPiece, playable };
-const part = (name) => root.querySelector(`:scope > .${name}`);
+const part = (name) => root.querySelector(`.${name}`);
 const several = state.toks.length > 1;
 
 function set(patch, again = true) {
@@ -108,7 +108,7 @@ class TokenList {
 }
 
 const texts = [...part('body').querySelectorAll('.text')].map((element, which) => new TokenList(element, which));
-part('body').append(card.element);
+part('merges').before(card.element);
 sayIn(part('unseen'));
 
 // Merges
@@ -206,8 +206,8 @@ function refresh() {
   }
   if (query.value) search();
   player.element.hidden = pieces.length === 0;
-  root.querySelector('.unplayed').hidden = pieces.length > 0;
-  root.querySelector('.unplayed').textContent = own.unmerged ?? 'The snapshot has no merges of this tokenizer.';
+  part('unplayed').hidden = pieces.length > 0;
+  part('unplayed').textContent = own.unmerged ?? 'The snapshot has no merges of this tokenizer.';
   if (!pieces.length) return;
   state.piece ??= '0';
   choice.value = state.piece;
