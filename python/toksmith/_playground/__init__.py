@@ -11,7 +11,6 @@ import contextlib
 import errno
 import html
 import ipaddress
-import os
 import socket
 import threading
 from collections.abc import Mapping, Sequence
