@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 from release import archives, interpreters
+from systems import needs
 
 VERSION = "1.2.3"
 ABOUT, BESIDE = f"toksmith-{VERSION}.dist-info", f"toksmith-{VERSION}.data"
@@ -139,7 +140,7 @@ def test_which_interpreters_get_a_wheel(said: str, tags: str | None) -> None:
     assert interpreters.tags(said) == tags
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="on Windows, the launcher py finds interpreters")
+@needs("posix")
 def test_this_interpreter_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     (tmp_path / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
