@@ -21,6 +21,7 @@ from conftest import ROOT
 from docs_site import api
 from docs_site.publish import write_version
 from processors import LIMIT_S, until
+from systems import lacking
 from test_browser import CONTRAST
 
 import toksmith
@@ -65,7 +66,7 @@ def address() -> Iterator[str]:
 def browser() -> Iterator[Any]:
     with api_of_browsers.sync_playwright() as playwright:
         # Where the tests run as root Chromium has no sandbox to build.
-        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        arguments = ["--no-sandbox"] if lacking("permissions") else []
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield launched
         launched.close()
