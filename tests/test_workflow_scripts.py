@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from release.collected import expected, problems, sbom
+from systems import needs
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
@@ -32,7 +33,7 @@ RELEASE = [
         for tag, _, place in (each.rpartition("-") for each in expected())
     ),
 ]
-shell = pytest.mark.skipif(sys.platform == "win32", reason="lacks a shell of Unix; the workflow runs these on Linux")
+shell = needs("posix")  # the workflow runs these on Linux
 
 
 def run(
