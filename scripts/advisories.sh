@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/advisories.sh
 # Looks for known vulnerabilities in what toksmith is built from and what its developers install: the crates of Cargo.lock, the
-# packages of .venv (those of the package and of its tests), and the pinned packages of the other environments. Needs `make build`,
-# the programs of `make release-check`, and the network. It runs every check and exits with 1 if one finds something.
+# packages of .venv (those of the package and of its tests), and the pinned packages of the other environments. It needs .venv (run
+# `make check` once) and the network, compiles cargo-deny, runs every check, and exits with 1 if one finds something.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,11 +15,12 @@ step() {
 
 make target/tools/.made >&2 || exit 1
 PYTHON=.venv/bin/python scripts/venv.sh .venv-advisories -r tests/requirements-advisories.txt >&2 || exit 1
-audit=(.venv-advisories/bin/pip-audit --progress-spinner=off)
+.venv/bin/python -m pip freeze --quiet --disable-pip-version-check --exclude-editable >.venv-advisories/installed.txt || exit 1
+export PATH=$PWD/target/tools/bin:$PATH
 
-step target/tools/bin/cargo-deny --workspace --all-features check advisories
-step "${audit[@]}" --path "$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')"
-for file in "${pinned[@]}"; do
-    step "${audit[@]}" --no-deps --disable-pip --requirement "$file"
+step cargo deny --locked check advisories
+# --strict: a package that nobody can look up is a failure, not a line in a table.
+for file in .venv-advisories/installed.txt "${pinned[@]}"; do
+    step .venv-advisories/bin/pip-audit --strict --progress-spinner=off --no-deps --disable-pip --requirement "$file"
 done
 exit $failed

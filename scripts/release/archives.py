@@ -19,7 +19,7 @@ FIELDS = {
     "Requires-Python": ">=3.10",
     "Description-Content-Type": "text/markdown",
 }
-LICENCES = {"LICENSE", "NOTICES.txt"}
+LICENCES = ("LICENSE", "NOTICES.txt")
 MANUAL = "data/share/man/man1/toksmith.1"
 CORE = re.compile(r"toksmith/_core\.[^/]*\.(so|pyd)")
 # Leftovers of a working copy, which belong into no archive.
