@@ -5,8 +5,10 @@ Large texts and published vocabularies are not part of the project. They are loo
 what is not there is skipped and says so.
 """
 
+import importlib.util
 import ipaddress
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -29,6 +31,17 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=20_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
+
+# Files of tests that cannot be imported without pyarrow, which has no wheel for some systems.
+NEEDS_PYARROW = re.compile(r"^(?:import|from) (?:pyarrow|job_corpus)\b", re.MULTILINE)
+HERE = Path(__file__).parent
+needing = [path.name for path in sorted(HERE.glob("*.py")) if NEEDS_PYARROW.search(path.read_text("utf-8"))]
+collect_ignore = [] if importlib.util.find_spec("pyarrow") else needing
+
+
+def pytest_report_header() -> list[str]:
+    """Says what is left out on this system."""
+    return [f"left out, for lack of pyarrow: {', '.join(collect_ignore)}"] if collect_ignore else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
