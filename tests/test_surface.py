@@ -290,7 +290,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # What commands say of times and speeds, where they take longer than two seconds.
 OF_A_SLOW_MACHINE = re.compile(
-    r"^toksmith: [\d,]+ bytes in .* s \(.*\)\n| in [\d.,]+ s \([^)]*(?:/s|a second)\)", re.MULTILINE
+    r"^toksmith: done in [\d.,]+ s\n"
+    r"|^toksmith: [\d,]+ bytes in .* s \(.*\)\n| in [\d.,]+ s \([^)]*(?:/s|a second)\)",
+    re.MULTILINE,
 )
 
 
