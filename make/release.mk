@@ -6,7 +6,7 @@
 .PHONY: wheel wheels try-wheels release-check manual notices bump
 
 MANUAL := make/wheel/data/share/man/man1/toksmith.1
-PACKAGE := $(shell find python make/wheel -name '*.py' -o -name '*.pyi' -o -name '*.1') make/PACKAGE.md LICENSE $(wildcard NOTICES.txt)
+PACKAGE := $(shell find python make/wheel -name '*.py' -o -name '*.pyi' -o -name '*.1') make/PACKAGE.md LICENSE NOTICES.txt
 RELEASE := PYTHONPATH=scripts $(PY) -m release
 DENY := cargo-deny@0.20.2
 ABOUT := cargo-about@0.9.3
@@ -34,7 +34,8 @@ manual: .venv/.built
 	$(RELEASE).package_page
 
 notices: target/tools/.made
-	scripts/release/notices.sh > NOTICES.txt
+	scripts/release/notices.sh > target/NOTICES.txt
+	mv target/NOTICES.txt NOTICES.txt
 
 bump: $(MADE)
 	$(RELEASE).bump "$(VERSION)"
@@ -46,5 +47,6 @@ bump: $(MADE)
 
 # Programs in Rust, which are compiled once.
 target/tools/.made: make/release.mk
-	cargo install --quiet --locked --root target/tools $(DENY) $(ABOUT)
+	cargo install --quiet --locked --root target/tools $(DENY)
+	cargo install --quiet --locked --root target/tools $(ABOUT) --features cli
 	@touch $@
