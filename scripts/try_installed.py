@@ -36,7 +36,7 @@ class Checker(doctest.OutputChecker):
 
 def alone(said: str) -> str:
     """What is left without lines about the library."""
-    return re.sub(r"^tokenizers\b.*\n", "", said, flags=re.MULTILINE)
+    return re.sub(r"^(tokenizers \d|the real library was not run:).*\n", "", said, flags=re.MULTILINE)
 
 
 def readme() -> str:
@@ -69,7 +69,7 @@ def said(*arguments: str, text: str = "") -> str:
     """What the installed command prints."""
     assert COMMAND is not None, "the command is not installed"
     command = [COMMAND, *arguments]
-    return subprocess.run(command, input=text, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    return subprocess.run(command, input=text, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout
 
 
 def shell() -> str:

@@ -11,14 +11,14 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import click
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["Argument", "BadParameter", "Exit", "FileName", "Option", "flags_of", "parameters_of"]
+__all__ = ["Argument", "BadParameter", "Exit", "FileName", "Option", "flags_of", "hints_of", "parameters_of"]
 
 if TYPE_CHECKING:
     Parameter = click.ParamType[Any]
@@ -140,7 +140,7 @@ def or_list(names: Sequence[str]) -> str:
 
 def parameters_of(function: Callable[..., None]) -> list[click.Parameter]:
     """The parameters of a command."""
-    hints = get_type_hints(function, include_extras=True)
+    hints = hints_of(function)
     found: list[click.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if get_origin(hints[name]) is not Annotated:
@@ -151,6 +151,12 @@ def parameters_of(function: Callable[..., None]) -> list[click.Parameter]:
         make = argument_of if isinstance(info, Argument) else option_of
         found.append(make(name, kind, info, default=default, required=required))
     return found
+
+
+def hints_of(function: Callable[..., None]) -> dict[str, Any]:
+    """The annotation of each parameter. CPython 3.10 wraps one into `Optional` if the default is None."""
+    hints = get_type_hints(function, include_extras=True)
+    return {name: get_args(hint)[0] if get_origin(hint) is Union else hint for name, hint in hints.items()}
 
 
 def bare(kind: Any) -> tuple[Any, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, get_args, get_type_hints
+from typing import Annotated, get_args
 
 import toksmith
 
@@ -201,7 +201,7 @@ FLAGS |= {"pattern": "--pattern", "base": "--base", "max_memory": "--max-memory"
 
 def say_kinds(function: Callable[..., None]) -> Callable[..., None]:
     """The command `train`, whose help names the kinds that take an option, where not all of them do."""
-    for name, annotation in get_type_hints(function, include_extras=True).items():
+    for name, annotation in cli.hints_of(function).items():
         takers = [row for row in KINDS if CHOSEN.get(name, name) in row.options]
         if 0 < len(takers) < len(KINDS):
             value, info = get_args(annotation)
