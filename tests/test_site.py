@@ -311,7 +311,7 @@ def test_a_page_shows_the_snapshots_that_it_asks_for(tmp_path: Path, monkeypatch
     asked = '<!-- snapshot: toksmith.snapshot(\n    "a"\n) -->'
     shown = [embedded(asked, place, tmp_path) for place in ("lesson/1.md", "lesson/1.md", "lesson/index.md")]
     sources = [re.findall(r'src="([^"]*)"', each) for each in shown]
-    assert sources == [["../1-view-1.html"], ["../1-view-2.html"], ["index-view-1.html"]]
+    assert sources == [["1-view-1.html"], ["1-view-2.html"], ["index-view-1.html"]]
     assert (tmp_path / "lesson" / "index-view-1.html").read_text(encoding="utf-8") == "<p>view"
     assert embedded("<!-- needs: corpora/a.txt -->", "a.md", tmp_path) == ""
     with pytest.raises(SystemExit, match=r"a\.md: <!-- snapshot: strange -->.*NameError"):
