@@ -40,4 +40,5 @@ def embedded(comment: str, place: str, folder: Path) -> str:
     except Exception as error:
         raise SystemExit(f"{place}: {comment} fails: {type(error).__name__}: {error}") from error
     # Relative to the page's Markdown: the generator changes the addresses of frames as it does those of links.
-    return f'\n<iframe class="view" src="{view.name}" title="The tokens of a text" loading="lazy"></iframe>\n\n'
+    frame = f'<iframe class="view" src="{view.name}" title="The tokens of a text" loading="lazy"></iframe>'
+    return f"\n{frame}\n\n[The same view in a window of its own]({view.name})\n\n"

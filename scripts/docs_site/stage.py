@@ -35,15 +35,17 @@ COMPILED = ("encode", "encode_array")
 def stage(folder: Path, version: str | None = None) -> list[str]:
     """Write everything; returns what is wrong with the documents, one line each."""
     shutil.rmtree(folder, ignore_errors=True)
-    site = links.Site(ROOT, {page.source: page.place for page in pages()} | SOURCES, urls().get("Repository", ""))
+    places = {page.source: page.place for page in pages()} | SOURCES
+    titles = {page.source: page.title for page in pages()}
+    site = links.Site(ROOT, places, urls().get("Repository", ""), titles)
     wrong = [line for page in pages() for line in copied(page, site, folder / "pages")]
     written = {source: [*write()] for source, write in WRITERS.items()}
-    for place, _, text in (page for rows in written.values() for page in rows):
+    for place, _, text in (page for each in written.values() for page in each):
         put(folder / "pages" / place, text)
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
-    titles = {source: [(title, place) for place, title, _ in rows] for source, rows in written.items()}
-    put(folder / "zensical.toml", settings(navigation(pages(), titles), urls(), version))
+    rows = {source: [(title, place) for place, title, _ in each] for source, each in written.items()}
+    put(folder / "zensical.toml", settings(navigation(pages(), rows), urls(), version))
     methods = {f"toksmith._core.TextCalls.{name}": getattr(toksmith.Tokenizer, name) for name in COMPILED}
     put(folder / "compiled.json", json.dumps({name: inspect.getdoc(method) for name, method in methods.items()}))
     return wrong
