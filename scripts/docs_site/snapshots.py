@@ -36,7 +36,7 @@ def embedded(comment: str, place: str, folder: Path) -> str:
     view = page.with_name(f"{page.stem}-view-{number}.html")
     try:
         # The project's own words, as its examples are.
-        eval(" ".join(asked[1].split()), {"toksmith": toksmith}).save(view)
+        eval(asked[1], {"toksmith": toksmith}).save(view)
     except Exception as error:
         raise SystemExit(f"{place}: {comment} fails: {type(error).__name__}: {error}") from error
     # Relative to the page's Markdown: the generator changes the addresses of frames as it does those of links.

@@ -14,6 +14,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from release.settings import REPOSITORY
+
 import toksmith
 
 from . import links
@@ -21,7 +23,7 @@ from .api import api_pages
 from .commands import command_pages
 from .dialect import problems, site_text
 from .pages import API, COMMAND_LINE, ROOT, SECTIONS, Page, pages, place_of
-from .settings import settings, urls
+from .settings import settings
 from .snapshots import embedded
 
 __all__ = ["navigation", "stage"]
@@ -37,7 +39,7 @@ def stage(folder: Path, version: str | None = None) -> list[str]:
     shutil.rmtree(folder, ignore_errors=True)
     places = {page.source: page.place for page in pages()} | SOURCES
     titles = {page.source: page.title for page in pages()}
-    site = links.Site(ROOT, places, urls().get("Repository", ""), titles)
+    site = links.Site(ROOT, places, REPOSITORY, titles)
     wrong = [line for page in pages() for line in copied(page, site, folder / "pages")]
     written = {source: [*write()] for source, write in WRITERS.items()}
     for place, _, text in (page for each in written.values() for page in each):
@@ -45,7 +47,7 @@ def stage(folder: Path, version: str | None = None) -> list[str]:
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
     rows = {source: [(title, place) for place, title, _ in each] for source, each in written.items()}
-    put(folder / "zensical.toml", settings(navigation(pages(), rows), urls(), version))
+    put(folder / "zensical.toml", settings(navigation(pages(), rows), version))
     methods = {f"toksmith._core.TextCalls.{name}": getattr(toksmith.Tokenizer, name) for name in COMPILED}
     put(folder / "compiled.json", json.dumps({name: inspect.getdoc(method) for name, method in methods.items()}))
     return wrong
