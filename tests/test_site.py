@@ -21,6 +21,7 @@ from docs_site.publish import publish
 from docs_site.relative import NOWHERE, make_relative
 from docs_site.snapshots import embedded
 from docs_site.stage import stage
+from release import settings as owned
 
 import toksmith
 from toksmith._cli import COMMANDS
@@ -64,8 +65,8 @@ def test_links_of_staged_pages_lead_to_files(staged: Path) -> None:
 
 def test_no_setting_names_another_machine(staged: Path) -> None:
     text = (staged / "zensical.toml").read_text(encoding="utf-8")
-    known = [NOWHERE, *settings.urls().values()]
-    assert all(any(url.startswith(each) for each in known) for url in re.findall(r"https?://[^\"\s]+", text))
+    known = (NOWHERE, *filter(None, [owned.REPOSITORY, owned.SITE]))
+    assert all(url.startswith(known) for url in re.findall(r"https?://[^\"\s]+", text))
     project = tomllib.loads(text)["project"]
     assert project["theme"]["font"] is False
     assert "analytics" not in project["extra"]
@@ -73,13 +74,11 @@ def test_no_setting_names_another_machine(staged: Path) -> None:
 
 
 def test_urls_and_versions_are_settings() -> None:
-    given = {"Repository": "https://code.invalid/toksmith", "Documentation": "https://docs.invalid/"}
-    told = tomllib.loads(settings.settings({"Start": [("Home", "index.md")]}, given, "0.2"))["project"]
-    assert told["repo_url"] == "https://code.invalid/toksmith" and told["site_url"] == "https://docs.invalid/0.2/"
+    pages, repository = {"Start": [("Home", "index.md")]}, "https://code.invalid/toksmith"
+    told = tomllib.loads(settings.settings(pages, "0.2", repository, "https://docs.invalid/"))["project"]
+    assert told["repo_url"] == repository and told["site_url"] == "https://docs.invalid/0.2/"
     assert told["extra"]["version"] == {"provider": "mike", "alias": True}
-    beside = settings.address({**given, "Documentation": "https://code.invalid/toksmith/tree/main/docs"}, None)
-    assert beside == NOWHERE
-    unset = tomllib.loads(settings.settings({"Start": [("Home", "index.md")]}, {}))["project"]
+    unset = tomllib.loads(settings.settings(pages, None, "", ""))["project"]
     assert "repo_url" not in unset and unset["site_url"] == NOWHERE and "version" not in unset["extra"]
 
 
@@ -170,6 +169,11 @@ def test_links_become_those_of_the_site() -> None:
     )
     hosted = links.linked(text, "docs/guides/README.md", site._replace(url="https://code.invalid/t/"))
     assert "[d](https://code.invalid/t/blob/HEAD/Makefile)" in hosted.text
+    named = site._replace(titles={"docs/spec.md": "The rules", "README.md": "Home"})
+    words = "[docs/spec.md](docs/spec.md#a) [`../README.md`](README.md) [spec](docs/spec.md) [Makefile](Makefile)"
+    assert links.linked(
+        words, "CONTRIBUTING.md", named._replace(places={**named.places, "CONTRIBUTING.md": "c.md"})
+    ).text == ("[The rules](spec.md#a) [`../README.md`](index.md) [spec](spec.md) Makefile")
     own = links.linked(
         "[s](https://code.invalid/t/blob/main/docs/spec.md)", "README.md", site._replace(url="https://code.invalid/t")
     )
@@ -311,7 +315,7 @@ def test_a_page_shows_the_snapshots_that_it_asks_for(tmp_path: Path, monkeypatch
     asked = '<!-- snapshot: toksmith.snapshot(\n    "a"\n) -->'
     shown = [embedded(asked, place, tmp_path) for place in ("lesson/1.md", "lesson/1.md", "lesson/index.md")]
     sources = [re.findall(r'src="([^"]*)"', each) for each in shown]
-    assert sources == [["../1-view-1.html"], ["../1-view-2.html"], ["index-view-1.html"]]
+    assert sources == [["1-view-1.html"], ["1-view-2.html"], ["index-view-1.html"]]
     assert (tmp_path / "lesson" / "index-view-1.html").read_text(encoding="utf-8") == "<p>view"
     assert embedded("<!-- needs: corpora/a.txt -->", "a.md", tmp_path) == ""
     with pytest.raises(SystemExit, match=r"a\.md: <!-- snapshot: strange -->.*NameError"):

@@ -97,8 +97,8 @@ MODULES = {
     "compat": "Drop-ins",
     "reference": "The reference in plain Python",
 }
-# What mkdocstrings is told of a name beside its place: methods that are compiled are those of a base class.
-OPTIONS = {"Tokenizer": {"inherited_members": "[encode, encode_array]"}}
+# What mkdocstrings is told of a name beside its place: methods that are compiled are those of a private base class.
+OPTIONS = {"Tokenizer": {"inherited_members": "[encode, encode_array]", "show_bases": "false"}}
 # Public names that are a module's, and are on its page.
 OF_MODULES = {"parity": "metrics"}
 
@@ -152,8 +152,13 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
     """The pages: for each its path on the site, its title in the navigation, and its Markdown."""
     if wrong := unplaced():
         raise SystemExit(f"{wrong[0]}; mend AREAS in scripts/docs_site/api.py")
-    listed = [f"- [{area.title}]({area.place}.md): {shown_names(area.names.split())}" for area in AREAS]
-    listed += [f"- [{title}]({name}.md): `toksmith.{name}`" for name, title in MODULES.items()]
+    listed = [f"- [{area.title}]({area.place}.md): {linked_names(area.place, area.names.split())}" for area in AREAS]
+    for name in ("explain", "metrics"):
+        own = [f"{name}.{each}" for each in public_names(PACKAGE / name / "__init__.py")]
+        listed.append(f"- [{MODULES[name]}]({name}.md): {linked_names(name, own)}")
+    pages = ", ".join(f"[`compat.{name}`](compat-{name}.md)" for name in drop_ins())
+    listed.append(f"- [{MODULES['compat']}](compat.md): {pages}")
+    listed.append(f"- [{MODULES['reference']}](reference.md): `reference`")
     about = "Every public name of `toksmith`, from its docstring. `help(toksmith.train)` prints the same."
     yield "api/index.md", "All names", f"# The Python API\n\n{about}\n\n" + "\n".join(listed) + "\n"
     for area in AREAS:
@@ -176,6 +181,6 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
     yield "api/reference-files.md", more_title, "\n\n".join([f"# {more_title}", *more]) + "\n"
 
 
-def shown_names(names: list[str]) -> str:
-    """The names as code, separated by commas."""
-    return ", ".join(f"`{name}`" for name in names)
+def linked_names(place: str, names: list[str]) -> str:
+    """The names of a page as code, each a link to its documentation."""
+    return ", ".join(f"[`{name}`]({place}.md#toksmith.{name})" for name in names)

@@ -32,7 +32,12 @@ class Sources(griffe.Extension):
         """Mend a package when all of its modules are read."""
         for each in members(pkg):
             if each.path in self.compiled:
-                each.docstring = griffe.Docstring(self.compiled[each.path], parent=each)
+                each.docstring = griffe.Docstring(
+                    self.compiled[each.path],
+                    parent=each,
+                    parser=loader.docstring_parser,
+                    parser_options=loader.docstring_options,
+                )
             if each.docstring is not None:
                 each.docstring.value = as_markdown(each.docstring.value)
             if isinstance(each, griffe.Class):

@@ -1,7 +1,8 @@
 """Links of a document as links of its page: to another page, to a file beside the pages, or to the repository.
 
-A link to a document becomes one to its page. A picture or program of docs/ is copied beside the pages. Any other file of
-the repository is linked by the repository's URL; while that is unset, the words of the link stay without a link.
+A link to a document becomes one to its page; where its words are the document's path, they become the page's title. A
+picture or program of docs/ is copied beside the pages. Any other file of the repository is linked by the repository's URL;
+while that is unset, the words of the link stay without a link.
 `dead` names links to what is not there.
 """
 
@@ -34,11 +35,12 @@ class Linked(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What links are resolved against: the page of each document, pages of sources, and the repository."""
+    """What links are resolved against: the page of each document, pages of sources, the repository; titles of pages."""
 
     root: Path
     places: Mapping[str, str]
     url: str = ""
+    titles: Mapping[str, str] = {}
 
 
 def links(text: str) -> Iterator[tuple[int, str]]:
@@ -81,6 +83,7 @@ def changed(text: str, source: str, site: Site, files: set[str]) -> str:
     for found in LINK.finditer(without_code(text)):
         words = text[slice(*found.span("words"))]
         words = words[0] + changed(words[1:], source, site, files)  # a picture may be the words of a link
+        words = titled(words, source, found["target"], site)
         new = new_target(source, found["target"], site)
         if new is None:
             made += [text[end : found.start()], words.removeprefix("[").removesuffix("]")]
@@ -90,6 +93,14 @@ def changed(text: str, source: str, site: Site, files: set[str]) -> str:
             files |= {path} if path.startswith("docs/") and path not in site.places else set()
         end = found.end()
     return "".join([*made, text[end:]])
+
+
+def titled(words: str, source: str, target: str, site: Site) -> str:
+    """The words of a link in brackets: the title of the page where they are the path of its document."""
+    path, _ = target_of(source, target, site)
+    said = words.strip("[]`")
+    same = path in site.titles and path in (said, target_of(source, said, site)[0])
+    return f"[{site.titles[path]}]" if same else words
 
 
 def new_target(source: str, target: str, site: Site) -> str | None:

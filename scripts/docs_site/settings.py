@@ -1,46 +1,34 @@
 """The settings of the generator: docs/site/zensical.toml, and what only a build knows: navigation, URLs, the version.
 
-URLs are those of pyproject.toml's `[project.urls]`, Repository and Documentation. While they are unset, pages have no
-links to the repository, and no address of their own.
+URLs are those of scripts/release/settings.py. While they are unset, pages have no links to the repository, and no address
+of their own.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+
+from release.settings import REPOSITORY, SITE
 
 from .pages import ROOT
 from .relative import NOWHERE
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-__all__ = ["Navigation", "settings", "urls"]
+__all__ = ["Navigation", "settings"]
 
 BASE = ROOT / "docs" / "site" / "zensical.toml"
 MARK = "# What a build knows is written here.\n"
 Navigation = Mapping[str, Sequence[tuple[str, str]]]
 
 
-def urls(root: Path = ROOT) -> dict[str, str]:
-    """The project's URLs by name; none while they are unset."""
-    with (root / "pyproject.toml").open("rb") as file:
-        found: dict[str, str] = tomllib.load(file)["project"].get("urls", {})
-    return found
-
-
-def settings(navigation: Navigation, known: Mapping[str, str], version: str | None = None) -> str:
+def settings(navigation: Navigation, version: str | None = None, repository: str = REPOSITORY, site: str = SITE) -> str:
     """The settings of one build; with a version, those of a site that has several."""
     base = BASE.read_text(encoding="utf-8")
     if base.count(MARK) != 1:
         raise SystemExit(f"{BASE}: expected the line {MARK.strip()!r} once, in the table [project]")
     lines = [f"nav = {nav(navigation)}"]
-    lines.append(f"site_url = {json.dumps(address(known, version))}")
-    if repository := known.get("Repository"):
+    lines.append(f"site_url = {json.dumps(address(site, version))}")
+    if repository:
         lines.append(f"repo_url = {json.dumps(repository)}")
     tables = ["[project.plugins.llmstxt.sections]"]
     tables += [
@@ -51,12 +39,9 @@ def settings(navigation: Navigation, known: Mapping[str, str], version: str | No
     return base.replace(MARK, "\n".join(lines) + "\n") + "\n" + "\n".join(tables) + "\n"
 
 
-def address(known: Mapping[str, str], version: str | None) -> str:
-    """Where the site will be; documents that are read in the repository are no site."""
-    site, repository = known.get("Documentation", ""), known.get("Repository", "")
-    if not site or (repository and site.startswith(repository)):
-        return NOWHERE
-    return "/".join(filter(None, [site.rstrip("/"), version])) + "/"
+def address(site: str, version: str | None) -> str:
+    """Where the site will be."""
+    return "/".join(filter(None, [site.rstrip("/"), version])) + "/" if site else NOWHERE
 
 
 def nav(navigation: Navigation) -> str:

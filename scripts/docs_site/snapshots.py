@@ -35,16 +35,10 @@ def embedded(comment: str, place: str, folder: Path) -> str:
     number = len([*page.parent.glob(f"{page.stem}-view-*.html")]) + 1
     view = page.with_name(f"{page.stem}-view-{number}.html")
     try:
-        eval(" ".join(asked[1].split()), {"toksmith": toksmith}).save(
-            view
-        )  # the project's own words, as its examples are
+        # The project's own words, as its examples are.
+        eval(asked[1], {"toksmith": toksmith}).save(view)
     except Exception as error:
         raise SystemExit(f"{place}: {comment} fails: {type(error).__name__}: {error}") from error
-    return (
-        f'\n<iframe class="view" src="{address(page, view)}" title="The tokens of a text" loading="lazy"></iframe>\n\n'
-    )
-
-
-def address(page: Path, view: Path) -> str:
-    """The address of a view, relative to that of its page, which is a folder unless the page is an index."""
-    return view.name if page.name == "index.md" else f"../{view.name}"
+    # Relative to the page's Markdown: the generator changes the addresses of frames as it does those of links.
+    frame = f'<iframe class="view" src="{view.name}" title="The tokens of a text" loading="lazy"></iframe>'
+    return f"\n{frame}\n\n[The same view in a window of its own]({view.name})\n\n"

@@ -14,6 +14,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from release.settings import REPOSITORY
+
 import toksmith
 
 from . import links
@@ -21,7 +23,7 @@ from .api import api_pages
 from .commands import command_pages
 from .dialect import problems, site_text
 from .pages import API, COMMAND_LINE, ROOT, SECTIONS, Page, pages, place_of
-from .settings import settings, urls
+from .settings import settings
 from .snapshots import embedded
 
 __all__ = ["navigation", "stage"]
@@ -35,15 +37,17 @@ COMPILED = ("encode", "encode_array")
 def stage(folder: Path, version: str | None = None) -> list[str]:
     """Write everything; returns what is wrong with the documents, one line each."""
     shutil.rmtree(folder, ignore_errors=True)
-    site = links.Site(ROOT, {page.source: page.place for page in pages()} | SOURCES, urls().get("Repository", ""))
+    places = {page.source: page.place for page in pages()} | SOURCES
+    titles = {page.source: page.title for page in pages()}
+    site = links.Site(ROOT, places, REPOSITORY, titles)
     wrong = [line for page in pages() for line in copied(page, site, folder / "pages")]
     written = {source: [*write()] for source, write in WRITERS.items()}
-    for place, _, text in (page for rows in written.values() for page in rows):
+    for place, _, text in (page for each in written.values() for page in each):
         put(folder / "pages" / place, text)
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
-    titles = {source: [(title, place) for place, title, _ in rows] for source, rows in written.items()}
-    put(folder / "zensical.toml", settings(navigation(pages(), titles), urls(), version))
+    rows = {source: [(title, place) for place, title, _ in each] for source, each in written.items()}
+    put(folder / "zensical.toml", settings(navigation(pages(), rows), version))
     methods = {f"toksmith._core.TextCalls.{name}": getattr(toksmith.Tokenizer, name) for name in COMPILED}
     put(folder / "compiled.json", json.dumps({name: inspect.getdoc(method) for name, method in methods.items()}))
     return wrong

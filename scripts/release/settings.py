@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 # The repository on the web, without a slash at the end; every other URL of the project follows from it.
 REPOSITORY = ""
+# The documentation site, which it may have: without an address its pages are the same, and have no map for search engines.
+SITE = ""
 
 
 class Copy(NamedTuple):
