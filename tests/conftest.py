@@ -12,6 +12,7 @@ import re
 import shutil
 import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,15 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless Chromium, for the modules that import `browsing` and so are skipped where there is none."""
+    from browsing import launched
+
+    with launched() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

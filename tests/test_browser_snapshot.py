@@ -11,20 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import CONTRAST, NAMED, SHOTS
 from processors import LIMIT_S
-from test_browser import CONTRAST, NAMED, SHOTS, launched
 from test_playground_snapshot import HOSTILE, LARGE, SMALL, TEXT, UNIGRAM
 
 import toksmith
 from toksmith import explain
 
 LIVE = ".unseen"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as running:
-        yield running
 
 
 class Opened:

@@ -238,15 +238,15 @@ def test_wrong_arguments_are_named(
 # One valid question to each view, and for each argument values of wrong types and beyond all ranges.
 QUESTIONS: dict[str, dict[str, Any]] = {
     "rows": {"text": TEXT, "cells": 20, "first": 0, "last": 5},
-    "ids": {"text": TEXT, "which": 0, "first": 0, "last": 5},
-    "all_ids": {"text": TEXT, "which": 0},
-    "decode": {"ids": [97, 98], "which": 0},
-    "place": {"text": TEXT, "cells": 20, "which": 0, "token": 1},
+    "ids": {"text": TEXT, "of": "large", "first": 0, "last": 5},
+    "all_ids": {"text": TEXT, "of": "large"},
+    "decode": {"ids": [97, 98], "of": "large"},
+    "place": {"text": TEXT, "cells": 20, "of": "large", "token": 1},
     "difference": {"text": TEXT, "cells": 20, "after": 2, "back": True},
-    "piece": {"text": TEXT, "byte": 3, "which": 0},
+    "piece": {"text": TEXT, "byte": 3, "of": "large"},
     "repair": {"text": TEXT, "names": ["space at the end"]},
     "tokens": {"text": TEXT},
-    "merges": {"piece": "lower", "which": 0},
+    "merges": {"piece": "lower", "of": "large"},
     "tree": {"id": 258},
     "history": {"id": 258},
     "budget": {"text": TEXT, "context": 7},
@@ -284,7 +284,7 @@ def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenize
     session = _views.Session(toks, {}, toksmith.metrics.LANGUAGES)
     plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
     statuses = []
-    for name in {**plain, "key": "", "which": 0}:
+    for name in {**plain, "key": "", "of": ""}:
         for value in HOSTILE:
             for format in ("", "json") if view in RESULTS else ("",):
                 answer = _server.answer(session, view, format, json.dumps({**plain, name: value}).encode())
@@ -532,15 +532,15 @@ def test_ids_places_and_pieces(playground: toksmith.Playground, toks: dict[str, 
     values = {"text": TEXT, "tokenizers": [*toks], "cells": 20}
     tok = toks["large"]
     ids = tok.encode(TEXT, special="text")
-    found = asked(playground, "ids", **values, which=1, last=100).json["result"]
+    found = asked(playground, "ids", **values, of="large", last=100).json["result"]
     assert [id for id, _ in found["tokens"]] == ids and found["total"] == len(ids)
-    assert asked(playground, "all_ids", **values, which=1).json["result"] == {"ids": ids}
-    decoded = asked(playground, "decode", tokenizers=[*toks], which=1, ids=ids).json["result"]
+    assert asked(playground, "all_ids", **values, of="large").json["result"] == {"ids": ids}
+    decoded = asked(playground, "decode", tokenizers=[*toks], of="large", ids=ids).json["result"]
     assert decoded["text"] == TEXT
     ends = explain.compare(tok, TEXT).cuts.popitem()[1].ends
-    place = asked(playground, "place", **values, which=1, token=3).json["result"]
+    place = asked(playground, "place", **values, of="large", token=3).json["result"]
     assert place["span"] == [ends[2], ends[3]]
-    piece = asked(playground, "piece", **values, which=1, byte=ends[2]).json["result"]
+    piece = asked(playground, "piece", **values, of="large", byte=ends[2]).json["result"]
     pieces = [(start, end) for start, end, _ in explain.pieces(tok, TEXT).rows()]
     assert (piece["start"], piece["end"]) in pieces
     assert piece["piece"].encode() == TEXT.encode()[piece["start"] : piece["end"]]

@@ -17,21 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import CONTRAST
 from conftest import ROOT
 from docs_site import api
 from docs_site.publish import write_version
 from processors import LIMIT_S, until
-from systems import lacking
-from test_browser import CONTRAST
 
 import toksmith
 
-api_of_browsers = pytest.importorskip("playwright.sync_api", reason="lacks playwright; `make docs-check` installs it")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = os.environ.get("TOKSMITH_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
 SITE = ROOT / os.environ.get("TOKSMITH_SITE", "build/docs/site")
-if CHROMIUM is None:
-    pytest.skip("lacks Chromium; `make docs-check` installs Debian's", allow_module_level=True)
 if not (SITE / "index.html").is_file():
     pytest.skip(f"lacks the built site in {SITE}; `make docs-check` builds it", allow_module_level=True)
 
@@ -60,16 +54,6 @@ def serving(folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     yield from serving(SITE)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with api_of_browsers.sync_playwright() as playwright:
-        # Where the tests run as root Chromium has no sandbox to build.
-        arguments = ["--no-sandbox"] if lacking("permissions") else []
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield launched
-        launched.close()
 
 
 class Opened:

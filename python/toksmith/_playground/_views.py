@@ -151,9 +151,17 @@ class Asked:
 
     @property
     def tok(self) -> toksmith.Tokenizer:
-        """The tokenizer that a question about one is for: the one at `which` of the names."""
+        """The tokenizer that a question about one is for."""
+        return self.session.toks[self.names[self.which]]
+
+    @property
+    def which(self) -> int:
+        """The place of that tokenizer among the names; the page gives its name as `of`, or it is the first."""
         names = self.names
-        return self.session.toks[names[self.number("which", 0, most=len(names) - 1)]]
+        name = self.string("of", names[0])
+        if name not in names:
+            raise toksmith.UnknownName("tokenizer", name, names)
+        return names.index(name)
 
     @property
     def special(self) -> Any:
@@ -193,7 +201,7 @@ def rows(asked: Asked) -> dict[str, Any]:
 
 def ids(asked: Asked) -> dict[str, Any]:
     """The ids from place `first` to `last` of one tokenizer, with what each token looks like."""
-    cuts = [*compared(asked).cuts.values()][asked.number("which", 0, most=len(asked.names) - 1)]
+    cuts = [*compared(asked).cuts.values()][asked.which]
     first = min(asked.number("first", 0), len(cuts.ids))
     last = min(asked.number("last", 0), first + MOST_IDS, len(cuts.ids))
     tokens = [[view.id, _render.token_text(view.token)] for view in cuts.tokens[first:last]]
@@ -216,7 +224,7 @@ def decode(asked: Asked) -> dict[str, Any]:
 
 def place(asked: Asked) -> dict[str, Any]:
     """The place of a token: its row and its bytes."""
-    laid, which = laid_out(asked), asked.number("which", 0, most=len(asked.names) - 1)
+    laid, which = laid_out(asked), asked.which
     count = len(laid.ends[which])
     token = asked.number("token", least=0, most=max(0, count - 1))
     span = [int(laid.begins[which][token]), int(laid.ends[which][token])] if count else [0, 0]

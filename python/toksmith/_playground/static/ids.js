@@ -16,7 +16,7 @@ export class Ids {
     this.window = null;
     this.content = h('div', { className: 'ids-content', role: 'listbox', 'aria-label': 'Ids', 'aria-orientation': 'horizontal' });
     this.scroller = h('div', { className: 'ids', onscroll: () => this.onscroll(), onkeydown: (event) => this.onkey(event), onclick: (event) => this.onclick(event) }, this.content);
-    this.caption = h('h3', {}, 'Ids');
+    this.caption = h('h3', { className: 'ids-caption' }, 'Ids');
     this.load = latest((again) => this.fetch(again));
     const as = { list: (ids) => ids.join(' '), JSON: (ids) => JSON.stringify(ids), numpy: (ids) => `np.array([${ids.join(', ')}], dtype=np.uint32)`, C: (ids) => `const uint32_t ids[${ids.length}] = {${ids.join(', ')}};` };
     const buttons = Object.entries(as).map(([name, make]) => h('button', { type: 'button', onclick: () => this.copy(name, make) }, name));
@@ -38,7 +38,7 @@ export class Ids {
     const { across } = this;
     const from = Math.max(0, this.first - LINES) * across;
     try {
-      const window = await ask('ids', state.text, { ...this.app.params(), which: state.which, first: from, last: from + across * LINES * 4 });
+      const window = await ask('ids', state.text, { ...this.app.params(), first: from, last: from + across * LINES * 4 });
       if (again()) return;
       this.window = window;
       this.total = window.total;
@@ -112,7 +112,7 @@ export class Ids {
   async copy(name, make) {
     const { state } = this.app;
     try {
-      const { ids } = await ask('all_ids', state.text, { ...this.app.params(), which: state.which });
+      const { ids } = await ask('all_ids', state.text, this.app.one());
       if (!(await copy(make(ids), `${num(ids.length)} ids`))) save('ids.txt', 'text/plain', make(ids));
     } catch (problem) {
       say(problem.message);
@@ -126,7 +126,7 @@ export class Ids {
     const wrong = words.find((word) => !/^-?[0-9]{1,15}$/.test(word));
     try {
       if (wrong !== undefined) throw new Error(`“${wrong}” is no id: expected whole numbers`);
-      const { text, bytes } = await ask('decode', null, { tokenizers: state.toks, which: state.which, ids: words.map(Number) });
+      const { text, bytes } = await ask('decode', null, { ...this.app.one(), ids: words.map(Number) });
       const use = h('button', { type: 'button', onclick: () => this.app.setText(text) }, 'Use as text');
       this.decoded.className = 'decoded';
       this.decoded.replaceChildren(h('bdi', { className: 'mono' }, text), ` (${num(bytes)} bytes) `, use);

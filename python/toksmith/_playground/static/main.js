@@ -26,7 +26,9 @@ const box = $('text');
 
 const app = {
   state,
-  params: () => ({ tokenizers: state.toks, special: state.special, which: state.which }),
+  // A question names its tokenizers: all that are compared, and the one that it is about. No place among them is sent.
+  params: (which = state.which) => ({ tokenizers: state.toks, of: state.toks[which], special: state.special }),
+  one: (which = state.which) => ({ tokenizers: [state.toks[which]], of: state.toks[which], special: state.special }),
   tokenizer: () => page.tokenizers.find((tok) => tok.name === state.toks[state.which]),
   codePoints: () => [...state.text].length,
   cursor: () => [...state.text.slice(0, box.selectionStart)].length,
@@ -42,7 +44,7 @@ const app = {
   open,
   async openPiece(which, token) {
     try {
-      const { piece } = await ask('piece', state.text, { ...app.params(), which, byte: token.start });
+      const { piece } = await ask('piece', state.text, { ...app.one(which), byte: token.start });
       set({ piece, step: 0, which, tab: 'merges' });
     } catch (problem) {
       say(problem.message);

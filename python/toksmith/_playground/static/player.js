@@ -32,7 +32,7 @@ export class Player {
   question() {
     const { state } = this.app;
     if (!state.piece) return null;
-    return ['merges', null, { ...this.app.params(), tokenizers: [state.toks[state.which]], piece: state.piece }];
+    return ['merges', null, { ...this.app.one(), piece: state.piece }];
   }
 
   async refresh() {

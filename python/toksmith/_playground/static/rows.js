@@ -285,7 +285,7 @@ export class TokenRows {
         return;
       }
     }
-    const answer = await ask('place', this.app.state.text, { ...this.app.params(), cells: this.cells, which, token: place });
+    const answer = await ask('place', this.app.state.text, { ...this.app.params(which), cells: this.cells, token: place });
     this.first = Number.MIN_SAFE_INTEGER;
     this.scrollToRow(answer.row);
     if (this.missing()) await this.load();

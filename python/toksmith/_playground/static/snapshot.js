@@ -7,7 +7,7 @@ import { Player } from './player.js';
 
 const MOST_FOUND = 100;
 const state = { toks: data.tokenizers.map((own) => own.name), which: 0, piece: null, step: 0 };
-const app = { state, prefix: `toksmith-${[...document.querySelectorAll('.toksmith-snapshot')].indexOf(root)}-`, params: () => ({}), set, open, openPiece, playable };
+const app = { state, prefix: `toksmith-${[...document.querySelectorAll('.toksmith-snapshot')].indexOf(root)}-`, one: () => ({ tokenizers: [state.toks[state.which]] }), set, open, openPiece, playable };
 const part = (name) => root.querySelector(`.${name}`);
 const several = state.toks.length > 1;
 

@@ -106,7 +106,7 @@ const lint = {
   draw(found, app) {
     const signed = (value) => (value > 0 ? `+${num(value)}` : num(value));
     const repair = async (names) => {
-      const { text } = await ask('repair', app.state.text, { ...app.params(), which: app.state.which, names });
+      const { text } = await ask('repair', app.state.text, { ...app.one(), names });
       app.setText(text);
       say(`repaired: ${names.join(', ')}`);
     };
@@ -205,8 +205,7 @@ export class ViewPanel {
     const asked = this.view.ask(this.app);
     if (!asked) return null;
     const [name, text, values] = asked;
-    const own = this.view.one ? { tokenizers: [this.app.state.toks[this.app.state.which]] } : {};
-    return [name, text, { ...this.app.params(), ...own, ...values }];
+    return [name, text, { ...(this.view.one ? this.app.one() : this.app.params()), ...values }];
   }
 
   async fetch(again) {
