@@ -10,7 +10,7 @@ files model render results special stream threads atomic_files encode_files fold
 boundaries pattern_fit patterns formats corpus memory post steps training_kinds
 tokenizer tokenizer_view offsets sampled pieces arrays chat session encodings hub counts weights
 training sweep surgery load fim
-convert explain metrics doctor compat shards
+convert explain metrics doctor compat shards graft
 __init__
 cli demo playground runners __main__
 """
