@@ -20,7 +20,13 @@ RULES = ("exponential", "mean", "first-last", "all-mean")  # those of the librar
 FLAGS = {
     name: f"--{name.replace('_', '-')}" for name in ("init", "old", "pad_to", "id_map", "link", "verify", "allow_loss")
 }
-FLAGS |= {"donor": "--donor", "tensors": "--tensor", "tokens": "--token", "out": "--output"}
+FLAGS |= {
+    "donor": "--donor",
+    "donor_tokenizer": "--donor-tokenizer",
+    "tensors": "--tensor",
+    "tokens": "--token",
+    "out": "--output",
+}
 
 Checkpoint = Annotated[
     Path, cli.Argument("CHECKPOINT", "Folder of a model: safetensors files, config.json and a tokenizer.")
@@ -43,6 +49,21 @@ Old = Annotated[
 ]
 Map = Annotated[
     Path | None, cli.Option("--id-map", help="File of IdMap.save: which token is which.", default="by their bytes")
+]
+Donor = Annotated[
+    Path | None,
+    cli.Option(
+        "--donor", help="Folder of a model that has the new tokens, to rebuild their rows from.", default="none"
+    ),
+]
+OfDonor = Annotated[
+    str | None,
+    cli.Option(
+        "--donor-tokenizer",
+        help="Tokenizer of the donor.",
+        default="that in its folder",
+        **{**TOKENIZER, "envvar": None},
+    ),
 ]
 PadTo = Annotated[
     int | None,
@@ -82,6 +103,8 @@ def graft(
     init: Init = None,
     old: Old = None,
     id_map: Map = None,
+    donor: Donor = None,
+    donor_tokenizer: OfDonor = None,
     pad_to: PadTo = None,
     tensor: Roles = None,
     token: Tokens = None,
@@ -106,6 +129,8 @@ def graft(
     options |= given(tensors=pairs(tensor, "--tensor"), tokens=pairs(token, "--token", last=False))
     with flagged(FLAGS):
         options |= given(old=None if old is None else toksmith.load(old))
+        options |= given(donor=donor)
+        options |= given(donor_tokenizer=None if donor_tokenizer is None else toksmith.load(donor_tokenizer))
         options |= given(id_map=None if id_map is None else toksmith.IdMap.load(id_map))
         tok = loaded(tokenizer, pattern, special_token)
         options |= {"link": link, "verify": verify, "dry_run": dry_run}

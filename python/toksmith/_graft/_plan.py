@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import FormatError, InvalidOption, number_of
+from .._errors import FormatError, InvalidOption
 from .._files import shown
-from .._hub import chosen as tokenizer_names
-from .._load import load
 from .._surgery import IdMap
 from .._tokenizer import Tokenizer
 from .._weights import INDEX
+from ._donor import opened_donor
 from ._model_folder import CONFIG, GENERATION, ModelFolder, opened
+from ._own_tokenizer import own_tokenizer
 from ._recipes import InitRule, Recipe, Recipes, chosen_init, id_of, recipes
 from ._rows import new_blocks, same_numbers, surveyed
 from ._settings import Rewriting, json_bytes, rewritten, sized
 from ._tokenizer_files import tokenizer_files
 from ._tokens import Origins, origins
-from ._vocab_tensors import VocabTensor, vocab_tensors
+from ._vocab_tensors import VocabTensor, check_size, vocab_tensors
 from ._write import NewTensor
 
 __all__ = ["Asked", "GraftPlan", "planned"]
@@ -31,7 +31,6 @@ __all__ = ["Asked", "GraftPlan", "planned"]
 TIED = "tie_word_embeddings"
 MOST_MULTIPLE, LEAST_MULTIPLE = 512, 8
 MOST_PAD = 1 << 16
-FEW = 0.75  # of the rows: a tokenizer with fewer ids is probably another model's
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,8 @@ class Asked:
     tensors: Mapping[str, str] = field(default_factory=dict)
     tokens: Mapping[str, str] = field(default_factory=dict)
     allow_loss: Collection[str] = ()
+    donor: str | os.PathLike[str] | None = None
+    donor_tokenizer: Tokenizer | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ class GraftPlan:
         means: The mean row of each tensor by name, in float64.
         files: The bytes of every small file by its name.
         notes: What the user should know.
+        donated: How many new tokens a donor knows.
     """
 
     folder: ModelFolder
@@ -76,6 +78,7 @@ class GraftPlan:
     means: Mapping[str, NDArray[np.float64]]
     files: Mapping[str, bytes]
     notes: tuple[str, ...]
+    donated: int = 0
 
     def recipe(self, each: VocabTensor) -> Recipe:
         """How the rows of a tensor are made."""
@@ -106,7 +109,7 @@ def planned(place: str | os.PathLike[str], new: Tokenizer, asked: Asked) -> Graf
     folder = opened(place)
     tensors = vocab_tensors(folder, asked.tensors)
     first = tensors[0]
-    old = asked.old or own_tokenizer(folder)
+    old = asked.old or own_tokenizer(folder, "old=")
     notes = check_size(first, old)
     found = origins(old, new, asked.id_map)
     rows = (len(first.matrix), new_rows((len(first.matrix), old.vocab_size), new.vocab_size, asked.pad_to))
@@ -121,6 +124,7 @@ def planned(place: str | os.PathLike[str], new: Tokenizer, asked: Asked) -> Graf
     of_tokenizer, more = tokenizer_files(folder, old.model, new, asked.tokens, asked.allow_loss)
     init = chosen_init(asked.init, found)
     tied, said = tying(tensors, settings[CONFIG])
+    donor = None if asked.donor is None else opened_donor(asked.donor, asked.donor_tokenizer)
     means = {each.tensor.name: mean_of(each, found) for each in tensors}
     before = {CONFIG: folder.config, GENERATION: folder.generation}
     files = {name: json_bytes(value) for name, value in settings.items() if value != before[name]}
@@ -134,48 +138,12 @@ def planned(place: str | os.PathLike[str], new: Tokenizer, asked: Asked) -> Graf
         tied,
         tuple(tensors),
         init,
-        recipes(found, rows, init, tied=tied),
+        recipes(found, rows, init, tied=tied, donor=None if donor is None else donor.sums),
         means,
         {**files, **of_tokenizer},
         tuple(dict.fromkeys([*notes, *said, *how.notes, *more])),
+        0 if donor is None else donor.count(found),
     )
-
-
-def own_tokenizer(folder: ModelFolder) -> Tokenizer:
-    """The tokenizer that lies in the checkpoint.
-
-    Raises:
-        FormatError: There is none, or several.
-    """
-    names = [*folder.stale, *folder.copied]
-    try:
-        found = tokenizer_names(names, shown(folder.place))
-    except FormatError:
-        found = []
-        problem = f"holds several files of tokenizers ({', '.join(folder.stale)}); name the old one"
-    else:
-        problem = "holds no file of a tokenizer; name the one that its rows belong to"
-    if not found:
-        raise FormatError(shown(folder.place), None, f"{problem} with old=")
-    return load(folder.place / found[0])
-
-
-def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
-    """Whether the old tokenizer fits the rows.
-
-    Raises:
-        FormatError: It has ids without a row.
-    """
-    rows, size = len(first.matrix), old.vocab_size
-    if size > rows:
-        problem = (
-            f"has {number_of(rows, 'row')}, but the old tokenizer has ids up to {size - 1:,}; it belongs to another model. "
-            "Name the tokenizer of this checkpoint with old="
-        )
-        raise FormatError(shown(first.tensor.path), first.tensor.name, problem)
-    if size < FEW * rows:
-        return [f"the old tokenizer has {size:,} ids for {rows:,} rows; make sure that it is the checkpoint's"]
-    return []
 
 
 def new_rows(before: tuple[int, int], size: int, pad_to: int | None) -> int:

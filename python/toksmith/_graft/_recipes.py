@@ -159,17 +159,31 @@ def id_of(content: str, keys: Mapping[int, TokenKey], last: Collection[int] = ()
     return min(ids, key=lambda id: (id in last, not keys[id].special), default=None)
 
 
-def recipes(found: Origins, rows: tuple[int, int], init: InitRule, *, tied: bool) -> Recipes:
+def recipes(
+    found: Origins,
+    rows: tuple[int, int],
+    init: InitRule,
+    *,
+    tied: bool,
+    donor: Callable[[Origins, Side], Sums] | None = None,
+) -> Recipes:
     """The recipes for a checkpoint.
 
     Args:
         rows: How many rows the matrices had, and how many they get.
+        donor: The sums of new tokens that another model knows.
     """
     copies = copies_of(found, rows, init)
+
+    def made(side: Side) -> Recipe:
+        known = {} if donor is None else donor(found, side)
+        known = {id: own for id, own in known.items() if copies[id] < 0}
+        return assembled(copies, {**by_rule(found, init, side), **known})
+
     if tied:
-        both = assembled(copies, sums_of(found, init, "tied"))
+        both = made("tied")
         return Recipes(both, both)
-    return Recipes(assembled(copies, sums_of(found, init, "input")), assembled(copies, sums_of(found, init, "output")))
+    return Recipes(made("input"), made("output"))
 
 
 def copies_of(found: Origins, rows: tuple[int, int], init: InitRule) -> NDArray[np.int64]:
@@ -184,7 +198,7 @@ def copies_of(found: Origins, rows: tuple[int, int], init: InitRule) -> NDArray[
     return copies
 
 
-def sums_of(found: Origins, init: InitRule, side: Side) -> dict[int, tuple[Sequence[int], NDArray[np.float64]]]:
+def by_rule(found: Origins, init: InitRule, side: Side) -> dict[int, tuple[Sequence[int], NDArray[np.float64]]]:
     """The old rows and weights of each new token that is not copied; a token that is not there is the mean of all rows."""
     weights = RULES[init.rule]
     sums: dict[int, tuple[Sequence[int], NDArray[np.float64]]] = {}

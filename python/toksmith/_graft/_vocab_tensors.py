@@ -14,14 +14,16 @@ from typing import NamedTuple, get_args
 
 from .._errors import FormatError, InvalidOption, number_of
 from .._files import shown
+from .._tokenizer import Tokenizer
 from .._weights import FAMILIES, TYPES, Matrix, Role, Tensor, role_of
 from ._model_folder import ModelFolder
 
-__all__ = ["ROLES", "VocabTensor", "vocab_tensors"]
+__all__ = ["ROLES", "VocabTensor", "check_size", "vocab_tensors", "with_place"]
 
 OTHER = "other"
 ROLES: tuple[str, ...] = (*get_args(Role), OTHER)
 NAMES = ("weight", "bias")
+FEW = 0.75  # of the rows: a tokenizer with fewer ids is probably another model's
 
 
 class VocabTensor(NamedTuple):
@@ -133,6 +135,24 @@ def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, fir
             f"is with tensors={{'{unknown[0].name}': 'other'}}, which copies it as it is, or 'input', 'output' or 'bias'"
         )
         raise FormatError(shown(unknown[0].path), None, problem)
+
+
+def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
+    """Whether the old tokenizer fits the rows.
+
+    Raises:
+        FormatError: It has ids without a row.
+    """
+    rows, size = len(first.matrix), old.vocab_size
+    if size > rows:
+        problem = (
+            f"has {number_of(rows, 'row')}, but the old tokenizer has ids up to {size - 1:,}; it belongs to another model. "
+            "Name the tokenizer of this checkpoint with old="
+        )
+        raise FormatError(shown(first.tensor.path), first.tensor.name, problem)
+    if size < FEW * rows:
+        return [f"the old tokenizer has {size:,} ids for {rows:,} rows; make sure that it is the checkpoint's"]
+    return []
 
 
 def with_place(each: VocabTensor, tensor: Tensor) -> VocabTensor:
