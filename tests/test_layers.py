@@ -8,9 +8,9 @@ PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 ROWS = """arguments deprecated errors meanings other_names model_names paths progress sample system core_missing _core remote
 files model render results special stream threads atomic_files encode_files folders segments
 boundaries pattern_fit patterns formats corpus memory post steps training_kinds
-tokenizer tokenizer_view offsets sampled pieces arrays chat session encodings hub counts
+tokenizer tokenizer_view offsets sampled pieces arrays chat session encodings hub counts weights
 training sweep surgery load fim
-convert explain metrics doctor compat shards
+convert explain metrics doctor compat shards graft
 __init__
 cli demo playground runners __main__
 """

@@ -86,6 +86,10 @@ else:
             "Format",
             "formats",
         ),
+        "_graft": (
+            "GraftReport",
+            "graft",
+        ),
         "_load": ("load",),
         "_memory": ("MemoryUse",),
         "_model": (

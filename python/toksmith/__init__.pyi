@@ -26,6 +26,7 @@ from ._errors import (
 )
 from ._fim import FimMarks, fim, fim_marks
 from ._formats import Format, formats
+from ._graft import GraftReport, graft
 from ._load import load
 from ._memory import MemoryUse
 from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
@@ -85,6 +86,7 @@ __all__ = [
     "Fit",
     "Format",
     "FormatError",
+    "GraftReport",
     "Healing",
     "IdEdit",
     "IdMap",
@@ -142,6 +144,7 @@ __all__ = [
     "fim",
     "fim_marks",
     "formats",
+    "graft",
     "load",
     "merge_counts",
     "merge_shards",

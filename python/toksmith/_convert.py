@@ -312,7 +312,8 @@ def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap
         training=None,
     )
     size = max(new.values(), default=-1) + 1
-    return Tokenizer(changed), IdMap(tok.vocab_size, size, dict(new), {to: (old,) for old, to in new.items()})
+    sources = {to: (old,) for old, to in new.items()}
+    return Tokenizer(changed), IdMap(tok.vocab_size, size, dict(new), sources, tok.fingerprint)
 
 
 def compared(source: Converted, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:

@@ -18,15 +18,15 @@ __all__ = ["Progress", "Reporter"]
 
 LOG = logging.getLogger("toksmith")
 LOG_EVERY_S = 60.0
-Phase = Literal["counting", "merging", "pruning", "encoding"]
+Phase = Literal["counting", "merging", "pruning", "encoding", "writing"]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training or the encoding of a corpus is.
+    """How far a training, the encoding of a corpus, or the writing of a model is.
 
-    Attributes: `phase`; `done` bytes counted, merges learned, tokens left or
-    ids made, of `total` (None when nobody knows); `elapsed_s` seconds since
+    Attributes: `phase`; `done` bytes counted or written, merges learned, tokens
+    left or ids made, of `total` (None when nobody knows); `elapsed_s` seconds since
     the work began, `phase_s` since the phase did.
     """
 
@@ -48,7 +48,9 @@ class Progress:
         return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
 
     def __str__(self) -> str:
-        unit = {"counting": "bytes", "merging": "merges", "pruning": "tokens", "encoding": "ids"}[self.phase]
+        unit = {"counting": "bytes", "merging": "merges", "pruning": "tokens", "encoding": "ids", "writing": "bytes"}[
+            self.phase
+        ]
         of = "" if self.total is None else f" of {self.total:,}"
         rate = f", {self.rate:,.0f} in a second" if self.rate else ""
         left = f", {self.left_s:,.0f} s to go" if self.left_s else ""
@@ -94,7 +96,11 @@ class Reporter:
             task = self._tasks[phase]
             self._bar.start_task(task)
             rate = f", {now.rate:,.0f}/s" if now.rate else ""
-            said = f"{done / 2**20:,.0f} MiB" if phase == "counting" else f"{done:,} of {total or 0:,} merges{rate}"
+            said = (
+                f"{done / 2**20:,.0f} MiB"
+                if phase in ("counting", "writing")
+                else f"{done:,} of {total or 0:,} merges{rate}"
+            )
             said = f"{done:,} ids" if phase == "encoding" else said
             said = f"{done:,} tokens" if phase == "pruning" else said
             self._bar.update(task, completed=done, total=total, said=said, visible=True)

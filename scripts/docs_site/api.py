@@ -60,6 +60,12 @@ AREAS = (
         "extend prune add_special IdMap",
     ),
     Area(
+        "graft",
+        "Give a model another tokenizer",
+        "A checkpoint whose rows follow the ids.",
+        "graft GraftReport",
+    ),
+    Area(
         "prompts",
         "Prompts",
         "Conversations, and filling in the middle.",

@@ -93,6 +93,12 @@ COMMANDS = (
         "toksmith doctor -t gpt2",
     ),
     Row(
+        "graft",
+        "_graft",
+        "Give a model another tokenizer: write a checkpoint whose rows follow the ids.",
+        "toksmith graft llama -t more.toksmith -o llama-more --verify",
+    ),
+    Row(
         "tour",
         "_tour",
         "Walk through the lesson in ten minutes, on a text of yours.",

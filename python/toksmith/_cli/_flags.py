@@ -18,8 +18,8 @@ from . import _params as cli
 
 __all__ = ["check_format", "flagged", "in_flags", "reason", "tokenizer_among", "usage_of"]
 
-# `name='value'`, `name=['value']`, `name=True`, `name=5`, or `name=` alone.
-SAID = re.compile(r"(?<![\w.-])([a-z_]+)=(?:'([^']*)'|\['([^']*)'\]|(True|\.\.\.)|([\w.]+)|)")
+# `name='value'`, `name=['value']`, `name={'key': 'value'}`, `name=True`, `name=5`, or `name=` alone.
+SAID = re.compile(r"(?<![\w.-])([a-z_]+)=(?:'([^']*)'|\['([^']*)'\]|\{'([^']*)': '([^']*)'\}|(True|\.\.\.)|([\w.]+)|)")
 
 # The name of an argument that no word of English looks like.
 ALONE = re.compile(r"(?<![\w.'/-])[a-z]+(?:_[a-z]+)+(?![\w'/=])")
@@ -46,12 +46,13 @@ def in_flags(text: str, flags: Mapping[str, str]) -> str:
     """
 
     def flag(match: re.Match[str]) -> str:
-        name, quoted, listed, true, plain = match.groups()
+        name, quoted, listed, key, keyed, true, plain = match.groups()
         if name == "force" and true:  # the advice of commands that have no such flag is about those that do
             return "--force"
         if name not in flags:
             return match[0]
-        value = next((each for each in (quoted, listed, plain) if each is not None), None)
+        pair = None if key is None else f"{key}={keyed}"
+        value = next((each for each in (quoted, listed, pair, plain) if each is not None), None)
         return flags[name] if true or value is None else f"{flags[name]} {'none' if value == 'None' else value}"
 
     return ALONE.sub(lambda match: flags.get(match[0], match[0]), SAID.sub(flag, text))

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from .._corpus import Corpus, documents
 from .._pattern_fit import TokenTexts, misfits, token_texts
 from .._tokenizer import Text, Tokenizer
+from .._weights import Matrix, matrices
 from ..metrics import Sample, measure
 from ..metrics._sample import Tokens, tokens_of
 from ._diagnosis import Witness
-from ._embeddings import Matrix, matrices
 
 __all__ = ["Subject"]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._weights import Matrix
 from ._diagnosis import CheckFinding, Witness
-from ._embeddings import Matrix
 from ._subject import Subject
 
 __all__ = ["under_trained"]

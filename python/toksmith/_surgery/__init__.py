@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .._arguments import checked
 from .._corpus import Corpus
@@ -25,78 +22,12 @@ from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from ._extend import Words, counted, refuse_other_kinds
 from ._id_counts import used
+from ._id_map import IdMap
 from ._removal_order import Forest
 
 __all__ = ["IdMap", "Model", "Reporter", "Step", "add_special", "extend", "prune"]
 
 LOG = logging.getLogger("toksmith")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class IdMap:
-    """The map from the ids of the old tokenizer to those of the new one.
-
-    Attributes:
-        old_size: The size of the old vocabulary; all old ids are below it.
-        new_size: The size of the new vocabulary.
-        old_to_new: The new id for each old id, without the ids of removed
-            tokens.
-        sources: For each new id, the old ids whose embedding rows are averaged
-            into its row: its own old id if the token stays, the ids of the
-            token's text under the old tokenizer if it is new.
-
-    >>> import numpy as np
-    >>> import toksmith
-    >>> tok = toksmith.train("low lower", merges=1, pattern=None)
-    >>> more, ids = toksmith.extend(tok, "low lower lowest", 1)
-    >>> more.token_bytes(257), ids.sources[257]
-    (b'low', (256, 119))
-    >>> ids.apply(np.eye(257))[257].nonzero()[0].tolist()
-    [119, 256]
-    """
-
-    old_size: int
-    new_size: int
-    old_to_new: Mapping[int, int]
-    sources: Mapping[int, tuple[int, ...]]
-
-    def __repr__(self) -> str:
-        kept = len(self.old_to_new)
-        made = len(self.sources) - len({*self.old_to_new.values()})
-        first = ", ".join(f"{old}: {new}" for old, new in islice(self.old_to_new.items(), 4))
-        more = ", …" if kept > 4 else ""
-        sizes = f"{number_of(self.old_size, 'id')} to {self.new_size:,}"
-        return f"<IdMap of {sizes}: {kept:,} kept, {made:,} new; {{{first}{more}}}>"
-
-    @checked
-    def __getitem__(self, old: int) -> int | None:
-        """The new id for an old id; None if the token was removed."""
-        return self.old_to_new.get(old)
-
-    def apply(self, rows: ArrayLike) -> NDArray[Any]:
-        """Converts an array with a row for each old id (embeddings, biases) into
-        one with a row for each new id.
-
-        Args:
-            rows: An array with at least `old_size` rows; further rows are left
-                out.
-        Returns: An array of the same type with `new_size` rows: a copy for an
-            id that stays, a mean for a new id, zeros for an id without a
-            token.
-        """
-        try:
-            old = np.asarray(rows)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise TypeError(f"rows: expected an array of numbers, not {type(rows).__name__}") from error
-        if old.ndim < 1 or len(old) < self.old_size:
-            raise InvalidOption("rows", old.shape, f"an array with at least {self.old_size} rows, one for each old id")
-        new = np.zeros((self.new_size, *old.shape[1:]), old.dtype)
-        for id, sources in self.sources.items():
-            if len(sources) == 1:
-                new[id] = old[sources[0]]
-            elif sources:
-                new[id] = old[list(sources)].mean(axis=0, dtype=np.float64).astype(old.dtype)
-        return new
 
 
 @checked
@@ -237,7 +168,8 @@ def prune(
 def grown(tok: Tokenizer, size: int, sources: Mapping[int, tuple[int, ...]]) -> IdMap:
     """The map for a tokenizer that keeps all its ids."""
     ids = sorted({*tok.model.ids.tolist(), *(token.id for token in tok.model.added_tokens)})
-    return IdMap(tok.vocab_size, size, {id: id for id in ids}, {**{id: (id,) for id in ids}, **sources})
+    kept = {id: (id,) for id in ids}
+    return IdMap(tok.vocab_size, size, {id: id for id in ids}, {**kept, **sources}, tok.fingerprint)
 
 
 def without(tok: Tokenizer, removed: frozenset[int]) -> tuple[Tokenizer, IdMap]:
@@ -257,4 +189,5 @@ def without(tok: Tokenizer, removed: frozenset[int]) -> tuple[Tokenizer, IdMap]:
         added_tokens=tuple(replace(token, id=new_id[token.id]) for token in model.added_tokens),
         training=None,
     )
-    return Tokenizer(pruned), IdMap(tok.vocab_size, len(new_id), new_id, {new: (old,) for old, new in new_id.items()})
+    sources = {new: (old,) for old, new in new_id.items()}
+    return Tokenizer(pruned), IdMap(tok.vocab_size, len(new_id), new_id, sources, tok.fingerprint)

@@ -1,0 +1,138 @@
+"""The rows of a grafted matrix, some at a time; and what one pass over an old matrix says of it.
+
+Kept rows are copied as bytes. Sums are made in float64, in the order of their pieces, and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import FormatError
+from .._files import shown
+from .._weights import Matrix, doubles, floats, rounded
+from .._weights._numbers import bad_rows
+from ._recipes import Recipe
+
+__all__ = ["OldRows", "Survey", "new_blocks", "same_numbers", "surveyed"]
+
+BLOCK_BYTES = 8 << 20
+GAP_BYTES = 64 << 10  # reading so much that is not needed is cheaper than a call
+
+
+class Survey(NamedTuple):
+    """What one pass over a matrix says: the mean of the rows with a token, and the first of these that is not finite."""
+
+    mean: NDArray[np.float64]
+    bad: int | None
+
+
+def surveyed(matrix: Matrix, used: NDArray[np.bool_]) -> Survey:
+    """The mean of the rows that have a token, in float64, and the first such row with NaN or infinity."""
+    total = np.zeros(matrix.shape[1])
+    for start, rows in matrix.raw_blocks():
+        own = used[start : start + len(rows)]
+        wrong = bad_rows(rows) & own
+        if wrong.any():
+            return Survey(total, start + int(wrong.argmax()))
+        total += np.add.reduce(doubled(rows if own.all() else rows[own]), axis=0, dtype=np.float64)
+    return Survey(total / max(1, int(used.sum())), None)
+
+
+def doubled(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows as a type that numpy adds exactly in float64."""
+    return floats(rows) if rows.dtype in (np.uint16, np.float16) else rows
+
+
+def same_numbers(one: Matrix, two: Matrix) -> bool:
+    """Whether two matrices hold the same bytes."""
+    if (one.shape, one.dtype) != (two.shape, two.dtype):
+        return False
+    pairs = zip(one.raw_blocks(), two.raw_blocks(), strict=True)
+    return all(np.array_equal(a.view(np.uint8), b.view(np.uint8)) for (_, a), (_, b) in pairs)
+
+
+class OldRows:
+    """Rows of a matrix in any order, read from its open file."""
+
+    def __init__(self, matrix: Matrix, stream: BinaryIO) -> None:
+        self.matrix, self.stream = matrix, stream
+        self.row_bytes = matrix.shape[1] * matrix.dtype.itemsize
+
+    def rows(self, ids: NDArray[np.int64]) -> NDArray[Any]:
+        """The rows as they are in the file."""
+        if len(ids) == 0 or (ids[-1] - ids[0] == len(ids) - 1 and bool((np.diff(ids) == 1).all())):
+            return self.run(int(ids[0]) if len(ids) else 0, len(ids))
+        wanted, places = np.unique(ids, return_inverse=True)
+        found = np.empty((len(wanted), self.matrix.shape[1]), self.matrix.dtype)
+        gap, most = max(1, GAP_BYTES // self.row_bytes), max(1, BLOCK_BYTES // self.row_bytes)
+        breaks = np.flatnonzero(np.diff(wanted) > gap) + 1
+        for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(wanted)], strict=True):
+            at = first
+            while at < last:
+                end = min(last, int(np.searchsorted(wanted, wanted[at] + most)))
+                run = self.run(int(wanted[at]), int(wanted[end - 1] - wanted[at]) + 1)
+                found[at:end] = run[wanted[at:end] - wanted[at]]
+                at = end
+        return found[places]
+
+    def run(self, first: int, count: int) -> NDArray[Any]:
+        """Rows that follow each other."""
+        data = bytearray(count * self.row_bytes)
+        self.stream.seek(self.matrix.begin + first * self.row_bytes)
+        if self.stream.readinto(data) != len(data):  # type: ignore[attr-defined]
+            raise self.matrix.shrank()
+        return np.frombuffer(data, self.matrix.dtype).reshape(count, self.matrix.shape[1])
+
+    def sums(self, recipe: Recipe, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The weighted sums of some new rows, each of which has sources."""
+        spans = [np.arange(recipe.starts[row], recipe.starts[row + 1]) for row in rows.tolist()]
+        places = np.concatenate(spans)
+        needed, inverse = np.unique(recipe.ids[places], return_inverse=True)
+        parts = doubles(self.rows(needed))[inverse] * recipe.weights[places][:, None]
+        starts = np.cumsum([0, *map(len, spans[:-1])])
+        summed: NDArray[np.float64] = np.add.reduceat(parts, starts, axis=0)
+        return summed
+
+
+def new_blocks(matrix: Matrix, recipe: Recipe, mean: NDArray[np.float64]) -> Iterator[NDArray[Any]]:
+    """The new rows as they are in a file, some at a time.
+
+    Raises:
+        FormatError: The old file cannot be read.
+    """
+    width = matrix.shape[1]
+    step = max(1, BLOCK_BYTES // (width * matrix.dtype.itemsize))
+    counts = np.diff(recipe.starts)
+    mean_row = rounded(mean, matrix.dtype)
+    try:
+        with open(matrix.path, "rb") as stream:
+            old = OldRows(matrix, stream)
+            for start in range(0, len(recipe), step):
+                copies = recipe.copies[start : start + step]
+                if (copies >= 0).all():
+                    yield old.rows(copies)
+                    continue
+                block = np.empty((len(copies), width), matrix.dtype)
+                block[copies >= 0] = old.rows(copies[copies >= 0])
+                own = counts[start : start + step]
+                block[(copies < 0) & (own == 0)] = mean_row
+                for part in parts(np.flatnonzero((copies < 0) & (own > 0)), own, width):
+                    block[part] = rounded(old.sums(recipe, part + start), matrix.dtype)
+                yield block
+    except OSError as problem:
+        raise FormatError(shown(matrix.path), None, f"cannot be read: {problem.strerror}") from problem
+
+
+def parts(rows: NDArray[np.int64], counts: NDArray[np.int64], width: int) -> Iterator[NDArray[np.int64]]:
+    """Rows in parts whose sources fit into a block of float64."""
+    most = max(1, BLOCK_BYTES // (8 * width))
+    before = np.cumsum(counts[rows]) - counts[rows]
+    at = 0
+    while at < len(rows):
+        end = max(at + 1, int(np.searchsorted(before, before[at] + most)))
+        yield rows[at:end]
+        at = end
