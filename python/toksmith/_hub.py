@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import DownloadError, FormatError
+from ._paths import SUFFIXES
 
-__all__ = ["SUFFIXES", "downloaded_from_hub", "hub_name"]
+__all__ = ["downloaded_from_hub", "hub_name"]
 
 # The first of these that a repository holds is its tokenizer. Names on one line are one tokenizer.
 CHOICES = (
@@ -31,8 +32,6 @@ CHOICES = (
     ("vocab.txt",),
 )
 NAME = re.compile(r"(?P<repository>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(@(?P<revision>[\w./-]+))?")
-# What ends so is a file, and not the name of a model or of a repository.
-SUFFIXES = (".json", ".model", ".tiktoken", ".toksmith", ".txt", ".gguf", ".bpe", ".vocab")
 LOG = logging.getLogger("toksmith")
 
 

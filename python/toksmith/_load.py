@@ -11,9 +11,8 @@ from ._encodings import encodings, published
 from ._errors import FormatError, InvalidOption, UnknownName, close_names
 from ._files import shown
 from ._formats import refuse_arguments
-from ._hub import SUFFIXES, downloaded_from_hub, hub_name
 from ._model_names import encoding_of
-from ._paths import missing, similar
+from ._paths import SUFFIXES, missing, similar
 from ._patterns import UNSET, PatternArgument
 from ._tokenizer import Tokenizer
 
@@ -110,6 +109,8 @@ def found(source: str | os.PathLike[str], revision: str | None) -> str | os.Path
     if not isinstance(source, str) or os.path.lexists(source):
         refuse_revision(revision, f"{shown(source)} is a path")
         return source
+    from ._hub import downloaded_from_hub, hub_name  # not above: a file loads sooner without it
+
     named = hub_name(source)
     if named is None or os.path.isdir(os.path.dirname(source)):
         raise UnknownName("encoding or file", source, close_names(source, encodings()) or similar(source))

@@ -10,8 +10,10 @@ import os
 import re
 import stat
 
-__all__ = ["missing", "nearest", "regular", "similar", "spelled", "url_of"]
+__all__ = ["SUFFIXES", "missing", "nearest", "regular", "similar", "spelled", "url_of"]
 
+# What ends so is a file, and not the name of a model or of a repository.
+SUFFIXES = (".json", ".model", ".tiktoken", ".toksmith", ".txt", ".gguf", ".bpe", ".vocab")
 MOST_NAMES = 1000  # so many names of a folder are compared with a wrong one
 MOST_SIMILAR, CUTOFF = 2, 0.8
 OPEN = ("/dev/fd/", "/proc/self/fd/")

@@ -17,7 +17,6 @@ from .._arguments import checked_late, items
 from .._errors import InvalidOption
 from ._ids import ChatEncoding, encoded
 from ._marked import TEMPLATE, UNKNOWN, Marked, Origin, everywhere, marked
-from ._source import template_of
 
 __all__ = ["ChatEncoding", "chat"]
 
@@ -94,6 +93,8 @@ def chat(
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
     if continue_final_message and not messages:
         raise InvalidOption("messages", messages, "at least one message to continue")
+    from ._source import template_of  # not above: tokenizers load sooner without it
+
     source, names = template_of(template)
     if not all(isinstance(name, str) for name in variables or {}):
         raise InvalidOption("variables", variables, "names as keys, all of them str")
