@@ -11,10 +11,9 @@ from pathlib import Path
 
 import faults
 import pytest
-from model_folders import checkpoint, content
+from model_folders import EXTENDED, checkpoint, content
 from processors import LIMIT_S
 from systems import needs
-from test_graft import EXTENDED
 
 import toksmith
 from toksmith import FormatError

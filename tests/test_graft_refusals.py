@@ -12,9 +12,22 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from model_folders import LAYOUTS, SIZE, TOK, WIDTH, checkpoint, content, drawn, read_json, write_json
-from test_doctor import raw, safetensors
-from test_graft import EXTENDED, EXTENDING, PRUNED, ROWS
+from model_folders import (
+    EXTENDED,
+    EXTENDING,
+    LAYOUTS,
+    PRUNED,
+    ROWS,
+    SIZE,
+    TOK,
+    WIDTH,
+    checkpoint,
+    content,
+    drawn,
+    read_json,
+    write_json,
+)
+from tensor_files import raw, safetensors
 
 import toksmith
 from toksmith._cli import app
