@@ -19,7 +19,7 @@ from .._files import reason, shown
 from .._progress import Progress, Reporter
 from .._surgery import IdMap
 from .._tokenizer import Tokenizer
-from ._new_folder import NewFolder, check_free
+from ._new_folder import NewFolder, check_free, clear
 from ._plan import Asked, GraftPlan, planned
 from ._report import GraftedTensor, GraftProof, GraftReport, SpecialRow
 from ._verify import verified
@@ -97,7 +97,9 @@ def graft(
     """
     asked = Asked(old, id_map, init, pad_to, tensors or {}, tokens or {}, allow_loss, donor, donor_tokenizer)
     there = verify and os.path.isdir(out) and bool(os.listdir(out))
-    if not there:
+    if there:
+        clear(out)
+    else:
         check_free(out, checkpoint)
     plan = planned(checkpoint, tok, asked)
     proof = verified(plan, Path(out)) if there else None
