@@ -32,13 +32,13 @@ export class Card {
     this.draw(token, which, this.known.get(key) ?? null, null);
     if (this.known.has(key)) return;
     try {
-      const tree = await ask('tree', null, { tokenizers: [name], of: name, id: token.id });
+      const tree = await ask('tree', null, { tokenizers: [name], of: name, id: token.id }, { quiet: true });
       if (this.known.size > 5000) this.known.clear();
       this.known.set(key, tree);
       if (now === this.now) this.draw(token, which, tree, null);
     } catch (problem) {
       // A tokenizer that does not merge has no tree; what the token is can be said all the same.
-      const found = await ask('search', null, { tokenizers: [name], of: name, query: String(token.id), by: 'id' }).catch(() => null);
+      const found = await ask('search', null, { tokenizers: [name], of: name, query: String(token.id), by: 'id' }, { quiet: true }).catch(() => null);
       if (now === this.now) this.draw(token, which, null, problem, found?.found[0]);
     }
   }

@@ -1,7 +1,7 @@
 // The rows of tokens: only those in sight are in the page, whatever the length of the text.
 // The server says what stands in each row; here it is drawn, scrolled, and walked through by keys.
 
-import { ask, Refused } from './api.js';
+import { ask, isKnown, Refused } from './api.js';
 import { h, num, say } from './dom.js';
 import { latest } from './latest.js';
 
@@ -11,6 +11,7 @@ const OVERSCAN = 2;
 const MOST_CELLS = 96;
 const MOST_NODES = 1500; // drawn at once: with what else is on the page below 3,000
 const TALLEST = 12_000_000; // pixels: browsers give up on elements that are much taller
+const LONG = 100_000; // characters of a text of which the counts are asked first
 const STARTS = 1;
 const ALONE = 2;
 
@@ -31,7 +32,7 @@ export class TokenRows {
     this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
     this.scroller.addEventListener('click', (event) => this.onclick(event));
     this.scroller.addEventListener('focusin', (event) => this.onclick(event, false));
-    this.load = latest((again) => this.fetch(again));
+    this.load = latest((again, signal) => this.fetch(again, signal));
     new ResizeObserver(() => this.measure() && this.load()).observe(this.scroller);
   }
 
@@ -71,14 +72,19 @@ export class TokenRows {
     await this.load();
   }
 
-  async fetch(again) {
+  async fetch(again, signal) {
     if (!this.app.state.toks.length) return; // the server has not said yet what it has
     const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked };
     // What somebody waits for is in sight; the rows round it come when they are scrolled to, or after.
     const margin = asked.text === this.asked?.text ? 2 * LINES : OVERSCAN;
     const first = Math.max(0, this.first - margin);
     try {
-      const window = await ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin });
+      if (asked.text.length > LONG && !isKnown(asked.text)) {
+        const counts = await ask('counts', asked.text, this.app.params(), { signal });
+        if (again()) return;
+        this.app.counted(counts);
+      }
+      const window = await ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin }, { signal });
       if (again()) return;
       if (first > 0 && window.first + window.starts.length - 1 <= this.first) this.first = Math.max(0, window.rows - this.inSight);
       const same = JSON.stringify({ ...asked, text: '' }) === JSON.stringify({ ...this.asked, text: '' }) && asked.text === this.asked?.text;
@@ -89,6 +95,7 @@ export class TokenRows {
       this.draw();
       if (this.first + 1 < window.first || this.missing()) this.load();
     } catch (problem) {
+      if (again()) return;
       if (problem instanceof Refused) {
         this.window = null;
         this.content.replaceChildren();
