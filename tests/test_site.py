@@ -16,7 +16,7 @@ import pytest
 from bench import chart
 from conftest import ROOT
 from docs_site import api, commands, dialect, links, pages, settings
-from docs_site.dead_links import dead_links
+from docs_site.dead_links import dead_links, unreached
 from docs_site.docstrings import as_markdown
 from docs_site.publish import publish
 from docs_site.relative import NOWHERE, make_relative
@@ -225,6 +225,21 @@ def test_dead_links_of_built_pages_are_told(tmp_path: Path) -> None:
         "index.html:2: loads https://e.invalid/a.js from another machine",
         "index.html:2: links to p.svg, and there is no such file",
     ]
+
+
+def test_pages_that_no_links_lead_to_are_told(tmp_path: Path) -> None:
+    texts = {
+        "index.html": '<a href="a/">',
+        "a": '<a href="../b/#x"><a href="mailto:a@b.invalid">',
+        "b": '<a href="..">',
+        "c": '<a href="../d/">',
+        "d": "",
+    }
+    for name, text in texts.items():
+        path = tmp_path / (name if name.endswith(".html") else f"{name}/index.html")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert unreached(tmp_path) == [f"{name}/index.html: no links lead to this page" for name in "cd"]
 
 
 def test_a_site_without_an_address_has_relative_links(tmp_path: Path) -> None:

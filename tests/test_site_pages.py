@@ -172,7 +172,7 @@ def test_search_finds_special_tokens(opened: Opened) -> None:
         "[...document.querySelectorAll('a')].some((each) => /special-tokens|specials/.test(each.href) && each.closest('[role=dialog], .md-search, body > div'))"
     )
     page.keyboard.press("Enter")
-    opened.until("location.pathname !== '/'")
+    page.wait_for_url(re.compile(r"://[^/]+/[a-z]"))
     assert "special token" in page.inner_text(".md-content").lower()
 
 
