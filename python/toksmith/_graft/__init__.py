@@ -20,7 +20,7 @@ from .._progress import Progress, Reporter
 from .._surgery import IdMap
 from .._tokenizer import Tokenizer
 from ._new_folder import NewFolder, check_free, clear
-from ._plan import GraftRequest, GraftPlan, planned
+from ._plan import GraftPlan, GraftRequest, planned
 from ._report import GraftedTensor, GraftProof, GraftReport, SpecialRow
 from ._verify import verified
 from ._write import Tick, copied_file, written_bytes, written_shard
@@ -95,8 +95,9 @@ def graft(
         blocks, whatever the size. A donor's matrix is read 64 times for some
         hundred tokens.
     """
-    for path in (checkpoint, out, *filter(None, [donor])):
-        check_name(path)
+    for path in (checkpoint, out, donor):
+        if path is not None:
+            check_name(path)
     asked = GraftRequest(old, id_map, init, pad_to, tensors or {}, tokens or {}, allow_loss, donor, donor_tokenizer)
     there = verify and os.path.isdir(out) and bool(os.listdir(out))
     if there:

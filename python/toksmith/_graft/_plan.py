@@ -26,7 +26,7 @@ from ._tokens import Origins, origins
 from ._vocab_tensors import VocabTensor, check_size, vocab_tensors
 from ._write import NewTensor
 
-__all__ = ["GraftRequest", "GraftPlan", "planned"]
+__all__ = ["GraftPlan", "GraftRequest", "planned"]
 
 TIED = "tie_word_embeddings"
 MOST_MULTIPLE, LEAST_MULTIPLE = 512, 8
