@@ -193,6 +193,30 @@ def test_a_copied_example_is_what_a_reader_types(opened: Opened) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == "toksmith show -t gpt2 --text 'Hello, world' --ids"
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_views_of_tokens_fit_and_play_inside_of_pages(browser: Any, address: str, scheme: str) -> None:
+    shown = [path for path in PAGES if 'class="view"' in (SITE / path / "index.html").read_text(encoding="utf-8")]
+    assert {path.partition("/")[0] for path in shown} >= {"lesson", "guides", "playground"}
+    seen = Opened(browser, address, width=NARROW, scheme=scheme)
+    for path in shown:
+        page = seen.open(path)
+        for place in range(page.locator("iframe.view").count()):
+            frame = page.locator("iframe.view").nth(place)
+            frame.scroll_into_view_if_needed()
+            view = frame.content_frame
+            view.locator(".player .said").wait_for()
+            view.get_by_label("Last step").click()
+            view.get_by_label("Step back").click()
+            assert re.search(r"merge \d|the end", view.locator(".said").inner_text()), path
+            wide = view.locator("html").evaluate("(root) => root.scrollWidth - root.clientWidth")
+            assert wide == 0, path
+    view = seen.open("lesson/3-training/").frame_locator("iframe.view").first
+    view.get_by_label("Last step").click()
+    view.get_by_label("Step back").click()
+    assert view.locator(".said").inner_text().endswith("rank 2, of 1 pair.")
+    seen.close()
+
+
 def test_the_reader_chooses_the_colours(opened: Opened) -> None:
     page = opened.open()
     found = [page.evaluate(GROUND)]
