@@ -208,6 +208,9 @@ def test_docstrings_become_markdown() -> None:
     assert as_markdown(named) == named
     two = "A.\n\nRaises:\n    UnknownId, ModelError: as\n    `encode`, or so.\nB."
     assert as_markdown(two) == "A.\n\nRaises:\n    UnknownId, ModelError: as\n        `encode`, or so.\nB."
+    assert as_markdown("As docs/a/README.md says (`docs/b.md`).\n\n>>> 'docs/b.md'") == (
+        "As [`docs/a/README.md`](../a/index.md) says ([`docs/b.md`](../b.md)).\n\n```pycon\n>>> 'docs/b.md'\n```"
+    )
     assert as_markdown("A.\n\n>>> 1\n1\n\nB.") == "A.\n\n```pycon\n>>> 1\n1\n```\n\nB."
 
 
