@@ -170,7 +170,7 @@ class Command:
 
 def leftovers(folder: Path) -> list[str]:
     """Files that only a run in progress has."""
-    return [str(path) for path in folder.rglob("*") if path.name.endswith((".tmp", ".pending", ".partial"))]
+    return [str(path) for path in folder.rglob("*") if path.name.endswith((".tmp", ".tmp.new", ".pending", ".partial"))]
 
 
 def start(command: Command, folder: Path, before: str) -> object:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from test_doctor import raw, safetensors
+from tensor_files import raw, safetensors
 
 import toksmith
 from toksmith._weights import doubles, header
@@ -18,6 +19,10 @@ CORPUS = ["low lower lowest slow slower slowest new newer newest wide wider wide
 SPECIAL = ["<s>", "</s>", "<pad>"]
 TOK = toksmith.train(CORPUS, merges=20, special_tokens=SPECIAL, progress=False)
 SIZE, WIDTH = TOK.vocab_size, 12
+EXTENDED, EXTENDING = toksmith.extend(TOK, ["biggest tallest strongest running jumping"] * 5, 6)
+PRUNED, PRUNING = toksmith.prune(TOK, 7)
+CORPUS_OTHER = ["slow slower slowest low lower, wide and wider; brand new"] * 2
+ROWS = ("model.embed_tokens.weight", "lm_head.weight")
 
 
 class Layout(NamedTuple):
@@ -142,3 +147,9 @@ def content(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
+
+
+def weights(count: int, lean: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """e^(2i) for input matrices (lean 1), e^(-2i) for output matrices (lean -1), as a sum of 1."""
+    raw = [math.exp(2 * lean * place) for place in range(count)]
+    return np.array(raw) / sum(raw)

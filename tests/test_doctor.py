@@ -3,7 +3,6 @@
 import json
 import os
 import struct
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import tiktoken
 from processors import processor_s
 from shown_results import check_shown
+from tensor_files import raw, safetensors
 
 import toksmith
 from toksmith import _doctor, doctor
@@ -175,23 +175,6 @@ def test_hidden_characters_and_forms_of_a_corpus() -> None:
 
 
 # Embeddings
-
-
-def safetensors(path: Path, tensors: Mapping[str, tuple[str, Sequence[int], bytes]]) -> Path:
-    """A safetensors file, written by its definition."""
-    entries, data = {}, b""
-    for name, (dtype, shape, raw) in tensors.items():
-        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    header = json.dumps({"__metadata__": {"format": "pt"}, **entries}).encode()
-    path.write_bytes(struct.pack("<Q", len(header)) + header + data)
-    return path
-
-
-def raw(rows: np.ndarray[Any, np.dtype[np.float32]], dtype: str) -> tuple[str, Sequence[int], bytes]:
-    if dtype == "BF16":
-        return dtype, rows.shape, (rows.view(np.uint32) >> 16).astype(np.uint16).tobytes()
-    return dtype, rows.shape, rows.astype({"F16": np.float16, "F32": np.float32, "F64": np.float64}[dtype]).tobytes()
 
 
 PLANTED = (300, 270, 42)

@@ -6,27 +6,35 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from model_folders import IDS, LAYOUTS, SIZE, TOK, checkpoint, content, drawn, numbers, read_json, stored
+from model_folders import (
+    CORPUS_OTHER,
+    EXTENDED,
+    EXTENDING,
+    IDS,
+    LAYOUTS,
+    PRUNED,
+    PRUNING,
+    ROWS,
+    SIZE,
+    TOK,
+    checkpoint,
+    content,
+    drawn,
+    numbers,
+    read_json,
+    stored,
+    weights,
+)
 from shown_results import check_shown
 
 import toksmith
 from toksmith._graft._plan import new_rows
 from toksmith._weights import TYPES, rounded
 
-EXTENDED, EXTENDING = toksmith.extend(TOK, ["biggest tallest strongest running jumping"] * 5, 6)
-PRUNED, PRUNING = toksmith.prune(TOK, 7)
 MARKED, MARKING = toksmith.add_special(TOK, ["<|im_end|>"])
-ROWS = ("model.embed_tokens.weight", "lm_head.weight")
-
-
-def weights(count: int, lean: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """e^(2i) for input matrices (lean 1), e^(-2i) for output matrices (lean -1), as a sum of 1."""
-    raw = [math.exp(2 * lean * place) for place in range(count)]
-    return np.array(raw) / sum(raw)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -226,6 +234,19 @@ def test_stale_files_go_and_others_stay(tmp_path: Path) -> None:
     assert {*report.left_out} == {"consolidated.safetensors", "onnx/", "merges.txt"}
 
 
+def test_a_class_of_tokenizers_stays_where_it_fits(tmp_path: Path) -> None:
+    """A class that adds its own steps goes where the new tokenizer has other steps; one that takes every file stays."""
+    old = checkpoint(tmp_path / "old")
+    other = toksmith.train(
+        CORPUS_OTHER, merges=9, pattern="gpt2", special_tokens=["</s>", "<s>", "<pad>"], progress=False
+    )
+    cases = (("LlamaTokenizer", EXTENDED, "LlamaTokenizer"), ("LlamaTokenizer", other, "PreTrainedTokenizerFast"))
+    for place, (was, tok, now) in enumerate((*cases, ("TokenizersBackend", other, "TokenizersBackend"))):
+        (old / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": was}), encoding="utf-8")
+        toksmith.graft(old, tok, tmp_path / str(place))
+        assert read_json(tmp_path / str(place) / "tokenizer_config.json")["tokenizer_class"] == now
+
+
 def test_a_dry_run_writes_nothing_and_says_all(tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old")
     report = toksmith.graft(old, EXTENDED, tmp_path / "new", dry_run=True)
@@ -296,6 +317,3 @@ def test_blocks_of_any_size_give_the_same_rows(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(_matrix, "BLOCK_BYTES", 500)
     toksmith.graft(old, shuffled, tmp_path / "small", verify=True)
     assert content(tmp_path / "whole") == content(tmp_path / "small")
-
-
-CORPUS_OTHER = ["slow slower slowest low lower, wide and wider; brand new"] * 2

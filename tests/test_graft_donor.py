@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import LAYOUTS, SIZE, TOK, WIDTH, checkpoint, drawn, numbers, stored
-from test_graft import CORPUS_OTHER, EXTENDED, ROWS
+from model_folders import CORPUS_OTHER, EXTENDED, LAYOUTS, ROWS, SIZE, TOK, WIDTH, checkpoint, drawn, numbers, stored
 
 import toksmith
 from toksmith._graft import _donor

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_doctor import TOK, planted_rows, raw, safetensors
+from tensor_files import raw, safetensors
+from test_doctor import TOK, planted_rows
 
 import toksmith
 from toksmith._weights import FAMILIES, INPUT, OUTPUT, TYPES, check_whole, doubles, header, role_of, rounded

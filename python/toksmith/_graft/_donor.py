@@ -19,6 +19,7 @@ from .._tokenizer import Tokenizer
 from .._weights import Matrix, floats
 from ._model_folder import opened
 from ._own_tokenizer import own_tokenizer
+from ._rows import sound_mean
 from ._tokens import Origins, TokenKey, keys_of
 from ._vocab_tensors import check_size, vocab_tensors
 
@@ -71,14 +72,17 @@ def opened_donor(place: str | os.PathLike[str], tok: Tokenizer | None) -> Donor:
     """The donor in a folder; `tok` is its tokenizer where it is not that of the folder.
 
     Raises:
-        FormatError: It is not a whole checkpoint, or not that of its tokenizer.
+        FormatError: It is not a whole checkpoint, not that of its tokenizer, or holds NaN.
     """
     folder = opened(place)
     matrices = [each for each in vocab_tensors(folder, {}) if each.role != "bias"]
     own = tok or own_tokenizer(folder, "donor_tokenizer=")
     check_size(matrices[0], own)
+    keys = keys_of(own)
+    for each in matrices:
+        sound_mean(each.matrix, keys)  # refuses NaN
     heads = [each.matrix for each in matrices if each.role == "output"]
-    return Donor(keys_of(own), matrices[0].matrix, (heads or [matrices[0].matrix])[0])
+    return Donor(keys, matrices[0].matrix, (heads or [matrices[0].matrix])[0])
 
 
 def chunks(made: list[tuple[int, int]], width: int) -> Iterator[list[tuple[int, int]]]:

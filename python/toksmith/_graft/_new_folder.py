@@ -18,7 +18,7 @@ from .._files import reason, shown
 from .._paths import url_of
 from .._system import SYSTEM
 
-__all__ = ["NewFolder", "check_free"]
+__all__ = ["NewFolder", "check_free", "clear"]
 
 LEFT = re.compile(r"\.[0-9a-f]{16}\.tmp\.new")
 
@@ -94,10 +94,11 @@ class NewFolder:
         self._held.drop()
 
 
-def clear(out: str) -> None:
+def clear(out: str | os.PathLike[str]) -> None:
     """Removes what killed processes left beside a place."""
-    sweep(out, [out])
-    folder, own = os.path.split(out)
+    place = os.path.realpath(os.fspath(out))
+    sweep(place, [place])
+    folder, own = os.path.split(place)
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith(own) and LEFT.fullmatch(name, len(own)):

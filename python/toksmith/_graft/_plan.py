@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import FormatError, InvalidOption
+from .._errors import InvalidOption
 from .._files import shown
 from .._surgery import IdMap
 from .._tokenizer import Tokenizer
@@ -19,14 +19,14 @@ from ._donor import opened_donor
 from ._model_folder import CONFIG, GENERATION, ModelFolder, opened
 from ._own_tokenizer import own_tokenizer
 from ._recipes import InitRule, Recipe, Recipes, chosen_init, id_of, recipes
-from ._rows import new_blocks, same_numbers, surveyed
+from ._rows import new_blocks, same_numbers, sound_mean
 from ._settings import Rewriting, json_bytes, rewritten, sized
 from ._tokenizer_files import tokenizer_files
 from ._tokens import Origins, origins
 from ._vocab_tensors import VocabTensor, check_size, vocab_tensors
 from ._write import NewTensor
 
-__all__ = ["Asked", "GraftPlan", "planned"]
+__all__ = ["GraftPlan", "GraftRequest", "planned"]
 
 TIED = "tie_word_embeddings"
 MOST_MULTIPLE, LEAST_MULTIPLE = 512, 8
@@ -34,7 +34,7 @@ MOST_PAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class Asked:
+class GraftRequest:
     """What the caller asks for beside the checkpoint and the tokenizer; as the arguments of `graft`."""
 
     old: Tokenizer | None = None
@@ -99,7 +99,7 @@ class GraftPlan:
         return sum(changed.get(tensor.name, len(tensor)) for tensor in self.folder.tensors())
 
 
-def planned(place: str | os.PathLike[str], new: Tokenizer, asked: Asked) -> GraftPlan:
+def planned(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) -> GraftPlan:
     """Reads and checks everything.
 
     Raises:
@@ -125,7 +125,7 @@ def planned(place: str | os.PathLike[str], new: Tokenizer, asked: Asked) -> Graf
     init = chosen_init(asked.init, found)
     tied, said = tying(tensors, settings[CONFIG])
     donor = None if asked.donor is None else opened_donor(asked.donor, asked.donor_tokenizer)
-    means = {each.tensor.name: mean_of(each, found) for each in tensors}
+    means = {each.tensor.name: sound_mean(each.matrix, found.old) for each in tensors}
     before = {CONFIG: folder.config, GENERATION: folder.generation}
     files = {name: json_bytes(value) for name, value in settings.items() if value != before[name]}
     if folder.index is not None:
@@ -201,21 +201,6 @@ def tying(tensors: Sequence[VocabTensor], config: dict[str, Any]) -> tuple[bool,
             part[TIED] = False
             said.append(f"{heads[0].tensor.name} differs from {first.tensor.name}: {TIED} was true, and is now false")
     return False, said
-
-
-def mean_of(each: VocabTensor, found: Origins) -> NDArray[np.float64]:
-    """The mean of the rows that have a token.
-
-    Raises:
-        FormatError: One of them holds a number that is not finite.
-    """
-    used = np.zeros(len(each.matrix), np.bool_)
-    used[[*found.old]] = True
-    survey = surveyed(each.matrix, used)
-    if survey.bad is not None:
-        problem = f"row {survey.bad:,} ({found.old[survey.bad]}) holds NaN or infinity; the checkpoint is damaged, use another copy"
-        raise FormatError(shown(each.tensor.path), each.tensor.name, problem)
-    return survey.mean
 
 
 def new_index(folder: ModelFolder, tensors: Sequence[VocabTensor], rows: tuple[int, int]) -> dict[str, Any]:

@@ -5,8 +5,9 @@ Kept rows are copied as bytes. Sums are made in float64, in the order of their p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,29 +18,33 @@ from .._weights import Matrix, doubles, floats, rounded
 from .._weights._numbers import bad_rows
 from ._recipes import Recipe
 
-__all__ = ["OldRows", "Survey", "new_blocks", "same_numbers", "surveyed"]
+__all__ = ["OldRows", "new_blocks", "same_numbers", "sound_mean"]
 
 BLOCK_BYTES = 8 << 20
 GAP_BYTES = 64 << 10  # reading so much that is not needed is cheaper than a call
 
 
-class Survey(NamedTuple):
-    """What one pass over a matrix says: the mean of the rows with a token, and the first of these that is not finite."""
+def sound_mean(matrix: Matrix, tokens: Mapping[int, object]) -> NDArray[np.float64]:
+    """The mean of the rows that have a token, in float64.
 
-    mean: NDArray[np.float64]
-    bad: int | None
-
-
-def surveyed(matrix: Matrix, used: NDArray[np.bool_]) -> Survey:
-    """The mean of the rows that have a token, in float64, and the first such row with NaN or infinity."""
+    Args:
+        tokens: By id, which must be below the number of rows.
+    Raises:
+        FormatError: One of these rows holds a number that is not finite.
+    """
+    used = np.zeros(len(matrix), np.bool_)
+    used[[*tokens]] = True
     total = np.zeros(matrix.shape[1])
     for start, rows in matrix.raw_blocks():
         own = used[start : start + len(rows)]
         wrong = bad_rows(rows) & own
         if wrong.any():
-            return Survey(total, start + int(wrong.argmax()))
+            bad = start + int(wrong.argmax())
+            problem = f"row {bad:,} ({tokens[bad]}) holds NaN or infinity; the checkpoint is damaged, use another copy"
+            raise FormatError(shown(matrix.path), matrix.name, problem)
         total += np.add.reduce(doubled(rows if own.all() else rows[own]), axis=0, dtype=np.float64)
-    return Survey(total / max(1, int(used.sum())), None)
+    mean: NDArray[np.float64] = total / max(1, int(used.sum()))
+    return mean
 
 
 def doubled(rows: NDArray[Any]) -> NDArray[Any]:
@@ -51,8 +56,9 @@ def same_numbers(one: Matrix, two: Matrix) -> bool:
     """Whether two matrices hold the same bytes."""
     if (one.shape, one.dtype) != (two.shape, two.dtype):
         return False
-    pairs = zip(one.raw_blocks(), two.raw_blocks(), strict=True)
-    return all(np.array_equal(a.view(np.uint8), b.view(np.uint8)) for (_, a), (_, b) in pairs)
+    with contextlib.closing(one.raw_blocks()) as ones, contextlib.closing(two.raw_blocks()) as twos:
+        pairs = zip(ones, twos, strict=True)
+        return all(np.array_equal(a.view(np.uint8), b.view(np.uint8)) for (_, a), (_, b) in pairs)
 
 
 class OldRows:

@@ -21,6 +21,7 @@ SETTINGS, SPECIALS = "tokenizer_config.json", "special_tokens_map.json"
 FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
 LISTS = ("additional_special_tokens", "extra_special_tokens")
 PLAIN = "PreTrainedTokenizerFast"
+ANY = (PLAIN, "TokenizersBackend")  # classes that take every tokenizer.json
 USUAL = {"clean_up_tokenization_spaces": False, "tokenizer_class": PLAIN}
 TEMPLATES = ("chat_template.jinja", "chat_template.json")
 
@@ -45,7 +46,7 @@ def tokenizer_files(
     new = dict(named(settings or USUAL, SETTINGS, chosen, contents, notes))
     if settings is not None and "added_tokens_decoder" in settings:
         new["added_tokens_decoder"] = decoder_of(model)
-    if same_steps(old, model) is False:
+    if settings is not None and new.get("tokenizer_class") not in ANY and not same_steps(old, model):
         new["tokenizer_class"] = PLAIN
     files[SETTINGS] = (json.dumps(new, indent=2, ensure_ascii=False) + "\n").encode()
     if (specials := json_file(folder.place / SPECIALS)) is not None:

@@ -110,7 +110,7 @@ def copied_file(source: Path, path: str, *, link: bool, tick: Tick) -> None:
     size = source.stat().st_size
     if link:
         try:
-            os.link(os.path.realpath(source), path)
+            SYSTEM.link(os.path.realpath(source), path)
         except OSError as problem:
             said = f"cannot be linked: {reason(problem, path)}; links need one disk. Copy instead, without link=True"
             raise FormatError(shown(path), None, said) from problem

@@ -61,12 +61,14 @@ class Header:
         path: The file.
         tensors: By name, in the order of the header.
         metadata: The texts under `__metadata__`.
+        start: The byte of the file at which the first numbers must begin.
         size: The bytes of the file.
     """
 
     path: Path
     tensors: Mapping[str, Tensor]
     metadata: Mapping[str, str]
+    start: int
     size: int
 
 
@@ -98,7 +100,7 @@ def header(path: Path) -> Header:
         raise FormatError(name, "__metadata__", "expected an object of texts")
     start = 8 + length
     tensors = {each: tensor_of(path, each, entry, start, size - start) for each, entry in entries.items()}
-    return Header(path, tensors, metadata, size)
+    return Header(path, tensors, metadata, start, size)
 
 
 def tensor_of(path: Path, name: str, entry: object, start: int, room: int) -> Tensor:
@@ -123,7 +125,7 @@ def check_whole(found: Header) -> None:
     """
     name = shown(found.path)
     ordered = sorted(found.tensors.values(), key=lambda each: (each.begin, each.end))
-    at = ordered[0].begin if ordered else found.size
+    at = found.start
     for each in ordered:
         size = SIZES.get(each.dtype)
         if size is not None and prod(each.shape) * size != len(each):

@@ -7,7 +7,7 @@ row for each id.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ class Matrix:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def raw_blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+    def raw_blocks(self) -> Generator[tuple[int, NDArray[Any]], None, None]:
         """The rows as they are in the file, some at a time, each time with the number of the first.
 
         Raises:

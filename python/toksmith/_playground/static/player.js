@@ -1,7 +1,7 @@
 // The merge player: one piece, merge by merge; every pair that could merge, and the one that does.
 
 import { ask } from './api.js';
-import { calm, h, num, say } from './dom.js';
+import { calm, count, h, num, say } from './dom.js';
 import { latest } from './latest.js';
 
 const PACE = 900; // milliseconds for a step
@@ -88,9 +88,9 @@ export class Player {
 
   words(stage) {
     if (stage.whole !== undefined) return `the whole piece is token ${stage.whole}`;
-    if (!stage.chosen) return `${stage.said}: ${stage.symbols.length} tokens`;
+    if (!stage.chosen) return `${stage.said}: ${count(stage.symbols.length, 'token')}`;
     const [left, right] = stage.symbols.slice(stage.chosen.place, stage.chosen.place + 2);
-    return `${stage.said}: ${left.shown} and ${right.shown} become ${stage.chosen.id}, rank ${stage.chosen.rank}, of ${stage.candidates.length} pairs`;
+    return `${stage.said}: ${left.shown} and ${right.shown} become ${stage.chosen.id}, rank ${stage.chosen.rank}, of ${count(stage.candidates.length, 'pair')}`;
   }
 
   draw(stage, step) {

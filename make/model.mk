@@ -1,0 +1,10 @@
+# make test-model: transformers and torch load what `graft` writes, and compute the same logits; in an environment of their own, of
+# 5 GB, because the package index has torch for Linux only with what it needs on a GPU.
+.PHONY: test-model
+
+test-model: .venv-model/.made
+	TOKSMITH_MODELS=1 PYTHONPATH=python .venv-model/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/test_graft_models.py
+
+.venv-model/.made: tests/requirements-model.txt .venv/.built
+	@PYTHON=$(PY) scripts/venv.sh .venv-model -r $<
+	@touch $@
