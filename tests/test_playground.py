@@ -34,7 +34,7 @@ from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _rows, _server, _views
+from toksmith._playground import _layout, _server, _views
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
 from toksmith._playground._rows import Rows
 from toksmith._playground._texts import Cut
@@ -241,6 +241,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "counts": {"text": TEXT},
     "rows": {"text": TEXT, "cells": 20, "first": 0, "last": 5},
     "differences": {"text": TEXT},
+    "measured": {"widths": {"न": 11}},
     "ids": {"text": TEXT, "of": "large", "first": 0, "last": 5},
     "all_ids": {"text": TEXT, "of": "large"},
     "decode": {"ids": [97, 98], "of": "large"},
@@ -413,7 +414,8 @@ def rows_of(found: explain.Comparison, cells: int) -> Rows:
     for each in found.cuts.values():
         known = {view.id: (_render.token_text(view.token), view.special) for view in each.tokens}
         cuts.append(Cut(np.asarray(each.ids), np.asarray(each.ends), known.__getitem__))
-    return Rows(found.text, _rows.row_starts(found.text.decode(), cells), cuts)
+    frame = _layout.Frame(cells, _layout.Widths(), cuts)
+    return Rows(found.text, _layout.row_starts(found.text.decode(), frame), cuts)
 
 
 def check_rows(found: explain.Comparison, cells: int) -> None:
@@ -426,7 +428,7 @@ def check_rows(found: explain.Comparison, cells: int) -> None:
         begun = [run for row in drawn["rows"] for run in flat(row) if run[2] & 1]
         assert [place for place, _, _ in begun] == list(range(len(cuts.ids)))
         assert [bare(written(row)) for row in drawn["rows"]] == [bare(_render.token_text(part)) for part in parts]
-        for place, (id, _, start, end, _) in enumerate(drawn["tokens"]):
+        for place, (id, _, start, end, *_) in enumerate(drawn["tokens"]):
             assert (id, end) == (cuts.ids[place], cuts.ends[place])
             assert start == (cuts.ends[place - 1] if place else 0)
 
@@ -454,13 +456,13 @@ def row_starts_one_by_one(text: str, cells: int) -> list[int]:
         line_end = at + len(line)
         while at < line_end:
             found.append(at)
-            widths = _rows.widths(text, np.frombuffer(text.encode("utf-32-le"), np.uint32)).tolist()
-            if sum(widths[at:line_end]) <= cells:
+            widths = _layout.Widths().of(text, np.frombuffer(text.encode("utf-32-le"), np.uint32)).tolist()
+            if sum(widths[at:line_end]) <= 10 * cells:
                 break
             full = at + 1
-            while sum(widths[at : full + 1]) <= cells:
+            while sum(widths[at : full + 1]) <= 10 * cells:
                 full += 1
-            space = text.rfind(" ", max(at + 1, full - _rows.BREAK_WITHIN), full + 1)
+            space = text.rfind(" ", max(at + 1, full - _layout.BREAK_WITHIN), full + 1)
             at = space if space > at else full
         at = line_end
     return [len(text[:place].encode()) for place in [*found, len(text)]]
@@ -468,7 +470,9 @@ def row_starts_one_by_one(text: str, cells: int) -> list[int]:
 
 @given(st.text("ab \n낮☀", max_size=60), st.integers(1, 9))
 def test_rows_begin_where_their_rule_says(text: str, cells: int) -> None:
-    assert _rows.row_starts(text, cells).tolist() == row_starts_one_by_one(text, cells)
+    assert _layout.row_starts(text, _layout.Frame(cells, _layout.Widths())).tolist() == row_starts_one_by_one(
+        text, cells
+    )
 
 
 @pytest.mark.slow
@@ -552,7 +556,7 @@ def test_ids_places_and_pieces(playground: toksmith.Playground, toks: dict[str, 
     tok = toks["large"]
     ids = tok.encode(TEXT, special="text")
     found = asked(playground, "ids", **values, of="large", last=100).json["result"]
-    assert [id for id, _ in found["tokens"]] == ids and found["total"] == len(ids)
+    assert [id for id, *_ in found["tokens"]] == ids and found["total"] == len(ids)
     assert asked(playground, "all_ids", **values, of="large").json["result"] == {"ids": ids}
     decoded = asked(playground, "decode", tokenizers=[*toks], of="large", ids=ids).json["result"]
     assert decoded["text"] == TEXT
@@ -582,7 +586,19 @@ RESULTS = {
 
 
 def test_every_result_is_answered_and_exported(playground: toksmith.Playground) -> None:
-    answers = {"counts", "differences", "rows", "ids", "all_ids", "decode", "place", "difference", "piece", "repair"}
+    answers = {
+        "counts",
+        "differences",
+        "measured",
+        "rows",
+        "ids",
+        "all_ids",
+        "decode",
+        "place",
+        "difference",
+        "piece",
+        "repair",
+    }
     assert {*RESULTS} | answers == {*_views.VIEWS}
     for view, values in RESULTS.items():
         plain = asked(playground, view, tokenizers=["large"], **values)

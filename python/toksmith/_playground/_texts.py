@@ -52,12 +52,16 @@ class Moving:
 
 
 class Cut(NamedTuple):
-    """What one tokenizer makes of a text: the ids, where each ends in its bytes, and what the token of an id looks like."""
+    """What one tokenizer makes of a text: the ids, where each ends in its bytes, and what the token of an id looks like.
+
+    `changed` is the stretch of an edited text, in bytes, outside of which the tokens are those of the text before.
+    """
 
     ids: NDArray[np.uint32]
     ends: NDArray[Any]
     look: Callable[[int], tuple[str, bool]]
     moving: Moving | None = None
+    changed: tuple[int, int] | None = None
 
 
 def key_of(text: str) -> str:
@@ -150,7 +154,7 @@ def edited_cut(tok: toksmith.Tokenizer, key: str, held: Held, old: Cut, data: by
     ends = spliced(old.ends, first, last, new, moved)
     if (int(ends[-1]) if len(ends) else 0) != len(data):
         return None  # the bytes of the tokens are not those of the text
-    return Cut(ids, ends, old.look, moving)
+    return Cut(ids, ends, old.look, moving, (at, int(new[-1]) if len(new) else at))
 
 
 def spliced(old: NDArray[Any], first: int, last: int, new: NDArray[Any] | Sequence[int], by: int = 0) -> NDArray[Any]:

@@ -17,7 +17,8 @@ import numpy as np
 import toksmith
 from toksmith import _render, explain
 
-from ._rows import Rows, moved_starts, row_starts
+from ._layout import Frame, Widths, moved_starts, row_starts
+from ._rows import RIGHT_TO_LEFT, Rows, colours
 from ._texts import Cut, Held, cut_of, edited, edited_cut, key_of, looks_of
 
 __all__ = ["EXPORTS", "MOST_BYTES", "VIEWS", "Asked", "Session", "UnknownText", "exported", "shown"]
@@ -29,7 +30,7 @@ MOST_ROWS = 200  # in one window
 MOST_IDS = 2000
 MOST_LISTED = 600
 # The last used of each kind; of cuts and rows those of an edited text and of the text before it.
-KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "compare": 2, "looks": 50, "doctor": 8}
+KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "right": 8, "compare": 2, "looks": 50, "doctor": 8}
 T = TypeVar("T")
 Shown = _render.Shown
 NEAR = 20_000  # characters on each side that a piece is looked for in
@@ -54,6 +55,7 @@ class Session:
         self.toks, self.failed, self.texts = dict(toks), dict(failed), dict(texts)
         self.kept: dict[str, OrderedDict[Any, Slot]] = {kind: OrderedDict() for kind in KEPT}
         self.lock = threading.Lock()
+        self.widths = Widths()
 
     def about(self) -> dict[str, Any]:
         """What the page has to know before anything is asked."""
@@ -241,17 +243,44 @@ def laid_out(asked: Asked) -> Rows:
     """The text in rows."""
     cells = asked.number("cells", 80, least=1, most=MOST_CELLS)
     session, data, held, key = asked.session, data_of(asked), held_of(asked), asked.key
+    cuts = [cut_by(asked, name) for name in asked.names]
+    frame = Frame(cells, session.widths, cuts)
+    about = (cells, session.widths.version, asked.special, *asked.names)
 
     def make() -> np.ndarray[Any, Any]:
-        before = session.had("starts", (held.base, cells)) if held.base else None
-        if before is None or held.edit is None:
-            return row_starts(data.decode(), cells)
+        before = session.had("starts", (held.base, *about)) if held.base else None
+        stretches = [cut.changed for cut in cuts if cut.changed is not None]
+        if before is None or held.edit is None or len(stretches) < len(cuts):
+            return row_starts(data.decode(), frame)
         at, size = held.edit.start, held.edit.size
         begin = len(toksmith.reference.utf8(held.text[:at]))
-        return moved_starts(before, data, cells, begin, begin + len(toksmith.reference.utf8(held.text[at : at + size])))
+        end = begin + len(toksmith.reference.utf8(held.text[at : at + size]))
+        at, until = min(begin, *(at for at, _ in stretches)), max(end, *(until for _, until in stretches))
+        return moved_starts(before, data, frame, at, until)
 
-    starts = session.once("starts", (key, cells), make)
-    return Rows(data, starts, [cut_by(asked, name) for name in asked.names])
+    return Rows(data, session.once("starts", (key, *about), make), cuts)
+
+
+def has_right_to_left(asked: Asked) -> bool:
+    """Whether the text has letters from right to left."""
+    session, held = asked.session, held_of(asked)
+
+    def make() -> bool:
+        if held.edit is not None and session.had("right", held.base) is False:
+            start, size = held.edit.start, held.edit.size
+            return RIGHT_TO_LEFT.search(held.text[start : start + size]) is not None
+        return RIGHT_TO_LEFT.search(held.text) is not None
+
+    return session.once("right", asked.key, make)
+
+
+def measured(asked: Asked) -> dict[str, Any]:
+    """Takes how wide the page draws characters."""
+    widths = asked.values.get("widths")
+    if not isinstance(widths, dict):
+        raise toksmith.InvalidOption("widths", widths, "the width of each character")
+    asked.session.widths.take(widths)
+    return {"wanted": asked.session.widths.wanted()}
 
 
 def counts(asked: Asked) -> dict[str, Any]:
@@ -265,7 +294,8 @@ def rows(asked: Asked) -> dict[str, Any]:
     laid = laid_out(asked)
     first, last = asked.number("first", 0), asked.number("last", 0)
     last = min(last, first + MOST_ROWS)
-    return {**laid.window(first, last), "bytes": len(laid.data), "chars": len(asked.text)}
+    facts = {"bytes": len(laid.data), "chars": len(asked.text), "wanted": asked.session.widths.wanted()}
+    return {**laid.window(first, last), **facts, "right_to_left": has_right_to_left(asked)}
 
 
 def differences(asked: Asked) -> dict[str, Any]:
@@ -279,7 +309,8 @@ def ids(asked: Asked) -> dict[str, Any]:
     cut = cut_by(asked, asked.names[asked.which])
     first = min(asked.number("first", 0), len(cut.ids))
     last = min(asked.number("last", 0), first + MOST_IDS, len(cut.ids))
-    tokens = [[id, cut.look(id)[0]] for id in cut.ids[first:last].tolist()]
+    shown = zip(cut.ids[first:last].tolist(), colours(cut.ends, first, last), strict=True)
+    tokens = [[id, cut.look(id)[0], colour] for id, colour in shown]
     return {"total": len(cut.ids), "first": first, "tokens": tokens}
 
 
@@ -320,8 +351,9 @@ def difference(asked: Asked) -> dict[str, Any]:
         number = int(starts.searchsorted(after, "right")) % total
     found = compare.differences[number]
     tokens = []
-    for cuts, stretch in zip(compare.cuts.values(), found.places, strict=True):
-        tokens.append([[at, cuts.ids[at], _render.token_text(cuts.tokens[at].token)] for at in stretch[:50]])
+    for cut, stretch in zip(laid.cuts, found.places, strict=True):
+        drawn = zip(stretch[:50], colours(cut.ends, stretch.start, stretch.stop), strict=False)
+        tokens.append([[at, int(cut.ids[at]), cut.look(int(cut.ids[at]))[0], colour] for at, colour in drawn])
     span = {"start": found.start, "end": found.end, "row": laid.row_of(found.start)}
     return {"total": total, "number": number, **span, "tokens": tokens}
 
@@ -399,6 +431,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "counts": counts,
     "rows": rows,
     "differences": differences,
+    "measured": measured,
     "ids": ids,
     "all_ids": all_ids,
     "decode": decode,

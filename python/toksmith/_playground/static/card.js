@@ -64,7 +64,7 @@ export class Card {
     facts.push(['place', `token ${num(token.place + 1)} of ${num(token.total)}, bytes ${num(token.start)}–${num(token.end)}`]);
     if (problem) facts.push(['more', problem.message]);
     this.element.replaceChildren(
-      h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
+      h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.colour ?? token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
       h('dl', {}, facts.map(([term, said]) => [h('dt', {}, term), h('dd', {}, said)])),
       h('p', { className: 'group' }, h('button', { type: 'button', onclick: () => this.app.open('forest', { which, id: token.id }) }, this.look),
         ' ', this.app.playable?.(which, token) === false ? null : h('button', { type: 'button', onclick: () => this.app.openPiece(which, token) }, 'Play its merges')),

@@ -58,13 +58,13 @@ export class Ids {
     this.scroller.style.height = `${Math.max(1, Math.min(rows, LINES)) * ROW + 4}px`;
     const focused = this.scroller.contains(document.activeElement);
     const drawn = [];
-    for (const [at, [id, shown]] of window ? window.tokens.entries() : []) {
+    for (const [at, [id, shown, colour]] of window ? window.tokens.entries() : []) {
       const place = window.first + at;
       const row = Math.floor(place / across);
       if (row < this.first - 1 || row > this.first + LINES + 1) continue;
       const on = place === app.state.selected;
       drawn.push(h('span', {
-        className: `id c${place % 5}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${shown}`, title: shown,
+        className: `id c${colour}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${shown}`, title: shown,
         tabIndex: on || (app.state.selected === null && place === window.first) ? 0 : -1, 'data-i': place, 'aria-posinset': place + 1, 'aria-setsize': this.total,
         style: { top: `${row * ROW}px`, left: `${(place % across) * WIDE}px` },
       }, String(id)));

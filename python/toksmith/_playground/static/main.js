@@ -74,11 +74,13 @@ function panelOf(tab) {
 const differences = h('span', { className: 'dim' });
 const compareBar = h('div', { className: 'compare', hidden: true },
   h('span', { className: 'group', role: 'group', 'aria-label': 'Differences' }, h('button', { type: 'button', onclick: () => nextDifference(true), title: 'key [' }, '◀ Previous difference'), h('button', { type: 'button', onclick: () => nextDifference(false), title: 'key ]' }, 'Next difference ▶'), differences),
+  h('label', { className: 'grey' }, h('input', { type: 'checkbox', id: 'grey', onchange: (event) => rows.element.classList.toggle('grey', event.target.checked) }), ' Grey where all agree'),
   h('p', { className: 'found' }));
 const legend = h('p', { className: 'names' });
+const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
 
 function tokensPanel() {
-  return h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, rows.element, ids.element), card.element);
+  return h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), card.element);
 }
 
 // State
@@ -142,6 +144,7 @@ function shown(window, problem) {
     return;
   }
   counted({ ...window, totals: window.cuts.map((cuts) => cuts.total) });
+  direction.hidden = !window.right_to_left;
   const several = state.toks.length > 1;
   compareBar.hidden = !several;
   legend.hidden = !several;
@@ -232,7 +235,7 @@ async function nextDifference(back) {
       return;
     }
     compared = { text: state.text, start: found.start };
-    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([at, id, token]) => h('bdi', { className: `t s c${at % 5}`, title: `id ${id}` }, token))));
+    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([, id, token, colour]) => h('bdi', { className: `t s c${colour}`, title: `id ${id}` }, token))));
     compareBar.querySelector('.found').replaceChildren(`Difference ${num(found.number + 1)} of ${num(found.total)}, byte ${num(found.start)}: `, ...cuts);
     const most = found.tokens.reduce((best, tokens, which) => (tokens.length > found.tokens[best].length ? which : best), 0);
     rows.first = Number.MAX_SAFE_INTEGER;
