@@ -107,6 +107,10 @@ class Posix:
         """
         os.link(name, target)
 
+    def link(self, name: str, target: str) -> None:
+        """Gives a file a second name on the same disk."""
+        os.link(name, target)
+
     def remove(self, name: str) -> None:
         """Removes a file."""
         os.unlink(name)
