@@ -96,6 +96,24 @@ def test_new_rows_are_what_the_rule_says(dtype: str, tmp_path: Path) -> None:
                 assert np.array_equal(made[id], rounded(expected, bits)), (init, name, id)
 
 
+@pytest.mark.parametrize("count", [7, 8, 9, 16, 17, 64, 130])
+def test_verification_adds_in_the_same_order(count: int, tmp_path: Path) -> None:
+    """numpy adds eight numbers and more in another order than one after another, which changes the last bit."""
+    draw = np.random.default_rng(count)
+    drawn_words = ("".join(chr(97 + letter) for letter in draw.integers(0, 26, count - 2)) for _ in range(12))
+    names = [f"<{word}>" for word in drawn_words]
+    long, _ = toksmith.add_special(TOK, names)
+    old = checkpoint(tmp_path / "old")
+    assert toksmith.graft(old, long, tmp_path / "new", verify=True).ok
+    rows = numbers(old)[ROWS[0]]
+    for name in names:
+        pieces, total = TOK.encode(name), np.zeros(rows.shape[1])
+        for piece in pieces:
+            total += 1 / len(pieces) * rows[piece]
+        made = stored(tmp_path / "new")[ROWS[0]][long.token_id(name)]
+        assert np.array_equal(made, rounded(total, TYPES["F32"]))
+
+
 def test_a_tied_matrix_gets_the_mean_of_the_pieces(tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old", "tied")
     report = toksmith.graft(old, EXTENDED, tmp_path / "new")

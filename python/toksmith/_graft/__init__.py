@@ -23,7 +23,7 @@ from ._new_folder import NewFolder, check_free, clear
 from ._plan import GraftPlan, GraftRequest, planned
 from ._report import GraftedTensor, GraftProof, GraftReport, SpecialRow
 from ._verify import verified
-from ._write import Tick, copied_file, written_bytes, written_shard
+from ._write import NewFiles, Tick, copied_file, written_shard
 
 __all__ = ["GraftPlan", "GraftProof", "GraftReport", "GraftedTensor", "SpecialRow", "graft"]
 
@@ -142,16 +142,17 @@ def filled(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporte
 def write_all(plan: GraftPlan, place: str, *, link: bool, tick: Tick) -> None:
     """Writes the files of the new checkpoint."""
     changed = plan.new_tensors()
-    for shard in plan.folder.shards:
-        path = os.path.join(place, shard.path.name)
-        if changed.keys() & shard.tensors.keys():
-            written_shard(shard, changed, path, tick)
-        else:
-            copied_file(shard.path, path, link=link, tick=tick)
-    for name in (*plan.folder.copied, *untouched(plan)):
-        copied_file(plan.folder.place / name, os.path.join(place, name), link=False, tick=lambda size: None)
-    for name, data in plan.files.items():
-        written_bytes(os.path.join(place, name), data)
+    with NewFiles(place) as files:
+        for shard in plan.folder.shards:
+            if changed.keys() & shard.tensors.keys():
+                written_shard(shard, changed, files, tick)
+            else:
+                copied_file(shard.path, files, link=link, tick=tick)
+        for name in (*plan.folder.copied, *untouched(plan)):
+            copied_file(plan.folder.place / name, files, link=False, tick=lambda size: None)
+        for name, data in plan.files.items():
+            with files.add(name) as file:
+                file.write(data)
 
 
 def untouched(plan: GraftPlan) -> Iterator[str]:

@@ -25,7 +25,7 @@ from ._vocab_tensors import VocabTensor, with_place
 
 __all__ = ["verified"]
 
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 256 << 10
 MOST_DIFFERENCES = 100
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -23,9 +24,9 @@ from .._system import SYSTEM
 from .._weights import Header, Tensor
 from ._vocab_tensors import VocabTensor
 
-__all__ = ["NewTensor", "copied_file", "written_bytes", "written_shard"]
+__all__ = ["NewFiles", "NewTensor", "copied_file", "written_shard"]
 
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 256 << 10  # what is larger leaves the cache of a processor between reading and writing
 Tick = Callable[[int], None]
 
 
@@ -56,12 +57,59 @@ def told(path: str | Path) -> Iterator[None]:
         raise FormatError(shown(path), None, f"cannot be written: {reason(problem, path)}") from problem
 
 
-def written_shard(shard: Header, new: Mapping[str, NewTensor], path: str, tick: Tick) -> int:
-    """Writes a file with new rows; returns the bytes of its tensors."""
+class NewFiles:
+    """New files in a folder. A thread sends each to the disk, while the next one is written; the end of the `with` block waits."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._flushing = ThreadPoolExecutor(1, "toksmith flush")
+        self._sent: list[tuple[str, Future[None]]] = []
+
+    def __enter__(self) -> NewFiles:  # noqa: PYI034 - `Self` came with Python 3.11
+        return self
+
+    @contextlib.contextmanager
+    def add(self, name: str) -> Iterator[BinaryIO]:
+        """A new file, open for writing.
+
+        Raises:
+            FormatError: It cannot be written.
+        """
+        path = self.path(name)
+        with told(path):
+            file = open(path, "xb")  # noqa: SIM115 - `flushed` closes it
+            try:
+                yield file
+                file.flush()
+            except BaseException:
+                file.close()
+                raise
+        self._sent.append((path, self._flushing.submit(flushed, file)))
+
+    def path(self, name: str) -> str:
+        """Where a file of this name is."""
+        return os.path.join(self._place, name)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._flushing.shutdown()
+        for path, sent in self._sent:
+            if kind is None:
+                with told(path):
+                    sent.result()
+
+
+def flushed(file: BinaryIO) -> None:
+    """Sends a file to the disk, and closes it."""
+    with file:
+        SYSTEM.flush(file.fileno())
+
+
+def written_shard(shard: Header, new: Mapping[str, NewTensor], files: NewFiles, tick: Tick) -> None:
+    """Writes a file with new rows."""
     sizes = {name: new[name].size if name in new else len(tensor) for name, tensor in shard.tensors.items()}
     ordered = sorted(shard.tensors.values(), key=lambda each: (each.begin, each.end))
     text = header_text(shard, ordered, sizes, new)
-    with told(path), open(path, "xb") as out, open(shard.path, "rb") as source:
+    with files.add(shard.path.name) as out, open(shard.path, "rb") as source:
         out.write(len(text).to_bytes(8, "little"))
         out.write(text)
         for tensor in ordered:
@@ -71,9 +119,6 @@ def written_shard(shard: Header, new: Mapping[str, NewTensor], path: str, tick: 
             for block in new[tensor.name].blocks():
                 out.write(np.ascontiguousarray(block).view(np.uint8).data)
                 tick(block.nbytes)
-        out.flush()
-        SYSTEM.flush(out.fileno())
-    return sum(sizes.values())
 
 
 def header_text(shard: Header, ordered: list[Tensor], sizes: Mapping[str, int], new: Mapping[str, NewTensor]) -> bytes:
@@ -105,28 +150,16 @@ def copy_range(source: BinaryIO, out: BinaryIO, tensor: Tensor, tick: Tick) -> N
         tick(len(part))
 
 
-def copied_file(source: Path, path: str, *, link: bool, tick: Tick) -> None:
+def copied_file(source: Path, files: NewFiles, *, link: bool, tick: Tick) -> None:
     """Copies a file, or gives it a second name on the same disk."""
-    size = source.stat().st_size
+    size, path = source.stat().st_size, files.path(source.name)
     if link:
         try:
             SYSTEM.link(os.path.realpath(source), path)
         except OSError as problem:
             said = f"cannot be linked: {reason(problem, path)}; links need one disk. Copy instead, without link=True"
             raise FormatError(shown(path), None, said) from problem
-        tick(size)
-        return
-    with told(path):
-        with open(source, "rb") as old, open(path, "xb") as new:
+    else:
+        with files.add(source.name) as new, open(source, "rb") as old:
             shutil.copyfileobj(old, new, BLOCK_BYTES)
-            new.flush()
-            SYSTEM.flush(new.fileno())
-        tick(size)
-
-
-def written_bytes(path: str, data: bytes) -> None:
-    """Writes a small file."""
-    with told(path), open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        SYSTEM.flush(file.fileno())
+    tick(size)

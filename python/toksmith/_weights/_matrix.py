@@ -24,7 +24,7 @@ from ._numbers import TYPES, floats
 
 __all__ = ["BLOCK_BYTES", "Matrix", "matrices", "matrix_of"]
 
-BLOCK_BYTES = 32 << 20
+BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
