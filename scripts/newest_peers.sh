@@ -26,7 +26,7 @@ pins() { grep -hE "^($1)==" tests/requirements.txt "$alone" | grep -v 'python_ve
 row() { echo "| $peer | ${pin#*==} | $1 | $2 |"; }
 
 [ -x .venv/bin/python ] || { echo "toksmith: there is no .venv; run: make build" >&2; exit 1; }
-PYTHON=.venv/bin/python UV='' scripts/venv.sh .venv-newest -r tests/requirements.txt >&2
+PYTHON=.venv/bin/python UV='' bash scripts/venv.sh .venv-newest -r tests/requirements.txt >&2
 read -ra few < <(pins 'transformers|safetensors' | xargs)
 install --quiet --no-deps "${few[@]}"
 

@@ -42,7 +42,8 @@ def run(
     """Runs a program, with a folder of stand-ins before all others."""
     found = os.environ["PATH"]
     env = {**os.environ, **environment, "PATH": f"{path}{os.pathsep}{found}" if path else found}
-    words = [str(word) for word in command]
+    # An unpacked source distribution has forgotten which files are programs.
+    words = [*(["bash"] if str(command[0]).endswith(".sh") else []), *map(str, command)]
     return subprocess.run(words, env=env, input=text, capture_output=True, text=True, check=False, encoding="utf-8")
 
 
