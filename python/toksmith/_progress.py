@@ -25,9 +25,9 @@ Phase = Literal["counting", "merging", "pruning", "encoding", "writing"]
 class Progress:
     """How far a training, the encoding of a corpus, or the writing of a model is.
 
-    Attributes: `phase`; `done` bytes counted or written, merges learned, tokens
-    left or ids made, of `total` (None when nobody knows); `elapsed_s` seconds since
-    the work began, `phase_s` since the phase did.
+    Attributes: `phase`; `done` bytes counted or written, merges learned,
+    tokens left or ids made, of `total` (None when nobody knows); `elapsed_s`
+    seconds since the work began, `phase_s` since the phase did.
     """
 
     phase: Phase

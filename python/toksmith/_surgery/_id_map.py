@@ -80,9 +80,10 @@ class IdMap:
             rows: An array with at least `old_size` rows; further rows are left
                 out.
         Returns: An array of the same type with `new_size` rows: a copy for an
-            id that stays, the mean of its sources for a new id, the mean of all
-            old rows for an id without a token. Zeros would be wrong there in an
-            output matrix: a logit of 0 wins where all others are negative.
+            id that stays, the mean of its sources for a new id, the mean of
+            all old rows for an id without a token. Zeros would be wrong there
+            in an output matrix: a logit of 0 wins where all others are
+            negative.
         """
         try:
             old = np.asarray(rows)
@@ -102,7 +103,8 @@ class IdMap:
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the map into a JSON file, for `load` and `toksmith graft --id-map`.
+        """Writes the map into a JSON file, for `load` and `toksmith graft
+        --id-map`.
 
         Raises:
             FormatError: The file cannot be written. Nothing has changed.
