@@ -21,7 +21,7 @@ build: .venv/.built
 # Stamps live in the environment and die with it; this one is named after PYTHON, so that another choice makes it anew.
 MADE := .venv/.made-$(subst /,_,$(PYTHON))
 $(MADE): scripts/venv.sh Makefile
-	@scripts/venv.sh .venv $(MATURIN)
+	@bash scripts/venv.sh .venv $(MATURIN)
 	@touch $@
 
 .venv/.built: $(MADE) $(NATIVE)
@@ -30,7 +30,7 @@ $(MADE): scripts/venv.sh Makefile
 	@touch $@
 
 .venv/.tools: tests/requirements.txt tests/requirements-alone.txt .venv/.built
-	@scripts/venv.sh .venv -r $< && scripts/venv.sh .venv --no-deps -r tests/requirements-alone.txt
+	@bash scripts/venv.sh .venv -r $< && bash scripts/venv.sh .venv --no-deps -r tests/requirements-alone.txt
 	@touch $@
 
 demo: .venv/.built
@@ -52,6 +52,6 @@ test: .venv/.tools
 	$(PYTEST) $(PARALLEL) -m "not proof or short"
 
 check: .venv/.tools
-	@scripts/check.sh $(PY)
+	@bash scripts/check.sh $(PY)
 
 include $(sort $(wildcard make/*.mk))

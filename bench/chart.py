@@ -19,18 +19,19 @@ Bars = Mapping[str, float]
 
 FLOOR = "tiktoken"
 PEERS = 3
+# Each has a contrast of at least 3 to 1 with the ground of a light page and, as the site inverts pictures, of a dark one.
 COLORS = {
     OURS: "#c2255c",
-    APART: "#f4a5c0",
+    APART: "#e0709a",
     "gigatoken": "#5f3dc4",
     "fastokens": "#1864ab",
     "snaptokens": "#2b8a3e",
-    "tokie": "#e67700",
+    "tokie": "#dd7200",
     "wordchipper": "#0b7285",
-    "rs_bpe": "#846358",
+    "rs_bpe": "#7a4a36",
     "sentencepiece": "#495057",
-    "tokenizers": "#fab005",
-    FLOOR: "#adb5bd",
+    "tokenizers": "#b8860b",
+    FLOOR: "#7d858d",
 }
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD, FOOT = 450, 108, 48, 11, 12, 60, 14
 FEW, THREE = ("english", "code", "european", "russian", "chinese", "japanese"), ("english", "code", "chinese")

@@ -11,6 +11,6 @@ bench bench-train bench-corpus: .venv-bench/.made
 	.venv-bench/bin/python -m $(subst bench-train,bench.training,$(subst bench-corpus,bench.corpus,$@)) $(OPTIONS)
 
 .venv-bench/.made: bench/requirements.txt dist/.built
-	@PYTHON=$(PY) scripts/venv.sh .venv-bench -r $< dist/*.whl
-	@PYTHON=$(PY) scripts/venv.sh .venv-bench --force-reinstall --no-deps dist/*.whl
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-bench -r $< dist/*.whl
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-bench --force-reinstall --no-deps dist/*.whl
 	@touch $@

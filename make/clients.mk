@@ -18,5 +18,5 @@ test-clients: .venv-clients/.suites .venv-programs/.made
 	@touch $@
 
 .venv-%/.made: tests/requirements-%.txt .venv/.built
-	@PYTHON=$(PY) scripts/venv.sh .venv-$* -r $<
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-$* -r $<
 	@touch $@

@@ -15,12 +15,12 @@ docs: .venv/.built .venv-docs/.made
 	$(DOCS_PY) docs_site.dead_links $(STAGED)/site
 
 docs-check: docs .venv/.tools
-	@TOKSMITH_SITE=$(STAGED)/site scripts/browser.sh $(PY) tests/test_site_pages.py
+	@TOKSMITH_SITE=$(STAGED)/site bash scripts/browser.sh $(PY) tests/test_site_pages.py
 
 docs-publish:
 	$(MAKE) docs DOCS_OPTIONS="--version $(DOCS_VERSION)"
 	$(DOCS_PY) docs_site.publish $(STAGED)/site $(DOCS_VERSION) --branch $(DOCS_BRANCH)
 
 .venv-docs/.made: docs/site/requirements.txt scripts/venv.sh
-	@scripts/venv.sh .venv-docs -r $<
+	@bash scripts/venv.sh .venv-docs -r $<
 	@touch $@

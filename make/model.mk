@@ -6,5 +6,5 @@ test-model: .venv-model/.made
 	TOKSMITH_MODELS=1 PYTHONPATH=python .venv-model/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/test_graft_models.py
 
 .venv-model/.made: tests/requirements-model.txt .venv/.built
-	@PYTHON=$(PY) scripts/venv.sh .venv-model -r $<
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-model -r $<
 	@touch $@

@@ -6,5 +6,5 @@ test-ray: .venv-ray/.made
 		tests/test_ray_cluster.py
 
 .venv-ray/.made: tests/requirements-ray.txt .venv/.built
-	@PYTHON=$(PY) scripts/venv.sh .venv-ray -r $<
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-ray -r $<
 	@touch $@

@@ -8,6 +8,6 @@ test-readers: .venv-readers/.made
 	TOKSMITH_READERS=1 PYTHONPATH=python .venv-readers/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/test_readers.py
 
 .venv-readers/.made: $(READERS) .venv/.built
-	@PYTHON=$(PY) scripts/venv.sh .venv-readers -r $<
-	@PYTHON=$(PY) scripts/venv.sh .venv-readers --no-deps -r tests/requirements-readers-alone.txt
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-readers -r $<
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-readers --no-deps -r tests/requirements-readers-alone.txt
 	@touch $@

@@ -16,15 +16,15 @@ wheel: dist/.built
 wheels: build/wheels/.built
 
 dist/.built: .venv-release/.made $(NATIVE) $(PACKAGE)
-	scripts/release/wheel.sh dist $(PY)
+	bash scripts/release/wheel.sh dist $(PY)
 	@touch $@
 
 build/wheels/.built: .venv-release/.made $(NATIVE) $(PACKAGE)
-	scripts/release/wheel.sh build/wheels $$(PYTHONPATH=scripts $(PY) -m release.interpreters | cut -d' ' -f1)
+	bash scripts/release/wheel.sh build/wheels $$(PYTHONPATH=scripts $(PY) -m release.interpreters | cut -d' ' -f1)
 	@touch $@
 
 try-wheels: build/wheels/.built
-	PYTHON=$(PY) scripts/try_wheel.sh build/wheels
+	PYTHON=$(PY) bash scripts/try_wheel.sh build/wheels
 
 release-check: .venv/.built .venv-release/.made build/wheels/.built target/tools/.made
 	PYTHONPATH=scripts .venv-release/bin/python -m release.ready $(ONLY)
@@ -34,7 +34,7 @@ manual: .venv/.built
 	$(RELEASE).package_page
 
 notices: target/tools/.made
-	scripts/release/notices.sh > target/NOTICES.txt
+	bash scripts/release/notices.sh > target/NOTICES.txt
 	mv target/NOTICES.txt NOTICES.txt
 
 bump: $(MADE)
@@ -42,7 +42,7 @@ bump: $(MADE)
 	$(RELEASE).package_page
 
 .venv-release/.made: scripts/release/requirements.txt $(MADE)
-	@PYTHON=$(PY) scripts/venv.sh .venv-release -r $<
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-release -r $<
 	@touch $@
 
 # Programs in Rust, which are compiled once.

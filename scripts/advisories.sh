@@ -14,7 +14,7 @@ step() {
 }
 
 make target/tools/.made >&2 || exit 1
-PYTHON=.venv/bin/python scripts/venv.sh .venv-advisories -r tests/requirements-advisories.txt >&2 || exit 1
+PYTHON=.venv/bin/python bash scripts/venv.sh .venv-advisories -r tests/requirements-advisories.txt >&2 || exit 1
 .venv/bin/python -m pip freeze --quiet --disable-pip-version-check --exclude-editable >.venv-advisories/installed.txt || exit 1
 export PATH=$PWD/target/tools/bin:$PATH
 

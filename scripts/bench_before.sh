@@ -12,7 +12,7 @@ if [ ! -e "$dir/.made" ]; then
     git archive "$commit" | tar -x -C "$source"
     CARGO_TARGET_DIR=$PWD/target/before .venv/bin/maturin build --release --strip --interpreter .venv/bin/python \
         --manifest-path "$source/crates/py/Cargo.toml" --out "$source/dist" 1>&2
-    scripts/venv.sh "$dir" "$(ls "$source"/dist/*.whl)[sentencepiece]" 1>&2
+    bash scripts/venv.sh "$dir" "$(ls "$source"/dist/*.whl)[sentencepiece]" 1>&2
     touch "$dir/.made"
 fi
 echo "$dir/bin/python"

@@ -13,5 +13,5 @@ if [ -z "$browser" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; the
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
         chromium fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core
 fi
-"$python" -c 'import playwright' 2>/dev/null || scripts/venv.sh "$(dirname "$(dirname "$python")")" -r tests/browser-requirements.txt
+"$python" -c 'import playwright' 2>/dev/null || bash scripts/venv.sh "$(dirname "$(dirname "$python")")" -r tests/browser-requirements.txt
 exec "$python" -m pytest "$@"

@@ -22,7 +22,7 @@ wanted() { [[ " ${targets[*]} " =~ \ ($(IFS='|'; echo "$*"))\  ]]; }
 
 if wanted "${in_rust[@]}"; then (cd crates/core && cargo +nightly fuzz build); fi
 if wanted "${in_python[@]}"; then
-    PYTHON=$python scripts/venv.sh .venv-fuzz -r tests/requirements-fuzz.txt
+    PYTHON=$python bash scripts/venv.sh .venv-fuzz -r tests/requirements-fuzz.txt
     # What .venv has, the package itself among it, is found from here as well.
     here=$(.venv-fuzz/bin/python -c 'import site; print(site.getsitepackages()[0])')
     there=$("$python" -c 'import site; print(site.getsitepackages()[0])')

@@ -21,11 +21,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 install() { "$python" -m pip install "$@" >&2; }
 version() { "$python" -c 'import importlib.metadata as found, sys; print(found.version(sys.argv[1]))' "$1"; }
-pins() { grep -hE "^($1)==" tests/requirements.txt "$alone"; }
+# Old versions of Python have rows of their own.
+pins() { grep -hE "^($1)==" tests/requirements.txt "$alone" | grep -v 'python_version <' | cut -d ';' -f 1; }
 row() { echo "| $peer | ${pin#*==} | $1 | $2 |"; }
 
 [ -x .venv/bin/python ] || { echo "toksmith: there is no .venv; run: make build" >&2; exit 1; }
-PYTHON=.venv/bin/python UV='' scripts/venv.sh .venv-newest -r tests/requirements.txt >&2
+PYTHON=.venv/bin/python UV='' bash scripts/venv.sh .venv-newest -r tests/requirements.txt >&2
 read -ra few < <(pins 'transformers|safetensors' | xargs)
 install --quiet --no-deps "${few[@]}"
 

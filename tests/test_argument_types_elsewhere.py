@@ -1,4 +1,4 @@
-"""Wrong types and values for what stands beside the functions: other libraries' interfaces, the playground, and results."""
+"""Wrong types and values for other libraries' interfaces, the playground, results, and checkpoints of models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model_folders import EXTENDED, EXTENDING, checkpoint
 from peers import imported_transformers
 from test_argument_types import CORPUS, COUNTS, TOK, VALUES, Call, finished_job, problem
 from test_argument_types import calls as functions
@@ -214,6 +215,21 @@ def played(folder: Path) -> dict[str, Call]:
     }
 
 
+def grafted(folder: Path) -> dict[str, Call]:
+    """A checkpoint for another tokenizer, and maps of ids in files."""
+    made = checkpoint(folder / "checkpoint")
+    for each in ("old.json", "saved.json"):
+        EXTENDING.save(folder / each)
+    optional = dict.fromkeys(("old", "id_map", "donor", "donor_tokenizer", "pad_to", "tensors", "tokens", "progress"))
+    flags = {"allow_loss": (), "link": False, "verify": False, "dry_run": True}
+    asked: dict[str, Any] = {"checkpoint": made, "tok": EXTENDED, "out": folder / "out", "init": "mean"}
+    return {
+        "graft": (toksmith.graft, asked | optional | flags),
+        "IdMap.save": (EXTENDING.save, {"path": folder / "saved.json"}),
+        "IdMap.load": (toksmith.IdMap.load, {"path": folder / "old.json"}),
+    }
+
+
 def calls(folder: Path) -> dict[str, Call]:
     return (
         of_tiktoken()
@@ -223,6 +239,7 @@ def calls(folder: Path) -> dict[str, Call]:
         | of_transformers(folder)
         | of_results(folder)
         | played(folder)
+        | grafted(folder)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browsing import TABS, TEXT, Seen, tokenizers, watched
+from browsing import PASTE, PUT, TABS, TEXT, Seen, tokenizers, watched
 
 import toksmith
 
@@ -86,3 +86,82 @@ def test_the_answers_are_those_of_the_tokenizer_that_is_chosen(seen: Seen, toks:
     steps = toksmith.explain.merges(toks["medium"], "slowest")
     seen.wait(".player", f"1 of {len(steps.steps) + 1}")
     assert seen.page.locator("#panel .which select").evaluate("each => each.selectedOptions[0].label") == "medium"
+
+
+# Long texts
+
+LONG = "the goose lays a golden egg नम 낮은 every day of the lowest year\n" * 60_000
+HOLD = """() => {
+  const own = window.fetch;
+  window.asked = [];
+  window.held = [];
+  window.fetch = (url, options) => {
+    window.asked.push([String(url), options?.body?.length ?? 0, options?.signal]);
+    if (!window.hold?.test(url)) return own(url, options);
+    return new Promise((done, fail) => {
+      options.signal.addEventListener('abort', () => fail(options.signal.reason));
+      window.held.push(() => own(url, options).then(done, fail));
+    });
+  };
+}"""
+TYPE = """([at, added]) => {
+  const box = document.querySelector('#text');
+  box.setRangeText(added, at, at, 'end');
+  box.dispatchEvent(new InputEvent('input', { inputType: 'insertText', data: added }));
+}"""
+
+
+def test_of_a_long_text_counts_come_first_and_edits_are_sent(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+    seen.open(text="x")
+    seen.page.evaluate(HOLD)
+    seen.page.evaluate("window.hold = /rows/")
+    seen.page.evaluate(PASTE, LONG)
+    seen.until(
+        "said => document.querySelector('#counts').textContent.startsWith(said)",
+        f"{toks['bytes'].count(LONG) + 1:,} tokens",
+    )
+    assert seen.page.locator("#counts.stale").count() == 0
+    seen.page.wait_for_selector("#busy:visible")
+    seen.page.wait_for_selector("body.busy")
+    seen.page.evaluate("() => { window.hold = null; for (const each of window.held.splice(0)) each(); }")
+    seen.page.wait_for_selector("#busy", state="hidden")
+    seen.page.evaluate("window.asked = []")
+    text = "x" + LONG
+    for at, added in ((3, "low"), (9, "नम 🥚"), (2000, "\n\n"), (0, "<|end|>")):
+        seen.page.evaluate(TYPE, [at, added])
+        units = text.encode("utf-16-le")
+        text = (units[: 2 * at] + added.encode("utf-16-le") + units[2 * at :]).decode("utf-16-le")
+    seen.until(
+        "said => document.querySelector('#counts').textContent.startsWith(said)",
+        f"{toks['bytes'].count(text, special='text'):,} tokens",
+    )
+    sizes = seen.page.evaluate("window.asked.map((each) => each[1])")
+    assert sizes and max(sizes) < 10_000, "the text is not sent again"
+    found = toksmith.explain.pieces(toks["bytes"], text[:3000])
+    drawn = [label.rpartition(", id ")[2] for label in seen.drawn()]
+    assert drawn[:200] == [str(token.id) for token in found.tokens][:200]
+    for tab in ("budget", "specials", "tokens"):
+        seen.tab(tab)
+        check_view(seen, tab, "bytes") if tab != "tokens" else None
+
+
+def test_work_can_be_cancelled_and_is_given_up_for_newer_work(seen: Seen) -> None:
+    seen.open(text="low")
+    seen.page.evaluate(HOLD)
+    seen.page.evaluate("window.hold = /rows|budget/")
+    seen.page.evaluate(PUT, "slow")
+    seen.page.wait_for_selector("#busy:visible")
+    seen.page.evaluate(PUT, "slower")
+    seen.until("window.asked.filter((each) => each[2]?.aborted).length === 1 && window.held.length === 2")
+    seen.page.click("#cancel")
+    seen.wait("#problem", "You cancelled this")
+    assert not seen.page.is_visible("#busy")
+    seen.page.evaluate("window.hold = null")
+    seen.page.click("#problem button")
+    seen.settle(6)
+    assert not seen.page.is_visible("#problem")
+    seen.page.evaluate("window.hold = /budget/")
+    seen.tab("budget")
+    seen.page.wait_for_selector("#busy:visible")
+    seen.page.click("#cancel")
+    seen.wait(".answer .bad", "You cancelled this")

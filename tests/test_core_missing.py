@@ -113,7 +113,8 @@ def test_an_unsupported_platform(
     found = _core_missing.told(ImportError("no module"), str(PACKAGE))
     monkeypatch.undo()
     assert found.startswith("toksmith runs on CPython 3.10 or newer of 64 bits, on Linux, macOS and Windows; this is ")
-    assert said.format(platform.python_version()) in found
+    version = f"{platform.python_version()}{' free-threaded' if FREE else ''}"
+    assert said.format(version) in found
     assert found.endswith(": use such a Python (toksmith.reference works here as well)")
 
 

@@ -274,11 +274,14 @@ def test_a_map_of_other_tokenizers(tmp_path: Path) -> None:
         assert name in refused(old, id_map=toksmith.IdMap(*sizes, kept, sources))
 
 
+def full(place: Path) -> None:
+    """A folder that holds a file."""
+    (place / "new").mkdir()
+    (place / "new" / "a").write_bytes(b"")
+
+
 PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "full": (
-        lambda place: (place / "new").mkdir() or (place / "new" / "a").write_bytes(b""),
-        "is not empty; remove it",
-    ),
+    "full": (full, "is not empty; remove it"),
     "file": (lambda place: (place / "new").write_bytes(b""), "is a file; name a new folder"),
 }
 

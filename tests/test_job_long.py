@@ -157,7 +157,10 @@ def test_sums_of_inputs_count_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_ids_of_a_long_text_are_never_all_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """numpy tells tracemalloc of its arrays, the core does not: so only copies of ids count here."""
+    """numpy tells tracemalloc of its arrays, the core does not: so only copies of ids count here.
+
+    A copy of all ids takes at least two bytes for each byte of the text, which is in memory as well.
+    """
     monkeypatch.setattr(_encode_shard, "BYTES_IN_A_PART", 1 << 16)
     monkeypatch.setattr(_encode_shard, "IDS_IN_A_PART", 1 << 14)
     size = 6_000_000
@@ -173,7 +176,7 @@ def test_ids_of_a_long_text_are_never_all_in_memory(tmp_path: Path, monkeypatch:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert made.ids > size // 2
-    assert peaks[0] < size * 1.5 < size * 2 < peaks[1], peaks
+    assert peaks[0] < size * 2 < peaks[1], peaks
 
 
 @pytest.mark.parametrize("kind", [".jsonl", ".txt", ".txt.gz", ".parquet"])

@@ -34,9 +34,10 @@ from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _rows, _server, _views
+from toksmith._playground import _layout, _server, _views
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
 from toksmith._playground._rows import Rows
+from toksmith._playground._texts import Cut
 
 PACKAGE = Path(_playground.__file__).parent
 TEXT = "low lower नमस्ते 낮은 <|end|> 12345\n\tx  "
@@ -237,7 +238,10 @@ def test_wrong_arguments_are_named(
 
 # One valid question to each view, and for each argument values of wrong types and beyond all ranges.
 QUESTIONS: dict[str, dict[str, Any]] = {
+    "counts": {"text": TEXT},
     "rows": {"text": TEXT, "cells": 20, "first": 0, "last": 5},
+    "differences": {"text": TEXT},
+    "measured": {"widths": {"न": 11}},
     "ids": {"text": TEXT, "of": "large", "first": 0, "last": 5},
     "all_ids": {"text": TEXT, "of": "large"},
     "decode": {"ids": [97, 98], "of": "large"},
@@ -404,9 +408,19 @@ def test_a_thousand_requests_at_once(playground: toksmith.Playground) -> None:
 # What is answered
 
 
+def rows_of(found: explain.Comparison, cells: int) -> Rows:
+    """A comparison in rows."""
+    cuts = []
+    for each in found.cuts.values():
+        known = {view.id: (_render.token_text(view.token), view.special) for view in each.tokens}
+        cuts.append(Cut(np.asarray(each.ids), np.asarray(each.ends), known.__getitem__))
+    frame = _layout.Frame(cells, _layout.Widths(), cuts)
+    return Rows(found.text, _layout.row_starts(found.text.decode(), frame), cuts)
+
+
 def check_rows(found: explain.Comparison, cells: int) -> None:
     """The rows of a comparison draw every byte of the text once, and begin every token once."""
-    rows = Rows(found, cells)
+    rows = rows_of(found, cells)
     window = rows.window(0, len(rows))
     assert (window["starts"][0], window["starts"][-1]) == (0, len(found.text))
     parts = [found.text[start:end] for start, end in pairwise(rows.starts)]
@@ -414,7 +428,7 @@ def check_rows(found: explain.Comparison, cells: int) -> None:
         begun = [run for row in drawn["rows"] for run in flat(row) if run[2] & 1]
         assert [place for place, _, _ in begun] == list(range(len(cuts.ids)))
         assert [bare(written(row)) for row in drawn["rows"]] == [bare(_render.token_text(part)) for part in parts]
-        for place, (id, _, start, end, _) in enumerate(drawn["tokens"]):
+        for place, (id, _, start, end, *_) in enumerate(drawn["tokens"]):
             assert (id, end) == (cuts.ids[place], cuts.ends[place])
             assert start == (cuts.ends[place - 1] if place else 0)
 
@@ -429,10 +443,10 @@ def test_rows_of_a_tokenizer_that_normalizes_hold_the_text_as_it_was(vocab_dir: 
     tok = toksmith.load(vocab_dir / "mistral_v1.model")
     found = explain.compare(tok, " low  नम\n낮은 x")
     check_rows(found, 6)
-    [cuts] = Rows(found, 80).window(0, 1)["cuts"]
+    [cuts] = rows_of(found, 80).window(0, 1)["cuts"]
     assert cuts["tokens"][0][2:4] == [0, 0], "what the normalizer added stands for nothing in the text"
     for text in HARD_TEXTS.values():
-        Rows(explain.compare(tok, text), 20).window(0, 5)
+        rows_of(explain.compare(tok, text), 20).window(0, 5)
 
 
 def row_starts_one_by_one(text: str, cells: int) -> list[int]:
@@ -442,13 +456,13 @@ def row_starts_one_by_one(text: str, cells: int) -> list[int]:
         line_end = at + len(line)
         while at < line_end:
             found.append(at)
-            widths = _rows.widths(text, np.frombuffer(text.encode("utf-32-le"), np.uint32)).tolist()
-            if sum(widths[at:line_end]) <= cells:
+            widths = _layout.Widths().of(text, np.frombuffer(text.encode("utf-32-le"), np.uint32)).tolist()
+            if sum(widths[at:line_end]) <= 10 * cells:
                 break
             full = at + 1
-            while sum(widths[at : full + 1]) <= cells:
+            while sum(widths[at : full + 1]) <= 10 * cells:
                 full += 1
-            space = text.rfind(" ", max(at + 1, full - _rows.BREAK_WITHIN), full + 1)
+            space = text.rfind(" ", max(at + 1, full - _layout.BREAK_WITHIN), full + 1)
             at = space if space > at else full
         at = line_end
     return [len(text[:place].encode()) for place in [*found, len(text)]]
@@ -456,7 +470,9 @@ def row_starts_one_by_one(text: str, cells: int) -> list[int]:
 
 @given(st.text("ab \n낮☀", max_size=60), st.integers(1, 9))
 def test_rows_begin_where_their_rule_says(text: str, cells: int) -> None:
-    assert _rows.row_starts(text, cells).tolist() == row_starts_one_by_one(text, cells)
+    assert _layout.row_starts(text, _layout.Frame(cells, _layout.Widths())).tolist() == row_starts_one_by_one(
+        text, cells
+    )
 
 
 @pytest.mark.slow
@@ -492,12 +508,12 @@ def written(row: list[Any]) -> str:
 
 def test_a_character_that_tokens_share_is_drawn_once(toks: dict[str, toksmith.Tokenizer]) -> None:
     bytes_only = toksmith.train("a", merges=0, pattern=None, progress=False)
-    [row] = Rows(explain.compare(bytes_only, "a낮"), 80).window(0, 1)["cuts"][0]["rows"]
+    [row] = rows_of(explain.compare(bytes_only, "a낮"), 80).window(0, 1)["cuts"][0]["rows"]
     assert row == [[0, "a", 1], ["낮", [[1, 1, 1], [2, 1, 1], [3, 1, 1]]]]
 
 
 def test_any_window_is_a_part_of_the_whole(toks: dict[str, toksmith.Tokenizer]) -> None:
-    rows = Rows(explain.compare(toks, TEXT * 20), 10)
+    rows = rows_of(explain.compare(toks, TEXT * 20), 10)
     whole = rows.window(0, len(rows))
     for first in range(0, len(rows), 3):
         part = rows.window(first, first + 4)
@@ -516,7 +532,14 @@ def test_rows_are_those_of_the_text_and_differences_those_of_compare(
     compared = explain.compare(toks, TEXT)
     assert found["bytes"] == len(TEXT.encode()) and found["chars"] == len(TEXT)
     assert [cuts["total"] for cuts in found["cuts"]] == [len(cuts.ids) for cuts in compared.cuts.values()]
-    assert found["differences"] == len(compared.differences) > 2
+    total = asked(playground, "differences", text=TEXT, tokenizers=[*toks]).json["result"]["total"]
+    assert total == len(compared.differences) > 2
+    first = asked(playground, "counts", text=TEXT, tokenizers=[*toks]).json["result"]
+    assert first == {
+        "bytes": found["bytes"],
+        "chars": found["chars"],
+        "totals": [cuts["total"] for cuts in found["cuts"]],
+    }
     after, seen = -1, []
     for _ in range(len(compared.differences) + 1):
         each = asked(playground, "difference", **values, after=after).json["result"]
@@ -533,7 +556,7 @@ def test_ids_places_and_pieces(playground: toksmith.Playground, toks: dict[str, 
     tok = toks["large"]
     ids = tok.encode(TEXT, special="text")
     found = asked(playground, "ids", **values, of="large", last=100).json["result"]
-    assert [id for id, _ in found["tokens"]] == ids and found["total"] == len(ids)
+    assert [id for id, *_ in found["tokens"]] == ids and found["total"] == len(ids)
     assert asked(playground, "all_ids", **values, of="large").json["result"] == {"ids": ids}
     decoded = asked(playground, "decode", tokenizers=[*toks], of="large", ids=ids).json["result"]
     assert decoded["text"] == TEXT
@@ -563,7 +586,19 @@ RESULTS = {
 
 
 def test_every_result_is_answered_and_exported(playground: toksmith.Playground) -> None:
-    answers = {"rows", "ids", "all_ids", "decode", "place", "difference", "piece", "repair"}
+    answers = {
+        "counts",
+        "differences",
+        "measured",
+        "rows",
+        "ids",
+        "all_ids",
+        "decode",
+        "place",
+        "difference",
+        "piece",
+        "repair",
+    }
     assert {*RESULTS} | answers == {*_views.VIEWS}
     for view, values in RESULTS.items():
         plain = asked(playground, view, tokenizers=["large"], **values)

@@ -25,8 +25,9 @@ def copy(tmp_path: Path) -> Path:
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, tmp_path / path)
     changelog = tmp_path / bump.CHANGELOG
-    text = changelog.read_text(encoding="utf-8")
-    changelog.write_text(text.replace(bump.UNRELEASED, f"{bump.UNRELEASED}\n- Tokens sing.\n", 1), encoding="utf-8")
+    before, _, rest = changelog.read_text(encoding="utf-8").partition(bump.UNRELEASED)
+    released = rest[rest.index("## [") :]
+    changelog.write_text(f"{before}{bump.UNRELEASED}\n- Tokens sing.\n\n{released}", encoding="utf-8")
     return tmp_path
 
 

@@ -13,15 +13,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench import chart
 from conftest import ROOT
 from docs_site import api, commands, dialect, links, pages, settings
-from docs_site.dead_links import dead_links
+from docs_site.dead_links import dead_links, unreached
 from docs_site.docstrings import as_markdown
 from docs_site.publish import publish
 from docs_site.relative import NOWHERE, make_relative
 from docs_site.snapshots import embedded
 from docs_site.stage import stage
 from release import settings as owned
+from test_render import contrast
 
 import toksmith
 from toksmith._cli import COMMANDS
@@ -206,6 +208,9 @@ def test_docstrings_become_markdown() -> None:
     assert as_markdown(named) == named
     two = "A.\n\nRaises:\n    UnknownId, ModelError: as\n    `encode`, or so.\nB."
     assert as_markdown(two) == "A.\n\nRaises:\n    UnknownId, ModelError: as\n        `encode`, or so.\nB."
+    assert as_markdown("As docs/a/README.md says (`docs/b.md`).\n\n>>> 'docs/b.md'") == (
+        "As [`docs/a/README.md`](../a/index.md) says ([`docs/b.md`](../b.md)).\n\n```pycon\n>>> 'docs/b.md'\n```"
+    )
     assert as_markdown("A.\n\n>>> 1\n1\n\nB.") == "A.\n\n```pycon\n>>> 1\n1\n```\n\nB."
 
 
@@ -223,6 +228,21 @@ def test_dead_links_of_built_pages_are_told(tmp_path: Path) -> None:
         "index.html:2: loads https://e.invalid/a.js from another machine",
         "index.html:2: links to p.svg, and there is no such file",
     ]
+
+
+def test_pages_that_no_links_lead_to_are_told(tmp_path: Path) -> None:
+    texts = {
+        "index.html": '<a href="a/">',
+        "a": '<a href="../b/#x"><a href="mailto:a@b.invalid">',
+        "b": '<a href="..">',
+        "c": '<a href="../d/">',
+        "d": "",
+    }
+    for name, text in texts.items():
+        path = tmp_path / (name if name.endswith(".html") else f"{name}/index.html")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert unreached(tmp_path) == [f"{name}/index.html: no links lead to this page" for name in "cd"]
 
 
 def test_a_site_without_an_address_has_relative_links(tmp_path: Path) -> None:
@@ -243,6 +263,22 @@ def test_a_site_without_an_address_has_relative_links(tmp_path: Path) -> None:
     )
     assert (tmp_path / "a" / "index.html").read_text(encoding="utf-8") == '<a href="../b/">b</a>'
     assert not (tmp_path / "sitemap.xml").exists()
+
+
+def inverted(color: str) -> str:
+    """A colour of a picture on a dark page: `invert(0.9) hue-rotate(180deg)` by the matrix of CSS Filter Effects."""
+    red, green, blue = (0.9 - 0.8 * int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    rows = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
+    turned = (row[0] * red + row[1] * green + row[2] * blue for row in rows)
+    return "#" + "".join(f"{round(255 * min(1, max(0, part))):02x}" for part in turned)
+
+
+def test_bars_stand_out_on_light_and_dark_pages() -> None:
+    style = (ROOT / "docs" / "site" / "assets" / "site.css").read_text(encoding="utf-8")
+    assert "filter: invert(0.9) hue-rotate(180deg);" in style
+    for color in chart.COLORS.values():
+        assert contrast(color, "#ffffff") >= 3, color
+        assert contrast(inverted(color), inverted("#ffffff")) >= 3, color
 
 
 def git(repository: Path, *words: str) -> str:

@@ -11,6 +11,7 @@ import http.server
 import os
 import re
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,9 @@ import pytest
 from browsing import CONTRAST
 from conftest import ROOT
 from docs_site import api
-from docs_site.publish import write_version
+from docs_site.publish import publish
+from docs_site.settings import settings
+from docs_site.stage import put
 from processors import LIMIT_S, until
 
 import toksmith
@@ -114,7 +117,18 @@ TOO_WIDE = """() => {
   return [...document.querySelectorAll('.md-content *')].filter((each) => each.getBoundingClientRect().right > width + 1 && !scrolls(each))
     .map((each) => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`).slice(0, 3).concat(`${document.documentElement.scrollWidth} > ${width}`);
 }"""
+GROUND = "getComputedStyle(document.body).backgroundColor"
+LEVELS = "[...document.querySelectorAll('.md-content :is(h1, h2, h3, h4, h5, h6)')].map((each) => [Number(each.tagName[1]), each.textContent])"
 BROKEN = "[...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src)"
+
+
+def skipped(headings: list[tuple[int, str]]) -> Iterator[str]:
+    """The headings that are more than one level below the one before them."""
+    before = 0
+    for level, words in headings:
+        if level > before + 1:
+            yield f"h{level} after h{before}: {words}"
+        before = level
 
 
 @pytest.mark.parametrize("section", sorted({path.partition("/")[0] if "/" in path else "" for path in PAGES}))
@@ -127,11 +141,12 @@ def test_every_page_is_readable_narrow_and_wide_in_light_and_dark(browser: Any, 
         assert page.evaluate(TOO_WIDE) == [], path
         assert page.evaluate(BROKEN) == [], path
         assert page.locator(".md-content h1").count() == 1, path
-        light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert [*skipped(page.evaluate(LEVELS))] == [], path
+        light = page.evaluate(GROUND)
         page.set_viewport_size({"width": WIDE, "height": 900})
         page.emulate_media(color_scheme="dark")
+        seen.until(f"{GROUND} !== '{light}'")
         assert page.evaluate(TOO_WIDE) == [], path
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light, path
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": NARROW, "height": 900})
     seen.close()
@@ -143,7 +158,7 @@ def test_words_stand_out_from_their_ground(browser: Any, address: str, path: str
     seen = Opened(browser, address, scheme=scheme)
     page = seen.open(path)
     page.evaluate(
-        "for (const each of document.querySelectorAll('.md-header, .md-tabs, .md-sidebar, .md-footer, .md-top')) each.remove()"
+        "for (const each of document.querySelectorAll('.md-skip, .md-header, .md-tabs, .md-sidebar, .md-footer, .md-top')) each.remove()"
     )
     assert page.evaluate(CONTRAST) == []
     seen.close()
@@ -157,7 +172,7 @@ def test_search_finds_special_tokens(opened: Opened) -> None:
         "[...document.querySelectorAll('a')].some((each) => /special-tokens|specials/.test(each.href) && each.closest('[role=dialog], .md-search, body > div'))"
     )
     page.keyboard.press("Enter")
-    opened.until("location.pathname !== '/'")
+    page.wait_for_url(re.compile(r"://[^/]+/[a-z]"))
     assert "special token" in page.inner_text(".md-content").lower()
 
 
@@ -178,17 +193,40 @@ def test_a_copied_example_is_what_a_reader_types(opened: Opened) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == "toksmith show -t gpt2 --text 'Hello, world' --ids"
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_views_of_tokens_fit_and_play_inside_of_pages(browser: Any, address: str, scheme: str) -> None:
+    shown = [path for path in PAGES if 'class="view"' in (SITE / path / "index.html").read_text(encoding="utf-8")]
+    assert {path.partition("/")[0] for path in shown} >= {"lesson", "guides", "playground"}
+    seen = Opened(browser, address, width=NARROW, scheme=scheme)
+    for path in shown:
+        page = seen.open(path)
+        for place in range(page.locator("iframe.view").count()):
+            frame = page.locator("iframe.view").nth(place)
+            frame.scroll_into_view_if_needed()
+            view = frame.content_frame
+            view.locator(".player .said").wait_for()
+            view.get_by_label("Last step").click()
+            view.get_by_label("Step back").click()
+            assert re.search(r"merge \d|the end", view.locator(".said").inner_text()), path
+            wide = view.locator("html").evaluate("(root) => root.scrollWidth - root.clientWidth")
+            assert wide == 0, path
+    view = seen.open("lesson/3-training/").frame_locator("iframe.view").first
+    view.get_by_label("Last step").click()
+    view.get_by_label("Step back").click()
+    assert view.locator(".said").inner_text().endswith("rank 2, of 1 pair.")
+    seen.close()
+
+
 def test_the_reader_chooses_the_colours(opened: Opened) -> None:
     page = opened.open()
-    background = "getComputedStyle(document.body).backgroundColor"
-    found = [page.evaluate(background)]
+    found = [page.evaluate(GROUND)]
     for _ in range(2):
         page.locator("[data-md-component=palette] label:visible").first.click()
         page.wait_for_timeout(300)
-        found.append(page.evaluate(background))
+        found.append(page.evaluate(GROUND))
     assert found[0] == found[1] != found[2]
     opened.open("tour/")
-    assert page.evaluate(background) == found[2]
+    assert page.evaluate(GROUND) == found[2]
 
 
 def test_every_public_name_has_its_anchor() -> None:
@@ -217,26 +255,57 @@ def test_machines_read_every_page_as_markdown() -> None:
     assert (SITE / "llms-full.txt").stat().st_size > 500_000
 
 
-def test_versions_are_listed_in_the_header(browser: Any, tmp_path: Path) -> None:
-    """A site as `make docs-publish` leaves it; only there the pages ask for the list of versions."""
-    site = tmp_path / "site"
-    shutil.copytree(SITE, site)
-    for path in site.rglob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace('"version":null', '"version":{"provider":"mike","alias":true}'), encoding="utf-8")
-    folder = tmp_path / "versions"
-    folder.mkdir()
-    for version in ("0.1", "0.2"):
-        write_version(folder, site, version)
-    for address in serving(folder):
-        seen = Opened(browser, address)
-        page = seen.open()
-        seen.until("location.pathname === '/latest/'")
-        seen.until("document.querySelectorAll('.md-version__link').length === 2")
-        page = seen.open("0.1/tour/")
-        seen.until("document.querySelector('.md-version__current')?.textContent.includes('0.1')")
-        assert page.locator("[data-md-component=outdated]").is_visible()
-        seen.close()
+def built(folder: Path, version: str) -> Path:
+    """A site of two pages, built with the settings of `make docs-publish`."""
+    for name, text in {"index.md": "# Home\n", "tour.md": "# Tour\n"}.items():
+        put(folder / "pages" / name, text)
+    navigation = {"Start": [("Home", "index.md"), ("Tour", "tour.md")]}
+    put(folder / "zensical.toml", settings(navigation, version, "", "https://docs.invalid/"))
+    for part, target in {"assets": "pages/assets", "overrides": "overrides"}.items():
+        shutil.copytree(ROOT / "docs" / "site" / part, folder / target)
+    subprocess.run(
+        [ROOT / ".venv-docs/bin/zensical", "build", "--strict", "--config-file", folder / "zensical.toml"],
+        check=True, capture_output=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": "scripts"},
+    )  # fmt: skip
+    return folder / "site"
+
+
+@pytest.fixture
+def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of two versions, as a host serves the branch that they were published to."""
+    repository, folder = tmp_path / "repository", tmp_path / "host"
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "A tester")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.invalid")
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    for version in ("0.9", "0.10"):
+        publish(built(tmp_path / version, version), version, "pages", repository)
+    subprocess.run(["git", "clone", "--quiet", "--branch", "pages", repository, folder], check=True)
+    yield from serving(folder)
+
+
+def test_a_reader_of_an_old_version_finds_the_newest(browser: Any, versions: str) -> None:
+    seen = Opened(browser, versions)
+    banner = "[data-md-component=outdated]"
+    page = seen.page
+    page.goto(versions)
+    page.wait_for_url("**/latest/")
+    seen.until("document.querySelectorAll('.md-version__link').length === 2")
+    assert page.locator(".md-version__link").all_text_contents() == ["0.10latest", "0.9"]
+    assert page.locator(banner).is_hidden()
+    seen.open("0.9/tour/")
+    seen.until("document.querySelector('.md-version__current')?.textContent.includes('0.9')")
+    seen.until(f"document.querySelector('{banner}').checkVisibility()")
+    assert "not the newest version" in page.inner_text(banner)
+    page.click(f"{banner} a")
+    page.wait_for_url("**/latest/")
+    seen.open("0.10/tour/")
+    seen.until("document.querySelector('.md-version__current')?.textContent.includes('0.10')")
+    assert page.locator(banner).is_hidden()
+    page.hover(".md-version")
+    page.click(".md-version__link:has-text('0.9')")
+    page.wait_for_url("**/0.9/tour/")
+    seen.close()
 
 
 def test_screenshots(browser: Any, address: str, tmp_path: Path) -> None:

@@ -211,6 +211,14 @@ def mapping(value: Any, name: str) -> Mapping[Any, Any]:
     return value
 
 
+def texts_by_name(value: Any, name: str) -> Mapping[str, str]:
+    """Texts by names that are texts."""
+    for item in [part for pair in mapping(value, name).items() for part in pair]:
+        if not isinstance(item, str):
+            refuse(name, "a dict of str to str", item)
+    return value  # type: ignore[no-any-return]
+
+
 def ids_by_content(value: Any, name: str) -> Mapping[str, int]:
     """Ids by content."""
     return mapping(value, name)
@@ -322,7 +330,7 @@ CHECKS: Mapping[str, Check] = {
     "list[str]": texts,
     "Mapping[str, int]": ids_by_content,
     "Mapping[str, Any]": mapping,
-    "Mapping[str, str]": mapping,
+    "Mapping[str, str]": texts_by_name,
     "dict[str, int]": mapping,
     "dict[bytes, int]": mapping,
     "dict[Pair, int]": mapping,

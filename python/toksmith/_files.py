@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 from ._errors import FormatError
 from ._paths import missing, regular, url_of
 
-__all__ = ["FILE_LIMIT", "Room", "make_folder", "read_file", "reason", "shown", "text_of"]
+__all__ = ["FILE_LIMIT", "Room", "check_name", "make_folder", "read_file", "reason", "shown", "text_of"]
 
 # No format allows more. Every format allows a file of READ_WHOLE bytes, which is read before its format is known.
 FILE_LIMIT = 1 << 30
@@ -107,6 +107,21 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
     if isinstance(error, PermissionError):
         return f"{error.strerror}; the permissions of the file or of its folder forbid it"
     return getattr(error, "strerror", None) or str(error)
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Refuses a path that no file can have.
+
+    Raises:
+        FormatError: It holds a NUL character, or half of a surrogate pair.
+    """
+    try:
+        if b"\0" not in os.fsencode(path):
+            return
+        problem = "the name holds a NUL character"
+    except UnicodeEncodeError:
+        problem = "the name holds half of a surrogate pair"
+    raise FormatError(shown(path), None, f"{problem}; pass the path of a file or folder") from None
 
 
 def shown(path: str | os.PathLike[str]) -> str:

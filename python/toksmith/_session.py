@@ -53,7 +53,7 @@ class IdEdit:
         return f"<IdEdit {number_of(self.removed, 'id')} from {self.first} on become {first_of(self.ids)}>"
 
 
-class Held(NamedTuple):
+class SessionState(NamedTuple):
     """What a session holds, replaced as a whole: the blocks of its text, the ids of each, and how many each has of both."""
 
     blocks: list[Any]
@@ -78,7 +78,7 @@ class TextSession:
         self._margin = added + CONTEXT
         self._empty: Any = text[:0]
         nothing = np.zeros(0, np.int64)
-        self._held = Held([], [], nothing, nothing)
+        self._held = SessionState([], [], nothing, nothing)
         self._free, self._what = Lock(), "session"
         self._splice(0, 0, text, 0)
 
@@ -163,7 +163,7 @@ class TextSession:
         old = np.concatenate([np.zeros(0, np.uint32), *held.ids[first:last]])
         new = np.concatenate([np.zeros(0, np.uint32), *ids])
         before = int(held.counts[:first].sum())
-        self._held = Held(
+        self._held = SessionState(
             [*held.blocks[:first], *blocks, *held.blocks[last:]],
             [*held.ids[:first], *ids, *held.ids[last:]],
             spliced(held.sizes, first, last, blocks),

@@ -108,7 +108,7 @@ class Posix:
         os.link(name, target)
 
     def link(self, name: str, target: str) -> None:
-        """Gives a file a second name on the same disk."""
+        """Gives a file another name on the same disk, but replaces nothing."""
         os.link(name, target)
 
     def remove(self, name: str) -> None:

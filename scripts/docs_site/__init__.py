@@ -1,4 +1,4 @@
-"""The documentation site: README.md, docs/ and the docstrings as pages that a browser reads without any other server.
+"""The documentation site: README.md, docs/ and the docstrings as pages that load nothing from other machines.
 
 `make docs` runs `python -m docs_site.stage`, which writes the Markdown of every page and the settings into build/docs,
 and then the site generator. Reading order: `pages` (which document is which page), `dialect` and `links` (what changes in

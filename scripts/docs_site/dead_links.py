@@ -1,6 +1,7 @@
 """Usage: python -m docs_site.dead_links FOLDER: looks through the built site for links that lead nowhere.
 
-A link inside of the site must lead to a file, and its anchor to an element of that page. Nothing that a browser loads by
+A link inside of the site must lead to a file, and its anchor to an element of that page. Links must lead from the first
+page to every other. Nothing that a browser loads by
 itself (scripts, styles, pictures, frames) may be on another machine. Links to other sites are counted; `--outer` lists
 them, for a checker that has the network.
 """
@@ -13,7 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["dead_links", "outer_links"]
+__all__ = ["dead_links", "outer_links", "unreached"]
 
 # What a browser loads without a click: the attributes of these elements, by their names.
 LOADED = {"img": "src", "script": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -63,6 +64,20 @@ def dead_links(site: Path) -> Iterator[str]:
                 yield f"{where}: links to {address}, and that page has no such anchor"
 
 
+def unreached(site: Path) -> list[str]:
+    """The pages that no links lead to from the first page."""
+    found = pages_of(site)
+    waiting = [(site / "index.html").resolve()]
+    left = {*found} - {*waiting}
+    while waiting:
+        page = waiting.pop()
+        parts = [urlsplit(address) for _, address, _ in found[page].links]
+        targets = {target_of(page, unquote(each.path), site.resolve()) for each in parts if not each.netloc}
+        waiting += targets & left
+        left -= targets
+    return sorted(f"{page.relative_to(site.resolve()).as_posix()}: no links lead to this page" for page in left)
+
+
 def target_of(page: Path, path: str, site: Path) -> Path:
     """The file that a server gives for a path that a page links to."""
     target = page if not path else (site / path.lstrip("/") if path.startswith("/") else page.parent / path).resolve()
@@ -86,11 +101,13 @@ def main() -> None:
     if given.outer:
         print("\n".join(outer_links(given.folder)))
         return
-    if wrong := [*dead_links(given.folder)]:
+    if wrong := [*dead_links(given.folder), *unreached(given.folder)]:
         raise SystemExit("\n".join(wrong))
     read = pages_of(given.folder)
     links = sum(len(each.links) for each in read.values())
-    print(f"{len(read)} pages, {links} links, none of them dead; {len(outer_links(given.folder))} addresses elsewhere")
+    print(
+        f"{len(read)} pages, each reached; {links} links, none of them dead; {len(outer_links(given.folder))} addresses elsewhere"
+    )
 
 
 if __name__ == "__main__":

@@ -1,18 +1,22 @@
 """Docstrings as Markdown: what mkdocstrings, which builds the API's pages, is given in their place.
 
 toksmith's docstrings have the sections that mkdocstrings knows (Args, Returns, Raises, Attributes), two of their own (Cost,
-Source), and examples without a heading. `as_markdown` gives examples a block and sections of one line their title.
+Source), and examples without a heading. `as_markdown` gives examples a block and sections of one line their title, and makes
+links of the documents that a docstring names.
 """
 
 from __future__ import annotations
 
 import re
 
+from .pages import place_of
+
 __all__ = ["as_markdown"]
 
 TITLE = re.compile(r"(?:Args|Attributes|Raises|Returns|Yields):$")
 PROSE = re.compile(r"^Raises:\n    (?!\w[\w, ]*:)", re.MULTILINE)  # a section of sentences, without names of errors
 CONTINUED = re.compile(r" {4}(?!\S[\w., ]*:)\S")  # a line below `Args:` that names nothing continues the one above
+DOCUMENT = re.compile(r"`?\b(docs/[\w/-]+\.md)\b`?")
 ONE_LINE = re.compile(r"(?:Attributes|Cost|Raises|Returns|Source|Yields):(?: |(?<=Cost:)$|(?<=Source:)$)")
 
 
@@ -25,6 +29,8 @@ def as_markdown(text: str) -> str:
         ends = not line.strip() or (inside in ("section", "items") and not line.startswith(" "))
         if ends and inside == "example":
             made.append("```")
+        if inside != "example" and not line.startswith(">>> "):
+            line = DOCUMENT.sub(link, line)
         inside = "" if ends else inside
         if inside == "example":
             made.append("" if line == "<BLANKLINE>" else line)
@@ -44,6 +50,11 @@ def as_markdown(text: str) -> str:
         else:
             made.append(line)
     return "\n".join(made).rstrip("\n")
+
+
+def link(found: re.Match[str]) -> str:
+    """A document that is named, as a link from a page in the folder of the API."""
+    return f"[`{found[1]}`](../{place_of(found[1])})"
 
 
 def empty_line(made: list[str]) -> list[str]:

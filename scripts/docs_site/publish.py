@@ -26,6 +26,7 @@ FIRST_PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>toksmith</title>
+<link rel="icon" href="latest/assets/favicon.svg">
 <meta http-equiv="refresh" content="0; url=latest/">
 <a href="latest/">The documentation of toksmith</a>
 </html>

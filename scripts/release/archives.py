@@ -63,7 +63,8 @@ def wheel(path: Path, root: Path, version: str) -> Iterator[str]:
 def metadata(said: email.message.Message, version: str) -> Iterator[str]:
     """What is wrong with the metadata."""
     for field, wanted in {**FIELDS, "Version": version}.items():
-        if said[field] != wanted:
+        # A type of content may be followed by its charset and variant.
+        if said[field] is None or said[field].partition(";")[0] != wanted:
             yield f"METADATA: {field} is {said[field]!r}, expected {wanted!r}"
     if "Typing :: Typed" not in said.get_all("Classifier", []):
         yield "METADATA: lacks the classifier 'Typing :: Typed'"

@@ -103,7 +103,7 @@ def floor() -> Iterator[str]:
 
 def notices() -> Iterator[str]:
     """NOTICES.txt has the licences of the crates in Cargo.lock."""
-    wanted = printed("scripts/release/notices.sh").splitlines()
+    wanted = printed("bash", "scripts/release/notices.sh").splitlines()
     has = (ROOT / "NOTICES.txt").read_text(encoding="utf-8").splitlines()
     changed = difflib.unified_diff(has, wanted, "NOTICES.txt", "make notices", lineterm="", n=0)
     yield from list(changed)[:LAST_LINES]
@@ -135,8 +135,8 @@ CHECKS = (
     Check("documentation", lambda: ran("cargo", "doc", "--locked", "--no-deps", *CORE, RUSTDOCFLAGS="-D warnings")),
     Check("examples", lambda: ran("cargo", "test", "--locked", "--doc", *CORE)),
     Check("crate", lambda: ran("cargo", "publish", "--dry-run", "--locked", "--allow-dirty", *CORE)),
-    Check("workflows", lambda: ran("scripts/release/workflows.sh")),
-    Check("installed", lambda: ran("scripts/try_wheel.sh", str(WHEELS), PYTHON=sys.executable)),
+    Check("workflows", lambda: ran("bash", "scripts/release/workflows.sh")),
+    Check("installed", lambda: ran("bash", "scripts/try_wheel.sh", str(WHEELS), PYTHON=sys.executable)),
     Check("source", clean),
 )
 

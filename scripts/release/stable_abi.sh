@@ -20,6 +20,6 @@ unset PYO3_PYTHON VIRTUAL_ENV
 for each in own stable; do
     (cd "$room/$each" && CARGO_TARGET_DIR=$root/target/abi-$each "$tools/maturin" build --release --strip --locked \
         --out "$room/wheels-$each" --interpreter "$python")
-    scripts/venv.sh "$room/venv-$each" "$(ls "$room/wheels-$each"/*.whl)"
+    bash scripts/venv.sh "$room/venv-$each" "$(ls "$room/wheels-$each"/*.whl)"
 done
 "$room/venv-own/bin/python" scripts/release/stable_abi.py "$rounds" "$room"/venv-{own,own,stable}/bin/python

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from .._arguments import checked
 from .._errors import FormatError, number_of
-from .._files import reason, shown
+from .._files import check_name, reason, shown
 from .._progress import Progress, Reporter
 from .._surgery import IdMap
 from .._tokenizer import Tokenizer
 from ._new_folder import NewFolder, check_free, clear
-from ._plan import Asked, GraftPlan, planned
+from ._plan import GraftPlan, GraftRequest, planned
 from ._report import GraftedTensor, GraftProof, GraftReport, SpecialRow
 from ._verify import verified
 from ._write import NewFiles, Tick, copied_file, written_shard
@@ -95,7 +95,10 @@ def graft(
         blocks, whatever the size. A donor's matrix is read 64 times for some
         hundred tokens.
     """
-    asked = Asked(old, id_map, init, pad_to, tensors or {}, tokens or {}, allow_loss, donor, donor_tokenizer)
+    for path in (checkpoint, out, donor):
+        if path is not None:
+            check_name(path)
+    asked = GraftRequest(old, id_map, init, pad_to, tensors or {}, tokens or {}, allow_loss, donor, donor_tokenizer)
     there = verify and os.path.isdir(out) and bool(os.listdir(out))
     if there:
         clear(out)
@@ -174,7 +177,9 @@ SPECIAL = (
 )
 
 
-def report_of(plan: GraftPlan, asked: Asked, out: Path, *, written: bool, proof: GraftProof | None) -> GraftReport:
+def report_of(
+    plan: GraftPlan, asked: GraftRequest, out: Path, *, written: bool, proof: GraftProof | None
+) -> GraftReport:
     """The report of a plan."""
     found = plan.found
     specials = tuple(special_rows(plan))
@@ -252,7 +257,7 @@ def special_rows(plan: GraftPlan) -> Iterator[SpecialRow]:
         yield SpecialRow(key.token.decode("utf-8", "replace"), id, source)
 
 
-def command_of(plan: GraftPlan, asked: Asked, out: Path) -> str:
+def command_of(plan: GraftPlan, asked: GraftRequest, out: Path) -> str:
     """The command that compares the new folder with the checkpoint."""
     given = [asked.init] if isinstance(asked.init, str) else [*asked.init]
     words = ["toksmith", "graft", str(plan.folder.place), "-t", str(out / "tokenizer.json"), "-o", str(out)]

@@ -26,7 +26,7 @@ from ._tokens import Origins, origins
 from ._vocab_tensors import VocabTensor, check_size, vocab_tensors
 from ._write import NewTensor
 
-__all__ = ["Asked", "GraftPlan", "planned"]
+__all__ = ["GraftPlan", "GraftRequest", "planned"]
 
 TIED = "tie_word_embeddings"
 MOST_MULTIPLE, LEAST_MULTIPLE = 512, 8
@@ -34,7 +34,7 @@ MOST_PAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class Asked:
+class GraftRequest:
     """What the caller asks for beside the checkpoint and the tokenizer; as the arguments of `graft`."""
 
     old: Tokenizer | None = None
@@ -99,7 +99,7 @@ class GraftPlan:
         return sum(changed.get(tensor.name, len(tensor)) for tensor in self.folder.tensors())
 
 
-def planned(place: str | os.PathLike[str], new: Tokenizer, asked: Asked) -> GraftPlan:
+def planned(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) -> GraftPlan:
     """Reads and checks everything.
 
     Raises:

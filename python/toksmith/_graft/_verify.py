@@ -29,7 +29,7 @@ BLOCK_BYTES = 256 << 10
 MOST_DIFFERENCES = 100
 
 
-class Tally:
+class ProofTally:
     """What was compared so far."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Tally:
 
 def verified(plan: GraftPlan, place: Path) -> GraftProof:
     """What a comparison of the folder with the plan finds."""
-    tally = Tally()
+    tally = ProofTally()
     try:
         found = opened(place)
         check_tokens(plan, place, tally)
@@ -55,7 +55,7 @@ def verified(plan: GraftPlan, place: Path) -> GraftProof:
     return GraftProof(tally.untouched, tally.kept, tally.made, tally.files, tuple(tally.differences))
 
 
-def check_tokens(plan: GraftPlan, place: Path, tally: Tally) -> None:
+def check_tokens(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
     """Whether the tokenizer in the folder has the tokens that the rows are for."""
     found = keys_of(load(place / "tokenizer.json"))
     wrong = [id for id in {*found, *plan.found.new} if found.get(id) != plan.found.new.get(id)]
@@ -64,7 +64,7 @@ def check_tokens(plan: GraftPlan, place: Path, tally: Tally) -> None:
         tally.differs(f"tokenizer.json: the id {id} is {found.get(id)}; expected {plan.found.new.get(id)}")
 
 
-def check_files(plan: GraftPlan, place: Path, tally: Tally) -> None:
+def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
     """Whether the small files are as planned, and no stale file of a tokenizer is left."""
     for name, data in plan.files.items():
         tally.files += 1
@@ -79,7 +79,7 @@ def check_files(plan: GraftPlan, place: Path, tally: Tally) -> None:
             tally.differs(f"{name}: belongs to the old tokenizer")
 
 
-def check_tensors(plan: GraftPlan, found: ModelFolder, tally: Tally) -> None:
+def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> None:
     """Whether every tensor is there, and is what it must be."""
     new = {(tensor.path.name, tensor.name): tensor for tensor in found.tensors()}
     changed = {each.tensor.name: each for each in plan.tensors}
@@ -97,7 +97,7 @@ def check_tensors(plan: GraftPlan, found: ModelFolder, tally: Tally) -> None:
         tally.differs(f"{file}: {name} is not in the checkpoint")
 
 
-def check_rows(plan: GraftPlan, each: VocabTensor, tensor: Tensor, tally: Tally) -> None:
+def check_rows(plan: GraftPlan, each: VocabTensor, tensor: Tensor, tally: ProofTally) -> None:
     """Whether the rows of a tensor are those of its recipe."""
     expected = each.shape(plan.rows[1])
     if (tensor.dtype, tensor.shape) != (each.tensor.dtype, expected):

@@ -7,16 +7,19 @@ what is wrong with it is an `InvalidOption` that says what was expected. Left ou
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 import toksmith
 from toksmith import _render, explain
 
-from ._rows import Rows
+from ._layout import Frame, Widths, moved_starts, row_starts
+from ._rows import RIGHT_TO_LEFT, Rows, colours
+from ._texts import Cut, Held, cut_of, edited, edited_cut, key_of, looks_of
 
 __all__ = ["EXPORTS", "MOST_BYTES", "VIEWS", "Asked", "Session", "UnknownText", "exported", "shown"]
 
@@ -26,7 +29,8 @@ MOST_CELLS = 400  # in a row
 MOST_ROWS = 200  # in one window
 MOST_IDS = 2000
 MOST_LISTED = 600
-KEPT = {"text": 8, "compare": 2, "rows": 3, "doctor": 8}  # the last used of each kind
+# The last used of each kind; of cuts and rows those of an edited text and of the text before it.
+KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "right": 8, "compare": 2, "looks": 50, "doctor": 8}
 T = TypeVar("T")
 Shown = _render.Shown
 NEAR = 20_000  # characters on each side that a piece is looked for in
@@ -51,6 +55,7 @@ class Session:
         self.toks, self.failed, self.texts = dict(toks), dict(failed), dict(texts)
         self.kept: dict[str, OrderedDict[Any, Slot]] = {kind: OrderedDict() for kind in KEPT}
         self.lock = threading.Lock()
+        self.widths = Widths()
 
     def about(self) -> dict[str, Any]:
         """What the page has to know before anything is asked."""
@@ -65,9 +70,15 @@ class Session:
 
     def keep(self, text: str) -> str:
         """Keep a text, and give its key."""
-        key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        self.once("text", key, lambda: text)
+        key = key_of(text)
+        self.once("text", key, lambda: Held(text))
         return key
+
+    def had(self, kind: str, key: Any) -> Any:
+        """What is kept already; None where it is not."""
+        with self.lock:
+            slot = self.kept[kind].get(key)
+        return slot.value if slot is not None and slot.made else None
 
     def once(self, kind: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` gives, made once and kept as long as it is among the last of its kind that were used."""
@@ -130,6 +141,26 @@ class Asked:
                 raise toksmith.InvalidOption("text", f"{len(text):,} characters", f"at most {MOST_BYTES:,} bytes")
             self.values["key"] = self.session.keep(text)
             return text
+        return self.held.text
+
+    @property
+    def key(self) -> str:
+        """The key of the text."""
+        if "key" not in self.values or "text" in self.values:
+            _ = self.text
+        return self.string("key")
+
+    @property
+    def held(self) -> Held:
+        """The text that is named by its key, or by `edits` of the text whose key is `base`."""
+        if "edits" in self.values:
+            base = self.string("base")
+            before = self.session.once("text", base, lambda: unknown_text(base))
+            key, held = edited(base, before.text, self.values.pop("edits"))
+            if len(held.text) > MOST_BYTES or len(held.text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
+                raise toksmith.InvalidOption("edits", key, f"a text of at most {MOST_BYTES:,} bytes")
+            self.values["key"] = key
+            return self.session.once("text", key, lambda: held)
         key = self.string("key")
         return self.session.once("text", key, lambda: unknown_text(key))
 
@@ -172,40 +203,115 @@ class Asked:
         return value
 
 
-def unknown_text(key: str) -> str:
+def unknown_text(key: str) -> Held:
     raise UnknownText("text", key, ())
 
 
 def compared(asked: Asked) -> explain.Comparison:
     text, special = asked.text, asked.special
-    key = (asked.values["key"], *asked.names, special)
+    key = (asked.key, *asked.names, special)
     return asked.session.once("compare", key, lambda: explain.compare(asked.toks, text, special=special))
 
 
+def data_of(asked: Asked) -> bytes:
+    """The bytes of the text."""
+    text = asked.text
+    return asked.session.once("data", asked.key, lambda: toksmith.reference.utf8(text))
+
+
+def held_of(asked: Asked) -> Held:
+    """The text as it is kept."""
+    key = asked.key
+    return asked.session.once("text", key, lambda: unknown_text(key))
+
+
+def cut_by(asked: Asked, name: str) -> Cut:
+    """What a tokenizer makes of the text; of an edited one from what it made of the text before."""
+    session, tok, special = asked.session, asked.session.toks[name], asked.special
+    data, held, key = data_of(asked), held_of(asked), asked.key
+    look = session.once("looks", name, lambda: looks_of(tok))
+
+    def make() -> Cut:
+        before = session.had("cut", (held.base, name, special)) if held.base else None
+        changed = edited_cut(tok, key, held, before, data) if before else None
+        return changed or cut_of(tok, key, held.text, special, look)
+
+    return session.once("cut", (key, name, special), make)
+
+
 def laid_out(asked: Asked) -> Rows:
+    """The text in rows."""
     cells = asked.number("cells", 80, least=1, most=MOST_CELLS)
-    found = compared(asked)
-    key = (asked.values["key"], *asked.names, asked.special, cells)
-    return asked.session.once("rows", key, lambda: Rows(found, cells))
+    session, data, held, key = asked.session, data_of(asked), held_of(asked), asked.key
+    cuts = [cut_by(asked, name) for name in asked.names]
+    frame = Frame(cells, session.widths, cuts)
+    about = (cells, session.widths.version, asked.special, *asked.names)
+
+    def make() -> np.ndarray[Any, Any]:
+        before = session.had("starts", (held.base, *about)) if held.base else None
+        stretches = [cut.changed for cut in cuts if cut.changed is not None]
+        if before is None or held.edit is None or len(stretches) < len(cuts):
+            return row_starts(data.decode(), frame)
+        at, size = held.edit.start, held.edit.size
+        begin = len(toksmith.reference.utf8(held.text[:at]))
+        end = begin + len(toksmith.reference.utf8(held.text[at : at + size]))
+        at, until = min(begin, *(at for at, _ in stretches)), max(end, *(until for _, until in stretches))
+        return moved_starts(before, data, frame, at, until)
+
+    return Rows(data, session.once("starts", (key, *about), make), cuts)
+
+
+def has_right_to_left(asked: Asked) -> bool:
+    """Whether the text has letters from right to left."""
+    session, held = asked.session, held_of(asked)
+
+    def make() -> bool:
+        if held.edit is not None and session.had("right", held.base) is False:
+            start, size = held.edit.start, held.edit.size
+            return RIGHT_TO_LEFT.search(held.text[start : start + size]) is not None
+        return RIGHT_TO_LEFT.search(held.text) is not None
+
+    return session.once("right", asked.key, make)
+
+
+def measured(asked: Asked) -> dict[str, Any]:
+    """Takes how wide the page draws characters."""
+    widths = asked.values.get("widths")
+    if not isinstance(widths, dict):
+        raise toksmith.InvalidOption("widths", widths, "the width of each character")
+    asked.session.widths.take(widths)
+    return {"wanted": asked.session.widths.wanted()}
+
+
+def counts(asked: Asked) -> dict[str, Any]:
+    """How long the text is, in bytes, characters and tokens: the first answer to a long text."""
+    totals = [tok.count(asked.text, special=asked.special) for tok in asked.toks.values()]
+    return {"bytes": len(data_of(asked)), "chars": len(asked.text), "totals": totals}
 
 
 def rows(asked: Asked) -> dict[str, Any]:
-    """The rows from `first` to `last`, or around the byte `around`, with the figures of the whole text."""
+    """The rows from `first` to `last`, with the figures of the whole text."""
     laid = laid_out(asked)
     first, last = asked.number("first", 0), asked.number("last", 0)
     last = min(last, first + MOST_ROWS)
-    found = laid.found
-    facts = {"bytes": len(found.text), "chars": len(found.text.decode()), "differences": len(found.differences)}
-    return {**laid.window(first, last), **facts, "shared": len(found.shared)}
+    facts = {"bytes": len(laid.data), "chars": len(asked.text), "wanted": asked.session.widths.wanted()}
+    return {**laid.window(first, last), **facts, "right_to_left": has_right_to_left(asked)}
+
+
+def differences(asked: Asked) -> dict[str, Any]:
+    """How many stretches are cut differently."""
+    found = compared(asked)
+    return {"total": len(found.differences), "shared": len(found.shared)}
 
 
 def ids(asked: Asked) -> dict[str, Any]:
     """The ids from place `first` to `last` of one tokenizer, with what each token looks like."""
-    cuts = [*compared(asked).cuts.values()][asked.which]
-    first = min(asked.number("first", 0), len(cuts.ids))
-    last = min(asked.number("last", 0), first + MOST_IDS, len(cuts.ids))
-    tokens = [[view.id, _render.token_text(view.token)] for view in cuts.tokens[first:last]]
-    return {"total": len(cuts.ids), "first": first, "tokens": tokens}
+    cut = cut_by(asked, asked.names[asked.which])
+    first = min(asked.number("first", 0), len(cut.ids))
+    last = min(asked.number("last", 0), first + MOST_IDS, len(cut.ids))
+    shown = zip(cut.ids[first:last].tolist(), colours(cut.ends, first, last), strict=True)
+    tokens = [[id, cut.look(id)[0], colour] for id, colour in shown]
+    return {"total": len(cut.ids), "first": first, "tokens": tokens}
 
 
 def all_ids(asked: Asked) -> dict[str, Any]:
@@ -225,41 +331,43 @@ def decode(asked: Asked) -> dict[str, Any]:
 def place(asked: Asked) -> dict[str, Any]:
     """The place of a token: its row and its bytes."""
     laid, which = laid_out(asked), asked.which
-    count = len(laid.ends[which])
+    count = len(laid.cuts[which].ends)
     token = asked.number("token", least=0, most=max(0, count - 1))
-    span = [int(laid.begins[which][token]), int(laid.ends[which][token])] if count else [0, 0]
-    return {"row": laid.row_of_token(which, token), "token": token, "span": span}
+    span = laid.span(which, token) if count else (0, 0)
+    return {"row": laid.row_of(span[0]), "token": token, "span": span}
 
 
 def difference(asked: Asked) -> dict[str, Any]:
     """The next stretch that is cut differently behind the byte `after`, or before it (`back`); round the end."""
-    laid = laid_out(asked)
-    total = len(laid.differing)
+    laid, compare = laid_out(asked), compared(asked)
+    total = len(compare.differences)
     if not total:
         return {"total": 0}
     after = asked.number("after", -1, least=-1)
+    starts = np.fromiter((each.start for each in compare.differences), np.int64, total)
     if asked.values.get("back"):
-        number = (int(laid.differing.searchsorted(after, "left")) - 1) % total
+        number = (int(starts.searchsorted(after, "left")) - 1) % total
     else:
-        number = int(laid.differing.searchsorted(after, "right")) % total
-    found = laid.found.differences[number]
+        number = int(starts.searchsorted(after, "right")) % total
+    found = compare.differences[number]
     tokens = []
-    for cuts, stretch in zip(laid.found.cuts.values(), found.places, strict=True):
-        tokens.append([[at, cuts.ids[at], _render.token_text(cuts.tokens[at].token)] for at in stretch[:50]])
+    for cut, stretch in zip(laid.cuts, found.places, strict=True):
+        drawn = zip(stretch[:50], colours(cut.ends, stretch.start, stretch.stop), strict=False)
+        tokens.append([[at, int(cut.ids[at]), cut.look(int(cut.ids[at]))[0], colour] for at, colour in drawn])
     span = {"start": found.start, "end": found.end, "row": laid.row_of(found.start)}
     return {"total": total, "number": number, **span, "tokens": tokens}
 
 
 def piece(asked: Asked) -> dict[str, Any]:
     """The piece that contains a byte of the text; in a long text only its neighbourhood is examined."""
-    found = compared(asked)
-    byte = asked.number("byte", 0, most=len(found.text))
-    start = 0 if byte <= NEAR else found.text.rfind(b"\n", 0, byte - NEAR // 2) + 1
+    data = data_of(asked)
+    byte = asked.number("byte", 0, most=len(data))
+    start = 0 if byte <= NEAR else data.rfind(b"\n", 0, byte - NEAR // 2) + 1
     if byte - start > 2 * NEAR:
         start = byte - NEAR
-        while start < byte and 0x80 <= found.text[start] < 0xC0:
+        while start < byte and 0x80 <= data[start] < 0xC0:
             start += 1
-    near = found.text[start : byte + NEAR].decode("utf-8", "ignore").encode()
+    near = data[start : byte + NEAR].decode("utf-8", "ignore").encode()
     for begin, end, _ in explain.pieces(asked.tok, near, special=asked.special).rows():
         if start + begin <= byte < start + end:
             return {"piece": near[begin:end].decode("utf-8", "replace"), "start": start + begin, "end": start + end}
@@ -320,7 +428,10 @@ def by(asked: Asked) -> Any:
 
 VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     # windows and answers
+    "counts": counts,
     "rows": rows,
+    "differences": differences,
+    "measured": measured,
     "ids": ids,
     "all_ids": all_ids,
     "decode": decode,

@@ -121,6 +121,7 @@ class IdMap:
         write_file(path, (json.dumps(value) + "\n").encode())
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> IdMap:
         """The map in a file that `save` wrote, or in what `toksmith convert
         --renumber --json` printed.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -182,8 +181,20 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
         numbers = Numbers(ids)
         cuts[name] = Cuts(numbers, TokenColumn(numbers, {view.id: view for view in views}), Numbers(token_end))
     ends = [np.asarray(found.ends) for found in cuts.values()]
-    shared = reduce(np.intersect1d, ends)
+    shared = shared_ends(ends, len(data))
     return Comparison(data, cuts, Numbers(shared), differences(shared, ends))
+
+
+def shared_ends(ends: Sequence[np.ndarray[Any, Any]], size: int) -> np.ndarray[Any, Any]:
+    """The numbers up to `size` that are among all of the ends."""
+    if len(ends) == 1:
+        return ends[0]
+    marks = np.ones(size + 1, bool)
+    for own in ends:
+        mark = np.zeros(size + 1, bool)
+        mark[own] = True
+        marks &= mark
+    return np.flatnonzero(marks).astype(np.uint32)
 
 
 class Differences(Column[Difference]):

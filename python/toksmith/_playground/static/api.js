@@ -1,4 +1,4 @@
-// Questions to the server. A text is sent once and then named by the key that came back.
+// Questions to the server. A text is sent once and then named by the key that came back; of an edited text the edits are sent.
 
 export class Refused extends Error {
   constructor(message, kind, status) {
@@ -9,18 +9,49 @@ export class Refused extends Error {
 }
 
 export class Gone extends Error {}
+export class Cancelled extends Error {}
 
+const MOST_EDITS = 200;
 const sent = { text: null, key: null };
+let edits = []; // of the text that was sent last: what each makes of it, and the edit
 let watching = false;
-export const connection = new EventTarget(); // `gone` and `back`
+export const connection = new EventTarget(); // `gone` and `back`; `busy` and `idle`
 
-async function post(view, body) {
+const running = new Set(); // what somebody waits for
+
+// Gives up every question that somebody waits for.
+export function cancel() {
+  for (const each of [...running]) each.abort(new Cancelled('You cancelled this.'));
+}
+
+// A question that can be given up, by its asker or by `cancel`.
+async function waited(signal, quiet, work) {
+  const control = new AbortController();
+  const stop = () => control.abort(signal.reason);
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop);
+  if (!quiet) {
+    running.add(control);
+    connection.dispatchEvent(new Event('busy'));
+  }
+  try {
+    return await work(control.signal);
+  } catch (problem) {
+    throw control.signal.aborted ? control.signal.reason : problem;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    if (running.delete(control) && !running.size) connection.dispatchEvent(new Event('idle'));
+  }
+}
+
+async function post(view, body, signal) {
   let response;
   try {
-    response = await fetch(`/api/${view}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-  } catch {
+    response = await fetch(`/api/${view}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), signal });
+  } catch (problem) {
+    if (signal.aborted) throw problem;
     gone();
-    throw new Gone('the server does not answer');
+    throw new Gone('The server does not answer.');
   }
   return response;
 }
@@ -31,20 +62,46 @@ async function read(response) {
   throw new Refused(said.error, said.kind, response.status);
 }
 
-// Asks a view about a text (null: about none), by key where the server has the text already.
-export async function ask(view, text, values = {}) {
-  if (text === null) return (await (await read(await post(view, values))).json()).result;
-  if (sent.text === text) {
-    const response = await post(view, { ...values, key: sent.key });
-    if (response.status !== 409) return (await (await read(response)).json()).result;
-  }
-  const answer = await (await read(await post(view, { ...values, text }))).json();
-  if (answer.key) Object.assign(sent, { text, key: answer.key });
-  return answer.result;
+// Says that `text` is `before` with `edit`: [start, end, what takes its place], in characters.
+export function edited(before, text, edit) {
+  const last = edits.length ? edits[edits.length - 1].text : sent.text;
+  if (last !== before || edits.length >= MOST_EDITS) edits = [];
+  else edits.push({ text, edit });
 }
 
-export async function exported(view, format, text, values) {
-  return (await read(await post(`${view}.${format}`, text === null ? values : { ...values, text }))).text();
+function known(text, key) {
+  const at = edits.findIndex((each) => each.text === text);
+  edits = at < 0 ? [] : edits.slice(at + 1);
+  Object.assign(sent, { text, key });
+}
+
+// Sends a question about a text (null: about none), by key where the server has the text already.
+async function aboutText(view, text, values, signal) {
+  if (text === null) return post(view, values, signal);
+  const at = edits.findIndex((each) => each.text === text);
+  const short = sent.text === text ? { key: sent.key } : at < 0 ? null : { base: sent.key, edits: edits.slice(0, at + 1).map((each) => each.edit) };
+  if (short) {
+    const response = await post(view, { ...values, ...short }, signal);
+    if (response.status !== 409) return response;
+    sent.text = null;
+  }
+  return post(view, { ...values, text }, signal);
+}
+
+// Asks a view. `quiet`: nobody waits for the answer.
+export function ask(view, text, values = {}, { signal = null, quiet = false } = {}) {
+  return waited(signal, quiet, async (own) => {
+    const answer = await (await read(await aboutText(view, text, values, own))).json();
+    if (answer.key && text !== null && sent.text !== text) known(text, answer.key);
+    return answer.result;
+  });
+}
+
+// Whether the server was asked about this text, or about one that it was edited from.
+export const isKnown = (text) => sent.text === text || edits.some((each) => each.text === text);
+
+export function exported(view, format, text, values) {
+  return waited(null, false, async (own) => (await read(await aboutText(`${view}.${format}`, text, values, own))).text());
 }
 
 export async function about() {
@@ -60,6 +117,7 @@ function gone() {
       const found = await about();
       watching = false;
       sent.text = null;
+      edits = [];
       connection.dispatchEvent(new CustomEvent('back', { detail: found }));
     } catch {
       setTimeout(look, 1000);

@@ -32,13 +32,13 @@ export class Card {
     this.draw(token, which, this.known.get(key) ?? null, null);
     if (this.known.has(key)) return;
     try {
-      const tree = await ask('tree', null, { tokenizers: [name], of: name, id: token.id });
+      const tree = await ask('tree', null, { tokenizers: [name], of: name, id: token.id }, { quiet: true });
       if (this.known.size > 5000) this.known.clear();
       this.known.set(key, tree);
       if (now === this.now) this.draw(token, which, tree, null);
     } catch (problem) {
       // A tokenizer that does not merge has no tree; what the token is can be said all the same.
-      const found = await ask('search', null, { tokenizers: [name], of: name, query: String(token.id), by: 'id' }).catch(() => null);
+      const found = await ask('search', null, { tokenizers: [name], of: name, query: String(token.id), by: 'id' }, { quiet: true }).catch(() => null);
       if (now === this.now) this.draw(token, which, null, problem, found?.found[0]);
     }
   }
@@ -64,7 +64,7 @@ export class Card {
     facts.push(['place', `token ${num(token.place + 1)} of ${num(token.total)}, bytes ${num(token.start)}–${num(token.end)}`]);
     if (problem) facts.push(['more', problem.message]);
     this.element.replaceChildren(
-      h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
+      h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.colour ?? token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
       h('dl', {}, facts.map(([term, said]) => [h('dt', {}, term), h('dd', {}, said)])),
       h('p', { className: 'group' }, h('button', { type: 'button', onclick: () => this.app.open('forest', { which, id: token.id }) }, this.look),
         ' ', this.app.playable?.(which, token) === false ? null : h('button', { type: 'button', onclick: () => this.app.openPiece(which, token) }, 'Play its merges')),

@@ -17,7 +17,7 @@ export class Ids {
     this.content = h('div', { className: 'ids-content', role: 'listbox', 'aria-label': 'Ids', 'aria-orientation': 'horizontal' });
     this.scroller = h('div', { className: 'ids', onscroll: () => this.onscroll(), onkeydown: (event) => this.onkey(event), onclick: (event) => this.onclick(event) }, this.content);
     this.caption = h('h3', { className: 'ids-caption' }, 'Ids');
-    this.load = latest((again) => this.fetch(again));
+    this.load = latest((again, signal) => this.fetch(again, signal));
     const as = { list: (ids) => ids.join(' '), JSON: (ids) => JSON.stringify(ids), numpy: (ids) => `np.array([${ids.join(', ')}], dtype=np.uint32)`, C: (ids) => `const uint32_t ids[${ids.length}] = {${ids.join(', ')}};` };
     const buttons = Object.entries(as).map(([name, make]) => h('button', { type: 'button', onclick: () => this.copy(name, make) }, name));
     this.given = h('input', { type: 'text', className: 'wide', id: 'given-ids', placeholder: '15496 11 995', spellcheck: false });
@@ -32,17 +32,18 @@ export class Ids {
     return Math.max(1, Math.floor((this.scroller.clientWidth - 20) / WIDE));
   }
 
-  async fetch(again) {
+  async fetch(again, signal) {
     const { state } = this.app;
     if (!state.toks.length || !this.scroller.clientWidth) return;
     const { across } = this;
     const from = Math.max(0, this.first - LINES) * across;
     try {
-      const window = await ask('ids', state.text, { ...this.app.params(), first: from, last: from + across * LINES * 4 });
+      const window = await ask('ids', state.text, { ...this.app.params(), first: from, last: from + across * LINES * 4 }, { signal });
       if (again()) return;
       this.window = window;
       this.total = window.total;
     } catch {
+      if (again()) return;
       this.window = null; // the rows say why
       this.total = 0;
     }
@@ -57,13 +58,13 @@ export class Ids {
     this.scroller.style.height = `${Math.max(1, Math.min(rows, LINES)) * ROW + 4}px`;
     const focused = this.scroller.contains(document.activeElement);
     const drawn = [];
-    for (const [at, [id, shown]] of window ? window.tokens.entries() : []) {
+    for (const [at, [id, shown, colour]] of window ? window.tokens.entries() : []) {
       const place = window.first + at;
       const row = Math.floor(place / across);
       if (row < this.first - 1 || row > this.first + LINES + 1) continue;
       const on = place === app.state.selected;
       drawn.push(h('span', {
-        className: `id c${place % 5}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${shown}`, title: shown,
+        className: `id c${colour}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${shown}`, title: shown,
         tabIndex: on || (app.state.selected === null && place === window.first) ? 0 : -1, 'data-i': place, 'aria-posinset': place + 1, 'aria-setsize': this.total,
         style: { top: `${row * ROW}px`, left: `${(place % across) * WIDE}px` },
       }, String(id)));

@@ -1,16 +1,16 @@
 // The page: its state, its parts, and what goes from one to the other. What a text becomes is the server's to say.
 
-import { about, ask, connection, exported, Gone, Refused } from './api.js';
+import { about, ask, cancel, Cancelled, connection, exported, Gone, Refused } from './api.js';
+import { points, TextBox } from './box.js';
 import { Card } from './card.js';
 import { $, copy, count, h, num, save, say } from './dom.js';
 import { Ids } from './ids.js';
 import { Player } from './player.js';
+import { latest } from './latest.js';
 import { TokenRows } from './rows.js';
 import { fromFragment, initial, toFragment } from './state.js';
 import { ViewPanel, VIEWS } from './views.js';
 
-const MOST_SHOWN = 200_000; // characters in the box: a longer text is held beside it, and its beginning is shown
-const SHOWN = 20_000;
 const KEYS = [
   ['Tab', 'from part to part'], ['← →', 'token by token'], ['↑ ↓', 'row by row'], ['Home, End', 'the row; with Ctrl the text'], ['Page up, Page down', 'a screen of rows'],
   ['Enter', 'the forest of the token'], ['] and [', 'next and previous difference'], ['Alt+1 … Alt+9', 'the views'], ['Escape', 'back to the text'],
@@ -18,11 +18,12 @@ const KEYS = [
 
 const state = structuredClone(initial);
 let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
-let held = ''; // what of the text is not in the box
 let saving = null;
 let savedOnce = false;
 let compared = null; // the difference that was shown last
 const box = $('text');
+const texts = new TextBox(box, { typed, notice, limit: () => page.limits.bytes });
+const setText = (text) => texts.put(text);
 
 const app = {
   state,
@@ -30,15 +31,13 @@ const app = {
   params: (which = state.which) => ({ tokenizers: state.toks, of: state.toks[which], special: state.special }),
   one: (which = state.which) => ({ tokenizers: [state.toks[which]], of: state.toks[which], special: state.special }),
   tokenizer: () => page.tokenizers.find((tok) => tok.name === state.toks[state.which]),
-  codePoints: () => [...state.text].length,
-  cursor: () => [...state.text.slice(0, box.selectionStart)].length,
+  codePoints: () => points(state.text),
+  cursor: () => points(box.value, box.selectionStart),
   set,
   setText,
-  insert(content) {
-    box.setRangeText(content, box.selectionStart, box.selectionEnd, 'end');
-    typed();
-  },
+  insert: (content) => texts.insert(content),
   shown,
+  counted,
   pointed,
   select,
   open,
@@ -75,11 +74,13 @@ function panelOf(tab) {
 const differences = h('span', { className: 'dim' });
 const compareBar = h('div', { className: 'compare', hidden: true },
   h('span', { className: 'group', role: 'group', 'aria-label': 'Differences' }, h('button', { type: 'button', onclick: () => nextDifference(true), title: 'key [' }, '◀ Previous difference'), h('button', { type: 'button', onclick: () => nextDifference(false), title: 'key ]' }, 'Next difference ▶'), differences),
+  h('label', { className: 'grey' }, h('input', { type: 'checkbox', id: 'grey', onchange: (event) => rows.element.classList.toggle('grey', event.target.checked) }), ' Grey where all agree'),
   h('p', { className: 'found' }));
 const legend = h('p', { className: 'names' });
+const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
 
 function tokensPanel() {
-  return h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, rows.element, ids.element), card.element);
+  return h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), card.element);
 }
 
 // State
@@ -131,35 +132,61 @@ function shown(window, problem) {
   const line = $('problem');
   if (problem) {
     if (problem instanceof Gone) return;
+    if (problem instanceof Cancelled) {
+      line.hidden = false;
+      line.replaceChildren(`${problem.message} What is below is of an earlier text. `, h('button', { type: 'button', onclick: () => refresh() }, 'Continue'));
+      return;
+    }
     line.hidden = false;
     line.textContent = problem.message;
     $('counts').textContent = problem instanceof Refused ? '–' : '';
     say(problem.message);
     return;
   }
-  line.hidden = true;
-  const totals = window.cuts.map((cuts, place) => `${state.toks.length > 1 ? `${state.toks[place]} ` : ''}${count(cuts.total, 'token')}`);
-  const per = window.cuts.length === 1 && window.cuts[0].total ? `, ${(window.bytes / window.cuts[0].total).toFixed(2)} bytes per token` : '';
-  const said = `${totals.join(', ')}; ${count(window.chars, 'character')}, ${count(window.bytes, 'byte')}${per}`;
-  if ($('counts').textContent !== said) {
-    $('counts').textContent = said;
-    clearTimeout(shown.timer);
-    shown.timer = setTimeout(() => say(said), 700);
-  }
+  counted({ ...window, totals: window.cuts.map((cuts) => cuts.total) });
+  direction.hidden = !window.right_to_left;
   const several = state.toks.length > 1;
   compareBar.hidden = !several;
   legend.hidden = !several;
   legend.className = `names ${rows.stacked ? 'stacked' : ''}`;
   if (several) {
     legend.replaceChildren(...state.toks.map((name, place) => h('span', {}, rows.stacked ? `${'ABCD'[place]} ` : '', name, h('span', { className: 'dim' }, ` ${num(window.cuts[place].total)}`))));
-    differences.textContent = window.differences ? ` ${count(window.differences, 'stretch').replace('stretchs', 'stretches')} cut differently` : ' all cut alike';
-    if (!window.differences) compareBar.querySelector('.found').replaceChildren();
+    countDifferences();
   }
   if (state.selected !== null && state.selected >= (window.cuts[state.which]?.total ?? 0)) {
     state.selected = null;
     card.clear();
   } else if (state.selected !== null) queueMicrotask(() => showCard(state.which, state.selected));
 }
+
+// The figures of the whole text, which are known before its rows are.
+function counted({ totals, bytes, chars }) {
+  $('problem').hidden = true;
+  const named = totals.map((total, place) => `${totals.length > 1 ? `${state.toks[place]} ` : ''}${count(total, 'token')}`);
+  const per = totals.length === 1 && totals[0] ? `, ${(bytes / totals[0]).toFixed(2)} bytes per token` : '';
+  const said = `${named.join(', ')}; ${count(chars, 'character')}, ${count(bytes, 'byte')}${per}`;
+  $('counts').classList.remove('stale');
+  if ($('counts').textContent === said) return;
+  $('counts').textContent = said;
+  clearTimeout(shown.timer);
+  shown.timer = setTimeout(() => say(said), 700);
+}
+
+// How many stretches differ takes longer than the rows, and comes after them.
+const countDifferences = latest(async (again, signal) => {
+  if (state.tab !== 'tokens' || state.toks.length < 2) return;
+  const about = [state.text, state.special, ...state.toks];
+  if (countDifferences.about?.length === about.length && about.every((each, place) => each === countDifferences.about[place])) return;
+  try {
+    const { total } = await ask('differences', state.text, app.params(), { signal, quiet: true });
+    if (again()) return;
+    countDifferences.about = about;
+    differences.textContent = total ? ` ${count(total, 'stretch').replace('stretchs', 'stretches')} cut differently` : ' all cut alike';
+    if (!total) compareBar.querySelector('.found').replaceChildren();
+  } catch {
+    if (!again()) differences.textContent = '';
+  }
+});
 
 function showCard(which, place) {
   const token = rows.token(which, place);
@@ -208,7 +235,7 @@ async function nextDifference(back) {
       return;
     }
     compared = { text: state.text, start: found.start };
-    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([at, id, token]) => h('bdi', { className: `t s c${at % 5}`, title: `id ${id}` }, token))));
+    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([, id, token, colour]) => h('bdi', { className: `t s c${colour}`, title: `id ${id}` }, token))));
     compareBar.querySelector('.found').replaceChildren(`Difference ${num(found.number + 1)} of ${num(found.total)}, byte ${num(found.start)}: `, ...cuts);
     const most = found.tokens.reduce((best, tokens, which) => (tokens.length > found.tokens[best].length ? which : best), 0);
     rows.first = Number.MAX_SAFE_INTEGER;
@@ -237,70 +264,12 @@ async function exportView(format) {
 
 // The text
 
-function setText(text) {
-  if (text.length > MOST_SHOWN) {
-    // Not between the halves of a character that is two in a script's eyes.
-    const cut = /[\ud800-\udbff]/.test(text[SHOWN - 1]) ? SHOWN - 1 : SHOWN;
-    held = text.slice(cut);
-    box.value = text.slice(0, cut);
-  } else {
-    held = '';
-    box.value = text;
-  }
-  typed();
-}
-
-function typed() {
-  if (!held && box.value.length > MOST_SHOWN) {
-    setText(box.value);
-    return;
-  }
-  const text = held ? box.value + held : box.value;
-  $('held').hidden = !held;
-  if (held) $('held').replaceChildren(`The box shows the beginning; the text has ${num(held.length)} more characters. `, h('button', { type: 'button', onclick: () => save('text.txt', 'text/plain', state.text) }, 'Save all'));
+function typed(text) {
   compared = null;
   set({ text, selected: null, end: state.end });
   card.clear();
 }
 
-// A paste that is too long is refused before it changes anything.
-function tooLong(added) {
-  if (added.length <= page.limits.bytes / 3) return false;
-  const bytes = new TextEncoder().encode(added).length + new TextEncoder().encode(state.text).length;
-  if (bytes <= page.limits.bytes) return false;
-  notice(`The text would have ${num(bytes)} bytes; the limit is ${num(page.limits.bytes)}. The text and the clipboard are unchanged.`);
-  return true;
-}
-
-box.addEventListener('paste', (event) => {
-  const added = event.clipboardData.getData('text/plain');
-  if (tooLong(added)) {
-    event.preventDefault();
-  } else if (added.length + box.value.length > MOST_SHOWN) {
-    event.preventDefault(); // the box never lays out what it does not show
-    setText(box.value.slice(0, box.selectionStart) + added + box.value.slice(box.selectionEnd) + held);
-  }
-});
-box.addEventListener('beforeinput', (event) => {
-  if (event.data && tooLong(event.data)) event.preventDefault();
-});
-box.addEventListener('input', () => {
-  if (box.value.length > MOST_SHOWN && tooLong(box.value)) box.value = state.text.slice(0, box.value.length);
-  typed();
-});
-box.addEventListener('dragover', (event) => event.preventDefault());
-box.addEventListener('drop', async (event) => {
-  const [file] = event.dataTransfer.files;
-  if (!file) return;
-  event.preventDefault();
-  if (file.size > page.limits.bytes) notice(`${file.name} has ${num(file.size)} bytes; the limit is ${num(page.limits.bytes)}. The text is left as it was.`);
-  else setText(await file.text());
-});
-$('clear').addEventListener('click', () => {
-  held = '';
-  setText('');
-  box.focus();
-});
 $('special').addEventListener('change', (event) => set({ special: event.target.value }));
 
 // The frame
@@ -310,6 +279,24 @@ function notice(words) {
   $('banner').replaceChildren(words ?? '', words ? h('button', { type: 'button', onclick: () => notice(null) }, 'Close') : '');
   if (words) say(words);
 }
+
+// What takes longer than a moment is said; what is seen meanwhile is of an earlier text, and dim.
+let waiting = null;
+connection.addEventListener('busy', () => {
+  waiting ??= setTimeout(() => {
+    document.body.classList.add('busy');
+    $('counts').classList.toggle('stale', !$('counts').textContent.includes(`${num(points(state.text))} character`));
+    $('busy').hidden = false;
+  }, 150);
+});
+connection.addEventListener('idle', () => {
+  clearTimeout(waiting);
+  waiting = null;
+  document.body.classList.remove('busy');
+  $('counts').classList.remove('stale');
+  $('busy').hidden = true;
+});
+$('cancel').addEventListener('click', cancel);
 
 connection.addEventListener('gone', () => notice('The server does not answer: it was stopped. Your text is still on this page. Start `toksmith play` again on the same port to continue.'));
 connection.addEventListener('back', (event) => {

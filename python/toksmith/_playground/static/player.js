@@ -1,7 +1,7 @@
 // The merge player: one piece, merge by merge; every pair that could merge, and the one that does.
 
 import { ask } from './api.js';
-import { calm, h, num, say } from './dom.js';
+import { calm, count, h, num, say } from './dom.js';
 import { latest } from './latest.js';
 
 const PACE = 900; // milliseconds for a step
@@ -26,7 +26,7 @@ export class Player {
         this.button, h('button', { type: 'button', onclick: () => this.go(1), 'aria-label': 'Step' }, '▶'), h('button', { type: 'button', onclick: () => this.go(1e9), 'aria-label': 'Last step' }, '⏭'),
         h('span', { className: 'field' }, h('label', { htmlFor: own('step') }, 'Step'), this.slider)),
       this.picture);
-    this.load = latest((again) => this.fetch(again));
+    this.load = latest((again, signal) => this.fetch(again, signal));
   }
 
   question() {
@@ -44,7 +44,7 @@ export class Player {
     await this.load();
   }
 
-  async fetch(again) {
+  async fetch(again, signal) {
     const asked = this.question();
     if (!asked) {
       this.found = null;
@@ -52,12 +52,13 @@ export class Player {
       return;
     }
     try {
-      const found = await ask(...asked);
+      const found = await ask(...asked, { signal });
       if (again()) return;
       this.found = found;
       this.slider.max = this.last;
       this.to(Math.min(this.app.state.step, this.last), false);
     } catch (problem) {
+      if (again()) return;
       this.found = null;
       this.picture.replaceChildren(h('p', { className: 'bad' }, problem.message));
     }
@@ -87,9 +88,9 @@ export class Player {
 
   words(stage) {
     if (stage.whole !== undefined) return `the whole piece is token ${stage.whole}`;
-    if (!stage.chosen) return `${stage.said}: ${stage.symbols.length} tokens`;
+    if (!stage.chosen) return `${stage.said}: ${count(stage.symbols.length, 'token')}`;
     const [left, right] = stage.symbols.slice(stage.chosen.place, stage.chosen.place + 2);
-    return `${stage.said}: ${left.shown} and ${right.shown} become ${stage.chosen.id}, rank ${stage.chosen.rank}, of ${stage.candidates.length} pairs`;
+    return `${stage.said}: ${left.shown} and ${right.shown} become ${stage.chosen.id}, rank ${stage.chosen.rank}, of ${count(stage.candidates.length, 'pair')}`;
   }
 
   draw(stage, step) {

@@ -1,18 +1,21 @@
 // The rows of tokens: only those in sight are in the page, whatever the length of the text.
 // The server says what stands in each row; here it is drawn, scrolled, and walked through by keys.
 
-import { ask, Refused } from './api.js';
+import { ask, isKnown, Refused } from './api.js';
 import { h, num, say } from './dom.js';
 import { latest } from './latest.js';
 
 export const ROW = 40; // pixels
+const SHAPED = 30; // the same of the line above tokens whose letters run from right to left
 const LINES = 12; // rows in sight, at most
 const OVERSCAN = 2;
 const MOST_CELLS = 96;
 const MOST_NODES = 1500; // drawn at once: with what else is on the page below 3,000
 const TALLEST = 12_000_000; // pixels: browsers give up on elements that are much taller
+const LONG = 100_000; // characters of a text of which the counts are asked first
 const STARTS = 1;
 const ALONE = 2;
+const AGREES = 4;
 
 export class TokenRows {
   // `app` has `state`, `params(cells)`, `select(which, place)` and `shown(window)`.
@@ -24,14 +27,14 @@ export class TokenRows {
     this.stacked = false;
     this.kept = []; // of each column, its element and those of its rows
     this.wanted = null; // a place that gets the focus as soon as it is drawn
-    this.ruler = h('span', { className: 'ruler', 'aria-hidden': 'true' }, '0'.repeat(50));
+    this.ruler = h('span', { className: 'ruler', 'aria-hidden': 'true' }, '0'.repeat(10));
     this.content = h('div', { className: 'rows-content' });
     this.scroller = h('div', { className: 'rows', tabIndex: -1, onscroll: () => this.onscroll(), onkeydown: (event) => this.onkey(event) }, this.content, this.ruler);
     this.scroller.addEventListener('pointerover', (event) => this.onpoint(event));
     this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
     this.scroller.addEventListener('click', (event) => this.onclick(event));
     this.scroller.addEventListener('focusin', (event) => this.onclick(event, false));
-    this.load = latest((again) => this.fetch(again));
+    this.load = latest((again, signal) => this.fetch(again, signal));
     new ResizeObserver(() => this.measure() && this.load()).observe(this.scroller);
   }
 
@@ -41,7 +44,7 @@ export class TokenRows {
 
   // How many cells fit beside each other; true if that has changed.
   measure() {
-    const cell = this.ruler.getBoundingClientRect().width / 50 || 9;
+    const cell = this.ruler.getBoundingClientRect().width / 10 || 9;
     const room = this.scroller.clientWidth - 24;
     const beside = this.app.state.toks.length || 1;
     const stacked = beside > 1 && room / beside < 34 * cell;
@@ -58,7 +61,11 @@ export class TokenRows {
   }
 
   get height() {
-    return ROW * this.lines + (this.stacked ? 8 : 0);
+    return ROW * this.lines + (this.stacked ? 8 : 0) + this.above;
+  }
+
+  get above() {
+    return this.window?.right_to_left ? SHAPED : 0;
   }
 
   get inSight() {
@@ -71,24 +78,36 @@ export class TokenRows {
     await this.load();
   }
 
-  async fetch(again) {
+  async fetch(again, signal) {
     if (!this.app.state.toks.length) return; // the server has not said yet what it has
     const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked };
     // What somebody waits for is in sight; the rows round it come when they are scrolled to, or after.
     const margin = asked.text === this.asked?.text ? 2 * LINES : OVERSCAN;
     const first = Math.max(0, this.first - margin);
     try {
-      const window = await ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin });
+      if (asked.text.length > LONG && !isKnown(asked.text)) {
+        const counts = await ask('counts', asked.text, this.app.params(), { signal });
+        if (again()) return;
+        this.app.counted(counts);
+      }
+      const rows = () => ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin }, { signal });
+      let window = await rows();
+      if (!again() && window.wanted) {
+        await this.measureCharacters(window.wanted, signal);
+        window = await rows();
+      }
       if (again()) return;
       if (first > 0 && window.first + window.starts.length - 1 <= this.first) this.first = Math.max(0, window.rows - this.inSight);
       const same = JSON.stringify({ ...asked, text: '' }) === JSON.stringify({ ...this.asked, text: '' }) && asked.text === this.asked?.text;
       if (!same) this.kept = [];
+      if (this.window?.right_to_left !== window.right_to_left) this.kept = [];
       this.window = window;
       this.asked = asked;
       this.app.shown(window, null);
       this.draw();
       if (this.first + 1 < window.first || this.missing()) this.load();
     } catch (problem) {
+      if (again()) return;
       if (problem instanceof Refused) {
         this.window = null;
         this.content.replaceChildren();
@@ -96,6 +115,21 @@ export class TokenRows {
       }
       this.app.shown(null, problem);
     }
+  }
+
+  // Tells the server how wide characters are drawn here, each once; the rows are laid out again.
+  async measureCharacters(wanted, signal) {
+    const style = getComputedStyle(this.scroller);
+    const canvas = document.createElement('canvas').getContext('2d');
+    canvas.font = `${style.fontSize} ${style.fontFamily}`;
+    const width = (text) => canvas.measureText(text).width;
+    const unit = width('0') / 10;
+    const widths = Object.fromEntries([...wanted].map((char) => {
+      const px = /\p{M}/u.test(char) ? width(`◌${char}`) - width('◌') : width(char);
+      return [char, Math.max(0, Math.min(250, Math.ceil(px / unit)))];
+    }));
+    await ask('measured', null, { widths }, { signal });
+    this.kept = [];
   }
 
   missing() {
@@ -186,9 +220,12 @@ export class TokenRows {
 
   row(cuts, row, which, offset) {
     const drawn = cuts.rows[row - this.window.first];
-    const top = offset + row * this.height + (this.stacked ? which * ROW : 0);
-    const element = h('div', { className: 'row', role: 'presentation', style: { top: `${top}px` }, dir: 'ltr' });
-    let nodes = 1;
+    const line = this.stacked && which ? null : this.window.lines[row - this.window.first];
+    const top = offset + row * this.height + (this.stacked ? which * ROW : 0) + (line === null ? this.above : 0);
+    const dir = this.window.right[row - this.window.first] ? 'rtl' : 'ltr';
+    const element = h('div', { className: `row ${dir}`, role: 'presentation', style: { top: `${top}px` }, dir });
+    if (line !== null) element.append(h('div', { className: 'shaped', dir, 'aria-hidden': 'true' }, line));
+    let nodes = line === null ? 1 : 2;
     if (this.stacked) element.append(h('span', { className: 'letter', 'aria-hidden': 'true' }, 'ABCD'[which]));
     for (const run of drawn) {
       nodes += typeof run[0] === 'number' ? 1 : 3 + run[1].length;
@@ -199,7 +236,7 @@ export class TokenRows {
           const numbers = Array.from({ length: bytes }, () => String(++byte)).join('');
           return this.run(cuts, which, place, numbers, flags, 'part');
         });
-        element.append(h('span', { className: `split n${byte}`, role: 'presentation', title: `${run[0]}: a character that ${run[1].length} tokens share, byte by byte` },
+        element.append(h('span', { className: 'split', role: 'presentation', title: `${run[0]}: a character that ${run[1].length} tokens share, byte by byte` },
           h('bdi', { className: 'glyph', 'aria-hidden': 'true' }, run[0]), h('span', { className: 'parts', role: 'presentation' }, parts)));
       }
     }
@@ -207,8 +244,9 @@ export class TokenRows {
   }
 
   run(cuts, which, place, text, flags, kind) {
-    const [id, shown, , , special] = cuts.tokens[place - cuts.first];
-    let className = `t c${place % 5} ${kind}`;
+    const [id, shown, , , special, colour] = cuts.tokens[place - cuts.first];
+    let className = `t c${colour} ${kind}`;
+    if (flags & AGREES) className += ' agrees';
     if (flags & STARTS) className += ' s';
     if (flags & ALONE) className += ' alone';
     if (special) className += ' special';
@@ -256,7 +294,7 @@ export class TokenRows {
   token(which, place) {
     const cuts = this.window?.cuts[which];
     const found = cuts?.tokens[place - cuts.first];
-    return found && { id: found[0], shown: found[1], start: found[2], end: found[3], special: Boolean(found[4]), place, total: cuts.total };
+    return found && { id: found[0], shown: found[1], start: found[2], end: found[3], special: Boolean(found[4]), colour: found[5], place, total: cuts.total };
   }
 
   onpoint(event) {
@@ -298,8 +336,9 @@ export class TokenRows {
     const cuts = this.window?.cuts[state.which];
     if (!cuts || state.selected === null) return;
     let to = null;
-    if (event.key === 'ArrowRight') to = state.selected + 1;
-    else if (event.key === 'ArrowLeft') to = state.selected - 1;
+    const forward = this.window.right[this.rowOf(state.selected) - this.window.first] ? -1 : 1; // a row runs as its letters do
+    if (event.key === 'ArrowRight') to = state.selected + forward;
+    else if (event.key === 'ArrowLeft') to = state.selected - forward;
     else if (event.key === 'ArrowDown') to = this.beside(1);
     else if (event.key === 'ArrowUp') to = this.beside(-1);
     else if (event.key === 'PageDown') to = this.beside(this.inSight - 1);

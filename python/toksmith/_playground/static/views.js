@@ -152,7 +152,7 @@ function health(app) {
   const place = h('section', { 'aria-label': 'Health' }, h('h3', {}, 'Health'), h('p', { className: 'dim' }, 'Searching the vocabulary …'));
   const name = app.state.toks[app.state.which];
   const values = { tokenizers: [name] };
-  Promise.all([ask('doctor', null, values), ask('lengths', null, values)]).then(([found, lengths]) => {
+  Promise.all([ask('doctor', null, values, { quiet: true }), ask('lengths', null, values, { quiet: true })]).then(([found, lengths]) => {
     const rows = found.findings.filter((each) => each.severity !== 'not applicable').map((each) => [
       h('span', { className: { pass: 'good', warn: 'warn', fail: 'bad' }[each.severity] }, each.severity), each.check.replaceAll('_', ' '),
       [h('p', {}, each.says, each.advice ? ` ${each.advice}` : ''), witnesses(each, app)],
@@ -187,7 +187,7 @@ export class ViewPanel {
     this.extra = h('div');
     this.element = h('div', {}, this.controls, this.answer, this.extra);
     this.about = null;
-    this.load = latest((again) => this.fetch(again));
+    this.load = latest((again, signal) => this.fetch(again, signal));
   }
 
   refresh() {
@@ -208,17 +208,17 @@ export class ViewPanel {
     return [name, text, { ...(this.view.one ? this.app.one() : this.app.params()), ...values }];
   }
 
-  async fetch(again) {
+  async fetch(again, signal) {
     const asked = this.question();
     if (!asked) {
       this.answer.replaceChildren(h('p', { className: 'dim' }, this.view.empty));
       return;
     }
     try {
-      const found = await ask(...asked);
+      const found = await ask(...asked, { signal });
       if (!again()) this.answer.replaceChildren(...this.view.draw(found, this.app).flat(2).filter(Boolean));
     } catch (problem) {
-      this.answer.replaceChildren(h('p', { className: 'bad' }, problem.message));
+      if (!again()) this.answer.replaceChildren(h('p', { className: 'bad' }, problem.message));
     }
   }
 }

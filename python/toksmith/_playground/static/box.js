@@ -1,0 +1,124 @@
+// The text: the box that shows it, or the beginning of a long one, and what can be undone.
+
+import { edited } from './api.js';
+import { $, h, num, save, say } from './dom.js';
+
+const MOST_SHOWN = 200_000; // characters in the box: a longer text is held beside it, and its beginning is shown
+const SHOWN = 20_000;
+const EDITS = 20_000; // characters of a text of which the edits are sent, instead of the text
+
+// The number of characters, for which a script has one or two units each.
+export function points(text, end = text.length) {
+  let found = end;
+  for (let at = 0; at < end; at += 1) if (isFirst(text, at) && at + 1 < end && isSecond(text, at + 1)) found -= 1;
+  return found;
+}
+
+const isFirst = (text, at) => text.charCodeAt(at) >> 10 === 0x36;
+const isSecond = (text, at) => text.charCodeAt(at) >> 10 === 0x37;
+
+export class TextBox {
+  // `page` has `typed(text)`, `notice(words)` and `limit()`, the most bytes of a text.
+  constructor(box, page) {
+    this.box = box;
+    this.page = page;
+    this.held = ''; // what of the text is not in the box
+    this.last = ['', ''];
+    this.before = null; // the text that was cleared or replaced
+    box.addEventListener('paste', (event) => this.onpaste(event));
+    box.addEventListener('beforeinput', (event) => {
+      if (event.data && this.tooLong(event.data)) event.preventDefault();
+    });
+    box.addEventListener('input', () => {
+      if (box.value.length > MOST_SHOWN && this.tooLong(box.value)) [box.value] = this.last;
+      this.changed();
+    });
+    $('clear').addEventListener('click', () => {
+      this.replace('', 'cleared');
+      box.focus();
+    });
+  }
+
+  get text() {
+    return this.held ? this.box.value + this.held : this.box.value;
+  }
+
+  put(text) {
+    if (text.length > MOST_SHOWN) {
+      const cut = isFirst(text, SHOWN - 1) ? SHOWN - 1 : SHOWN; // not between the halves of a character
+      this.held = text.slice(cut);
+      this.box.value = text.slice(0, cut);
+    } else {
+      this.held = '';
+      this.box.value = text;
+    }
+    this.changed();
+  }
+
+  // Puts another text in the place of this one, which can be undone.
+  replace(text, said) {
+    const { text: before } = this;
+    this.put(text);
+    if (!before || before === text) return;
+    const undo = h('button', { type: 'button', id: 'undo', onclick: () => { this.replace(before, 'put back'); this.box.focus(); } }, 'Undo');
+    $('undone').replaceChildren(`The text was ${said}. `, undo);
+    $('undone').hidden = false;
+    say(`the text was ${said}`);
+  }
+
+  insert(content) {
+    this.box.setRangeText(content, this.box.selectionStart, this.box.selectionEnd, 'end');
+    this.changed();
+  }
+
+  changed() {
+    const { box, held } = this;
+    if (!held && box.value.length > MOST_SHOWN) {
+      this.put(box.value);
+      return;
+    }
+    const { text } = this;
+    this.note(text);
+    $('undone').hidden = true;
+    $('held').hidden = !held;
+    if (held) $('held').replaceChildren(`The box shows the beginning; the text has ${num(held.length)} more characters. `, h('button', { type: 'button', onclick: () => save('text.txt', 'text/plain', this.text) }, 'Save all'));
+    this.page.typed(text);
+  }
+
+  // Tells what somebody changed in a long text, so that the text is not sent again.
+  note(text) {
+    const [before, heldBefore] = this.last;
+    const now = this.box.value;
+    this.last = [now, this.held];
+    if (text.length < EDITS || heldBefore !== this.held) return;
+    const most = Math.min(before.length, now.length);
+    let start = 0;
+    while (start < most && before.charCodeAt(start) === now.charCodeAt(start)) start += 1;
+    let behind = 0;
+    while (behind < most - start && before.charCodeAt(before.length - 1 - behind) === now.charCodeAt(now.length - 1 - behind)) behind += 1;
+    if (start && isFirst(before, start - 1)) start -= 1; // not between the halves of a character
+    if (behind && isSecond(before, before.length - behind)) behind -= 1;
+    edited(before + heldBefore, text, [points(before, start), points(before, before.length - behind), now.slice(start, now.length - behind)]);
+  }
+
+  // A paste that is too long is refused before it changes anything.
+  tooLong(added) {
+    const { page } = this;
+    if (added.length <= page.limit() / 3) return false;
+    const bytes = new TextEncoder().encode(added).length + new TextEncoder().encode(this.text).length;
+    if (bytes <= page.limit()) return false;
+    page.notice(`The text would have ${num(bytes)} bytes; the limit is ${num(page.limit())}. The text and the clipboard are unchanged.`);
+    return true;
+  }
+
+  onpaste(event) {
+    const { box } = this;
+    const added = event.clipboardData.getData('text/plain');
+    if (this.tooLong(added)) {
+      event.preventDefault();
+    } else if (added.length + box.value.length > MOST_SHOWN) {
+      event.preventDefault(); // the box never lays out what it does not show
+      this.put(box.value.slice(0, box.selectionStart) + added + box.value.slice(box.selectionEnd) + this.held);
+    }
+  }
+}
