@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from model_folders import (
     CORPUS_OTHER,
     EXTENDED,
@@ -31,6 +33,7 @@ from model_folders import (
 from shown_results import check_shown
 
 import toksmith
+from toksmith._cli import app
 from toksmith._graft._plan import new_rows
 from toksmith._weights import TYPES, rounded
 
@@ -275,6 +278,21 @@ def test_a_dry_run_writes_nothing_and_says_all(tmp_path: Path) -> None:
     check_shown(written)
     assert "Not measured on this model" in str(written).replace("\n", " ")
     assert written.command.endswith("--verify")
+
+
+def test_the_command_of_the_report_verifies(tmp_path: Path) -> None:
+    """In the shell it names the files that were given."""
+    old, names = checkpoint(tmp_path / "old"), {name: str(tmp_path / name) for name in ("a map.json", "old.toksmith")}
+    EXTENDING.save(names["a map.json"])
+    TOK.save(names["old.toksmith"])
+    EXTENDED.save(tmp_path / "more.toksmith")
+    given = ["--id-map", names["a map.json"], "--old", names["old.toksmith"], "--init", "mean", "--pad-to", "64"]
+    shell = ["graft", str(old), "-t", str(tmp_path / "more.toksmith"), "-o", str(tmp_path / "new"), "--json", *given]
+    written = json.loads(CliRunner().invoke(app, shell).stdout)
+    words = shlex.split(written["command"])
+    assert words[0] == "toksmith" and words[-1] == "--verify" and {*given} <= {*words}
+    done = CliRunner().invoke(app, [*words[1:], "--json"])
+    assert done.exit_code == 0 and json.loads(done.stdout)["proof"]["differences"] == []
 
 
 def test_shards_that_do_not_change_are_linked(tmp_path: Path) -> None:

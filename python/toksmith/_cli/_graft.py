@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -135,11 +138,21 @@ def graft(
         tok = loaded(tokenizer, pattern, special_token)
         options |= {"link": link, "verify": verify, "dry_run": dry_run}
         report = toksmith.graft(checkpoint, tok, output, **options, **progress_of(as_json=as_json, quiet=quiet))
+        files = {"--old OLD": old, "--donor-tokenizer DONOR": donor_tokenizer, "--id-map MAP": id_map}
+        report = replace(report, command=with_files(report.command, files))
         show = prepared(report, as_json=as_json, html=html)
     if not quiet or as_json or html is not None or not report.ok:
         show()
     if not report.ok:
         raise cli.Exit(DIFFERENT)
+
+
+def with_files(command: str, files: Mapping[str, object]) -> str:
+    """The command with the names of files, for which the library has only words."""
+    for words, file in files.items():
+        if file is not None:
+            command = command.replace(words, f"{words.partition(' ')[0]} {shlex.quote(str(file))}")
+    return command
 
 
 def pairs(texts: list[str] | None, flag: str, *, last: bool = True) -> dict[str, str] | None:

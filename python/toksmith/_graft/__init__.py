@@ -265,6 +265,7 @@ def command_of(plan: GraftPlan, asked: GraftRequest, out: Path) -> str:
     words += [] if asked.pad_to is None else ["--pad-to", str(asked.pad_to)]
     words += [word for pair in asked.tensors.items() for word in ("--tensor", "=".join(pair))]
     words += [word for pair in asked.tokens.items() for word in ("--token", "=".join(pair))]
+    words += [word for name in asked.allow_loss for word in ("--allow-loss", name)]
     words += [] if asked.donor is None else ["--donor", os.fspath(asked.donor)]
     words += [] if asked.donor_tokenizer is None else ["--donor-tokenizer", "DONOR"]
     words += [] if asked.old is None else ["--old", "OLD"]
