@@ -18,6 +18,7 @@ import toksmith
 from toksmith import _render, explain
 
 from ._layout import Frame, Widths, moved_starts, row_starts
+from ._opened import new_name, proposed, received_tokenizer
 from ._rows import RIGHT_TO_LEFT, Rows, colours
 from ._texts import Cut, Held, cut_of, edited, edited_cut, key_of, looks_of
 
@@ -25,6 +26,7 @@ __all__ = ["EXPORTS", "MOST_BYTES", "VIEWS", "Asked", "Session", "UnknownText", 
 
 MOST_BYTES = 10_000_000  # of one text
 MOST_TOKENIZERS = 4  # beside each other
+MOST_LOADED = 50  # on a page
 MOST_CELLS = 400  # in a row
 MOST_ROWS = 200  # in one window
 MOST_IDS = 2000
@@ -66,7 +68,12 @@ class Session:
         ]
         limits = {"bytes": MOST_BYTES, "tokenizers": MOST_TOKENIZERS, "ids": MOST_IDS}
         own = {"version": toksmith.__version__, "tokenizers": toks, "failed": self.failed, "limits": limits}
-        return own | {"contexts": dict(explain.CONTEXTS), "languages": [*self.texts], "views": [*VIEWS]}
+        return own | {
+            "patterns": [*toksmith.patterns()],
+            "contexts": dict(explain.CONTEXTS),
+            "languages": [*self.texts],
+            "views": [*VIEWS],
+        }
 
     def keep(self, text: str) -> str:
         """Keep a text, and give its key."""
@@ -298,6 +305,18 @@ def rows(asked: Asked) -> dict[str, Any]:
     return {**laid.window(first, last), **facts, "right_to_left": has_right_to_left(asked)}
 
 
+def opened(asked: Asked) -> dict[str, Any]:
+    """Adds a tokenizer from files; what the page then has to know, and its name."""
+    tok = received_tokenizer(asked.values.get("files"), asked.values.get("pattern"))
+    session = asked.session
+    with session.lock:
+        if len(session.toks) >= MOST_LOADED:
+            raise toksmith.InvalidOption("files", len(session.toks), f"at most {MOST_LOADED} tokenizers on a page")
+        name = new_name(asked.string("name", "tokenizer"), {**session.toks, **session.failed})
+        session.toks = {**session.toks, name: tok}
+    return {"name": name, "about": session.about()}
+
+
 def differences(asked: Asked) -> dict[str, Any]:
     """How many stretches are cut differently."""
     found = compared(asked)
@@ -432,6 +451,8 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "rows": rows,
     "differences": differences,
     "measured": measured,
+    "opened": opened,
+    "proposed": lambda asked: proposed(asked.tok, asked.text),
     "ids": ids,
     "all_ids": all_ids,
     "decode": decode,

@@ -4,8 +4,10 @@ import { about, ask, cancel, Cancelled, connection, exported, Gone, Refused } fr
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
 import { $, copy, count, h, num, save, say } from './dom.js';
+import { Files } from './files.js';
 import { Ids } from './ids.js';
 import { Player } from './player.js';
+import { Proposals } from './proposals.js';
 import { latest } from './latest.js';
 import { TokenRows } from './rows.js';
 import { fromFragment, initial, toFragment } from './state.js';
@@ -20,8 +22,23 @@ const state = structuredClone(initial);
 let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
 let saving = null;
 let savedOnce = false;
+let started = false;
 let compared = null; // the difference that was shown last
 const box = $('text');
+new Files({
+  limit: () => page.limits.bytes,
+  patterns: () => page.patterns,
+  text(text, name, exact) {
+    texts.replace(text, `replaced by ${name}`);
+    if (!exact) notice(`${name} is not all UTF-8: each wrong byte is shown as \ufffd, and counted as three bytes.`);
+  },
+  tokenizer({ name, about: found }) {
+    meet(found);
+    state.toks = [...state.toks.slice(0, page.limits.tokenizers - 1), name];
+    choose(name, true);
+    notice(`${name} is there until the server stops.`);
+  },
+});
 const texts = new TextBox(box, { typed, notice, limit: () => page.limits.bytes });
 const setText = (text) => texts.put(text);
 
@@ -55,6 +72,7 @@ const card = new Card(app);
 const rows = new TokenRows(app);
 const ids = new Ids(app);
 const player = new Player(app);
+const proposals = new Proposals(app);
 const views = new Map(VIEWS.map((view) => [view.name, new ViewPanel(view, app)]));
 const TABS = [['tokens', 'Tokens'], ['merges', 'Merges'], ...VIEWS.map((view) => [view.name, view.label])];
 const panels = new Map();
@@ -66,7 +84,7 @@ function panelOf(tab) {
     const choice = h('label', { className: 'which' }, 'Tokenizer ', which);
     const head = h('div', { className: 'label-row' }, choice, h('span', { className: 'group push', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats));
     const own = { tokens: tokensPanel, merges: () => player.element }[tab] ?? (() => views.get(tab).element);
-    panels.set(tab, { which, choice, element: h('div', {}, head, own()) });
+    panels.set(tab, { which, choice, element: h('div', {}, head, proposals.elements.get(tab) ?? '', own()) });
   }
   return panels.get(tab);
 }
@@ -85,7 +103,15 @@ function tokensPanel() {
 
 // State
 
-function set(patch, again = true) {
+// The parts of the state that Back and Forward walk through.
+const place = () => ({ tab: state.tab, which: state.which, id: state.id, piece: state.piece, step: state.step, query: state.query, by: state.by });
+
+function set(patch, again = true, walk = false) {
+  if (started && (walk || (patch.tab && patch.tab !== state.tab))) {
+    history.replaceState(place(), '');
+    Object.assign(state, patch);
+    history.pushState(place(), '');
+  }
   Object.assign(state, patch);
   saveSoon();
   if (again) refresh();
@@ -95,7 +121,7 @@ function saveSoon() {
   clearTimeout(saving);
   saving = setTimeout(async () => {
     const { fragment } = await toFragment(state);
-    if (savedOnce) history.replaceState(null, '', `#${fragment}`);
+    if (savedOnce) history.replaceState(place(), '', `#${fragment}`);
     savedOnce = true;
   }, 300);
 }
@@ -124,7 +150,7 @@ function refresh() {
   if (!state.toks.length) return;
   const drawn = rows.refresh(); // in every view, for the counts
   if (tab === 'tokens') drawn.then(() => ids.load());
-  else (tab === 'merges' ? player : views.get(tab)).refresh();
+  else proposals.prepare(tab).then(() => (tab === 'merges' ? player : views.get(tab)).refresh());
 }
 
 // What the rows brought: counts, differences, or why there is nothing.
@@ -221,7 +247,7 @@ async function select(which, place, { focus = false, focusIds = false } = {}) {
 
 function open(tab, { which = state.which, id = null } = {}) {
   const chosen = id ?? rows.token(which, state.selected)?.id ?? state.id;
-  set({ tab, which, id: chosen });
+  set({ tab, which, id: chosen }, true, chosen !== state.id);
   $(`tab-${tab}`).focus();
 }
 
@@ -308,7 +334,7 @@ connection.addEventListener('back', (event) => {
 
 $('share').addEventListener('click', async () => {
   const { fragment, whole } = await toFragment(state);
-  history.replaceState(null, '', `#${fragment}`);
+  history.replaceState(place(), '', `#${fragment}`);
   await copy(location.href, 'the link');
   if (!whole) notice('The text is too long for a link: the link contains everything except the text. Export the view instead.');
 });
@@ -401,10 +427,22 @@ async function start() {
     theme('');
   }
   const problem = await follow({ text: EXAMPLE }, await about());
+  started = true;
   savedOnce = !problem; // a link that was not read stays until something is changed
   if (problem) notice(problem);
 }
 
-addEventListener('hashchange', async () => notice(await follow(null, page)));
+// An entry of this page has its view; an address that somebody entered has none, and is followed.
+let walked = false;
+addEventListener('popstate', (event) => {
+  walked = event.state !== null;
+  if (!walked) return;
+  Object.assign(state, event.state, { which: Math.min(event.state.which, state.toks.length - 1) });
+  refresh();
+});
+addEventListener('hashchange', async () => {
+  if (!walked) notice(await follow(null, page));
+  walked = false;
+});
 
 start().catch((problem) => notice(`The page could not start: ${problem.message}`));

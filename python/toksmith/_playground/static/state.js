@@ -6,7 +6,7 @@ export const MOST_LINK = 30_000; // characters: longer links are cut by what the
 
 export const initial = {
   text: '', toks: [], which: 0, special: 'text', tab: 'tokens', selected: null, piece: null, id: null, step: 0,
-  query: '', by: 'text', context: 0, price: '', end: null, lines: '',
+  query: null, by: 'text', context: 0, price: '', end: null, lines: '',
 };
 
 // Only what the page knows, each of its own type; the rest of a link is not looked at.

@@ -139,7 +139,7 @@ const vocabulary = {
   controls: (app) => [
     h('label', { htmlFor: 'field-by' }, 'Search by '),
     h('select', { id: 'field-by', value: app.state.by, onchange: (event) => app.set({ by: event.target.value }) }, [['text', 'text'], ['bytes', 'bytes, such as e2 98 ??'], ['id', 'id, such as 300-320']].map(([value, label]) => h('option', { value, selected: value === app.state.by }, label))),
-    field('for', { name: 'query', type: 'search', value: app.state.query, spellcheck: false, oninput: (event) => app.set({ query: event.target.value }) }),
+    field('for', { name: 'query', type: 'search', value: app.state.query ?? '', spellcheck: false, oninput: (event) => app.set({ query: event.target.value }) }),
   ],
   ask: (app) => (app.state.query ? ['search', null, { query: app.state.query, by: app.state.by }] : null),
   empty: 'Search for a text, for bytes or for ids.',
