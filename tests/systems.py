@@ -4,11 +4,12 @@
     def test_...
 
 No other file of the tests asks which system this is (`test_system.py`). On Linux, as root or not, every need is met but
-`permissions` for root and `free threads` for most interpreters.
+`permissions` for root, `free threads` for most interpreters, and `git` where it is not installed.
 """
 
 import importlib.util
 import os
+import shutil
 import sys
 import sysconfig
 import tempfile
@@ -62,6 +63,7 @@ NEEDS = {
     "limits": Need(
         "limits on the memory and the files of a process", lambda: bool(importlib.util.find_spec("resource"))
     ),
+    "git": Need("git", lambda: shutil.which("git") is not None),
     "links": Need("symbolic links, or the privilege to make them", has_links),
     "locks": Need("locks of files that another process sees", lambda: bool(importlib.util.find_spec("fcntl"))),
     "permissions": Need("a user whom permissions bind", lambda: getattr(os, "geteuid", lambda: 0)() != 0),

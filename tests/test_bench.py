@@ -444,6 +444,7 @@ def test_the_time_of_several_workers_ends_with_the_last() -> None:
     assert process.together([replies[0], Reply(problem="crashed: SIGSEGV")], [10.0]).problem == "crashed: SIGSEGV"
 
 
+@pytest.mark.usefixtures("vocab_dir", "corpora_dir")
 def test_a_quick_run_without_filters_asks_its_dozen_cells() -> None:
     asked = list(chosen(parser().parse_args(["--quick"])))
     cells = {(cell.group, ask.encoding, ask.text) for ask in asked for cell in ask.cells}

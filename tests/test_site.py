@@ -23,6 +23,7 @@ from docs_site.relative import NOWHERE, make_relative
 from docs_site.snapshots import embedded
 from docs_site.stage import stage
 from release import settings as owned
+from systems import needs
 from test_render import contrast
 
 import toksmith
@@ -285,6 +286,7 @@ def git(repository: Path, *words: str) -> str:
     return subprocess.run(["git", *words], check=True, capture_output=True, text=True, cwd=repository).stdout
 
 
+@needs("git")
 def test_versions_are_published_into_a_branch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "A tester")

@@ -71,7 +71,7 @@ def test_a_need_says_what_is_lacking(name: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="lacks Linux, where every need is met")
 def test_linux_lacks_nothing() -> None:
-    assert {name for name in NEEDS if lacking(name)} <= {"permissions", "free threads"}
+    assert {name for name in NEEDS if lacking(name)} <= {"free threads", "git", "permissions"}
 
 
 def test_text_files_are_written_with_the_same_line_ends_everywhere() -> None:
