@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 from ._errors import FormatError
 from ._paths import missing, regular, url_of
 
-__all__ = ["FILE_LIMIT", "Room", "check_name", "make_folder", "read_file", "reason", "shown", "text_of"]
+__all__ = ["FILE_LIMIT", "Room", "check_name", "is_text", "make_folder", "read_file", "reason", "shown", "text_of"]
 
 # No format allows more. Every format allows a file of READ_WHOLE bytes, which is read before its format is known.
 FILE_LIMIT = 1 << 30
@@ -129,6 +129,15 @@ def shown(path: str | os.PathLike[str]) -> str:
     if (url := url_of(path)) is not None:
         return url
     return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the bytes are a text, in UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def text_of(data: bytes, path: str, place: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._files import is_text
 from ._model import Model
 from ._results import Fit
 from ._threads import thread_count
@@ -65,16 +66,7 @@ def misfits(engine: _core.Engine, tokens: TokenTexts, *, threads: int | None = N
 def pattern_fit(engine: _core.Engine, model: Model) -> Fit:
     """See `Tokenizer.pattern_fits`."""
     pairs = zip(model.tokens, model.ids.tolist(), strict=True)
-    texts = [(token, id) for token, id in pairs if is_utf8(token)]
+    texts = [(token, id) for token, id in pairs if is_text(token)]
     found = engine.encode_batch([token for token, _ in texts], "text", "strict", thread_count(None))
     wrong = sorted((id, token) for (token, id), ids in zip(texts, found, strict=True) if ids != [id])
     return Fit(len(texts), len(wrong), tuple(wrong[:EXAMPLES]))
-
-
-def is_utf8(token: bytes) -> bool:
-    """Whether the bytes are a text."""
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._files import is_text
 from .._model import AddedToken, Model, Step, TokenTable, regex_split
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
@@ -193,15 +194,6 @@ def check_fit(model: Model, path: str) -> None:
             allowed = "the split pattern that the merges were trained with: a name of toksmith.patterns(), a regex, or"
             reason = f"{path} does not contain it, and GPT-2's pattern would cut the token {token!r}"
             raise InvalidOption("pattern", UNSET, f"{allowed} a list of them; {reason}")
-
-
-def is_text(token: bytes) -> bool:
-    """Whether it is UTF-8."""
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]:

@@ -78,7 +78,7 @@ def proposed(tok: toksmith.Tokenizer, text: str) -> dict[str, Any]:
     special = frozenset(tok.special_tokens.values())
     tokens = {token.id: token for token in found.tokens if token.id not in special}
     views = sorted(tokens.values(), key=lambda token: -len(token.token))[:MOST_PROPOSED]
-    texts = [data.decode() for data in (long or [*pieces])[: 2 * MOST_PROPOSED] if is_text(data)]
+    texts = [data.decode() for data in (long or [*pieces])[: 2 * MOST_PROPOSED] if _render.is_whole(data)]
     return {
         "pieces": [{"piece": piece, "shown": _render.token_text(piece.encode())} for piece in texts[:MOST_PROPOSED]],
         "tokens": [
@@ -89,13 +89,4 @@ def proposed(tok: toksmith.Tokenizer, text: str) -> dict[str, Any]:
 
 def shown_text(token: bytes) -> str | None:
     """The text of a token; None for one that is no text."""
-    return token.decode() if is_text(token) else None
-
-
-def is_text(data: bytes) -> bool:
-    """Whether bytes are a text."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return token.decode() if _render.is_whole(token) else None
