@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown, notebook, save_text
+    from ._shown import Shown, check_writable, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -55,6 +55,7 @@ __all__ = [
     "Tone",
     "View",
     "bar_lines",
+    "check_writable",
     "clusters",
     "draw_tokens",
     "is_whole",
@@ -83,7 +84,7 @@ _HOMES = {
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown", "notebook", "save_text"),
+    "_shown": ("Shown", "check_writable", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",

@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console, Group
 
 from .._arguments import checked
-from .._atomic_files import write_file
+from .._atomic_files import AtomicFiles, write_file
 from ._blocks import View
 from ._html import document, fragment
 from ._svg import picture
 from ._terminal import renderables
 
-__all__ = ["Shown", "notebook", "save_text"]
+__all__ = ["Shown", "check_writable", "notebook", "save_text"]
 
 WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
@@ -43,6 +43,12 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
         FormatError: The file cannot be written. Nothing has changed.
     """
     write_file(path, text.encode())
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raises FormatError for a file that cannot be written, before long work whose result it is for. Nothing changes."""
+    with AtomicFiles([path]) as files:
+        files.add(path)
 
 
 class Shown(ABC):
