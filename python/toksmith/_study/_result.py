@@ -18,7 +18,8 @@ __all__ = ["Study"]
 
 @dataclass(frozen=True, repr=False)
 class Study(_render.Shown):
-    """Which vocabulary size, pattern and kind suit some texts and a planned model.
+    """Which vocabulary size, pattern and kind suit some texts and a planned
+    model.
 
     Attributes:
         plan: The model.
