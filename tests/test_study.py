@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import subprocess
+import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +18,11 @@ from click.testing import CliRunner, Result
 from shown_results import check_page, check_shown
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, _cli, reference
+from toksmith import CorpusError, FormatError, InvalidOption, _cli, _study, reference
 from toksmith._cli import _study as cli_study
+from toksmith._render import _report
 from toksmith._study import _candidates, _measure, _scaling, _split
+from toksmith._study._advice import advice_of
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [f"{line}\n" for line in TEXT.splitlines() if line]
@@ -288,10 +294,6 @@ def test_a_study_is_shown_in_every_medium(small: toksmith.Study) -> None:
 
 
 def test_renyi_efficiency_changes_no_advice(small: toksmith.Study) -> None:
-    from dataclasses import replace
-
-    from toksmith._study._advice import advice_of
-
     turned = [replace(row, renyi_efficiency=1 - row.renyi_efficiency) for row in small.rows]
     assert advice_of(turned, small.scaling, small.plan, small.split) == small.advice
 
@@ -341,3 +343,112 @@ def test_the_command_refuses_in_flags(
 def test_the_command_has_the_kinds_of_the_library() -> None:
     assert (*_candidates.KINDS,) == cli_study.KINDS
     assert _measure.SELDOM == 100
+
+
+# Interruptions.
+
+KILLED = """
+import sys, toksmith
+from toksmith import _study
+from toksmith._study import _folder
+finish, done = _folder.StudyFolder.finish, []
+def counted(self, *rest):
+    if len(done) == int(sys.argv[2]):
+        import os
+        os._exit(9)  # between the training and its note
+    finish(self, *rest)
+    done.append(rest)
+_folder.StudyFolder.finish = counted
+texts = open(sys.argv[1], encoding="utf-8").read().splitlines(keepends=True)
+_study.study([text for text in texts if text.strip()], **eval(sys.argv[3]))
+"""
+ASKED: dict[str, Any] = {
+    "sizes": [350, 400],
+    "kinds": ["bpe", "unigram"],
+    "patterns": ["o200k", "gpt2"],
+    "params": 3e7,
+    "keep": "kept",
+    "progress": False,
+}
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_killed_study_continues_and_repeats_no_training(
+    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = [text for text in TEXT.splitlines(keepends=True) if text.strip()]
+    Path("texts.txt").write_text("".join(texts), encoding="utf-8")
+    command = [sys.executable, "-c", KILLED, "texts.txt", str(after), repr(ASKED)]
+    assert subprocess.run(command, check=False).returncode == 9
+    trainings: list[int] = []
+    monkeypatch.setattr(_study, "train", lambda *a, **k: trainings.append(1) or toksmith.train(*a, **k))
+    found = toksmith.study(texts, **ASKED)
+    assert len(trainings) == 4 - after, "two sizes of unigram, and two patterns"
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    whole = toksmith.study(texts, **{**ASKED, "keep": "other"})
+    assert [replace(row, file=None) for row in found.rows] == [replace(row, file=None) for row in whole.rows]
+    assert {path.name for path in Path("kept").iterdir()} == {path.name for path in Path("other").iterdir()}
+    assert all(path.read_bytes() == (Path("other") / path.name).read_bytes() for path in Path("kept").iterdir())
+
+
+def test_merges_of_the_training_under_way_are_not_learned_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint is beside the tokenizers until its training is whole."""
+    seen: list[int] = []
+
+    def watched(*arguments: Any, **options: Any) -> toksmith.Tokenizer:
+        toksmith.train(*arguments, **options)
+        seen.append(len(Path(options["checkpoint"]).read_bytes().splitlines()) - 1)
+        raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"sizes": [300], "keep": tmp_path / "kept", "progress": False}
+    monkeypatch.setattr(_study, "train", watched)
+    with pytest.raises(KeyboardInterrupt):
+        toksmith.study(TEXTS, **options)
+    assert seen == [44] and (tmp_path / "kept" / "bpe-o200k-300.toksmith.checkpoint").exists()
+    monkeypatch.undo()
+    assert len(toksmith.study(TEXTS, **options).rows) == 1
+    assert not (tmp_path / "kept" / "bpe-o200k-300.toksmith.checkpoint").exists()
+
+
+def test_a_folder_of_another_study_is_refused_and_one_of_the_same_texts_is_used(tmp_path: Path) -> None:
+    first = toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False)
+    again = toksmith.study(
+        TEXTS, sizes=[300], keep=tmp_path / "kept", params=7e9, tokens=1e12, tied=True, progress=False
+    )
+    assert again.rows[0].tokens == first.rows[0].tokens and again.advice.low > first.advice.low / 2
+    with pytest.raises(InvalidOption, match="corpus of this one differ"):
+        toksmith.study(TEXTS[1:], sizes=[300], keep=tmp_path / "kept", progress=False)
+    (tmp_path / "kept" / "study.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(FormatError, match="not the note of a study"):
+        toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False)
+
+
+def test_a_damaged_tokenizer_is_trained_again(tmp_path: Path) -> None:
+    first = toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False)
+    file = tmp_path / "kept" / "bpe-o200k-300.toksmith"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:200])
+    assert toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False) == first
+    assert file.read_bytes() == whole
+
+
+# The page.
+
+
+def test_ticks_are_round_and_inside() -> None:
+    for low, high in ((0, 1), (0.1, 0.13), (-5, 5), (2.1, 5.3), (0, 1e-9), (3.9e8, 7.6e8)):
+        found = _report.ticks(low, high)
+        assert 4 <= len(found) <= 9 and all(low - 1e-9 * high <= tick <= high * (1 + 1e-9) for tick in found)
+
+
+def test_a_chart_has_every_row_and_stays_inside(small: toksmith.Study) -> None:
+    page = small.to_html()
+    assert page.count("<figure>") == 5 and page.count("<circle") == 5 * len(small.rows)
+    for name, most in (("cx", _report.WIDE), ("cy", _report.HIGH)):
+        assert all(0 <= float(value) <= most for value in re.findall(rf'{name}="([-0-9.]+)"', page))
+    one = _report.svg(_report.Curves("one", "size", {"a": [(512, 0.0)]}, band=(1, 2)))
+    assert "NaN" not in one and one.count("<circle") == 1

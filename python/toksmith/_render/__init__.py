@@ -2,7 +2,8 @@
 
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page, and `_linked` draws the tokens of a page with a script. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
+results on one HTML page, and `_linked` draws the tokens of a page with a script, `_report` puts charts
+on one. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
 pictures. Commands take `number_of` from here, because they import nothing else of ours.
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
+    from ._report import Curves, report
     from ._shown import Shown, check_writable, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
@@ -43,6 +45,7 @@ __all__ = [
     "Branch",
     "Cell",
     "Charted",
+    "Curves",
     "DrawnPart",
     "Line",
     "MergeView",
@@ -68,6 +71,7 @@ __all__ = [
     "page",
     "plain",
     "plain_json",
+    "report",
     "save_text",
     "summary",
     "table_lines",
@@ -84,6 +88,7 @@ _HOMES = {
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
+    "_report": ("Curves", "report"),
     "_shown": ("Shown", "check_writable", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (

@@ -55,6 +55,8 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     reasons = [
         f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {plan.params:.3g} parameters and rows of {plan.width:,}."
     ]
+    if len(names) > 1:
+        reasons.append(alike_reason(at, best, own, rows))
     limit, why = supported(own)
     if limit < high:
         reasons.append(why)
@@ -75,6 +77,15 @@ def compared(rows: Sequence[StudyRow], names: Sequence[str], middle: float) -> t
     shortest = min(row.tokens for row in of_size[at])
     alike = [row for row in of_size[at] if row.tokens <= shortest * (1 + ALIKE)]
     return at, tuple(row.tokenizer for row in sorted(alike, key=lambda row: (row.tokens, names.index(row.tokenizer))))
+
+
+def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Sequence[StudyRow]) -> str:
+    """Which candidates make the shortest text, and how far the others are."""
+    here = {row.tokenizer: row.tokens for row in rows if row.vocab_size == at}
+    others = [f"{name} {tokens / here[best[0]] - 1:+.1%}" for name, tokens in here.items() if name not in best]
+    more = f" ({', '.join(others)})" if others else ""
+    also = f", and {', '.join(best[1:])} within 1 %" if best[1:] else ""
+    return f"At {at:,} tokens, {best[0]} makes the shortest text{also}{more}. What follows is about {own[0].tokenizer}."
 
 
 def supported(rows: Sequence[StudyRow]) -> tuple[float, str]:

@@ -47,6 +47,8 @@ class StudyRow:
         learned: Tokens that training learned: not special, not a single byte.
         rarest: How often the rarest 1 % of them occur in the planned corpus
             at most, expected from the sample.
+        resolution: What one occurrence in the sample is in the planned corpus;
+            below it, figures of rare tokens are coarse.
         seldom: How many of them are expected fewer than 100 times: candidates
             for glitch tokens.
         last_count: How often the last pair occurred when it was merged; None
@@ -70,6 +72,7 @@ class StudyRow:
     embedding_share: float
     learned: int
     rarest: float
+    resolution: float
     seldom: int
     last_count: int | None
     padded_64: int
@@ -112,6 +115,7 @@ def measured(
         "embedding_share": plan.embedding_share(size),
         "learned": len(learned),
         "rarest": float(expected[place]) if len(learned) else plan.tokens,
+        "resolution": plan.tokens / total,
         "seldom": int((expected < SELDOM).sum()),
         "last_count": int(counts[-1]) if len(counts) else None,
         "padded_64": rounded_up(size, 64),

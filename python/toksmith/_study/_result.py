@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -68,9 +68,48 @@ class Study(_render.Shown):
         """What is to be seen."""
         return _render.View("Study of vocabulary sizes", [*blocks(self)])
 
+    def to_html(self) -> str:
+        """The study as one self-contained HTML page with charts."""
+        return _render.report(self.view(), [*curves(self)])
+
+    def plot(self) -> _render.Plot:
+        """The bytes of a token by size, as plain data for `to_chart`."""
+        series = by_tokenizer(self, lambda row: row.bytes_per_token)
+        return _render.Plot("How long tokens are", "vocabulary size", "bytes a token", series, kind="curves")
+
+    to_chart = _render.to_chart
+
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(_render.one_line(row.tokenizer) for row in self.rows))
         return f"<Study of {names[:80]}: {self.advice.low:,} to {self.advice.high:,} tokens>"
+
+
+def by_tokenizer(study: Study, value: Callable[[StudyRow], float]) -> dict[str, list[tuple[float, float]]]:
+    """A figure of each row, by tokenizer and size."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in study.rows:
+        found.setdefault(row.tokenizer, []).append((row.vocab_size, value(row)))
+    return found
+
+
+def curves(study: Study) -> Iterator[_render.Curves]:
+    """The charts of the page."""
+    least = min(row.training_flops for row in study.rows)
+    figures: list[tuple[str, Callable[[StudyRow], float], bool]] = [
+        ("Bytes of held-out text for a token (higher: shorter)", lambda row: row.bytes_per_token, False),
+        ("Training compute for this text, above the least", lambda row: row.training_flops / least - 1, True),
+        (
+            f"Tokens expected fewer than {SELDOM} times in training",
+            lambda row: row.seldom / max(1, row.learned),
+            True,
+        ),
+        ("Unigram bits for a byte (lower: better compressed)", lambda row: row.unigram_bits_per_byte, False),
+    ]
+    if study.languages:
+        figures.append(("Gini of the languages (0: all pay the same)", lambda row: row.gini or 0, False))
+    band = (study.advice.low, study.advice.high)
+    for title, value, percent in figures:
+        yield _render.Curves(title, "vocabulary size (shaded: the range)", by_tokenizer(study, value), percent, band)
 
 
 def blocks(study: Study) -> Iterator[_render.Block]:
@@ -143,9 +182,14 @@ def rare_table(study: Study) -> Iterator[_render.Block]:
     for row in study.rows:
         share = row.seldom / row.learned if row.learned else 0
         last = "" if row.last_count is None else f"{row.last_count:,}"
-        rows.append([*label(study, row), f"{row.rarest:,.0f}", f"{row.seldom:,}", f"{share:.1%}", last])
+        rows.append([*label(study, row), rarest(row), f"{row.seldom:,}", f"{share:.1%}", last])
     names = heads(study, f"rarest {100 // RAREST} %", f"under {SELDOM}", "share", "last pair")
     yield _render.Table(names, rows, "Rare tokens: expected occurrences in the planned corpus")
+
+
+def rarest(row: StudyRow) -> str:
+    """How often the rarest tokens are expected; what the sample does not have is rarer than one occurrence there."""
+    return f"{row.rarest:,.0f}" if row.rarest else f"< {row.resolution:,.0f}"
 
 
 def languages_table(study: Study) -> Iterator[_render.Block]:
