@@ -19,7 +19,7 @@ from shown_results import check_page, check_shown
 import toksmith
 from toksmith import Model, NotInVocabulary, Tokenizer, TokenTable, _cli
 from toksmith.explain import inference
-from toksmith.explain._inference import Spelling
+from toksmith.explain._inference import Spelling, ids_of_piece
 
 CORPUS = "low lower lowest slow slower slowest déjà vu " * 9
 KINDS: dict[str, dict[str, Any]] = {
@@ -144,11 +144,11 @@ def test_marks_of_words(toks: dict[str, Tokenizer]) -> None:
     """Inside of a word only tokens with the prefix count, at its end only those with the suffix."""
     tok = toks["wordpiece"]
     for cut in inference(tok, "slowlow lowslow").cuts[1:]:
-        tokens = [tok.token_bytes(id) for id in cut.of_piece(0)]
+        tokens = [tok.token_bytes(id) for id in ids_of_piece(cut, 0)]
         assert not tokens[0].startswith(b"##") and all(token.startswith((b"##", b"[UNK]")) for token in tokens[1:])
     ends = toks["word ends"]
     for cut in inference(ends, "lowlow lowslow").cuts[1:]:
-        tokens = [ends.token_bytes(id) for id in cut.of_piece(0)]
+        tokens = [ends.token_bytes(id) for id in ids_of_piece(cut, 0)]
         assert tokens[-1].endswith((b"</w>", b"<unk>")) and not any(token.endswith(b"</w>") for token in tokens[:-1])
 
 

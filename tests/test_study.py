@@ -452,3 +452,10 @@ def test_a_chart_has_every_row_and_stays_inside(small: toksmith.Study) -> None:
         assert all(0 <= float(value) <= most for value in re.findall(rf'{name}="([-0-9.]+)"', page))
     one = _report.svg(_report.Curves("one", "size", {"a": [(512, 0.0)]}, band=(1, 2)))
     assert "NaN" not in one and one.count("<circle") == 1
+
+
+def test_a_corpus_that_ends_early_is_measured_where_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+    texts = [f"low lower lowest number {number}" for number in range(300)]
+    found = toksmith.study(texts, sizes=[1000, 1100], progress=False)
+    assert [row.vocab_size for row in found.rows] == [len(toksmith.train(texts, min_count=2, progress=False))]
+    assert "ends at" in found.notes[0] and "no pair repeats" in caplog.text

@@ -14,7 +14,7 @@ from . import _training_options as options
 from ._arguments import Files, GivenText, Json, Quiet, Raw, Threads, file_or_bytes, given, pattern_names
 from ._corpus import corpus_of
 from ._flags import flagged
-from ._printed import print_lines
+from ._printed import print_lines, tell
 from ._progress import progress_of
 from ._shown import Html, Svg, prepared, refuse_other
 
@@ -118,8 +118,16 @@ def study(
     if held_out is not None:
         asked["held_out"] = [file_or_bytes(name, field, raw=raw) for name in held_out]
     corpus = corpus_of(files, text, field=field, raw=raw, again=True)
-    with flagged(FLAGS):
-        found = toksmith.study(corpus, tied=tied, **asked, **progress_of(as_json=as_json, quiet=quiet))
+    try:
+        with flagged(FLAGS):
+            found = toksmith.study(corpus, tied=tied, **asked, **progress_of(as_json=as_json, quiet=quiet))
+    except KeyboardInterrupt:
+        again = "nothing is kept; with --keep FOLDER, the same command would continue"
+        tell(f"interrupted; {again if keep is None else f'the same command continues in {keep}'}")
+        raise cli.Exit(130) from None
+    except toksmith.CheckpointError as error:
+        tell(f"{error.path}: cannot write the checkpoint: {error.problem}")
+        raise cli.Exit(1) from None
     prepared(found, as_json=as_json, html=html, svg=svg)()
     if found.keep is not None and not (as_json or quiet):
         print_lines(f"the tokenizers are kept in {found.keep}")

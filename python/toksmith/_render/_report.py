@@ -126,10 +126,11 @@ def svg(chart: Curves) -> str:
         left, right = across(chart.band[0]), across(chart.band[1])
         inside = f'width="{max(right - left, 3):.1f}" height="{HIGH - TOP - BOTTOM}"'
         parts.append(f'<rect class="range" x="{left:.1f}" y="{TOP}" {inside}/>')
-    for value in ticks(bottom, top):
+    marks = ticks(bottom, top)
+    for value in marks:
         y = up(value)
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{WIDE - RIGHT}" y2="{y:.1f}"/>')
-        parts.append(text(LEFT - 6, y + 4, figure_text(value, top - bottom, percent=chart.percent), "end"))
+        parts.append(text(LEFT - 6, y + 4, figure_text(value, marks[1] - marks[0], percent=chart.percent), "end"))
     for size, said in size_labels(sorted({*sizes}), across):
         last = across(size) + SIGN * len(said) > WIDE
         parts.append(text(WIDE - 2 if last else across(size), HIGH - BOTTOM + 16, said, "end" if last else "middle"))
@@ -149,10 +150,10 @@ def spread(low: float, high: float) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round numbers of the range, four to nine of them.
+    """Round numbers of the range, at least four of them.
 
     >>> ticks(0, 10), ticks(1.9, 4.1)
-    ([0, 2, 4, 6, 8, 10], [2.0, 2.5, 3.0, 3.5, 4.0])
+    ([0.0, 2.5, 5.0, 7.5, 10.0], [2.0, 2.5, 3.0, 3.5, 4.0])
     """
     power = 10.0 ** math.floor(math.log10((high - low) / 4))
     step = next(step for step in (5, 2.5, 2, 1) if step * power <= (high - low) / 4) * power
@@ -161,10 +162,15 @@ def ticks(low: float, high: float) -> list[float]:
     return [int(place * step) if step >= 1 and step == int(step) else round(place * step, 12) for place in found]
 
 
-def figure_text(value: float, room: float, *, percent: bool) -> str:
-    """A figure at the axis, with as many digits as distinguish it from its neighbours."""
+def figure_text(value: float, step: float, *, percent: bool) -> str:
+    """A figure at the axis, with as many digits as the step between two of them has.
+
+    >>> figure_text(2.75, 0.25, percent=False), figure_text(0.05, 0.05, percent=True), figure_text(0.025, 0.025, percent=True)
+    ('2.75', '5%', '2.5%')
+    """
     scale = 100 if percent else 1
-    digits = max(0, math.ceil(-math.log10(room * scale / 8)))
+    size = step * scale
+    digits = next((digits for digits in range(12) if abs(round(size, digits) - size) < size * 1e-6), 12)
     return f"{value * scale:,.{digits}f}{'%' if percent else ''}"
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -26,13 +26,14 @@ from .._sweep import rewind
 from .._threads import thread_count
 from .._tokenizer import Tokenizer
 from .._training import train
+from ..metrics import parity
 from ._advice import Advice, advice_of
 from ._candidates import Candidate, candidates
 from ._folder import StudyFolder
 from ._measure import StudyRow, measured
 from ._result import Study
 from ._scaling import ModelPlan, ScalingRow, scaling_rows
-from ._split import Split, split_corpus
+from ._split import Split, as_argument, split_corpus
 
 __all__ = ["Study", "TrainingInterrupted", "study"]
 
@@ -68,14 +69,14 @@ def study(
     *,
     sizes: Sequence[int] | None = None,
     patterns: Sequence[str | None] = ("o200k",),
-    kinds: Sequence[str] = ("bpe",),
+    kinds: Iterable[str] = ("bpe",),
     params: float = 1e9,
     tokens: float = 2e10,
     tied: bool = False,
     width: int | None = None,
     languages: Mapping[str, Any] | None = None,
     held_out: Corpus | None = None,
-    special_tokens: Sequence[str] = (),
+    special_tokens: Iterable[str] = (),
     keep: str | os.PathLike[str] | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
@@ -137,27 +138,23 @@ def study(
     [(300, False), (400, True)]
     """
     plan = ModelPlan.of(params, tokens, tied=tied, width=width)
-    chosen = candidates(kinds, patterns)
+    chosen = candidates((*kinds,), patterns)
     for each in chosen:
-        _core.Counter([step["pattern"] for step in splitters(each.pattern)], (0, 0), None, "", None)
-    check_special_tokens(tuple(special_tokens))
+        _core.Counter([step["pattern"] for step in splitters(each.pattern)], (0, 0), None, "", None)  # its regexes
+    specials = (*special_tokens,)
+    check_special_tokens(specials)
     limits = Limits(1, None, max_memory)
     limits.check()
-    wanted = None if sizes is None else checked_sizes(sizes, chosen, len(special_tokens))
+    wanted = None if sizes is None else checked_sizes(sizes, chosen, len(specials))
+    if languages:
+        with as_argument("languages", "texts"):
+            parity(train("x", 256, progress=False), languages)  # whose files are read before the work
     reporter = Reporter(progress)
-    asked = Asked(
-        chosen,
-        tuple(special_tokens),
-        languages or {},
-        plan,
-        scaling_rows(plan),
-        limits,
-        thread_count(threads),
-        reporter,
-    )
+    laws = scaling_rows(plan)
+    asked = Asked(chosen, specials, languages or {}, plan, laws, limits, thread_count(threads), reporter)
     with reporter.drawn():
         split = split_corpus(corpus, held_out, lambda done: reporter.report("counting", done, None))
-        folder = StudyFolder(keep, {"corpus": split.digest, "special_tokens": list(special_tokens)})
+        folder = StudyFolder(keep, {"corpus": split.digest, "special_tokens": list(specials)})
         return studied(Work(asked, split, folder), wanted)
 
 
@@ -283,9 +280,7 @@ def rows_of(work: Work, job: tuple[Candidate, Sequence[int]], tok: Tokenizer) ->
     """A row for each size that a training gives."""
     asked, split, folder = work
     candidate, sizes = job
-    for size in sizes if candidate.kind.rewinds else [len(tok)]:
-        if size > len(tok):
-            continue
+    for size in [size for size in sizes if size <= len(tok)] or [len(tok)]:
         own = rewind(tok, size) if candidate.kind.rewinds and size < len(tok) else tok
         figures = measured(own, split, asked.plan, languages=asked.languages, threads=asked.threads)
         place = folder.keep(candidate.file(size), own)

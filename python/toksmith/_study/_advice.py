@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ._measure import SELDOM, StudyRow
-from ._scaling import ModelPlan, ScalingRow, rounded_up
+from ._scaling import ModelPlan, ScalingRow, amount, rounded_up
 from ._split import Split
 
 __all__ = ["RENYI", "Advice", "advice_of"]
@@ -53,7 +53,7 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     at, best = compared(rows, names, (low * high) ** 0.5)
     own = [row for row in rows if row.tokenizer == best[0]]
     reasons = [
-        f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {plan.params:.3g} parameters and rows of {plan.width:,}."
+        f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {amount(plan.params)} parameters and rows of {plan.width:,}."
     ]
     if len(names) > 1:
         reasons.append(alike_reason(at, best, own, rows))
@@ -100,8 +100,8 @@ def supported(rows: Sequence[StudyRow]) -> tuple[float, str]:
             return size, said
         if row.seldom > MOST_SELDOM * max(1, row.learned):
             said = (
-                f"At {row.vocab_size:,} tokens, {row.seldom:,} of them are expected fewer than {SELDOM} times in the planned "
-                f"corpus, so their rows would hardly be trained. Train on more text before you go beyond {size:,}."
+                f"At {row.vocab_size:,} tokens, {row.seldom:,} of them are hardly seen (never in the sample, or expected fewer than "
+                f"{SELDOM} times), so their rows would hardly be trained. Train on more text before you go beyond {size:,}."
             )
             return size, said
     return float("inf"), ""

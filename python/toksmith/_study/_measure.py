@@ -49,7 +49,8 @@ class StudyRow:
             at most, expected from the sample.
         resolution: What one occurrence in the sample is in the planned corpus;
             below it, figures of rare tokens are coarse.
-        seldom: How many of them are expected fewer than 100 times: candidates
+        seldom: How many of them the sample does not have, or are expected
+            fewer than 100 times: candidates
             for glitch tokens.
         last_count: How often the last pair occurred when it was merged; None
             for kinds without merges.

@@ -10,7 +10,7 @@ from .. import _render
 from .._errors import number_of
 from ._advice import Advice
 from ._measure import RAREST, SELDOM, StudyRow
-from ._scaling import ModelPlan, ScalingRow
+from ._scaling import ModelPlan, ScalingRow, amount
 from ._split import Split
 
 __all__ = ["Study"]
@@ -99,7 +99,7 @@ def curves(study: Study) -> Iterator[_render.Curves]:
         ("Bytes of held-out text for a token (higher: shorter)", lambda row: row.bytes_per_token, False),
         ("Training compute for this text, above the least", lambda row: row.training_flops / least - 1, True),
         (
-            f"Tokens expected fewer than {SELDOM} times in training",
+            "Learned tokens that training would hardly see",
             lambda row: row.seldom / max(1, row.learned),
             True,
         ),
@@ -130,8 +130,8 @@ def summary(study: Study) -> Iterator[_render.Block]:
     tied = "one matrix for input and output" if plan.tied else "two matrices"
     given = "as given" if plan.width_given else "the usual one of so many parameters"
     yield _render.Line(
-        f"Model: {plan.params:.3g} parameters beside the vocabulary, {tied}, rows of {plan.width:,} numbers ({given}), "
-        f"{plan.tokens:.3g} tokens of training."
+        f"Model: {amount(plan.params)} parameters beside the vocabulary, {tied}, rows of {plan.width:,} numbers ({given}), "
+        f"{amount(plan.tokens)} tokens of training."
     )
     yield _render.Line(f"Corpus: {number_of(split.texts, 'text')}, {split.bytes:,} bytes. Held out: {split.rule}.")
 
@@ -168,7 +168,7 @@ def model_table(study: Study) -> Iterator[_render.Block]:
     rows = []
     for row in study.rows:
         compute = row.training_flops / least - 1
-        cells = ["least" if not compute else f"{compute:+.1%}", f"{row.inference_flops_per_byte:.3g}"]
+        cells = ["least" if not compute else f"{compute:+.1%}", amount(row.inference_flops_per_byte)]
         rows.append(
             [*label(study, row), *cells, f"{row.embedding_share:.1%}", f"{row.padded_64:,}", f"{row.padded_128:,}"]
         )
@@ -183,8 +183,12 @@ def rare_table(study: Study) -> Iterator[_render.Block]:
         share = row.seldom / row.learned if row.learned else 0
         last = "" if row.last_count is None else f"{row.last_count:,}"
         rows.append([*label(study, row), rarest(row), f"{row.seldom:,}", f"{share:.1%}", last])
-    names = heads(study, f"rarest {100 // RAREST} %", f"under {SELDOM}", "share", "last pair")
-    yield _render.Table(names, rows, "Rare tokens: expected occurrences in the planned corpus")
+    names = heads(study, f"rarest {100 // RAREST} %", "hardly seen", "share", "last pair")
+    yield _render.Table(
+        names,
+        rows,
+        f"Rare tokens in the planned corpus (hardly seen: never in the sample, or fewer than {SELDOM} times)",
+    )
 
 
 def rarest(row: StudyRow) -> str:

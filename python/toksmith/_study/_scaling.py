@@ -12,7 +12,16 @@ from dataclasses import dataclass
 
 from .._errors import InvalidOption
 
-__all__ = ["FITTED_PARAMS", "FITTED_SIZES", "ModelPlan", "ScalingRow", "published", "rounded_up", "scaling_rows"]
+__all__ = [
+    "FITTED_PARAMS",
+    "FITTED_SIZES",
+    "ModelPlan",
+    "ScalingRow",
+    "amount",
+    "published",
+    "rounded_up",
+    "scaling_rows",
+]
 
 # What the laws were fitted on: parameters outside the vocabulary, and sizes of vocabularies.
 FITTED_PARAMS = (33e6, 1.2e9)
@@ -145,7 +154,7 @@ def scaling_rows(plan: ModelPlan) -> tuple[ScalingRow, ...]:
     def planned(own: float) -> float:
         return 6 * (plan.params / 1e6 + own) * plan.tokens / 1e9
 
-    said = f"least loss with the planned {plan.tokens:.3g} tokens ({per_param:,.3g} a parameter)"
+    said = f"least loss with the planned {amount(plan.tokens)} tokens ({per_param:,.3g} a parameter)"
     found = (
         ("1 compute", by_compute(plan.params), "equal compute, trained with about 24 tokens a parameter"),
         ("2 derivative", by_derivative(plan.params), "derivative of compute, trained with about 24 tokens a parameter"),
@@ -186,3 +195,15 @@ def rounded_up(vocab_size: int, multiple: int) -> int:
     (50304, 50304)
     """
     return -(-vocab_size // multiple) * multiple
+
+
+def amount(number: float) -> str:
+    """A large number with three digits and a letter.
+
+    >>> amount(8.6e7), amount(1e9), amount(2.5e13), amount(123.4)
+    ('86M', '1B', '25T', '123')
+    """
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if number >= size * 0.9995:
+            return f"{float(f'{number / size:.3g}'):,g}{letter}"
+    return f"{number:.3g}"

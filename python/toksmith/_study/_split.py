@@ -11,15 +11,17 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._arguments import WrongDocument
 from .._corpus import Corpus, Document, WholeFile, parts
 from .._encode_files import opened, readable
 from .._errors import CorpusError, InvalidOption, number_of
 from .._stream import as_utf8
 
-__all__ = ["Split", "split_corpus"]
+__all__ = ["Split", "as_argument", "split_corpus"]
 
 HELD_OUT_SHARE = 20  # one in so many bytes
 HELD_OUT_BYTES, SAMPLE_BYTES = 16 << 20, 32 << 20
@@ -174,7 +176,8 @@ def split_corpus(corpus: Corpus, held_out: Corpus | None, told: Told) -> Split:
 
 def beside(corpus: Corpus, held_out: Corpus, told: Told) -> Split:
     """The division where held-out texts are given: those that the corpus has too are left out."""
-    given = read(held_out, LONGEST, {}, lambda _: None, HELD_OUT_BYTES).smallest.texts
+    with as_argument("held_out", "corpus"):
+        given = read(held_out, LONGEST, {}, lambda _: None, HELD_OUT_BYTES).smallest.texts
     if not given:
         raise CorpusError(None, None, "the held-out text is empty: no byte in any of its documents")
     met: dict[int, bool] = dict.fromkeys(given, False)
@@ -188,6 +191,17 @@ def beside(corpus: Corpus, held_out: Corpus, told: Told) -> Split:
     sample = tuple((text, times) for _, text, times in seen.smallest.in_order())
     left = len(given) - len(kept)
     return Split(corpus, LONGEST, None, kept, sample, seen.texts, seen.bytes, seen.bytes, size, left, seen.digest)
+
+
+@contextmanager
+def as_argument(name: str, other: str) -> Iterator[None]:
+    """Errors of a wrong type by the name of the argument, where another function has another name for it."""
+    try:
+        yield
+    except WrongDocument as error:
+        raise TypeError(f"{name}: {error}") from None
+    except TypeError as error:
+        raise TypeError(str(error).replace(f"{other}:", f"{name}:", 1)) from None
 
 
 def refuse_once(corpus: Corpus, name: str) -> None:

@@ -48,9 +48,10 @@ class InferenceCut:
     ends: tuple[int, ...]
     unknown: int
 
-    def of_piece(self, place: int) -> tuple[int, ...]:
-        """The ids of one piece."""
-        return self.ids[self.ends[place - 1] if place else 0 : self.ends[place]]
+
+def ids_of_piece(cut: InferenceCut, place: int) -> tuple[int, ...]:
+    """The ids of one piece."""
+    return cut.ids[cut.ends[place - 1] if place else 0 : cut.ends[place]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +74,9 @@ class Inference(_render.Shown):
     @property
     def differing(self) -> tuple[int, ...]:
         """The places of the pieces that not all rules spell alike."""
-        return tuple(place for place in range(len(self.pieces)) if len({cut.of_piece(place) for cut in self.cuts}) > 1)
+        return tuple(
+            place for place in range(len(self.pieces)) if len({ids_of_piece(cut, place) for cut in self.cuts}) > 1
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Pieces and cuts as JSON values; bytes are hex."""
@@ -105,7 +108,7 @@ class Inference(_render.Shown):
         own = self.cuts[0]
         rows = []
         for cut in self.cuts:
-            other = sum(cut.of_piece(place) != own.of_piece(place) for place in range(len(self.pieces)))
+            other = sum(ids_of_piece(cut, place) != ids_of_piece(own, place) for place in range(len(self.pieces)))
             more = f"{len(cut.ids) / len(own.ids) - 1:+.1%}" if own.ids and cut is not own else ""
             rows.append(
                 [cut.rule, f"{len(cut.ids):,}", more, f"{other:,}" if cut is not own else "", f"{cut.unknown:,}"]
@@ -119,13 +122,14 @@ class Inference(_render.Shown):
             return
         shown = places[:MOST_ROWS]
         listed = [
-            [token_text(self.pieces[place]), *(self.drawn(cut.of_piece(place)) for cut in self.cuts)] for place in shown
+            [token_text(self.pieces[place]), *(self._drawn(ids_of_piece(cut, place)) for cut in self.cuts)]
+            for place in shown
         ]
         more = f" (the first {MOST_ROWS} of {len(places):,})" if len(shown) < len(places) else ""
         heads = ["piece", *(cut.rule for cut in self.cuts)]
         yield Table(heads, listed, f"pieces that the rules cut differently{more}", left=range(len(heads)))
 
-    def drawn(self, ids: Sequence[int]) -> str:
+    def _drawn(self, ids: Sequence[int]) -> str:
         """Some tokens in a table."""
         return "".join(f"▏{token_text(self.tokens[id].token)}" for id in ids)
 
@@ -174,7 +178,7 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
         unknown = at = 0
         for place, (piece, fixed) in enumerate(pieces):
             if fixed:
-                ids += own.of_piece(place)
+                ids += ids_of_piece(own, place)
             else:
                 if piece not in known:
                     known[piece] = spelling.ids(spell(piece), at)
