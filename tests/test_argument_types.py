@@ -281,6 +281,7 @@ EXPLAINED: dict[str, Call] = {
     "budget": (explain.budget, {"toks": {"a": TOK}, "text": "low", "context": {"m": 5}, "special": "text"}),
     "compare": (explain.compare, {"toks": [TOK, TOK], "text": "low", "special": "text"}),
     "history": (explain.history, {"tok": TOK, "id": 258}),
+    "inference": (explain.inference, {"tok": TOK, "text": "low", "special": "text"}),
     "lengths": (explain.lengths, {"toks": TOK}),
     "lint": (explain.lint, {"tok": TOK, "text": "low "}),
     "merges": (explain.merges, {"tok": TOK, "piece": "low"}),
@@ -557,7 +558,7 @@ def test_every_argument_of_every_public_function_is_tried(tmp_path: Path) -> Non
     for name, (_, arguments) in calls(tmp_path).items():
         tried.setdefault(name.partition(" ")[0], set()).update(arguments)
     for name, function in public_callables():
-        if name not in ("play", "snapshot", "graft"):  # test_argument_types_elsewhere has their arguments
+        if name not in ("play", "snapshot", "graft", "study"):  # test_argument_types_elsewhere has their arguments
             named = {*inspect.signature(function).parameters} - {"self"}
             assert named <= tried.get(name, set()), f"{name}: {named - tried.get(name, set())}"
 

@@ -93,6 +93,12 @@ COMMANDS = (
         "toksmith doctor -t gpt2",
     ),
     Row(
+        "study",
+        "_study",
+        "Compare vocabulary sizes, patterns and kinds for texts and a planned model.",
+        "toksmith study corpus.jsonl --params 1e9 --tokens 2e10 --tied --html study.html",
+    ),
+    Row(
         "graft",
         "_graft",
         "Give a model another tokenizer: write a checkpoint whose rows follow the ids.",

@@ -2,7 +2,8 @@
 
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page, and `_linked` draws the tokens of a page with a script. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
+results on one HTML page, and `_linked` draws the tokens of a page with a script, `_report` puts charts
+on one. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
 pictures. Commands take `number_of` from here, because they import nothing else of ours.
 """
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown, called, notebook, save_text
+    from ._report import Curves, report
+    from ._shown import Shown, called, check_writable, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -44,6 +46,7 @@ __all__ = [
     "Branch",
     "Cell",
     "Charted",
+    "Curves",
     "DrawnPart",
     "Line",
     "MergeView",
@@ -57,6 +60,7 @@ __all__ = [
     "View",
     "bar_lines",
     "called",
+    "check_writable",
     "clusters",
     "draw_tokens",
     "is_whole",
@@ -70,6 +74,7 @@ __all__ = [
     "page_of",
     "plain",
     "plain_json",
+    "report",
     "save_text",
     "summary",
     "table_lines",
@@ -87,7 +92,8 @@ _HOMES = {
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown", "called", "notebook", "save_text"),
+    "_report": ("Curves", "report"),
+    "_shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",

@@ -23,6 +23,7 @@ from ._budget import CONTEXTS, Budget, BudgetRow, budget
 from ._compare import Comparison, Cuts, Difference, compare
 from ._flow import Flow, FlowStage, flow
 from ._history import Event, History, history
+from ._inference import Inference, InferenceCut, inference
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
 from ._ngrams import Ngrams, ngrams
@@ -53,6 +54,8 @@ __all__ = [
     "FlowStage",
     "Found",
     "History",
+    "Inference",
+    "InferenceCut",
     "Lengths",
     "Lint",
     "LintRow",
@@ -81,6 +84,7 @@ __all__ = [
     "compare",
     "flow",
     "history",
+    "inference",
     "lengths",
     "lint",
     "merges",
