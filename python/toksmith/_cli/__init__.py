@@ -93,6 +93,12 @@ COMMANDS = (
         "toksmith doctor -t gpt2",
     ),
     Row(
+        "map",
+        "_map",
+        "Show what the files of a folder cost in tokens, and what a prompt can do without.",
+        "toksmith map src -t o200k_base --html map.html",
+    ),
+    Row(
         "graft",
         "_graft",
         "Give a model another tokenizer: write a checkpoint whose rows follow the ids.",

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from ._areas import first_bars
+from ._blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._palette import LIGHT, TICK
 from ._view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
 
@@ -62,8 +63,22 @@ main { overflow-x: auto; }"""
 
 
 def document(view: View) -> str:
-    """One page that needs nothing else."""
-    return PAGE.format(title=escaped(view.title) or "toksmith", style=STYLE, main=fragment(view))
+    """One page that needs nothing else; a treemap is drawn as areas."""
+    from ._areas_html import AREAS_STYLE, draw_areas  # few views have one
+
+    if not any(isinstance(block, Areas) for block in view.blocks):
+        return PAGE.format(title=escaped(view.title) or "toksmith", style=STYLE, main=fragment(view))
+    parts = [
+        [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
+        for block in view.blocks
+    ]
+    main = "\n".join([heading(view), *(each for part in parts for each in part)])
+    return PAGE.format(title=escaped(view.title) or "toksmith", style=STYLE + AREAS_STYLE, main=main)
+
+
+def heading(view: View) -> str:
+    """The title of a page."""
+    return f"<h1>{escaped(view.title)}</h1>"
 
 
 def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:
@@ -275,4 +290,5 @@ DRAW: dict[type[Block], Any] = {
     TokenText: draw_tokens,
     Bars: draw_bars,
     Branch: draw_branch,
+    Areas: lambda block, items, chars: draw_bars(first_bars(block), items, chars),
 }

@@ -21,7 +21,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from .._errors import number_of
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from ._areas import first_bars
+from ._blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._chart import bar_lines
 from ._palette import COLORS, LIGHT, TICK
 from ._view import MergeView, TokenView, plain, token_parts, token_text
@@ -123,7 +124,11 @@ def renderables(view: View, *, items: int | None = None, chars: int | None = Non
     yield Text(plain(view.title), style=TONES["strong"])
     before: Block | None = None
     for block in view.blocks:
-        if isinstance(block, Table | Bars) and not block.caption and isinstance(before, Table | Bars | Branch):
+        if (
+            isinstance(block, Table | Bars | Areas)
+            and not block.caption
+            and isinstance(before, Table | Bars | Branch | Areas)
+        ):
             yield Text()  # a caption has its own empty line
         yield from DRAW[type(block)](block if chars is None else bounded(block, chars, items), items)
         before = block
@@ -227,6 +232,7 @@ DRAW: dict[type[Block], Any] = {
     TokenText: draw_token_block,
     Bars: draw_bars,
     Branch: draw_branch,
+    Areas: lambda block, items: draw_bars(first_bars(block), items),
 }
 
 

@@ -22,6 +22,8 @@ from __future__ import annotations
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
 from ._compare import Comparison, Cuts, Difference, compare
 from ._flow import Flow, FlowStage, flow
+from ._folder import FileTokens, FolderMap, Waste, folder
+from ._folder_files import SkippedFile, unignored
 from ._history import Event, History, history
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
@@ -37,10 +39,12 @@ from ._spread import Lengths, Ranks, lengths, ranks
 from ._steps import PairCount, PairStep, Steps, steps
 from ._targets import Prediction, Targets, targets
 from ._tree import Node, Tree, tree
+from ._waste import WASTES, WasteRow
 
 __all__ = [
     "CONTEXTS",
     "LINTS",
+    "WASTES",
     "Budget",
     "BudgetRow",
     "Candidate",
@@ -48,9 +52,11 @@ __all__ = [
     "Cuts",
     "Difference",
     "Event",
+    "FileTokens",
     "Finding",
     "Flow",
     "FlowStage",
+    "FolderMap",
     "Found",
     "History",
     "Lengths",
@@ -69,6 +75,7 @@ __all__ = [
     "Ranks",
     "Search",
     "Sizes",
+    "SkippedFile",
     "SpecialMatch",
     "Specials",
     "Steps",
@@ -77,9 +84,12 @@ __all__ = [
     "Token",
     "Tree",
     "Use",
+    "Waste",
+    "WasteRow",
     "budget",
     "compare",
     "flow",
+    "folder",
     "history",
     "lengths",
     "lint",
@@ -95,6 +105,7 @@ __all__ = [
     "steps",
     "targets",
     "tree",
+    "unignored",
 ]
 
 
