@@ -263,6 +263,10 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "lo", "by": "text"},
     "lengths": {},
     "doctor": {},
+    "folder": {"folder": "", "of": "large"},
+    "folder_areas": {"folder": "", "inside": "views/", "wide": 800, "high": 600},
+    "folder_files": {"folder": "key", "name": "src", "files": {"a.txt": "bG93", "b": None}},
+    "folder_wanted": {"paths": ["a", "b/c"], "ignores": {".gitignore": "b"}},
 }
 HOSTILE = [
     *(None, True, False, -1, 0, 1, 255, 10**9, 2**31, 2**32, 2**53, 2**53 + 1, 2**63, 2**64, -(2**64), 10**4000, 0.5),
@@ -584,6 +588,7 @@ RESULTS = {
     "search": {"query": "lo"},
     "lengths": {},
     "doctor": {},
+    "folder": {},
 }
 
 
@@ -602,6 +607,9 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         "difference",
         "piece",
         "repair",
+        "folder_areas",
+        "folder_files",
+        "folder_wanted",
     }
     assert {*RESULTS} | answers == {*_views.VIEWS}
     for view, values in RESULTS.items():

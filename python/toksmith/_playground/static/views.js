@@ -1,6 +1,7 @@
 // The table of views, in the order of their tabs. A new view is a file in views/ and its row here.
 
 import { view as budget } from './views/budget.js';
+import { view as folder } from './views/folder.js';
 import { view as forest } from './views/forest.js';
 import { view as languages } from './views/languages.js';
 import { view as lint } from './views/lint.js';
@@ -22,6 +23,7 @@ export const GROUPS = [
   ['This text', [tokens, merges, prompt, lint, specials]],
   ['Compared', [budget, languages]],
   ['Vocabulary', [forest, vocabulary]],
+  ['Files', [folder]],
 ];
 
 export const VIEWS = GROUPS.flatMap(([, views]) => views);
