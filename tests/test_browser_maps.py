@@ -87,3 +87,31 @@ def test_the_colours_of_areas_are_those_of_the_page_that_is_written() -> None:
     css = (STATIC / "views" / "folder.css").read_text(encoding="utf-8")
     for step, (light, dark) in enumerate(STEPS):
         assert re.findall(rf"--a{step}: (#[0-9a-f]+);", css) == [light, dark, dark]
+
+
+def test_edits_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+    text = "the goose lays a golden egg 낮은\n"
+    seen.open(text=text)
+    seen.page.check("input[value=medium]")
+    seen.tab("edits")
+    names = ("bytes", "medium")
+    found = explain.stability({name: toks[name] for name in names}, text)
+    for row in found.rows:
+        seen.wait("#panel table", f"{row.tokenizer}\t{row.tokens}\t{row.new:.2f}")
+    assert seen.page.locator(".strip svg").count() == 2
+    worst = found.rows[0].worst
+    assert worst is not None
+    seen.wait("#panel h3", f"At character {worst.place}")
+    seen.page.fill("#field-edit-at", "7")
+    edit = explain.edit({name: toks[name] for name in names}, text, 7, 7, "e")
+    seen.wait("#panel h3", "At character 7")
+    for row in edit.rows:
+        seen.wait(
+            "#panel .answer",
+            f"{row.tokenizer}: {len(row.removed)} id{'s' * (len(row.removed) != 1)} gone, {len(row.new)} new",
+        )
+    assert seen.page.locator(".edit-tokens .changed").count() == sum(
+        len(row.removed) + len(row.new) for row in edit.rows
+    )
+    seen.page.fill("#field-typed", "")
+    seen.wait("#panel .answer", "Enter what is typed.")

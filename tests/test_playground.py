@@ -263,6 +263,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "lo", "by": "text"},
     "lengths": {},
     "doctor": {},
+    "stability": {"text": TEXT, "typed": "e"},
+    "edit": {"text": TEXT, "typed": "e", "at": 3},
     "folder": {"folder": "", "of": "large"},
     "folder_areas": {"folder": "", "inside": "views/", "wide": 800, "high": 600},
     "folder_files": {"folder": "key", "name": "src", "files": {"a.txt": "bG93", "b": None}},
@@ -589,6 +591,8 @@ RESULTS = {
     "lengths": {},
     "doctor": {},
     "folder": {},
+    "stability": {"text": TEXT},
+    "edit": {"text": TEXT, "at": 3},
 }
 
 

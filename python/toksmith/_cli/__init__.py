@@ -72,6 +72,12 @@ COMMANDS = (
         "toksmith compare notes.txt -t gpt2 -t o200k_base",
     ),
     Row(
+        "stability",
+        "_stability",
+        "Show what typing a character changes in the ids of a text.",
+        "toksmith stability notes.txt -t gpt2 -t o200k_base",
+    ),
+    Row(
         "convert",
         "_convert",
         "Write a tokenizer in another format, and compare the ids of both.",

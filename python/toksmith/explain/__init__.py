@@ -36,6 +36,7 @@ from ._search import Found, Search, search
 from ._sizes import Sizes, sizes
 from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
+from ._stability import Edit, EditRow, Keystroke, Stability, StabilityRow, edit, stability
 from ._steps import PairCount, PairStep, Steps, steps
 from ._targets import Prediction, Targets, targets
 from ._tree import Node, Tree, tree
@@ -51,6 +52,8 @@ __all__ = [
     "Comparison",
     "Cuts",
     "Difference",
+    "Edit",
+    "EditRow",
     "Event",
     "FileTokens",
     "Finding",
@@ -59,6 +62,7 @@ __all__ = [
     "FolderMap",
     "Found",
     "History",
+    "Keystroke",
     "Lengths",
     "Lint",
     "LintRow",
@@ -78,6 +82,8 @@ __all__ = [
     "SkippedFile",
     "SpecialMatch",
     "Specials",
+    "Stability",
+    "StabilityRow",
     "Steps",
     "Symbol",
     "Targets",
@@ -88,6 +94,7 @@ __all__ = [
     "WasteRow",
     "budget",
     "compare",
+    "edit",
     "flow",
     "folder",
     "history",
@@ -102,6 +109,7 @@ __all__ = [
     "search",
     "sizes",
     "specials",
+    "stability",
     "steps",
     "targets",
     "tree",
