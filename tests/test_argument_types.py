@@ -280,6 +280,18 @@ def of_counts(counts: Path, folder: Path) -> dict[str, Call]:
 EXPLAINED: dict[str, Call] = {
     "budget": (explain.budget, {"toks": {"a": TOK}, "text": "low", "context": {"m": 5}, "special": "text"}),
     "compare": (explain.compare, {"toks": [TOK, TOK], "text": "low", "special": "text"}),
+    "chat": (
+        explain.chat,
+        {
+            "tok": TOK,
+            "messages": [{"role": "user", "content": "low"}],
+            "template": "plain",
+            "tools": [{"name": "f"}],
+            "add_generation_prompt": True,
+            "appended": [{"role": "user", "content": "a"}],
+            "variables": {"a": "b"},
+        },
+    ),
     "edit": (explain.edit, {"toks": TOK, "text": "low", "start": 1, "end": 2, "new": "a", "special": "text"}),
     "folder": (explain.folder, {"tok": TOK, "folder": {"a": "low"}, "ignored": True, "special": "text", "threads": 1}),
     "history": (explain.history, {"tok": TOK, "id": 258}),

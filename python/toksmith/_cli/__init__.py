@@ -72,6 +72,12 @@ COMMANDS = (
         "toksmith compare notes.txt -t gpt2 -t o200k_base",
     ),
     Row(
+        "chat",
+        "_chat",
+        "Show a conversation as its tokens, as a chat template writes it.",
+        "toksmith chat messages.json -t cl100k_base --template chatml",
+    ),
+    Row(
         "stability",
         "_stability",
         "Show what typing a character changes in the ids of a text.",

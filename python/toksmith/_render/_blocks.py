@@ -59,6 +59,7 @@ class TokenText:
         ids: Whether the ids are drawn too.
         marked: The places of tokens to be pointed out: where they begin is a cut that others do not make.
         titles: The description of each token for media with tooltips; empty for its id.
+        quiet: The places of tokens that are drawn in one quiet colour, such as what a template wrote.
     """
 
     tokens: Sequence[TokenView]
@@ -66,6 +67,7 @@ class TokenText:
     ids: bool = False
     marked: frozenset[int] = frozenset()
     titles: Sequence[str] = ()
+    quiet: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ class InlineTokens(NamedTuple):
     def token(self, place: int, inner: str, *, first: bool) -> str:
         """A stretch of a token; the first has its tick."""
         view, block = self.block.tokens[place], self.block
-        color = LIGHT.tokens[place % len(LIGHT.tokens)]
+        color = LIGHT.quiet if place in block.quiet else LIGHT.tokens[place % len(LIGHT.tokens)]
         style = SPECIAL if view.special else f"background-color:{color};color:{LIGHT.ink}"
         tick = TICK if first else ""
         if place in block.marked and first:

@@ -20,6 +20,7 @@ slow   ▏s▏low  115 257
 from __future__ import annotations
 
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
+from ._chat import CHAT_TEMPLATES, ChatMessage, Conversation, Injection, chat
 from ._compare import Comparison, Cuts, Difference, compare
 from ._flow import Flow, FlowStage, flow
 from ._folder import FileTokens, FolderMap, Waste, folder
@@ -43,13 +44,16 @@ from ._tree import Node, Tree, tree
 from ._waste import WASTES, WasteRow
 
 __all__ = [
+    "CHAT_TEMPLATES",
     "CONTEXTS",
     "LINTS",
     "WASTES",
     "Budget",
     "BudgetRow",
     "Candidate",
+    "ChatMessage",
     "Comparison",
+    "Conversation",
     "Cuts",
     "Difference",
     "Edit",
@@ -62,6 +66,7 @@ __all__ = [
     "FolderMap",
     "Found",
     "History",
+    "Injection",
     "Keystroke",
     "Lengths",
     "Lint",
@@ -93,6 +98,7 @@ __all__ = [
     "Waste",
     "WasteRow",
     "budget",
+    "chat",
     "compare",
     "edit",
     "flow",
