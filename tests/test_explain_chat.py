@@ -12,7 +12,7 @@ from shown_results import check_shown
 from test_cli import run
 
 import toksmith
-from toksmith import FormatError, InvalidOption, explain
+from toksmith import FormatError, InvalidOption, _render, explain
 
 pytest.importorskip("jinja2")
 
@@ -143,12 +143,13 @@ def test_the_command(tmp_path: Path) -> None:
     saved, file = tmp_path / "tok.toksmith", tmp_path / "talk.json"
     TOK.save(saved)
     file.write_text(json.dumps(TALK), encoding="utf-8")
-    found = explain.chat(TOK, TALK, template="chatml")
+    found = _render.called(explain.chat(TOK, TALK, template="chatml"), str(saved))
     ran = run("chat", file, "-t", saved, "--template", "chatml")
     assert ran.stdout.rstrip() == str(found).rstrip(), ran.output
     file.write_text(json.dumps({"messages": TALK}), encoding="utf-8")
     assert json.loads(run("chat", file, "-t", saved, "--template", "chatml", "--json").stdout) == found.to_dict()
     without = explain.chat(TOK, TALK, template="plain", add_generation_prompt=False, variables={"eos_token": "<|end|>"})
+    without = _render.called(without, str(saved))
     arguments = ["--template", "plain", "--no-prompt", "--variable", "eos_token=<|end|>", "--json"]
     assert json.loads(run("chat", file, "-t", saved, *arguments).stdout) == without.to_dict()
     for text, said in (("[1, 2", "is not JSON"), ('"low"', "expected a list"), ("[1]", "message 0")):

@@ -274,7 +274,7 @@ def test_the_command(tmp_path: Path) -> None:
     saved = tmp_path / "tok.toksmith"
     TOK.save(saved)
     folder = tmp_path / "src"
-    found = explain.folder(TOK, folder)
+    found = _render.called(explain.folder(TOK, folder), str(saved))
     assert run("map", folder, "-t", saved).stdout.rstrip() == str(found)
     assert json.loads(run("map", folder, "-t", saved, "--json").stdout) == found.to_dict()
     everything = json.loads(run("map", folder, "-t", saved, "--json", "--all").stdout)

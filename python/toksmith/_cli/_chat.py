@@ -6,6 +6,7 @@ import json
 from typing import Annotated, Any
 
 import toksmith
+from toksmith import _render
 
 from . import _params as cli
 from ._arguments import STDIN, FilePattern, FileSpecials, Json, Name, Quiet, file_bytes, given, loaded, stdin_bytes
@@ -62,7 +63,7 @@ def chat(
     with working(None, as_json=as_json, quiet=quiet):
         more = given(tools=functions, variables=variables, add_generation_prompt=prompt)
         found = toksmith.explain.chat(tok, messages, template=template, **more)
-        show = prepared(found, as_json=as_json, html=html, svg=svg)
+        show = prepared(_render.called(found, tokenizer), as_json=as_json, html=html, svg=svg)
     show()
 
 

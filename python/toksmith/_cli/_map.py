@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import toksmith
+from toksmith import _render
 
 from . import _params as cli
 from ._arguments import FilePattern, FileSpecials, Json, Name, Quiet, Special, Threads, given, loaded
@@ -38,5 +39,5 @@ def map(
     tok = loaded(tokenizer, pattern, special_token)
     with working(None, as_json=as_json, quiet=quiet):
         found = toksmith.explain.folder(tok, folder, ignored=ignored, special=special, **given(threads=threads))
-        show = prepared(found, as_json=as_json, html=html, svg=svg)
+        show = prepared(_render.called(found, tokenizer), as_json=as_json, html=html, svg=svg)
     show()

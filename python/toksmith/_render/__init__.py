@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from ._areas import Placed, placed
     from ._blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
     from ._chart import bar_lines, table_lines
+    from ._html import page_of
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown, notebook, save_text
+    from ._shown import Shown, called, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -59,6 +60,7 @@ __all__ = [
     "Tone",
     "View",
     "bar_lines",
+    "called",
     "clusters",
     "draw_tokens",
     "is_whole",
@@ -69,7 +71,11 @@ __all__ = [
     "number_of",
     "one_line",
     "page",
+<<<<<<< HEAD
     "placed",
+=======
+    "page_of",
+>>>>>>> pagea
     "plain",
     "plain_json",
     "save_text",
@@ -86,10 +92,11 @@ _HOMES = {
     "_areas": ("Placed", "placed"),
     "_blocks": ("Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
     "_chart": ("bar_lines", "table_lines"),
+    "_html": ("page_of",),
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown", "notebook", "save_text"),
+    "_shown": ("Shown", "called", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",
