@@ -263,6 +263,12 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "lo", "by": "text"},
     "lengths": {},
     "doctor": {},
+    "stability": {"text": TEXT, "typed": "e"},
+    "edit": {"text": TEXT, "typed": "e", "at": 3},
+    "folder": {"folder": "", "of": "large"},
+    "folder_areas": {"folder": "", "inside": "views/", "wide": 800, "high": 600},
+    "folder_files": {"folder": "key", "name": "src", "files": {"a.txt": "bG93", "b": None}},
+    "folder_wanted": {"paths": ["a", "b/c"], "ignores": {".gitignore": "b"}},
 }
 HOSTILE = [
     *(None, True, False, -1, 0, 1, 255, 10**9, 2**31, 2**32, 2**53, 2**53 + 1, 2**63, 2**64, -(2**64), 10**4000, 0.5),
@@ -584,6 +590,9 @@ RESULTS = {
     "search": {"query": "lo"},
     "lengths": {},
     "doctor": {},
+    "folder": {},
+    "stability": {"text": TEXT},
+    "edit": {"text": TEXT, "at": 3},
 }
 
 
@@ -602,6 +611,9 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         "difference",
         "piece",
         "repair",
+        "folder_areas",
+        "folder_files",
+        "folder_wanted",
     }
     assert {*RESULTS} | answers == {*_views.VIEWS}
     for view, values in RESULTS.items():

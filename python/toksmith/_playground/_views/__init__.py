@@ -14,7 +14,7 @@ from typing import Any
 import toksmith
 from toksmith._render import Shown, called
 
-from . import _opened, _results, _windows
+from . import _edits, _folder, _opened, _results, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -36,6 +36,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "difference": _windows.difference,
     "piece": _windows.piece,
     "repair": _results.repair,
+    "folder_wanted": _folder.folder_wanted,
+    "folder_files": _folder.folder_files,
+    "folder_areas": _folder.folder_areas,
     # results of the library, which can be exported
     "tokens": _results.pieces,
     "merges": _results.merges,
@@ -49,6 +52,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "search": _results.search,
     "lengths": _results.lengths,
     "doctor": _results.doctor,
+    "folder": _folder.folder,
+    "stability": _edits.stability,
+    "edit": _edits.edit,
 }
 
 
