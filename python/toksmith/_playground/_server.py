@@ -47,11 +47,15 @@ HEADERS = {
 
 def static_files() -> dict[str, Response]:
     """The files of the page by the path that they are asked for."""
-    found = {}
-    for file in (files("toksmith._playground") / "static").iterdir():
-        if (kind := TYPES.get(file.name.rpartition(".")[2])) is not None:
-            path = "/" if file.name == "index.html" else f"/static/{file.name}"
-            found[path] = Response(file.read_bytes(), media_type=kind)
+    found: dict[str, Response] = {}
+    folders = [("/static", files("toksmith._playground") / "static")]
+    for path, folder in folders:  # which grow by those inside
+        for file in folder.iterdir():
+            if file.is_dir():
+                folders.append((f"{path}/{file.name}", file))
+            elif (kind := TYPES.get(file.name.rpartition(".")[2])) is not None:
+                own = "/" if file.name == "index.html" else f"{path}/{file.name}"
+                found[own] = Response(file.read_bytes(), media_type=kind)
     return found
 
 

@@ -6,18 +6,20 @@ import { Card } from './card.js';
 import { $, copy, count, h, num, save, say } from './dom.js';
 import { Files } from './files.js';
 import { Ids } from './ids.js';
-import { Player } from './player.js';
 import { Proposals } from './proposals.js';
 import { latest } from './latest.js';
+import { ViewPanel } from './panel.js';
 import { TokenRows } from './rows.js';
-import { fromFragment, initial, toFragment } from './state.js';
-import { ViewPanel, VIEWS } from './views.js';
+import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
+import { Tabs } from './tabs.js';
+import { GROUPS, VIEWS } from './views.js';
 
 const KEYS = [
   ['Tab', 'from part to part'], ['← →', 'token by token'], ['↑ ↓', 'row by row'], ['Home, End', 'the row; with Ctrl the text'], ['Page up, Page down', 'a screen of rows'],
-  ['Enter', 'the forest of the token'], ['] and [', 'next and previous difference'], ['Alt+1 … Alt+9', 'the views'], ['Escape', 'back to the text'],
+  ['Enter', 'the forest of the token'], ['] and [', 'next and previous difference'], ['Alt+1 … Alt+9', 'the first nine views'], ['Escape', 'back to the text'],
 ];
 
+for (const view of VIEWS) declare(view.state ?? {});
 const state = structuredClone(initial);
 let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
 let saving = null;
@@ -71,10 +73,9 @@ const app = {
 const card = new Card(app);
 const rows = new TokenRows(app);
 const ids = new Ids(app);
-const player = new Player(app);
-const proposals = new Proposals(app);
-const views = new Map(VIEWS.map((view) => [view.name, new ViewPanel(view, app)]));
-const TABS = [['tokens', 'Tokens'], ['merges', 'Merges'], ...VIEWS.map((view) => [view.name, view.label])];
+const proposals = new Proposals(app, VIEWS);
+const views = new Map(VIEWS.map((view) => [view.name, view]));
+const tabs = new Tabs($('tabs'), $('view'), GROUPS, (tab) => set({ tab }));
 const panels = new Map();
 
 function panelOf(tab) {
@@ -83,8 +84,9 @@ function panelOf(tab) {
     const which = h('select', { onchange: (event) => set({ which: Number(event.target.value), selected: null, step: 0 }) });
     const choice = h('label', { className: 'which' }, 'Tokenizer ', which);
     const head = h('div', { className: 'label-row' }, choice, h('span', { className: 'group push', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats));
-    const own = { tokens: tokensPanel, merges: () => player.element }[tab] ?? (() => views.get(tab).element);
-    panels.set(tab, { which, choice, element: h('div', {}, head, proposals.elements.get(tab) ?? '', own()) });
+    const view = views.get(tab);
+    const own = view.panel?.(app) ?? new ViewPanel(view, app);
+    panels.set(tab, { which, choice, own, element: h('div', {}, h('h2', { className: 'unseen' }, view.label), head, proposals.elements.get(tab) ?? '', own.element) });
   }
   return panels.get(tab);
 }
@@ -97,14 +99,15 @@ const compareBar = h('div', { className: 'compare', hidden: true },
 const legend = h('p', { className: 'names' });
 const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
 
-function tokensPanel() {
-  return h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), card.element);
-}
+app.tokens = {
+  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), card.element),
+  refresh: () => ids.load(),
+  question: () => ['tokens', state.text, app.params()],
+};
 
 // State
 
-// The parts of the state that Back and Forward walk through.
-const place = () => ({ tab: state.tab, which: state.which, id: state.id, piece: state.piece, step: state.step, query: state.query, by: state.by });
+const place = () => Object.fromEntries(WALKED.map((name) => [name, state[name]]));
 
 function set(patch, again = true, walk = false) {
   if (started && (walk || (patch.tab && patch.tab !== state.tab))) {
@@ -135,22 +138,18 @@ function refresh() {
     $('panel').setAttribute('aria-labelledby', `tab-${tab}`);
     lastTab = tab;
   }
-  for (const button of $('tabs').children) {
-    const on = button.dataset.tab === tab;
-    button.setAttribute('aria-selected', String(on));
-    button.tabIndex = on ? 0 : -1;
-  }
+  tabs.show(tab);
   for (const input of $('tokenizers').querySelectorAll('input')) {
     input.checked = state.toks.includes(input.value);
     input.disabled = (input.checked && state.toks.length === 1) || (!input.checked && state.toks.length >= page.limits.tokenizers);
   }
   $('special').value = state.special;
-  panel.choice.hidden = state.toks.length < 2 || tab === 'budget';
+  panel.choice.hidden = state.toks.length < 2 || views.get(tab).several === true;
   panel.which.replaceChildren(...state.toks.map((name, place) => h('option', { value: place, selected: place === state.which }, name)));
   if (!state.toks.length) return;
   const drawn = rows.refresh(); // in every view, for the counts
-  if (tab === 'tokens') drawn.then(() => ids.load());
-  else proposals.prepare(tab).then(() => (tab === 'merges' ? player : views.get(tab)).refresh());
+  if (tab === 'tokens') drawn.then(() => panel.own.refresh());
+  else proposals.prepare(views.get(tab)).then(() => panel.own.refresh());
 }
 
 // What the rows brought: counts, differences, or why there is nothing.
@@ -248,7 +247,7 @@ async function select(which, place, { focus = false, focusIds = false } = {}) {
 function open(tab, { which = state.which, id = null } = {}) {
   const chosen = id ?? rows.token(which, state.selected)?.id ?? state.id;
   set({ tab, which, id: chosen }, true, chosen !== state.id);
-  $(`tab-${tab}`).focus();
+  tabs.focus();
 }
 
 async function nextDifference(back) {
@@ -275,7 +274,7 @@ async function nextDifference(back) {
 
 async function exportView(format) {
   const { tab } = state;
-  const asked = tab === 'tokens' ? ['tokens', state.text, app.params()] : (tab === 'merges' ? player : views.get(tab)).question();
+  const asked = panelOf(tab).own.question();
   if (!asked) return;
   const [view, text, values] = asked;
   try {
@@ -292,7 +291,7 @@ async function exportView(format) {
 
 function typed(text) {
   compared = null;
-  set({ text, selected: null, end: state.end });
+  set({ text, selected: null });
   card.clear();
 }
 
@@ -357,22 +356,12 @@ $('help').addEventListener('click', () => {
   $('help').setAttribute('aria-expanded', String(!$('keys').hidden));
 });
 
-$('tabs').append(...TABS.map(([tab, label]) => h('button', { type: 'button', role: 'tab', id: `tab-${tab}`, 'aria-controls': 'panel', 'data-tab': tab, onclick: () => set({ tab }) }, label)));
-$('tabs').addEventListener('keydown', (event) => {
-  const step = { ArrowRight: 1, ArrowLeft: -1, Home: -1e6, End: 1e6 }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const at = TABS.findIndex(([tab]) => tab === state.tab);
-  const to = Math.abs(step) > 1 ? (step < 0 ? 0 : TABS.length - 1) : (at + step + TABS.length) % TABS.length;
-  set({ tab: TABS[to][0] });
-  $(`tab-${TABS[to][0]}`).focus();
-});
 document.addEventListener('keydown', (event) => {
   const writing = /^(input|textarea|select)$/i.test(event.target.tagName);
-  if (event.altKey && /^[1-9]$/.test(event.key) && TABS[event.key - 1]) {
+  if (event.altKey && /^[1-9]$/.test(event.key) && VIEWS[event.key - 1]) {
     event.preventDefault();
-    set({ tab: TABS[event.key - 1][0] });
-    $(`tab-${state.tab}`).focus();
+    set({ tab: VIEWS[event.key - 1].name });
+    tabs.focus();
   } else if (!writing && (event.key === ']' || event.key === '[')) {
     event.preventDefault();
     if (state.tab !== 'tokens') set({ tab: 'tokens' });
@@ -411,12 +400,12 @@ async function follow(otherwise, found) {
   const { state: linked, problem } = await fromFragment(location.hash.slice(1));
   if (problem && !otherwise) return problem;
   Object.assign(state, structuredClone(initial), otherwise, linked);
-  if (!TABS.some(([tab]) => tab === state.tab)) state.tab = 'tokens';
+  if (!views.has(state.tab)) state.tab = 'tokens';
   if (!['text', 'allow', 'raise'].includes(state.special)) state.special = 'text';
   const missing = meet(found);
-  const { selected, end } = state;
+  const { selected } = state;
   setText(state.text);
-  set({ selected, end });
+  set({ selected });
   return problem ?? (missing.length ? `The link asks for ${missing.join(', ')}, which this server does not have.` : null);
 }
 

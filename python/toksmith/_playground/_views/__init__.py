@@ -1,0 +1,68 @@
+"""What the page asks for: one row for each view, a function of what was asked that gives JSON values.
+
+The rules: every answer is one of the library's results, or a window onto one; nothing here knows how a text is cut.
+A text is sent once and then named by its key; what was computed of it last is kept. Every argument is checked, and
+what is wrong with it is an `InvalidOption` that says what was expected. A new view is a file beside this one and its row
+in `VIEWS`. Left out: HTTP, which is `_server`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import toksmith
+from toksmith._render import Shown
+
+from . import _opened, _results, _windows
+from ._asked import Asked, UnknownText
+from ._exports import EXPORTS, Named, listed
+from ._session import KEPT, MOST_BYTES, Session
+
+__all__ = ["EXPORTS", "KEPT", "MOST_BYTES", "VIEWS", "Asked", "Session", "UnknownText", "exported", "shown"]
+
+VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
+    # windows and answers
+    "counts": _windows.counts,
+    "rows": _windows.rows,
+    "differences": _windows.differences,
+    "measured": _windows.measured,
+    "opened": _opened.opened,
+    "proposed": _opened.proposed,
+    "ids": _windows.ids,
+    "all_ids": _windows.all_ids,
+    "decode": _windows.decode,
+    "place": _windows.place,
+    "difference": _windows.difference,
+    "piece": _windows.piece,
+    "repair": _results.repair,
+    # results of the library, which can be exported
+    "tokens": _results.pieces,
+    "merges": _results.merges,
+    "tree": _results.tree,
+    "history": _results.history,
+    "budget": _results.budget,
+    "parity": _results.parity,
+    "prompt": _results.prompt,
+    "lint": _results.lint,
+    "specials": _results.specials,
+    "search": _results.search,
+    "lengths": _results.lengths,
+    "doctor": _results.doctor,
+}
+
+
+def shown(view: str, asked: Asked) -> dict[str, Any]:
+    """The answer to a question: what the view gives, as JSON values, and the key of the text that it was asked of."""
+    result = VIEWS[view](asked)
+    found = result if isinstance(result, dict) else listed(result.to_dict())
+    return {"result": found, "key": asked.values.get("key")}
+
+
+def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
+    """The content type and the text of an exported view."""
+    result = VIEWS[view](asked)
+    if isinstance(result, dict):
+        raise toksmith.InvalidOption("view", view, "one that has a result of its own")
+    kind, make = EXPORTS[format]
+    return kind, make(Named(result, asked.toks))
