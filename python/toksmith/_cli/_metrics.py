@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import toksmith
+from toksmith import _render
 
 from . import _params as cli
 from ._arguments import (
@@ -124,7 +125,8 @@ def doctor(
     with working(len(tok), "tokens", total=total, as_json=as_json, quiet=quiet) as meter:
         corpus = None if items is None else ticking(items, meter)
         found = toksmith.doctor(tok, **given(corpus=corpus, embeddings=embeddings))
-        show = prepared(found, as_json=as_json, html=html, svg=svg)
+        named = found if as_json else _render.called(found, tokenizer)  # in JSON the fingerprint
+        show = prepared(named, as_json=as_json, html=html, svg=svg)
     show()
     if found.failed:
         raise cli.Exit(FAILED)

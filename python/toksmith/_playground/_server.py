@@ -24,6 +24,7 @@ import toksmith
 
 from ._connections import MOST_CHUNKED, received
 from ._views import EXPORTS, VIEWS, Asked, Session, UnknownText, exported, shown
+from ._words import words
 
 __all__ = ["application"]
 
@@ -141,7 +142,7 @@ def answer(session: Session, name: str, format: str, data: bytes) -> Response:
     except UnknownText:
         return problem(409, "the server no longer has the text; send it again", kind="UnknownText")
     except toksmith.ToksmithError as error:
-        return problem(400, str(error), kind=type(error).__name__)
+        return problem(400, words(error), kind=type(error).__name__)
     except Exception as error:
         LOG.exception("the view %s failed", name)
         return problem(500, f"unexpected {type(error).__name__}: {error}")

@@ -16,10 +16,11 @@ from .._errors import number_of
 if TYPE_CHECKING:
     from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
     from ._chart import bar_lines, table_lines
+    from ._html import page_of
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown, notebook, save_text
+    from ._shown import Shown, called, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -55,6 +56,7 @@ __all__ = [
     "Tone",
     "View",
     "bar_lines",
+    "called",
     "clusters",
     "draw_tokens",
     "is_whole",
@@ -65,6 +67,7 @@ __all__ = [
     "number_of",
     "one_line",
     "page",
+    "page_of",
     "plain",
     "plain_json",
     "save_text",
@@ -80,10 +83,11 @@ __all__ = [
 _HOMES = {
     "_blocks": ("Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
     "_chart": ("bar_lines", "table_lines"),
+    "_html": ("page_of",),
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown", "notebook", "save_text"),
+    "_shown": ("Shown", "called", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",

@@ -16,7 +16,7 @@ from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._palette import LIGHT, TICK
 from ._view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
 
-__all__ = ["document", "fragment"]
+__all__ = ["document", "fragment", "page_of"]
 
 MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
 TONES = {
@@ -42,28 +42,36 @@ PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
-<style>
-{style}
-</style>
+<style>{style}</style>
 </head>
-<body>
-<main>
-{main}
-</main>
-</body>
+{body}
 </html>
 """
 STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
 main { overflow-x: auto; }"""
 
 
+def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsafe-inline'") -> str:
+    """A page that needs nothing else: the head of every page that is written, around the element `body`.
+
+    Args:
+        policy: What the browser may do besides nothing; a page with a script names it by its hash.
+    """
+    return PAGE.format(title=escaped(title) or "toksmith", policy=policy, style=style, body=body)
+
+
 def document(view: View) -> str:
     """One page that needs nothing else."""
-    return PAGE.format(title=escaped(view.title) or "toksmith", style=STYLE, main=fragment(view))
+    return page_of(view.title, f"\n{STYLE}\n", main(fragment(view)))
+
+
+def main(inner: str) -> str:
+    """The body of a page whose content is all of it."""
+    return f"<body>\n<main>\n{inner}\n</main>\n</body>"
 
 
 def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:

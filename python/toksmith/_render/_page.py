@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ._blocks import TokenText, View
-from ._html import DRAW, PAGE, drawn_clusters, escaped, joined, title
+from ._html import DRAW, drawn_clusters, escaped, joined, main, page_of, title
 from ._palette import DARK, LIGHT, Colours
 from ._view import DrawnPart
 
@@ -40,8 +40,8 @@ MAIN = """<h1>{title}</h1>
 def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
     """The views under their headings, as one page."""
     drawn = "\n".join(section(name, view) for name, view in sections)
-    main = MAIN.format(title=escaped(heading), sections=drawn)
-    return PAGE.format(title=escaped(heading), style=STYLE.format(light=rules(LIGHT), dark=rules(DARK)), main=main)
+    style = STYLE.format(light=rules(LIGHT), dark=rules(DARK))
+    return page_of(heading, f"\n{style}\n", main(MAIN.format(title=escaped(heading), sections=drawn)))
 
 
 def rules(colours: Colours) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import toksmith
-from toksmith._render import Shown
+from toksmith._render import Shown, called
 
 from .._live_training import TrainedAt
 from . import _opened, _results, _trainer, _windows
@@ -59,16 +59,22 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
 }
 
 
+def answered(view: str, asked: Asked) -> Shown | dict[str, Any]:
+    """What the view gives, under the name that the page has for the tokenizer."""
+    result = VIEWS[view](asked)
+    return result if isinstance(result, dict) else called(result, asked.names[asked.which])
+
+
 def shown(view: str, asked: Asked) -> dict[str, Any]:
     """The answer to a question: what the view gives, as JSON values, and the key of the text that it was asked of."""
-    result = VIEWS[view](asked)
+    result = answered(view, asked)
     found = result if isinstance(result, dict) else listed(result.to_dict())
     return {"result": found, "key": asked.values.get("key")}
 
 
 def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
     """The content type and the text of an exported view."""
-    result = VIEWS[view](asked)
+    result = answered(view, asked)
     if isinstance(result, dict):
         raise toksmith.InvalidOption("view", view, "one that has a result of its own")
     kind, make = EXPORTS[format]

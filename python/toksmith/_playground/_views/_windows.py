@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import toksmith
-from toksmith import explain
+from toksmith import _render, explain
 
 from .._layout import Frame, moved_starts, row_starts
 from .._rows import RIGHT_TO_LEFT, Rows, colours
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 MOST_CELLS = 400  # in a row
+MOST_DECODED = 20_000  # bytes of decoded ids that are drawn
 MOST_ROWS = 200  # in one window
 NEAR = 20_000  # characters on each side that a piece is looked for in
 
@@ -143,7 +144,8 @@ def decode(asked: Asked) -> dict[str, Any]:
     if not isinstance(values, list) or not all(type(id) is int for id in values):
         raise toksmith.InvalidOption("ids", values, "a list of whole numbers")
     data = asked.tok.decode_bytes(values)
-    return {"text": data.decode("utf-8", "replace"), "bytes": len(data), "hex": data[:200].hex()}
+    text = data.decode() if not data or _render.is_whole(data) else None  # bytes that are no text are only shown
+    return {"text": text, "shown": _render.token_text(data[:MOST_DECODED]), "bytes": len(data)}
 
 
 def place(asked: Asked) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import { about, ask, cancel, Cancelled, connection, exported, Gone, Refused } from './api.js';
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
+import { copyTexts } from './copied.js';
 import { $, copy, count, h, num, save, say } from './dom.js';
 import { Files } from './files.js';
 import { Ids } from './ids.js';
@@ -20,6 +21,7 @@ const KEYS = [
 ];
 
 for (const view of VIEWS) declare(view.state ?? {});
+const WIDE = '(min-width: 75rem), (min-width: 44rem) and (max-height: 34rem)'; // as in style.css
 const state = structuredClone(initial);
 let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
 let saving = null;
@@ -70,6 +72,7 @@ const app = {
 const card = new Card(app);
 const rows = new TokenRows(app);
 const ids = new Ids(app);
+copyTexts(rows, () => state.text, () => (state.selected === null ? null : rows.token(state.which, state.selected)));
 const proposals = new Proposals(app, VIEWS);
 const views = new Map(VIEWS.map((view) => [view.name, view]));
 const tabs = new Tabs($('tabs'), $('view'), GROUPS, (tab) => set({ tab }));
@@ -96,8 +99,9 @@ const compareBar = h('div', { className: 'compare', hidden: true },
 const legend = h('p', { className: 'names' });
 const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
 
+const besideRows = h('div', { className: 'right' });
 app.tokens = {
-  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), card.element),
+  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), besideRows),
   refresh: () => ids.load(),
   question: () => ['tokens', state.text, app.params()],
 };
@@ -141,6 +145,7 @@ function refresh() {
     input.disabled = (input.checked && state.toks.length === 1) || (!input.checked && state.toks.length >= page.limits.tokenizers);
   }
   $('special').value = state.special;
+  card.element.hidden = tab !== 'tokens';
   panel.choice.hidden = state.toks.length < 2 || views.get(tab).several === true;
   panel.which.replaceChildren(...state.toks.map((name, place) => h('option', { value: place, selected: place === state.which }, name)));
   if (!state.toks.length) return;
@@ -232,6 +237,7 @@ async function select(which, place, { focus = false, focusIds = false } = {}) {
   }
   rows.mark();
   showCard(which, place);
+  if (sheet.matches) rows.find(which, place)?.scrollIntoView({ block: 'nearest' }); // above the sheet
   rows.announce();
   if (other) {
     panelOf(state.tab).which.value = which;
@@ -328,6 +334,23 @@ connection.addEventListener('back', (event) => {
   refresh();
 });
 
+// The card is below the text where the text is beside the tokens, else beside the tokens; on a telephone it is a sheet (style.css).
+const sheet = matchMedia('(max-width: 40rem)');
+const wide = matchMedia(WIDE);
+const placeCard = () => (wide.matches ? $('beside') : besideRows).append(card.element);
+wide.addEventListener('change', placeCard);
+placeCard();
+
+// On paper is all of the text that the box shows, and every row that is here.
+addEventListener('beforeprint', () => {
+  $('printed').textContent = box.value;
+  rows.print(true);
+});
+addEventListener('afterprint', () => {
+  $('printed').textContent = '';
+  rows.print(false);
+});
+
 $('share').addEventListener('click', async () => {
   const { fragment, whole } = await toFragment(state);
   history.replaceState(place(), '', `#${fragment}`);
@@ -363,7 +386,7 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault();
     if (state.tab !== 'tokens') set({ tab: 'tokens' });
     nextDifference(event.key === '[');
-  } else if (event.key === 'Escape') box.focus();
+  } else if (event.key === 'Escape' && !document.querySelector('dialog[open]')) box.focus();
 });
 
 // What the server has: its tokenizers, and those that it could not load.

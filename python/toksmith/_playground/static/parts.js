@@ -1,10 +1,10 @@
 // What several views draw: a token that leads to its forest, and a field with its label.
 
-import { h } from './dom.js';
+import { h, spoken } from './dom.js';
 
 export function tokenLink(app, token) {
   if (token.id === null) return h('bdi', { className: 'mono' }, token.shown);
-  return h('button', { type: 'button', className: 'link', onclick: () => app.open('forest', { id: token.id }) }, h('bdi', { className: 'mono' }, token.shown), ` ${token.id}`);
+  return h('button', { type: 'button', className: 'link', 'aria-label': `${spoken(token.shown)}, id ${token.id}`, onclick: () => app.open('forest', { id: token.id }) }, h('bdi', { className: 'mono' }, token.shown), ` ${token.id}`);
 }
 
 export function field(label, attributes, note) {

@@ -17,6 +17,6 @@ export const view = {
     const most = Math.max(1, ...tokens.values());
     const lines = [...tokens].map(([name, total]) => [name, h('span', { className: 'with-bar' }, bar(total / most), `${count(total, 'token')}`), total ? (found.bytes / total).toFixed(2) : '–', price > 0 ? ((total / 1e6) * price).toLocaleString('en', { maximumSignificantDigits: 4 }) : '–']);
     const rows = found.rows.map((row) => [row.tokenizer, row.model, row.context, h('span', { className: 'with-bar' }, bar(row.tokens / row.context, row.windows > 1 ? 'over' : ''), `${Math.round((100 * row.tokens) / row.context)} %`), row.fitting_chars, row.windows <= 1 ? 'all fits' : `${num(row.windows)} windows`]);
-    return [h('p', {}, `${count(found.chars, 'character')}, ${count(found.bytes, 'byte')}`), table(['tokenizer', 'tokens', 'bytes per token', 'price'], lines, 'The text'), table(['tokenizer', 'model', 'context', 'used', 'characters that fit', ''], rows, 'Compared with the context lengths of models')];
+    return [h('p', {}, `${count(found.chars, 'character')}, ${count(found.bytes, 'byte')}`), table(['tokenizer', 'tokens', 'bytes per token', 'price'], lines, 'The text'), table(['tokenizer', 'model', 'context', 'used', 'characters that fit', 'fits'], rows, 'Compared with the context lengths of models')];
   },
 };

@@ -16,7 +16,7 @@ export const view = {
     const rows = found.findings.map((each) => [each.name, each.count, each.start, signed(each.delta), each.why, h('button', { type: 'button', onclick: () => repair([each.name]), 'aria-label': `Repair: ${each.name}` }, 'Repair')]);
     return [
       h('p', {}, `${count(found.tokens, 'token')}. Nothing is repaired unless you ask for it: each finding can be meant.`),
-      rows.length ? table(['found', 'places', 'first at character', 'tokens if repaired', 'why', ''], rows) : h('p', { className: 'good' }, 'Nothing found.'),
+      rows.length ? table(['found', 'places', 'first at character', 'tokens if repaired', 'why', 'repair'], rows) : h('p', { className: 'good' }, 'Nothing found.'),
       table(['Unicode form', 'tokens', 'more'], Object.entries(found.forms).map(([form, tokens]) => [form, tokens, signed(tokens - found.tokens)])),
     ];
   },

@@ -30,12 +30,12 @@ function health(app) {
   Promise.all([ask('doctor', null, values, { quiet: true }), ask('lengths', null, values, { quiet: true })]).then(([found, lengths]) => {
     const rows = found.findings.filter((each) => each.severity !== 'not applicable').map((each) => [
       h('span', { className: { pass: 'good', warn: 'warn', fail: 'bad' }[each.severity] }, each.severity), each.check.replaceAll('_', ' '),
-      [h('p', {}, each.says, each.advice ? ` ${each.advice}` : ''), witnesses(each, app)],
+      [h('p', {}, each.says, each.advice ? `. ${each.advice}` : ''), witnesses(each, app)],
     ]);
     const byLength = lengths.tokenizers[name];
     const most = Math.max(...byLength.map((pair) => pair[1]));
     const drawn = byLength.slice(0, 40).map(([length, total]) => [length, h('span', { className: 'with-bar' }, bar(total / most), num(total))]);
-    place.replaceChildren(h('h3', {}, `Health of ${name}: ${found.severity}`), table(['', 'check', 'finding'], rows), table(['bytes', 'tokens'], drawn, `Tokens by length${byLength.length > 40 ? ' (the first 40 lengths)' : ''}`));
+    place.replaceChildren(h('h3', {}, `Health of ${name}: ${found.severity}`), table(['result', 'check', 'finding'], rows), table(['bytes', 'tokens'], drawn, `Tokens by length${byLength.length > 40 ? ' (the first 40 lengths)' : ''}`));
   }, (problem) => place.replaceChildren(h('h3', {}, 'Health'), h('p', { className: 'bad' }, problem.message)));
   return place;
 }
