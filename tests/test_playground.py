@@ -210,7 +210,7 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
         ("rows", {"text": "a", "tokenizers": ["none"]}, "none"),
         ("rows", {"text": "a", "tokenizers": []}, "1 to 4"),
         ("rows", {"text": "a", "tokenizers": ["small"] * 5}, "1 to 4"),
-        ("rows", {"text": "a", "tokenizers": ["small"], "first": -1}, "first=-1"),
+        ("rows", {"text": "a", "tokenizers": ["small"], "first": -1}, "first: “-1”"),
         ("rows", {"text": "a", "tokenizers": ["small"], "cells": 10**9}, "cells"),
         ("rows", {"text": "a", "tokenizers": ["small"], "special": "maybe"}, "special"),
         ("rows", {"text": "<|end|>", "tokenizers": ["small"], "special": "raise"}, "special token"),
@@ -218,8 +218,8 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
         ("decode", {"tokenizers": ["small"], "ids": [-1]}, "-1"),
         ("decode", {"tokenizers": ["small"], "ids": ["a"]}, "whole numbers"),
         ("tree", {"tokenizers": ["small"], "id": 10**6}, "1000000"),
-        ("place", {"text": "a", "tokenizers": ["small"], "token": 5}, "token=5"),
-        ("prompt", {"text": "a", "tokenizers": ["small"], "end": 2}, "end=2"),
+        ("place", {"text": "a", "tokenizers": ["small"], "token": 5}, "token: “5”"),
+        ("prompt", {"text": "a", "tokenizers": ["small"], "end": 2}, "the end of the prompt: “2”"),
         ("search", {"tokenizers": ["small"], "query": "zz", "by": "bytes"}, "hex"),
         ("search", {"tokenizers": ["small"], "query": "1", "by": "colour"}, "colour"),
         ("parity", {"tokenizers": ["small"], "lines": ["no colon"]}, "line 1"),
@@ -617,7 +617,8 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
 
 def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
     tree = asked(playground, "tree.json", tokenizers=["large"], id=260).json["result"]
-    assert tree == json.loads(explain.tree(toks["large"], 260).to_json())
+    expected = json.loads(explain.tree(toks["large"], 260).to_json())
+    assert tree == {**expected, "tokenizer": "large"}, "under the name that the page has for it"
     lint = asked(playground, "lint", tokenizers=["large"], text="a\u00ad b ").json["result"]
     assert [each["name"] for each in lint["findings"]] == ["soft hyphen", "space at the end"]
     names = ["soft hyphen"]
