@@ -34,7 +34,7 @@ from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _layout, _server, _views
+from toksmith._playground import _layout, _server, _views, _words
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
 from toksmith._playground._rows import Rows
 from toksmith._playground._texts import Cut
@@ -628,6 +628,48 @@ def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks:
     assert [each["name"] for each in own["languages"]] == ["a", "b"]
     default = asked(playground, "parity", tokenizers=["large"]).json["result"]
     assert default["reference"] == "English" and len(default["languages"]) == 24
+
+
+def test_results_carry_the_name_that_the_page_has(
+    playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    described = f"{toks['large'].model.kind}, {len(toks['large'])} tokens"
+    for view, values in RESULTS.items():
+        for format in ("json", "html", "svg"):
+            made = asked(playground, f"{view}.{format}", tokenizers=["small", "large"], of="large", **values)
+            said = made.data.decode().replace("\xa0", " ").replace("&#160;", " ")
+            assert "large" in said and described not in said, (view, format)
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (
+            toksmith.SpecialTokenInText("<|end|>", 3),
+            (
+                "the text holds the special token <|end|>, which this page is set to refuse; "
+                "choose “plain text” or “allowed” under Special tokens"
+            ),
+        ),
+        (toksmith.InvalidOption("end", -1, "0 to 4"), "the end of the prompt: “-1” is not possible; expected 0 to 4"),
+        (
+            toksmith.NotInVocabulary(b"\xe0", 0),
+            (
+                "“<E0>” (at character 0) is not in the vocabulary, "
+                "and this tokenizer has no token for what it does not know"
+            ),
+        ),
+        (toksmith.FormatError("a.json", 3, "expected a list"), "a.json:3: expected a list"),
+    ],
+)
+def test_errors_speak_of_the_page(error: toksmith.ToksmithError, said: str) -> None:
+    assert _words.words(error) == said
+
+
+def test_bytes_that_are_no_text_are_shown_as_bytes(playground: toksmith.Playground) -> None:
+    answer = asked(playground, "decode", tokenizers=["small"], ids=[0xE0, 0xA4, 0x61]).json["result"]
+    assert answer == {"text": None, "shown": "<E0><A4>a", "bytes": 3}
+    assert asked(playground, "decode", tokenizers=["small"], ids=[]).json["result"]["text"] == ""
 
 
 def test_lone_surrogates_come_and_go(playground: toksmith.Playground) -> None:
