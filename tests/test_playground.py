@@ -36,6 +36,7 @@ import toksmith
 from toksmith import _playground, _render, explain
 from toksmith._playground import _layout, _server, _views, _words
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
+from toksmith._playground._live_training import Texts
 from toksmith._playground._rows import Rows
 from toksmith._playground._texts import Cut
 
@@ -237,6 +238,8 @@ def test_wrong_arguments_are_named(
 
 
 # One valid question to each view, and for each argument values of wrong types and beyond all ranges.
+TRAINED: dict[str, Any] = {"texts": [{"name": "low", "text": "low lower"}, {"name": "wrong", "data": "/2xvdw=="}]}
+CORPUS = Texts({"low": b"low lower", "wrong": b"\xfflow"}).key
 QUESTIONS: dict[str, dict[str, Any]] = {
     "counts": {"text": TEXT},
     "rows": {"text": TEXT, "cells": 20, "first": 0, "last": 5},
@@ -263,6 +266,18 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "lo", "by": "text"},
     "lengths": {},
     "doctor": {},
+    "stability": {"text": TEXT, "typed": "e"},
+    "edit": {"text": TEXT, "typed": "e", "at": 3},
+    "folder": {"folder": "", "of": "large"},
+    "folder_areas": {"folder": "", "inside": "views/", "wide": 800, "high": 600},
+    "folder_files": {"folder": "key", "name": "src", "files": {"a.txt": "bG93", "b": None}},
+    "folder_wanted": {"paths": ["a", "b/c"], "ignores": {".gitignore": "b"}},
+    "corpus": TRAINED,
+    "train": {"corpus": CORPUS, "pattern": "gpt2", "ties": "first_seen", "special_tokens": ["<|end|>"]},
+    "stop_training": {"corpus": CORPUS},
+    "trained": {"corpus": CORPUS, "size": 257, "sentence": TEXT, "id": 258},
+    "trained_tokenizer": {"corpus": CORPUS, "size": 257, "name": "new"},
+    "trained_file": {"corpus": CORPUS, "size": 257, "format": "gpt2", "without": ["splitters"]},
 }
 HOSTILE = [
     *(None, True, False, -1, 0, 1, 255, 10**9, 2**31, 2**32, 2**53, 2**53 + 1, 2**63, 2**64, -(2**64), 10**4000, 0.5),
@@ -289,6 +304,7 @@ HOSTILE = [
 def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenizer], view: str) -> None:
     session = _views.Session(toks, {}, toksmith.metrics.LANGUAGES)
     plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
+    _server.answer(session, "corpus", "", json.dumps(TRAINED).encode())
     statuses = []
     for name in {**plain, "key": "", "of": ""}:
         for value in HOSTILE:
@@ -584,6 +600,10 @@ RESULTS = {
     "search": {"query": "lo"},
     "lengths": {},
     "doctor": {},
+    "folder": {},
+    "stability": {"text": TEXT},
+    "edit": {"text": TEXT, "at": 3},
+    "trained": {"corpus": CORPUS, "size": 257, "sentence": TEXT},
 }
 
 
@@ -602,7 +622,16 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         "difference",
         "piece",
         "repair",
+        "folder_areas",
+        "folder_files",
+        "folder_wanted",
+        "corpus",
+        "train",
+        "stop_training",
+        "trained_tokenizer",
+        "trained_file",
     }
+    asked(playground, "corpus", **TRAINED)
     assert {*RESULTS} | answers == {*_views.VIEWS}
     for view, values in RESULTS.items():
         plain = asked(playground, view, tokenizers=["large"], **values)
@@ -612,7 +641,8 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
             assert made.status == 200, made.data
             assert made.headers["content-type"].startswith(kind)
         exported = asked(playground, f"{view}.json", tokenizers=["large"], **values).json
-        assert [*exported["tokenizers"]] == ["large"] and len(exported["tokenizers"]["large"]) == 64
+        name = "trained 257" if view == "trained" else "large"
+        assert [*exported["tokenizers"]] == [name] and len(exported["tokenizers"][name]) == 64
 
 
 def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:

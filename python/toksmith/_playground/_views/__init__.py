@@ -14,7 +14,8 @@ from typing import Any
 import toksmith
 from toksmith._render import Shown, called
 
-from . import _opened, _results, _windows
+from .._live_training import TrainedAt
+from . import _edits, _folder, _opened, _results, _trainer, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -36,6 +37,14 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "difference": _windows.difference,
     "piece": _windows.piece,
     "repair": _results.repair,
+    "folder_wanted": _folder.folder_wanted,
+    "folder_files": _folder.folder_files,
+    "folder_areas": _folder.folder_areas,
+    "corpus": _trainer.corpus,
+    "train": _trainer.train,
+    "stop_training": _trainer.stop_training,
+    "trained_tokenizer": _trainer.trained_tokenizer,
+    "trained_file": _trainer.trained_file,
     # results of the library, which can be exported
     "tokens": _results.pieces,
     "merges": _results.merges,
@@ -49,6 +58,10 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "search": _results.search,
     "lengths": _results.lengths,
     "doctor": _results.doctor,
+    "folder": _folder.folder,
+    "stability": _edits.stability,
+    "edit": _edits.edit,
+    "trained": _trainer.trained,
 }
 
 
@@ -71,4 +84,5 @@ def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
     if isinstance(result, dict):
         raise toksmith.InvalidOption("view", view, "one that has a result of its own")
     kind, make = EXPORTS[format]
-    return kind, make(Named(result, asked.toks))
+    toks = result.toks if isinstance(result, TrainedAt) else asked.toks
+    return kind, make(Named(result, toks))

@@ -37,12 +37,7 @@ new Files({
     texts.replace(text, `replaced by ${name}`);
     if (!exact) notice(`${name} is not all UTF-8: each wrong byte is shown as \ufffd, and counted as three bytes.`);
   },
-  tokenizer({ name, about: found }) {
-    meet(found);
-    state.toks = [...state.toks.slice(0, page.limits.tokenizers - 1), name];
-    choose(name, true);
-    notice(`${name} is there until the server stops.`);
-  },
+  tokenizer: came,
 });
 const texts = new TextBox(box, { typed, notice, limit: () => page.limits.bytes });
 const setText = (text) => texts.put(text);
@@ -55,6 +50,8 @@ const app = {
   tokenizer: () => page.tokenizers.find((tok) => tok.name === state.toks[state.which]),
   codePoints: () => points(state.text),
   cursor: () => points(box.value, box.selectionStart),
+  page: () => page,
+  came,
   set,
   setText,
   insert: (content) => texts.insert(content),
@@ -386,6 +383,14 @@ function meet(found) {
   state.toks = kept.length ? kept : page.tokenizers.slice(0, 1).map((tok) => tok.name);
   state.which = Math.min(state.which, state.toks.length - 1);
   return missing;
+}
+
+// A tokenizer that was opened or trained.
+function came({ name, about: found }) {
+  meet(found);
+  state.toks = [...state.toks.slice(0, page.limits.tokenizers - 1), name];
+  choose(name, true);
+  notice(`${name} is there until the server stops.`);
 }
 
 function choose(name, on) {

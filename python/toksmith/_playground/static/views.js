@@ -1,6 +1,8 @@
 // The table of views, in the order of their tabs. A new view is a file in views/ and its row here.
 
 import { view as budget } from './views/budget.js';
+import { view as edits } from './views/edits.js';
+import { view as folder } from './views/folder.js';
 import { view as forest } from './views/forest.js';
 import { view as languages } from './views/languages.js';
 import { view as lint } from './views/lint.js';
@@ -8,6 +10,7 @@ import { view as merges } from './views/merges.js';
 import { view as prompt } from './views/prompt.js';
 import { view as specials } from './views/specials.js';
 import { view as tokens } from './views/tokens.js';
+import { view as trainer } from './views/trainer.js';
 import { view as vocabulary } from './views/vocabulary.js';
 
 // A view has a `name`, a `label` for its tab, and what it shows, in one of two ways:
@@ -20,8 +23,9 @@ import { view as vocabulary } from './views/vocabulary.js';
 // `follows`: its controls are drawn again with every change of the text.
 export const GROUPS = [
   ['This text', [tokens, merges, prompt, lint, specials]],
-  ['Compared', [budget, languages]],
-  ['Vocabulary', [forest, vocabulary]],
+  ['Compared', [budget, edits, languages]],
+  ['Vocabulary', [forest, vocabulary, trainer]],
+  ['Files', [folder]],
 ];
 
 export const VIEWS = GROUPS.flatMap(([, views]) => views);
