@@ -66,9 +66,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
 
 
 def answered(view: str, asked: Asked) -> Shown | dict[str, Any]:
-    """What the view gives, under the name that the page has for the tokenizer, if it was asked about one."""
+    """What the view gives, under the name that the page has for the tokenizer."""
     result = VIEWS[view](asked)
-    if isinstance(result, dict) or not asked.values.get("tokenizers"):
+    if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view may be about none of the page
         return result
     return called(result, asked.names[asked.which])
 
