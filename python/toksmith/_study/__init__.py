@@ -117,6 +117,9 @@ def study(
             on it.
         progress: None draws a bar on a terminal, False draws nothing, a
             callable gets `Progress` values.
+    Returns:
+        The range with its reasons, a row for each candidate and size, and the
+        scaling laws. Nothing is trained before all arguments are checked.
     Raises:
         CorpusError: The corpus or the held-out text is empty, cannot be read,
             or is too small for the sizes.
@@ -124,9 +127,6 @@ def study(
         InvalidOption: An argument is out of range, or the folder has another
             study.
         TrainingInterrupted: Ctrl-C. It carries the tokenizer that was trained.
-    Returns:
-        The range with its reasons, a row for each candidate and size, and the
-        scaling laws. Nothing is trained before all arguments are checked.
     Cost: the corpus is read once, and once for each training. Each size encodes
         at most 48 MiB.
     Source: Tao et al., NeurIPS 2024 (2407.13623), for the scaling laws.

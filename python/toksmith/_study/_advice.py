@@ -16,6 +16,7 @@ from ._split import Split
 __all__ = ["RENYI", "Advice", "advice_of"]
 
 MULTIPLE = 128
+MOST_TOKENS = 1 << 60  # no limit
 FEWEST_LAST = 10  # occurrences of the last pair below which a merge is an accident of the sample: a convention
 MOST_SELDOM = 0.05  # the share of hardly seen tokens up to which a size is in the range: a convention
 ALIKE = 0.01  # differences of lengths and of compute that decide nothing
@@ -88,7 +89,7 @@ def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Se
     return f"At {at:,} tokens, {best[0]} makes the shortest text{also}{more}. What follows is about {own[0].tokenizer}."
 
 
-def supported(rows: Sequence[StudyRow]) -> tuple[float, str]:
+def supported(rows: Sequence[StudyRow]) -> tuple[int, str]:
     """The largest size that this corpus and the planned training support, and why not a larger one."""
     for before, row in zip([None, *rows], rows, strict=False):
         size = before.vocab_size if before else row.vocab_size
@@ -104,7 +105,7 @@ def supported(rows: Sequence[StudyRow]) -> tuple[float, str]:
                 f"{SELDOM} times), so their rows would hardly be trained. Train on more text before you go beyond {size:,}."
             )
             return size, said
-    return float("inf"), ""
+    return MOST_TOKENS, ""
 
 
 def compute_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str]:
