@@ -470,3 +470,23 @@ def test_a_corpus_that_ends_early_is_measured_where_it_ends(caplog: pytest.LogCa
     found = toksmith.study(texts, sizes=[600, 700], progress=False)
     assert [row.vocab_size for row in found.rows] == [len(toksmith.train(texts, min_count=2, progress=False))]
     assert "ends at" in found.notes[0] and "no pair repeats" in caplog.text
+
+
+@pytest.mark.parametrize(("keep", "says"), [([], "with --keep FOLDER"), (["--keep", "kept"], "continues in kept")])
+def test_an_interrupted_command_says_how_to_continue(
+    keep: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise toksmith.TrainingInterrupted(None, "merging")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_study, "train", interrupted)
+    Path("a.txt").write_text(TEXT, encoding="utf-8")
+    ran = run("study", "a.txt", "--sizes", "300", *keep)
+    assert ran.exit_code == 130 and says in ran.stderr
+
+
+def test_the_most_equal_candidate_is_named(small: toksmith.Study) -> None:
+    at = small.advice.compared_at
+    least = min((row for row in small.rows if row.vocab_size == at), key=lambda row: row.gini or 0)
+    assert any(f"most equally with {least.tokenizer}: Gini {least.gini:.3f}" in said for said in small.advice.reasons)

@@ -58,6 +58,7 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     ]
     if len(names) > 1:
         reasons.append(alike_reason(at, best, own, rows))
+        reasons += fair_reason(at, rows)
     limit, why = supported(own)
     if limit < high:
         reasons.append(why)
@@ -87,6 +88,14 @@ def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Se
     more = f" ({', '.join(others)})" if others else ""
     also = f", and {', '.join(best[1:])} within 1 %" if best[1:] else ""
     return f"At {at:,} tokens, {best[0]} makes the shortest text{also}{more}. What follows is about {own[0].tokenizer}."
+
+
+def fair_reason(at: int, rows: Sequence[StudyRow]) -> Iterator[str]:
+    """Which candidate the languages share most equally, where they were compared."""
+    found = sorted((row.gini, row.tokenizer) for row in rows if row.vocab_size == at and row.gini is not None)
+    if found:
+        others = ", ".join(f"{name} {gini:.3f}" for gini, name in found[1:])
+        yield f"Languages pay most equally with {found[0][1]}: Gini {found[0][0]:.3f} ({others})."
 
 
 def supported(rows: Sequence[StudyRow]) -> tuple[int, str]:

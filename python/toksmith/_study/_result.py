@@ -184,11 +184,8 @@ def rare_table(study: Study) -> Iterator[_render.Block]:
         last = "" if row.last_count is None else f"{row.last_count:,}"
         rows.append([*label(study, row), rarest(row), f"{row.seldom:,}", f"{share:.1%}", last])
     names = heads(study, f"rarest {100 // RAREST} %", "hardly seen", "share", "last pair")
-    yield _render.Table(
-        names,
-        rows,
-        f"Rare tokens in the planned corpus (hardly seen: never in the sample, or fewer than {SELDOM} times)",
-    )
+    yield _render.Table(names, rows, "Rare tokens, as expected in the planned corpus")
+    yield _render.Line(f"hardly seen: never in the sample, or expected fewer than {SELDOM} times", "dim")
 
 
 def rarest(row: StudyRow) -> str:
