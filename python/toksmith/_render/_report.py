@@ -93,7 +93,7 @@ def drawn(blocks: Sequence[Block]) -> Iterator[str]:
     """The blocks, those that may be wide in boxes that scroll."""
     for block in blocks:
         inner = "\n".join(DRAW[type(block)](block, None, None))
-        yield f'<div class="wide">{inner}</div>' if isinstance(block, Table | Bars) else inner
+        yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars) else inner
 
 
 def figure(chart: Curves) -> str:

@@ -117,6 +117,9 @@ def study(
             on it.
         progress: None draws a bar on a terminal, False draws nothing, a
             callable gets `Progress` values.
+    Returns:
+        The range with its reasons, a row for each candidate and size, and the
+        scaling laws. Nothing is trained before all arguments are checked.
     Raises:
         CorpusError: The corpus or the held-out text is empty, cannot be read,
             or is too small for the sizes.
@@ -124,9 +127,6 @@ def study(
         InvalidOption: An argument is out of range, or the folder has another
             study.
         TrainingInterrupted: Ctrl-C. It carries the tokenizer that was trained.
-    Returns:
-        The range with its reasons, a row for each candidate and size, and the
-        scaling laws. Nothing is trained before all arguments are checked.
     Cost: the corpus is read once, and once for each training. Each size encodes
         at most 48 MiB.
     Source: Tao et al., NeurIPS 2024 (2407.13623), for the scaling laws.
@@ -187,16 +187,18 @@ def studied(work: Work, wanted: list[int] | None) -> Study:
         counts = counts_of(asked, split, first)
         sizes = fitting(sizes, counts, asked, notes, given=wanted is not None)
     done: dict[tuple[str, int], StudyRow] = {}
+    ended: dict[str, int] = {}
     for each, size in jobs(asked.candidates, sizes):
+        if each.name in ended:
+            continue
         own = counts if each is first else None
         tok = trained(work, (each, size), own)
         counts = counts if each is not first else None
         for row in rows_of(work, (each, sizes if each.kind.rewinds else [size]), tok):
             done[row.tokenizer, row.vocab_size] = row
         if len(tok) < size:
-            notes.append(
-                f"{each.name} ends at {len(tok):,} tokens: the corpus has no more, so larger sizes are left out"
-            )
+            ended[each.name] = len(tok)
+    notes += [f"{name} ends at {size:,} tokens: the corpus has no more" for name, size in ended.items()]
     names = [each.name for each in asked.candidates]
     rows = sorted(done.values(), key=lambda row: (names.index(row.tokenizer), row.vocab_size))
     advice: Advice = advice_of(rows, asked.scaling, asked.plan, split)

@@ -12,11 +12,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from .._arguments import items, text
 from .._errors import InvalidOption, UnknownName, close_names
 from .._patterns import patterns as known_patterns
 from .._patterns import splitters
 
 __all__ = ["KINDS", "Candidate", "candidates"]
+
+
+TAKEN = "a list of str, or None for no split"
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[Can
         PatternError: A regex is wrong.
         UnknownName: There is no such kind or pattern.
     """
+    patterns = [None if each is None else text(each, "patterns") for each in items(patterns, "patterns", TAKEN)]
     for name, values in (("kinds", kinds), ("patterns", patterns)):
         if not values or len({*values}) < len(values):
             raise InvalidOption(name, list(values), "at least one, each once")

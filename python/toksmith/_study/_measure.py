@@ -101,7 +101,7 @@ def measured(
     place = max(1, -(-len(learned) // RAREST)) - 1
     size = len(tok)
     record = tok.model.training
-    counts = record.counts if record is not None and tok.model.kind == "bpe" else ()
+    counts = record.counts if record is not None and tok.model.kind == "bpe" else None
     fair = fairness(tok, languages, threads)
     efficiency = METRICS["renyi_efficiency"].function(sample)
     return {
@@ -118,7 +118,7 @@ def measured(
         "rarest": float(expected[place]) if len(learned) else plan.tokens,
         "resolution": plan.tokens / total,
         "seldom": int((expected < SELDOM).sum()),
-        "last_count": int(counts[-1]) if len(counts) else None,
+        "last_count": None if counts is None or not len(counts) else int(counts[-1]),
         "padded_64": rounded_up(size, 64),
         "padded_128": rounded_up(size, 128),
         **fair,

@@ -48,7 +48,7 @@ class Study(_render.Shown):
             "plan": asdict(self.plan),
             "corpus": {
                 "texts": split.texts,
-                "bytes": split.bytes,
+                "bytes": split.all_bytes,
                 "trained_bytes": split.trained_bytes,
                 "held_out_texts": len(split.held_out),
                 "held_out_bytes": split.held_out_bytes,
@@ -133,7 +133,7 @@ def summary(study: Study) -> Iterator[_render.Block]:
         f"Model: {amount(plan.params)} parameters beside the vocabulary, {tied}, rows of {plan.width:,} numbers ({given}), "
         f"{amount(plan.tokens)} tokens of training."
     )
-    yield _render.Line(f"Corpus: {number_of(split.texts, 'text')}, {split.bytes:,} bytes. Held out: {split.rule}.")
+    yield _render.Line(f"Corpus: {number_of(split.texts, 'text')}, {split.all_bytes:,} bytes. Held out: {split.rule}.")
 
 
 def label(study: Study, row: StudyRow) -> list[str]:
@@ -184,11 +184,8 @@ def rare_table(study: Study) -> Iterator[_render.Block]:
         last = "" if row.last_count is None else f"{row.last_count:,}"
         rows.append([*label(study, row), rarest(row), f"{row.seldom:,}", f"{share:.1%}", last])
     names = heads(study, f"rarest {100 // RAREST} %", "hardly seen", "share", "last pair")
-    yield _render.Table(
-        names,
-        rows,
-        f"Rare tokens in the planned corpus (hardly seen: never in the sample, or fewer than {SELDOM} times)",
-    )
+    yield _render.Table(names, rows, "Rare tokens, as expected in the planned corpus")
+    yield _render.Line(f"hardly seen: never in the sample, or expected fewer than {SELDOM} times", "dim")
 
 
 def rarest(row: StudyRow) -> str:

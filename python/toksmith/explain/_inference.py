@@ -263,8 +263,8 @@ class Spelling:
         found: list[Part] = []
         at = 0
         while at < len(piece):
-            end, id = step[at]
-            found.append(Part(id, piece[at:end] if id is None else b""))
+            end, own = step[at]
+            found.append(Part(own, piece[at:end] if own is None else b""))
             at = end
         return found
 
@@ -311,19 +311,17 @@ def spelled_pieces(tok: Tokenizer, text: Text, special: Special) -> tuple[Infere
     if any(step.kind == "sentencepiece" for step in model.normalizers):
         return rewritten(tok, text, special)
     allowed = special if not isinstance(special, str) else ()
-    fixed = {
-        added.content.encode()
-        for added in model.added_tokens
-        if not added.special or special == "allow" or added.content in allowed
-    }
+    fixed: dict[bytes, int] = {}
+    for added in model.added_tokens:
+        if not added.special or special == "allow" or added.content in allowed:
+            fixed.setdefault(added.content.encode(), added.id)
     pieces = [piece for piece in pieces_of(tok._engine, model, utf8(text), special) if piece]
     bare = Tokenizer(replace(model, splitters=(), normalizers=(), decoders=(), post=(), added_tokens=()))
     whole = tok.encode(text, special=special)
     ids: list[int] = []
     ends: list[int] = []
     for piece in pieces:
-        own = [added.id for added in model.added_tokens if added.content.encode() == piece] if piece in fixed else []
-        ids += own[:1] or bare.encode(piece)
+        ids += [fixed[piece]] if piece in fixed else bare.encode(piece)
         ends.append(len(ids))
     if ids != whole:  # tokens that are found after normalizing cross what `split` gives: the text is one piece
         pieces, ends = [b"".join(pieces)], [len(whole)]
