@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,3 +116,33 @@ def test_edits_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tok
     )
     seen.page.fill("#field-typed", "")
     seen.wait("#panel .answer", "Enter what is typed.")
+
+
+def test_a_conversation_is_that_of_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+    pytest.importorskip("jinja2")
+    seen.open().tab("chat")
+    seen.wait("#panel .answer", "Message 3 spells <|end|>")  # what it opens with
+    talk = [{"role": "user", "content": "low <|end|> 낮은"}, {"role": "assistant", "content": "<b>goose</b>"}]
+    seen.page.fill("#chat-messages", json.dumps(talk))
+    found = explain.chat(toks["bytes"], talk, template="plain", variables={"bos_token": "", "eos_token": "<|end|>"})
+    seen.wait("#panel .answer", f"2 messages, {len(found.ids)} tokens, {found.template_ids} of the template")
+    seen.wait("#panel .answer", f"All {found.stable} ids stay when messages are appended (user)")
+    for number, each in enumerate(found.messages):
+        seen.wait("#panel table", f"{number}\t{each.role}\t{each.own}\t{each.added}\t")
+    assert seen.page.locator(".chat-tokens .quiet, .chat-tokens .special").count() == found.template_ids
+    seen.page.select_option("#chat-template", "own")
+    for template, said in (("{{ messages[", "is not valid Jinja"), ("{{ 1 // 0 }}", "ZeroDivisionError")):
+        seen.page.fill("#chat-own", template)
+        seen.wait("#panel .bad", said)
+    seen.page.fill("#chat-own", "{% for m in messages %}{{ m.content }}{% endfor %}")
+    seen.wait("#panel .answer", "0 of the template")
+    for messages, said in (
+        ("[{", "not JSON"),
+        ("7", "expected a list"),
+        ("[7]", "message 0"),
+        ('[{"a": [', "not JSON"),
+    ):
+        seen.page.fill("#chat-messages", messages)
+        seen.wait("#panel .bad", said)
+    seen.page.fill("#chat-messages", "")
+    seen.wait("#panel .answer", "There are no messages.")

@@ -71,11 +71,8 @@ __all__ = [
     "number_of",
     "one_line",
     "page",
-<<<<<<< HEAD
-    "placed",
-=======
     "page_of",
->>>>>>> pagea
+    "placed",
     "plain",
     "plain_json",
     "save_text",

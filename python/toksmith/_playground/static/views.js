@@ -1,6 +1,7 @@
 // The table of views, in the order of their tabs. A new view is a file in views/ and its row here.
 
 import { view as budget } from './views/budget.js';
+import { view as chat } from './views/chat.js';
 import { view as edits } from './views/edits.js';
 import { view as folder } from './views/folder.js';
 import { view as forest } from './views/forest.js';
@@ -24,6 +25,7 @@ export const GROUPS = [
   ['This text', [tokens, merges, prompt, lint, specials]],
   ['Compared', [budget, edits, languages]],
   ['Vocabulary', [forest, vocabulary]],
+  ['Conversation', [chat]],
   ['Files', [folder]],
 ];
 
