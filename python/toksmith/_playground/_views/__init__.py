@@ -14,7 +14,7 @@ from typing import Any
 import toksmith
 from toksmith._render import Shown, called
 
-from . import _chat, _edits, _folder, _opened, _results, _windows
+from . import _chat, _edits, _fairness, _folder, _opened, _results, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -53,6 +53,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "lengths": _results.lengths,
     "doctor": _results.doctor,
     "folder": _folder.folder,
+    "fairness": _fairness.fairness,
     "chat": _chat.chat,
     "stability": _edits.stability,
     "edit": _edits.edit,
