@@ -299,6 +299,7 @@ EXPLAINED: dict[str, Call] = {
     "edit": (explain.edit, {"toks": TOK, "text": "low", "start": 1, "end": 2, "new": "a", "special": "text"}),
     "folder": (explain.folder, {"tok": TOK, "folder": {"a": "low"}, "ignored": True, "special": "text", "threads": 1}),
     "history": (explain.history, {"tok": TOK, "id": 258}),
+    "inference": (explain.inference, {"tok": TOK, "text": "low", "special": "text"}),
     "lengths": (explain.lengths, {"toks": TOK}),
     "lint": (explain.lint, {"tok": TOK, "text": "low "}),
     "merges": (explain.merges, {"tok": TOK, "piece": "low"}),
@@ -577,7 +578,7 @@ def test_every_argument_of_every_public_function_is_tried(tmp_path: Path) -> Non
     for name, (_, arguments) in calls(tmp_path).items():
         tried.setdefault(name.partition(" ")[0], set()).update(arguments)
     for name, function in public_callables():
-        if name not in ("play", "snapshot", "graft"):  # test_argument_types_elsewhere has their arguments
+        if name not in ("play", "snapshot", "graft", "study"):  # test_argument_types_elsewhere has their arguments
             named = {*inspect.signature(function).parameters} - {"self"}
             assert named <= tried.get(name, set()), f"{name}: {named - tried.get(name, set())}"
 

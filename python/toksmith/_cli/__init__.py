@@ -111,6 +111,12 @@ COMMANDS = (
         "toksmith doctor -t gpt2",
     ),
     Row(
+        "study",
+        "_study",
+        "Compare vocabulary sizes, patterns and kinds for texts and a planned model.",
+        "toksmith study corpus.jsonl --params 1e9 --tokens 2e10 --tied --html study.html",
+    ),
+    Row(
         "map",
         "_map",
         "Show what the files of a folder cost in tokens, and what a prompt can do without.",

@@ -2,8 +2,9 @@
 
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page, and `_linked` draws the tokens of a page with a script. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
-pictures, and `_areas` places a treemap. Commands take `number_of` from here, because they import nothing else of ours.
+results on one HTML page, `_linked` draws the tokens of a page with a script, and `_report` puts charts on one. `_shown` is
+the base class of all results. `_chart` draws figures as text, `_plot` as pictures, and `_areas` places a treemap. Commands take
+`number_of` from here, because they import nothing else of ours.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown, called, notebook, save_text
+    from ._report import Curves, report
+    from ._shown import Shown, called, check_writable, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -47,6 +49,7 @@ __all__ = [
     "Branch",
     "Cell",
     "Charted",
+    "Curves",
     "DrawnPart",
     "Line",
     "MergeView",
@@ -61,6 +64,7 @@ __all__ = [
     "View",
     "bar_lines",
     "called",
+    "check_writable",
     "clusters",
     "draw_tokens",
     "is_whole",
@@ -75,6 +79,7 @@ __all__ = [
     "placed",
     "plain",
     "plain_json",
+    "report",
     "save_text",
     "summary",
     "table_lines",
@@ -93,7 +98,8 @@ _HOMES = {
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown", "called", "notebook", "save_text"),
+    "_report": ("Curves", "report"),
+    "_shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",

@@ -26,6 +26,7 @@ from ._flow import Flow, FlowStage, flow
 from ._folder import FileTokens, FolderMap, Waste, folder
 from ._folder_files import SkippedFile, unignored
 from ._history import Event, History, history
+from ._inference import Inference, InferenceCut, inference
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
 from ._ngrams import Ngrams, ngrams
@@ -66,6 +67,8 @@ __all__ = [
     "FolderMap",
     "Found",
     "History",
+    "Inference",
+    "InferenceCut",
     "Injection",
     "Keystroke",
     "Lengths",
@@ -104,6 +107,7 @@ __all__ = [
     "flow",
     "folder",
     "history",
+    "inference",
     "lengths",
     "lint",
     "merges",

@@ -100,8 +100,8 @@ class Conversation(_render.Shown):
             with; None if the template refuses it.
         why: What the template says against the longer conversation.
         flagged: The places of the ids that injections consist of.
-        unknown: Markers such as `<|im_start|>` that the template wrote and that
-            are ordinary text for this tokenizer.
+        unknown: Markers such as `<|im_start|>` that the template wrote and
+            that are ordinary text for this tokenizer.
     """
 
     tokenizer: str
@@ -232,8 +232,8 @@ def chat(
         appended: The messages whose ids are compared with; None for a user's
             message, behind a reply of the assistant if the last message is not
             the assistant's.
-        variables: As for `Tokenizer.chat`; `bos_token` and `eos_token` are empty
-            if nothing else says what they are.
+        variables: As for `Tokenizer.chat`; `bos_token` and `eos_token` are
+            empty if nothing else says what they are.
     Raises: as `Tokenizer.chat`. What the template says against beginnings of
         the conversation, or against a longer one, is no error.
     Cost: an encoding of the conversation, of the longer one, and of each

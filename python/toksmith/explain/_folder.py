@@ -61,8 +61,8 @@ class Waste:
         name, why: Of the row.
         files: In how many files.
         tokens: How many tokens less the folder would have without it. Those of
-            parts are counted in the files that no rule leaves out, each rule by
-            itself.
+            parts are counted in the files that no rule leaves out, each rule
+            by itself.
         advised: Whether it is among what to leave out of a prompt.
     """
 

@@ -14,7 +14,8 @@ from typing import Any
 import toksmith
 from toksmith._render import Shown, called
 
-from . import _chat, _edits, _fairness, _folder, _opened, _results, _windows
+from .._live_training import TrainedAt
+from . import _chat, _edits, _fairness, _folder, _opened, _results, _trainer, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -39,6 +40,11 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "folder_wanted": _folder.folder_wanted,
     "folder_files": _folder.folder_files,
     "folder_areas": _folder.folder_areas,
+    "corpus": _trainer.corpus,
+    "train": _trainer.train,
+    "stop_training": _trainer.stop_training,
+    "trained_tokenizer": _trainer.trained_tokenizer,
+    "trained_file": _trainer.trained_file,
     # results of the library, which can be exported
     "tokens": _results.pieces,
     "merges": _results.merges,
@@ -57,6 +63,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "chat": _chat.chat,
     "stability": _edits.stability,
     "edit": _edits.edit,
+    "trained": _trainer.trained,
 }
 
 
@@ -79,4 +86,5 @@ def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
     if isinstance(result, dict):
         raise toksmith.InvalidOption("view", view, "one that has a result of its own")
     kind, make = EXPORTS[format]
-    return kind, make(Named(result, asked.toks))
+    toks = result.toks if isinstance(result, TrainedAt) else asked.toks
+    return kind, make(Named(result, toks))

@@ -26,6 +26,7 @@ MOST_IDS = 2000
 # The last used of each kind; of cuts and rows those of an edited text and of the text before it.
 KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "right": 8, "compare": 2, "looks": 50, "doctor": 8}
 KEPT |= {"folder": 3, "folder_map": 8, "stability": 3}
+KEPT |= {"corpus": 2, "counts": 3, "training": 4, "watch": 1}  # of the live trainer
 T = TypeVar("T")
 
 
@@ -57,6 +58,7 @@ class Session:
         own = {"version": toksmith.__version__, "tokenizers": toks, "failed": self.failed, "limits": limits}
         return own | {
             "patterns": [*toksmith.patterns()],
+            "formats": [*toksmith.formats()],
             "contexts": dict(explain.CONTEXTS),
             "languages": [*self.texts],
         }

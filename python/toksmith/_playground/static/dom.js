@@ -85,6 +85,11 @@ export function save(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+// Saves a file whose bytes are in base64.
+export function saveBytes(name, data) {
+  save(name, 'application/octet-stream', Uint8Array.from(atob(data), (char) => char.charCodeAt(0)));
+}
+
 export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);

@@ -12,6 +12,7 @@ import { view as merges } from './views/merges.js';
 import { view as prompt } from './views/prompt.js';
 import { view as specials } from './views/specials.js';
 import { view as tokens } from './views/tokens.js';
+import { view as trainer } from './views/trainer.js';
 import { view as vocabulary } from './views/vocabulary.js';
 
 // A view has a `name`, a `label` for its tab, and what it shows, in one of two ways:
@@ -25,9 +26,8 @@ import { view as vocabulary } from './views/vocabulary.js';
 export const GROUPS = [
   ['This text', [tokens, merges, prompt, lint, specials]],
   ['Compared', [budget, edits, languages, fairness]],
-  ['Vocabulary', [forest, vocabulary]],
-  ['Conversation', [chat]],
-  ['Files', [folder]],
+  ['Vocabulary', [forest, vocabulary, trainer]],
+  ['Prompts', [chat, folder]],
 ];
 
 export const VIEWS = GROUPS.flatMap(([, views]) => views);
