@@ -67,8 +67,9 @@ def looked(browser: Any, playground: toksmith.Playground, **options: Any) -> Any
 def filled(seen: Seen, tab: str) -> None:
     """Open a view, and wait for all of it."""
     seen.tab(tab)
-    seen.page.wait_for_load_state("networkidle")
-    seen.until("document.querySelector('#busy').hidden && !document.querySelector('#panel .busy')")
+    for _ in range(2):  # a view may ask again for what its first answer names
+        seen.page.wait_for_timeout(250)
+        seen.until("document.querySelector('#busy').hidden && !document.body.classList.contains('busy')")
     if tab == "vocabulary":
         seen.wait("#panel", "Health of")
     if tab == "tokens":

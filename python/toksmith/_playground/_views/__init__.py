@@ -70,7 +70,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
 def answered(view: str, asked: Asked) -> Shown | dict[str, Any]:
     """What the view gives, under the name that the page has for the tokenizer."""
     result = VIEWS[view](asked)
-    return result if isinstance(result, dict) else called(result, asked.names[asked.which])
+    if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view may be about none of the page
+        return result
+    return called(result, asked.names[asked.which])
 
 
 def shown(view: str, asked: Asked) -> dict[str, Any]:
