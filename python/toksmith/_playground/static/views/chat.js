@@ -74,7 +74,7 @@ class ChatPanel {
     const total = found.tokens_total ?? found.tokens.length;
     return [
       h('p', {}, h('strong', {}, `${count(found.messages.length, 'message')}, ${count(found.ids, 'token')}`), `, ${num(found.template_ids)} of the template`),
-      found.injections.slice(0, 20).map((each) => h('p', { className: 'bad' }, `${where(each)} spells `, h('bdi', { className: 'mono boxed' }, each.token), ` at character ${num(each.start)}. It stays text here; texts that are joined before they are encoded make it id ${each.id}.`)),
+      found.injections.slice(0, 20).map((each) => h('p', { className: 'warn' }, `${where(each)} spells `, h('bdi', { className: 'mono boxed' }, each.token), ` at character ${num(each.start)}. It stays text here; texts that are joined before they are encoded make it id ${each.id}.`)),
       found.unknown.length ? h('p', { className: 'warn' }, 'For this tokenizer these markers of the template are ordinary text: ', found.unknown.map((each) => [h('bdi', { className: 'mono boxed' }, each), ' '])) : null,
       cache,
       found.messages.length ? table(['message', 'role', 'own tokens', 'cost', 'ids stay', 'text'], found.messages.map((each, number) => [number, each.role, each.own, dash(each.added), h('span', { className: each.kept === null ? 'dim' : each.kept ? 'good' : 'warn' }, each.kept === null ? '–' : each.kept ? 'yes' : 'no'), h('bdi', {}, each.text.length > 60 ? `${each.text.slice(0, 60)}…` : each.text)])) : h('p', { className: 'dim' }, 'There are no messages.'),
