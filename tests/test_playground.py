@@ -266,6 +266,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "lo", "by": "text"},
     "lengths": {},
     "doctor": {},
+    "fairness": {"texts": {"en": "low", "ko": "낮은"}, "reference": "en"},
+    "chat": {"messages": '[{"role": "user", "content": "low<|end|>"}]', "template": "plain", "of": "large"},
     "stability": {"text": TEXT, "typed": "e"},
     "edit": {"text": TEXT, "typed": "e", "at": 3},
     "folder": {"folder": "", "of": "large"},
@@ -601,6 +603,8 @@ RESULTS = {
     "lengths": {},
     "doctor": {},
     "folder": {},
+    "fairness": {},
+    "chat": {"messages": '[{"role": "user", "content": "low<|end|>"}]'},
     "stability": {"text": TEXT},
     "edit": {"text": TEXT, "at": 3},
     "trained": {"corpus": CORPUS, "size": 257, "sentence": TEXT},
@@ -658,6 +662,14 @@ def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks:
     assert [each["name"] for each in own["languages"]] == ["a", "b"]
     default = asked(playground, "parity", tokenizers=["large"]).json["result"]
     assert default["reference"] == "English" and len(default["languages"]) == 24
+
+
+def test_a_page_names_no_file_as_a_template(playground: toksmith.Playground, tmp_path: Path) -> None:
+    file = tmp_path / "own.jinja"
+    file.write_text("{{ 'low' }}", encoding="utf-8")
+    for template in (str(file), str(tmp_path), "/etc/passwd"):
+        refused = asked(playground, "chat", tokenizers=["large"], messages="[]", template=template)
+        assert refused.status == 400 and "expected Jinja" in refused.json["error"]
 
 
 def test_results_carry_the_name_that_the_page_has(

@@ -1,7 +1,8 @@
-"""The commands that measure and check a tokenizer: measure, parity, doctor."""
+"""The commands that measure and check a tokenizer: measure, parity, fairness, doctor."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from ._arguments import (
     GivenText,
     Json,
     Name,
+    Names,
     Quiet,
     Raw,
     Threads,
@@ -28,7 +30,7 @@ from ._printed import tell
 from ._progress import metered, working
 from ._shown import Html, Svg, prepared, print_shown
 
-__all__ = ["doctor", "measure", "parity"]
+__all__ = ["doctor", "fairness", "measure", "parity"]
 
 FAILED = 3
 
@@ -77,6 +79,17 @@ def parity(
 
     The language is the part before =, or the file name without its suffix.
     """
+    texts = by_language(files)
+    tok = loaded(tokenizer, pattern, special_token)
+    with working(total_of(texts.values()), as_json=as_json, quiet=quiet):
+        found = toksmith.parity(tok, texts, **given(reference=reference))
+    for warning in found.warnings if as_json else ():
+        tell(f"warning: {warning}")
+    print_shown(found, as_json=as_json, html=html, svg=svg)
+
+
+def by_language(files: Sequence[str]) -> dict[str, Path]:
+    """The files by language: the part before =, or the file name without its suffix."""
     texts: dict[str, Path] = {}
     for argument in files:
         name, equals, file = argument.partition("=")
@@ -87,9 +100,33 @@ def parity(
         if key in texts:
             raise cli.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
         texts[key] = path
-    tok = loaded(tokenizer, pattern, special_token)
-    with working(total_of(texts.values()), as_json=as_json, quiet=quiet):
-        found = toksmith.parity(tok, texts, **given(reference=reference))
+    return texts
+
+
+def fairness(
+    files: Annotated[
+        list[str] | None,
+        cli.Argument("[NAME=]FILE", "The same text in several languages, one file each.", "sentences in 24 languages"),
+    ] = None,
+    *,
+    tokenizer: Names,
+    reference: Annotated[str | None, cli.Option(help="Language to compare with.", default="the first")] = None,
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
+    html: Html = None,
+    svg: Svg = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare tokenizers by what the same text costs in several languages.
+
+    The language is the part before =, or the file name without its suffix. Without files it compares four sentences that
+    were written for this purpose.
+    """
+    texts = by_language(files) if files else None
+    toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
+    with working(total_of(texts.values()) if texts else None, as_json=as_json, quiet=quiet):
+        found = toksmith.metrics.fairness(toks, texts, **given(reference=reference))
     for warning in found.warnings if as_json else ():
         tell(f"warning: {warning}")
     print_shown(found, as_json=as_json, html=html, svg=svg)

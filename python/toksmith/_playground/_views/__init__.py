@@ -15,7 +15,7 @@ import toksmith
 from toksmith._render import Shown, called
 
 from .._live_training import TrainedAt
-from . import _edits, _folder, _opened, _results, _trainer, _windows
+from . import _chat, _edits, _fairness, _folder, _opened, _results, _trainer, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -59,6 +59,8 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "lengths": _results.lengths,
     "doctor": _results.doctor,
     "folder": _folder.folder,
+    "fairness": _fairness.fairness,
+    "chat": _chat.chat,
     "stability": _edits.stability,
     "edit": _edits.edit,
     "trained": _trainer.trained,
