@@ -34,7 +34,7 @@ from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _layout, _server, _views
+from toksmith._playground import _layout, _policy, _server, _views
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
 from toksmith._playground._live_training import Texts
 from toksmith._playground._rows import Rows
@@ -92,7 +92,7 @@ def test_the_page_and_its_files_are_served_with_a_policy(playground: toksmith.Pl
     page = request(playground, "GET", "/")
     assert page.status == 200
     assert page.headers["content-type"].startswith("text/html")
-    for name, value in _server.HEADERS.items():
+    for name, value in _policy.HEADERS.items():
         assert page.headers[name] == value
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy and "script-src 'self';" in policy
@@ -266,6 +266,9 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "lo", "by": "text"},
     "lengths": {},
     "doctor": {},
+    "models": {"maker": "Meta"},
+    "model": {"source": "gpt2", "add": True},
+    "saved": {"text": TEXT, "title": "Low"},
     "corpus": TRAINED,
     "train": {"corpus": CORPUS, "pattern": "gpt2", "ties": "first_seen", "special_tokens": ["<|end|>"]},
     "stop_training": {"corpus": CORPUS},
@@ -613,6 +616,9 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         "difference",
         "piece",
         "repair",
+        "models",
+        "model",
+        "saved",
         "corpus",
         "train",
         "stop_training",

@@ -15,7 +15,7 @@ import toksmith
 from toksmith._render import Shown, called
 
 from .._live_training import TrainedAt
-from . import _opened, _results, _trainer, _windows
+from . import _budget, _models, _opened, _results, _saved, _trainer, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -37,6 +37,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "difference": _windows.difference,
     "piece": _windows.piece,
     "repair": _results.repair,
+    "models": _models.models,
+    "model": _models.model,
+    "saved": _saved.saved,
     "corpus": _trainer.corpus,
     "train": _trainer.train,
     "stop_training": _trainer.stop_training,
@@ -47,7 +50,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "merges": _results.merges,
     "tree": _results.tree,
     "history": _results.history,
-    "budget": _results.budget,
+    "budget": _budget.budget,
     "parity": _results.parity,
     "prompt": _results.prompt,
     "lint": _results.lint,
