@@ -8,8 +8,9 @@ if (isEmbedded) document.documentElement.classList.add('embed');
 
 const TYPES = { svg: 'image/svg+xml', html: 'text/html', json: 'application/json' };
 
-// Saves what a view shows; `asked` is its question, or null.
-export async function exportView(tab, asked, format, notice) {
+// Saves what a view shows; `question` is what it asks, or null, or the promise of that.
+export async function exportView(tab, question, format, notice) {
+  const asked = await question;
   if (!asked) return;
   const [view, text, values] = asked;
   try {
