@@ -280,7 +280,22 @@ def of_counts(counts: Path, folder: Path) -> dict[str, Call]:
 EXPLAINED: dict[str, Call] = {
     "budget": (explain.budget, {"toks": {"a": TOK}, "text": "low", "context": {"m": 5}, "special": "text"}),
     "compare": (explain.compare, {"toks": [TOK, TOK], "text": "low", "special": "text"}),
+    "chat": (
+        explain.chat,
+        {
+            "tok": TOK,
+            "messages": [{"role": "user", "content": "low"}],
+            "template": "plain",
+            "tools": [{"name": "f"}],
+            "add_generation_prompt": True,
+            "appended": [{"role": "user", "content": "a"}],
+            "variables": {"a": "b"},
+        },
+    ),
+    "edit": (explain.edit, {"toks": TOK, "text": "low", "start": 1, "end": 2, "new": "a", "special": "text"}),
+    "folder": (explain.folder, {"tok": TOK, "folder": {"a": "low"}, "ignored": True, "special": "text", "threads": 1}),
     "history": (explain.history, {"tok": TOK, "id": 258}),
+    "inference": (explain.inference, {"tok": TOK, "text": "low", "special": "text"}),
     "lengths": (explain.lengths, {"toks": TOK}),
     "lint": (explain.lint, {"tok": TOK, "text": "low "}),
     "merges": (explain.merges, {"tok": TOK, "piece": "low"}),
@@ -294,8 +309,10 @@ EXPLAINED: dict[str, Call] = {
     "ngrams": (explain.ngrams, {"text": "low", "n": 2, "unit": "char"}),
     "sizes": (explain.sizes, {"text": "low", "toks": TOK}),
     "targets": (explain.targets, {"tok": TOK, "text": "low lower", "window": 4, "special": "text"}),
+    "stability": (explain.stability, {"toks": TOK, "text": "low", "typed": "a", "most": 5, "special": "text"}),
     "steps": (explain.steps, {"text": "aaab", "merges": 1, "ties": "lowest_ids"}),
     "tree": (explain.tree, {"tok": TOK, "id": 258}),
+    "unignored": (explain.unignored, {"paths": ["a"], "ignores": {".gitignore": "b"}}),
 }
 UNIGRAM_ARGUMENTS: dict[str, Any] = {
     "corpus": CORPUS * 9,
@@ -557,7 +574,7 @@ def test_every_argument_of_every_public_function_is_tried(tmp_path: Path) -> Non
     for name, (_, arguments) in calls(tmp_path).items():
         tried.setdefault(name.partition(" ")[0], set()).update(arguments)
     for name, function in public_callables():
-        if name not in ("play", "snapshot", "graft"):  # test_argument_types_elsewhere has their arguments
+        if name not in ("play", "snapshot", "graft", "study"):  # test_argument_types_elsewhere has their arguments
             named = {*inspect.signature(function).parameters} - {"self"}
             assert named <= tried.get(name, set()), f"{name}: {named - tried.get(name, set())}"
 

@@ -230,6 +230,21 @@ def grafted(folder: Path) -> dict[str, Call]:
     }
 
 
+def studied(folder: Path) -> dict[str, Call]:
+    """A study of sizes, with every argument."""
+    texts = [f"low lower lowest number {number}" for number in range(300)]
+    optional = dict.fromkeys(("width", "held_out", "keep", "max_memory", "threads"))
+    asked: dict[str, Any] = {
+        "corpus": texts,
+        "sizes": [270],
+        "patterns": ["gpt2"],
+        "kinds": ["bpe"],
+        "special_tokens": [],
+    }
+    model = {"params": 1e6, "tokens": 1e6, "tied": True, "languages": {"en": "low"}, "progress": False}
+    return {"study": (toksmith.study, asked | model | optional)}
+
+
 def calls(folder: Path) -> dict[str, Call]:
     return (
         of_tiktoken()
@@ -240,6 +255,7 @@ def calls(folder: Path) -> dict[str, Call]:
         | of_results(folder)
         | played(folder)
         | grafted(folder)
+        | studied(folder)
     )
 
 
@@ -300,6 +316,7 @@ DRAW = (
     "explain.Lengths.to_chart",
     "explain.Ranks.to_chart",
     "metrics.Parity.to_chart",
+    "Study.to_chart",
     "explain.Comparison.row",
     "explain.Merges.row",
     "explain.Pieces.title",

@@ -208,7 +208,7 @@ def test_nothing_plays_by_itself_where_less_motion_is_asked_for(browser: Any, pl
     seen.tab("merges")
     seen.page.fill("#piece", "slow")
     seen.wait(".player", "1 of")
-    button = seen.page.get_by_role("button", name="Play")
+    button = seen.page.get_by_role("button", name="Play", exact=True)
     assert button.is_disabled() and "less motion" in button.get_attribute("title")
     assert seen.page.evaluate("getComputedStyle(document.querySelector('.symbol')).transitionDuration") == "0s"
     context.close()

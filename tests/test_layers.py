@@ -10,13 +10,13 @@ files model render results special stream threads atomic_files encode_files fold
 boundaries pattern_fit patterns formats corpus memory post steps training_kinds
 tokenizer tokenizer_view offsets sampled pieces arrays chat session encodings hub counts weights
 training sweep surgery load fim
-convert explain metrics doctor compat shards graft
+convert explain metrics doctor compat shards graft study
 __init__
 cli demo playground runners __main__
 """
 LAYERS = [line.split() for line in ROWS.splitlines()]
 ALSO = "arguments errors meanings other_names, errors meanings, remote errors paths, render atomic_files, atomic_files files, folders atomic_files files, formats patterns, "
-ALSO += "explain reference, doctor metrics explain, __init__ reference playground, __main__ cli, cli deprecated meanings paths system, demo system, playground system, results render threads, stream threads, model render, segments model stream, tokenizer tokenizer_view offsets sampled pieces arrays chat session"
+ALSO += "explain reference, doctor metrics explain, study metrics, __init__ reference playground, __main__ cli, cli deprecated meanings paths system, demo system, playground system, results render threads, stream threads, model render, segments model stream, tokenizer tokenizer_view offsets sampled pieces arrays chat session"
 MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
 MAY |= {name: {"__init__", "render"} for name in LAYERS[-1]} | {"reference": set(), "reference_models": {"reference"}}
 MAY |= {name: MAY[name] | {*more} for name, *more in map(str.split, ALSO.split(","))}  # more than their lines say

@@ -34,7 +34,7 @@ from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _layout, _policy, _server, _views
+from toksmith._playground import _layout, _policy, _server, _views, _words
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
 from toksmith._playground._live_training import Texts
 from toksmith._playground._rows import Rows
@@ -211,7 +211,7 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
         ("rows", {"text": "a", "tokenizers": ["none"]}, "none"),
         ("rows", {"text": "a", "tokenizers": []}, "1 to 4"),
         ("rows", {"text": "a", "tokenizers": ["small"] * 5}, "1 to 4"),
-        ("rows", {"text": "a", "tokenizers": ["small"], "first": -1}, "first=-1"),
+        ("rows", {"text": "a", "tokenizers": ["small"], "first": -1}, "first: “-1”"),
         ("rows", {"text": "a", "tokenizers": ["small"], "cells": 10**9}, "cells"),
         ("rows", {"text": "a", "tokenizers": ["small"], "special": "maybe"}, "special"),
         ("rows", {"text": "<|end|>", "tokenizers": ["small"], "special": "raise"}, "special token"),
@@ -219,8 +219,8 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
         ("decode", {"tokenizers": ["small"], "ids": [-1]}, "-1"),
         ("decode", {"tokenizers": ["small"], "ids": ["a"]}, "whole numbers"),
         ("tree", {"tokenizers": ["small"], "id": 10**6}, "1000000"),
-        ("place", {"text": "a", "tokenizers": ["small"], "token": 5}, "token=5"),
-        ("prompt", {"text": "a", "tokenizers": ["small"], "end": 2}, "end=2"),
+        ("place", {"text": "a", "tokenizers": ["small"], "token": 5}, "token: “5”"),
+        ("prompt", {"text": "a", "tokenizers": ["small"], "end": 2}, "the end of the prompt: “2”"),
         ("search", {"tokenizers": ["small"], "query": "zz", "by": "bytes"}, "hex"),
         ("search", {"tokenizers": ["small"], "query": "1", "by": "colour"}, "colour"),
         ("parity", {"tokenizers": ["small"], "lines": ["no colon"]}, "line 1"),
@@ -269,6 +269,12 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "models": {"maker": "Meta"},
     "model": {"source": "gpt2", "add": True},
     "saved": {"text": TEXT, "title": "Low"},
+    "stability": {"text": TEXT, "typed": "e"},
+    "edit": {"text": TEXT, "typed": "e", "at": 3},
+    "folder": {"folder": "", "of": "large"},
+    "folder_areas": {"folder": "", "inside": "views/", "wide": 800, "high": 600},
+    "folder_files": {"folder": "key", "name": "src", "files": {"a.txt": "bG93", "b": None}},
+    "folder_wanted": {"paths": ["a", "b/c"], "ignores": {".gitignore": "b"}},
     "corpus": TRAINED,
     "train": {"corpus": CORPUS, "pattern": "gpt2", "ties": "first_seen", "special_tokens": ["<|end|>"]},
     "stop_training": {"corpus": CORPUS},
@@ -597,6 +603,9 @@ RESULTS = {
     "search": {"query": "lo"},
     "lengths": {},
     "doctor": {},
+    "folder": {},
+    "stability": {"text": TEXT},
+    "edit": {"text": TEXT, "at": 3},
     "trained": {"corpus": CORPUS, "size": 257, "sentence": TEXT},
 }
 
@@ -619,6 +628,9 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         "models",
         "model",
         "saved",
+        "folder_areas",
+        "folder_files",
+        "folder_wanted",
         "corpus",
         "train",
         "stop_training",
@@ -641,7 +653,8 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
 
 def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
     tree = asked(playground, "tree.json", tokenizers=["large"], id=260).json["result"]
-    assert tree == json.loads(explain.tree(toks["large"], 260).to_json())
+    expected = json.loads(explain.tree(toks["large"], 260).to_json())
+    assert tree == {**expected, "tokenizer": "large"}, "under the name that the page has for it"
     lint = asked(playground, "lint", tokenizers=["large"], text="a\u00ad b ").json["result"]
     assert [each["name"] for each in lint["findings"]] == ["soft hyphen", "space at the end"]
     names = ["soft hyphen"]
@@ -651,6 +664,48 @@ def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks:
     assert [each["name"] for each in own["languages"]] == ["a", "b"]
     default = asked(playground, "parity", tokenizers=["large"]).json["result"]
     assert default["reference"] == "English" and len(default["languages"]) == 24
+
+
+def test_results_carry_the_name_that_the_page_has(
+    playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    described = f"{toks['large'].model.kind}, {len(toks['large'])} tokens"
+    for view, values in RESULTS.items():
+        for format in ("json", "html", "svg"):
+            made = asked(playground, f"{view}.{format}", tokenizers=["small", "large"], of="large", **values)
+            said = made.data.decode().replace("\xa0", " ").replace("&#160;", " ")
+            assert "large" in said and described not in said, (view, format)
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (
+            toksmith.SpecialTokenInText("<|end|>", 3),
+            (
+                "the text holds the special token <|end|>, which this page is set to refuse; "
+                "choose “plain text” or “allowed” under Special tokens"
+            ),
+        ),
+        (toksmith.InvalidOption("end", -1, "0 to 4"), "the end of the prompt: “-1” is not possible; expected 0 to 4"),
+        (
+            toksmith.NotInVocabulary(b"\xe0", 0),
+            (
+                "“<E0>” (at character 0) is not in the vocabulary, "
+                "and this tokenizer has no token for what it does not know"
+            ),
+        ),
+        (toksmith.FormatError("a.json", 3, "expected a list"), "a.json:3: expected a list"),
+    ],
+)
+def test_errors_speak_of_the_page(error: toksmith.ToksmithError, said: str) -> None:
+    assert _words.words(error) == said
+
+
+def test_bytes_that_are_no_text_are_shown_as_bytes(playground: toksmith.Playground) -> None:
+    answer = asked(playground, "decode", tokenizers=["small"], ids=[0xE0, 0xA4, 0x61]).json["result"]
+    assert answer == {"text": None, "shown": "<E0><A4>a", "bytes": 3}
+    assert asked(playground, "decode", tokenizers=["small"], ids=[]).json["result"]["text"] == ""
 
 
 def test_lone_surrogates_come_and_go(playground: toksmith.Playground) -> None:

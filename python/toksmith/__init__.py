@@ -142,6 +142,10 @@ else:
             "verify",
         ),
         "_stream": ("StreamEncoder",),
+        "_study": (
+            "Study",
+            "study",
+        ),
         "_surgery": (
             "IdMap",
             "add_special",

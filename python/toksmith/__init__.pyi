@@ -58,6 +58,7 @@ from ._shards import (
     verify,
 )
 from ._stream import StreamEncoder
+from ._study import Study, study
 from ._surgery import IdMap, add_special, extend, prune
 from ._sweep import SweepRow, rewind, sweep
 from ._tokenizer import Tokenizer
@@ -118,6 +119,7 @@ __all__ = [
     "Step",
     "StreamDecoder",
     "StreamEncoder",
+    "Study",
     "SweepRow",
     "TextSession",
     "TextTooLong",
@@ -160,6 +162,7 @@ __all__ = [
     "run_shard",
     "shards",
     "snapshot",
+    "study",
     "sweep",
     "train",
     "training_kinds",

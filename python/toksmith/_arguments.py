@@ -199,6 +199,13 @@ def pattern(value: Any, name: str) -> str | tuple[str, ...] | None:
     return None if value is None else text_or_texts(value, name)
 
 
+def patterns(value: Any, name: str) -> tuple[str | None, ...]:
+    """Several ways to split texts; None for not at all."""
+    return tuple(
+        None if item is None else text(item, name) for item in listed(value, name, "a list of str or None", "keys")
+    )
+
+
 def whole_numbers(value: Any, name: str) -> tuple[int, ...]:
     """Several numbers."""
     return tuple(whole_number(item, name) for item in items(value, name, "a list of int"))
@@ -323,6 +330,7 @@ CHECKS: Mapping[str, Check] = {
     "Iterable[str | bytes]": texts_or_bytes,
     "str | Sequence[str]": text_or_texts,
     "PatternArgument": pattern,
+    "Sequence[str | None]": patterns,
     "Sequence[int]": whole_numbers,
     "list[int]": whole_numbers,
     "Pair": whole_numbers,

@@ -60,6 +60,12 @@ AREAS = (
         "extend prune add_special IdMap",
     ),
     Area(
+        "study",
+        "Study sizes",
+        "Which vocabulary size, pattern and kind suit some texts and a planned model.",
+        "study Study",
+    ),
+    Area(
         "graft",
         "Give a model another tokenizer",
         "A checkpoint whose rows follow the ids.",

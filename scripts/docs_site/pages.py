@@ -48,6 +48,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Guides": (
         Row("docs/guides/README.md", "All guides"),
         Row("docs/guides/*.md"),
+        Row("docs/study.md", "Study vocabulary sizes"),
         Row("docs/graft.md", "Give a model another tokenizer"),
         Row("docs/corpus.md", "From a corpus to shards"),
         Row("docs/playground.md", "The playground"),

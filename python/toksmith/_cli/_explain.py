@@ -59,6 +59,9 @@ def explain(
         int | None, cli.Option(help="Show how much of the text fits into this many tokens.", default="show all of it")
     ] = None,
     lint: Annotated[bool, cli.Option("--lint", help="Find invisible text that costs tokens.")] = False,
+    inference: Annotated[
+        bool, cli.Option("--inference", help="Compare with the longest token at each place, and the fewest tokens.")
+    ] = False,
     special: Special = "text",
     field: Field = None,
     row: RowNumber = None,
@@ -72,6 +75,7 @@ def explain(
 ) -> None:
     """Explain a text, its merges step by step, or one token by its id."""
     asked = {"--merges": merges, "--id": id is not None, "--context": context is not None, "--lint": lint}
+    asked |= {"--inference": inference}
     chosen = [option for option, was_given in asked.items() if was_given]
     if len(chosen) > 1:
         raise cli.BadParameter(f"give only one of {' and '.join(chosen)}", param_hint=chosen[-1])
@@ -90,6 +94,8 @@ def explain(
             result = toksmith.explain.merges(tok, data)
         elif context is not None:
             result = toksmith.explain.budget({tokenizer: tok}, data, context=context, special=special)
+        elif inference:
+            result = toksmith.explain.inference(tok, data, special=special)
         elif lint:
             result = toksmith.explain.lint(tok, data)
         else:

@@ -27,7 +27,12 @@ FIELDS = {
     "tokenizers": "the tokenizers",
     "pattern": "the split pattern",
     "files": "the files",
+    "size": "the vocabulary size",
+    "vocab_size": "the vocabulary size",
+    "special_tokens": "the special tokens",
+    "texts": "the texts",
 }
+UNKNOWN = "matches no known format of tokenizers"  # what a `FormatError` says of a file that nothing recognises
 SHORT = 80  # characters of a value that a message quotes
 
 
@@ -40,9 +45,29 @@ def words(error: toksmith.ToksmithError) -> str:
 
 
 def invalid(error: Any) -> str:
+    field = FIELDS.get(error.argument, error.argument)
+    if type(error.value).__name__ == "Unset":  # not given
+        return f"{field} is missing; expected {error.allowed}"
     value = error.value if isinstance(error.value, str) else repr(error.value)
-    given = _render.one_line(value if len(value) <= SHORT else f"{value[:SHORT]}…")
-    return f"{FIELDS.get(error.argument, error.argument)}: “{given}” is not possible; expected {error.allowed}"
+    return f"{field}: “{short(value)}” is not possible; expected {error.allowed}"
+
+
+def short(text: str) -> str:
+    """The beginning of a value, on one line."""
+    return _render.one_line(text if len(text) <= SHORT else f"{text[:SHORT]}…")
+
+
+def unread(error: Any) -> str:
+    if UNKNOWN in error.problem:
+        return f"{error.path} is not a tokenizer in a format that toksmith reads"
+    return str(error)
+
+
+def missing(error: Any) -> str:
+    content = error.content
+    shown = short(content) if isinstance(content, str) else _render.token_text(content[:SHORT])
+    where = "" if error.offset is None else f" (at character {error.offset:,})"
+    return f"“{shown}”{where} is not in the vocabulary, and this tokenizer has no token for what it does not know"
 
 
 def special(error: Any) -> str:
@@ -56,4 +81,6 @@ def special(error: Any) -> str:
 SAID: Mapping[type[Exception], Callable[[Any], str]] = {
     toksmith.SpecialTokenInText: special,
     toksmith.InvalidOption: invalid,
+    toksmith.NotInVocabulary: missing,
+    toksmith.FormatError: unread,
 }

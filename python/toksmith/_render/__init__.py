@@ -2,8 +2,9 @@
 
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page, and `_linked` draws the tokens of a page with a script. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
-pictures. Commands take `number_of` from here, because they import nothing else of ours.
+results on one HTML page, `_linked` draws the tokens of a page with a script, and `_report` puts charts on one. `_shown` is
+the base class of all results. `_chart` draws figures as text, `_plot` as pictures, and `_areas` places a treemap. Commands take
+`number_of` from here, because they import nothing else of ours.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING
 from .._errors import number_of
 
 if TYPE_CHECKING:
-    from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
+    from ._areas import Placed, placed
+    from ._blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
     from ._chart import bar_lines, table_lines
     from ._html import page_of
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
-    from ._shown import Shown, called, notebook, save_text
+    from ._report import Curves, report
+    from ._shown import Shown, called, check_writable, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -39,14 +42,18 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Area",
+    "Areas",
     "Bars",
     "Block",
     "Branch",
     "Cell",
     "Charted",
+    "Curves",
     "DrawnPart",
     "Line",
     "MergeView",
+    "Placed",
     "Plot",
     "Shown",
     "Table",
@@ -57,6 +64,7 @@ __all__ = [
     "View",
     "bar_lines",
     "called",
+    "check_writable",
     "clusters",
     "draw_tokens",
     "is_whole",
@@ -68,8 +76,10 @@ __all__ = [
     "one_line",
     "page",
     "page_of",
+    "placed",
     "plain",
     "plain_json",
+    "report",
     "save_text",
     "summary",
     "table_lines",
@@ -81,13 +91,15 @@ __all__ = [
 
 # By module, its names. A module is imported when one of them is first asked for: some import rich, which is slow.
 _HOMES = {
-    "_blocks": ("Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
+    "_areas": ("Placed", "placed"),
+    "_blocks": ("Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
     "_chart": ("bar_lines", "table_lines"),
     "_html": ("page_of",),
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
-    "_shown": ("Shown", "called", "notebook", "save_text"),
+    "_report": ("Curves", "report"),
+    "_shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from ._areas import first_bars
+from ._blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._palette import LIGHT, TICK
 from ._view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
 
@@ -65,8 +66,15 @@ def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsa
 
 
 def document(view: View) -> str:
-    """One page that needs nothing else."""
-    return page_of(view.title, f"\n{STYLE}\n", main(fragment(view)))
+    """One page that needs nothing else; a treemap is drawn as areas."""
+    if not any(isinstance(block, Areas) for block in view.blocks):
+        return page_of(view.title, f"\n{STYLE}\n", main(fragment(view)))
+    from ._areas_html import AREAS_STYLE, draw_areas  # few views have one
+
+    drawn = [f"<h1>{escaped(view.title)}</h1>"]
+    for block in view.blocks:
+        drawn += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
+    return page_of(view.title, f"\n{STYLE}{AREAS_STYLE}\n", main("\n".join(drawn)))
 
 
 def main(inner: str) -> str:
@@ -203,7 +211,7 @@ class InlineTokens(NamedTuple):
     def token(self, place: int, inner: str, *, first: bool) -> str:
         """A stretch of a token; the first has its tick."""
         view, block = self.block.tokens[place], self.block
-        color = LIGHT.tokens[place % len(LIGHT.tokens)]
+        color = LIGHT.quiet if place in block.quiet else LIGHT.tokens[place % len(LIGHT.tokens)]
         style = SPECIAL if view.special else f"background-color:{color};color:{LIGHT.ink}"
         tick = TICK if first else ""
         if place in block.marked and first:
@@ -283,4 +291,5 @@ DRAW: dict[type[Block], Any] = {
     TokenText: draw_tokens,
     Bars: draw_bars,
     Branch: draw_branch,
+    Areas: lambda block, items, chars: draw_bars(first_bars(block), items, chars),
 }

@@ -54,6 +54,7 @@ def rules(colours: Colours) -> str:
         f".mark {{ color: {colours.mark}; }}",
         f".raw {{ color: {colours.raw}; font-style: italic; }}",
         *(f".c{place} {{ background-color: {color}; }}" for place, color in enumerate(colours.tokens)),
+        f".quiet {{ background-color: {colours.quiet}; }}",
         f".special, .special * {{ background-color: {colours.special}; color: {colours.on_special}; font-weight: bold; }}",
     ]
     return "\n".join(found)
@@ -83,7 +84,8 @@ class PageTokens(NamedTuple):
     def token(self, place: int, inner: str, *, first: bool) -> str:
         """A stretch of a token."""
         view, block = self.block.tokens[place], self.block
-        names = ["t", "special" if view.special else f"c{place % len(LIGHT.tokens)}"]
+        quiet = "quiet" if place in block.quiet else f"c{place % len(LIGHT.tokens)}"
+        names = ["t", "special" if view.special else quiet]
         if not first:
             return f'<bdi class="{" ".join(names)}">{inner}</bdi>'
         names += ["first", *(["marked"] if place in block.marked else [])]

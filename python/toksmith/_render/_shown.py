@@ -15,13 +15,13 @@ from typing import Any, TypeVar, cast
 from rich.console import Console, Group
 
 from .._arguments import checked
-from .._atomic_files import write_file
+from .._atomic_files import AtomicFiles, write_file
 from ._blocks import View
 from ._html import document, fragment
 from ._svg import picture
 from ._terminal import renderables
 
-__all__ = ["Shown", "called", "notebook", "save_text"]
+__all__ = ["Shown", "called", "check_writable", "notebook", "save_text"]
 
 WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
@@ -58,6 +58,12 @@ def called(result: Result, name: str) -> Result:
     if dataclasses.is_dataclass(about) and any(field.name == "tokenizer" for field in dataclasses.fields(about)):
         return cast("Result", dataclasses.replace(cast("Any", about), tokenizer=name))
     return result
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raises FormatError for a file that cannot be written, before long work whose result it is for. Nothing changes."""
+    with AtomicFiles([path]) as files:
+        files.add(path)
 
 
 class Shown(ABC):

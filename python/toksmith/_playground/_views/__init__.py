@@ -15,7 +15,7 @@ import toksmith
 from toksmith._render import Shown, called
 
 from .._live_training import TrainedAt
-from . import _budget, _models, _opened, _results, _saved, _trainer, _windows
+from . import _budget, _edits, _folder, _models, _opened, _results, _saved, _trainer, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -40,6 +40,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "models": _models.models,
     "model": _models.model,
     "saved": _saved.saved,
+    "folder_wanted": _folder.folder_wanted,
+    "folder_files": _folder.folder_files,
+    "folder_areas": _folder.folder_areas,
     "corpus": _trainer.corpus,
     "train": _trainer.train,
     "stop_training": _trainer.stop_training,
@@ -58,6 +61,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "search": _results.search,
     "lengths": _results.lengths,
     "doctor": _results.doctor,
+    "folder": _folder.folder,
+    "stability": _edits.stability,
+    "edit": _edits.edit,
     "trained": _trainer.trained,
 }
 
@@ -65,7 +71,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
 def answered(view: str, asked: Asked) -> Shown | dict[str, Any]:
     """What the view gives, under the name that the page has for the tokenizer."""
     result = VIEWS[view](asked)
-    return result if isinstance(result, dict) else called(result, asked.names[asked.which])
+    if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view may be about none of the page
+        return result
+    return called(result, asked.names[asked.which])
 
 
 def shown(view: str, asked: Asked) -> dict[str, Any]:

@@ -25,7 +25,9 @@ MOST_LOADED = 50  # on a page
 MOST_IDS = 2000
 # The last used of each kind; of cuts and rows those of an edited text and of the text before it.
 KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "right": 8, "compare": 2, "looks": 50, "doctor": 8}
-KEPT |= {"corpus": 2, "counts": 3, "training": 4, "watch": 1, "model": 8}  # of the live trainer
+KEPT |= {"folder": 3, "folder_map": 8, "stability": 3}
+KEPT |= {"corpus": 2, "counts": 3, "training": 4, "watch": 1}  # of the live trainer
+KEPT |= {"model": 8}
 T = TypeVar("T")
 
 

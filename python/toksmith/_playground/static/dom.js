@@ -46,7 +46,7 @@ function scrolled(label, inner) {
 export function table(heads, rows, caption) {
   return scrolled(caption ?? heads.filter(Boolean).join(', '), h('table', {},
     caption ? h('caption', {}, caption) : null,
-    h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head)))),
+    h('thead', {}, h('tr', {}, heads.map((head) => (head === '' ? h('td') : h('th', { scope: 'col' }, head))))),
     h('tbody', {}, rows.map((row) => h('tr', {}, row.map((cell) => {
       const figure = typeof cell === 'number';
       return h('td', { className: figure ? 'figure' : '' }, figure ? num(cell) : cell);

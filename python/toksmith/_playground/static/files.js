@@ -127,7 +127,7 @@ export class Files {
       this.dialog.close();
       this.page.tokenizer(answer);
     } catch (problem) {
-      if (this.patternRow.hidden && /^pattern/.test(problem.message)) {
+      if (this.patternRow.hidden && /^the split pattern/.test(problem.message)) {
         this.pattern.replaceChildren(...this.page.patterns().map((name) => h('option', {}, name)));
         this.patternRow.hidden = false;
         this.refuse('This file does not say how texts are split before they are merged: choose the pattern.');

@@ -1,6 +1,6 @@
 // The page: its state, its parts, and what goes from one to the other. What a text becomes is the server's to say.
 
-import { about, ask, cancel, Cancelled, connection, Gone, Refused } from './api.js';
+import { about, ask, Cancelled, connection, Gone, Refused } from './api.js';
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
 import { copyTexts } from './copied.js';
@@ -11,6 +11,7 @@ import { Ids } from './ids.js';
 import { Proposals } from './proposals.js';
 import { startKeys } from './keys.js';
 import { latest } from './latest.js';
+import { placeCard, prepareForPaper, sheet } from './layout.js';
 import { link } from './linked.js';
 import { Models } from './models.js';
 import { ViewPanel } from './panel.js';
@@ -20,9 +21,9 @@ import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
 import { Tabs } from './tabs.js';
 import { startTheme } from './theme.js';
 import { GROUPS, VIEWS } from './views.js';
+import { sayWaiting } from './waiting.js';
 
 for (const view of VIEWS) declare(view.state ?? {});
-const WIDE = '(min-width: 75rem), (min-width: 44rem) and (max-height: 34rem)'; // as in style.css
 const state = structuredClone(initial);
 let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
 let saving = null;
@@ -133,9 +134,19 @@ function saveSoon() {
   }, 300);
 }
 
+// An id that another tokenizer does not have is not asked of it.
+let lastTokenizer = null;
+function leaveForeignId() {
+  const tok = app.tokenizer();
+  if (!tok || tok.name === lastTokenizer) return;
+  if (lastTokenizer !== null && state.id !== null && state.id >= tok.vocab_size) state.id = null;
+  lastTokenizer = tok.name;
+}
+
 let lastTab = null;
 function refresh() {
   const { tab } = state;
+  leaveForeignId();
   const panel = panelOf(tab);
   if (lastTab !== tab) {
     $('panel').replaceChildren(panel.element);
@@ -299,48 +310,18 @@ function notice(words) {
   if (words) say(words);
 }
 
-// What takes longer than a moment is said; what is seen meanwhile is of an earlier text, and dim.
-let waiting = null;
-connection.addEventListener('busy', () => {
-  waiting ??= setTimeout(() => {
-    document.body.classList.add('busy');
-    $('counts').classList.toggle('stale', !$('counts').textContent.includes(`${num(points(state.text))} character`));
-    $('busy').hidden = false;
-  }, 150);
-});
-connection.addEventListener('idle', () => {
-  clearTimeout(waiting);
-  waiting = null;
-  document.body.classList.remove('busy');
-  $('counts').classList.remove('stale');
-  $('busy').hidden = true;
-});
-$('cancel').addEventListener('click', cancel);
+sayWaiting(() => `${num(points(state.text))} character`);
 
 connection.addEventListener('gone', () => notice('The server does not answer: it was stopped. Your text is still on this page. Start `toksmith play` again on the same port to continue.'));
 connection.addEventListener('back', (event) => {
-  notice(null);
-  meet(event.detail);
+  const missing = meet(event.detail);
+  notice(missing.length ? `The server is back, without ${missing.join(', ')}.` : null);
   say('the server is back');
   refresh();
 });
 
-// The card is below the text where the text is beside the tokens, else beside the tokens; on a telephone it is a sheet (style.css).
-const sheet = matchMedia('(max-width: 40rem)');
-const wide = matchMedia(WIDE);
-const placeCard = () => (wide.matches ? $('beside') : besideRows).append(card.element);
-wide.addEventListener('change', placeCard);
-placeCard();
-
-// On paper is all of the text that the box shows, and every row that is here.
-addEventListener('beforeprint', () => {
-  $('printed').textContent = box.value;
-  rows.print(true);
-});
-addEventListener('afterprint', () => {
-  $('printed').textContent = '';
-  rows.print(false);
-});
+placeCard(card.element, besideRows);
+prepareForPaper(box, rows);
 
 startTheme();
 startSharing({
