@@ -21,8 +21,10 @@ from ._arguments import (
     Threads,
     given,
     loaded,
+    tokenizers,
 )
 from ._corpus import corpus_of, ticking, total_of
+from ._languages import language_and_file
 from ._printed import tell
 from ._progress import metered, working
 from ._shown import Html, Svg, prepared, print_shown
@@ -65,6 +67,10 @@ def parity(
     *,
     tokenizer: Name,
     reference: Annotated[str | None, cli.Option(help="Language to compare with.", default="the first")] = None,
+    before: Annotated[
+        str | None,
+        cli.Option(help="Second tokenizer, shown beside the first.", default="no tokenizer", complete=tokenizers),
+    ] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
@@ -78,17 +84,14 @@ def parity(
     """
     texts: dict[str, Path] = {}
     for argument in files:
-        name, equals, file = argument.partition("=")
-        if not argument or (equals and not (name and file)):
-            raise cli.BadParameter(f"expected NAME=FILE or FILE, not {argument!r}", param_hint="FILE")
-        path = Path(file if equals else argument)
-        key = name if equals else path.stem
-        if key in texts:
-            raise cli.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
-        texts[key] = path
+        name, file = language_and_file(argument)
+        if name in texts:
+            raise cli.BadParameter(f"{name!r} is given twice; write NAME=FILE", param_hint="FILE")
+        texts[name] = Path(file)
     tok = loaded(tokenizer, pattern, special_token)
     with working(total_of(texts.values()), as_json=as_json, quiet=quiet):
-        found = toksmith.parity(tok, texts, **given(reference=reference))
+        old = None if before is None else loaded(before, pattern, special_token)
+        found = toksmith.parity(tok, texts, **given(reference=reference, before=old))
     for warning in found.warnings if as_json else ():
         tell(f"warning: {warning}")
     print_shown(found, as_json=as_json, html=html, svg=svg)
