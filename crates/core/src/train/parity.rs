@@ -187,6 +187,7 @@ impl Needs {
     }
 
     /// The need of a language. The greatest chooses.
+    #[allow(clippy::cast_precision_loss)] // the specification computes in float64
     fn of(&self, language: usize) -> f64 {
         let now = self.now[language] as f64;
         // A corpus whose pieces are all left out has no symbols, and is not compressed.
@@ -222,6 +223,7 @@ struct Turns {
 
 impl Turns {
     /// The language that chooses, if one is left.
+    #[allow(clippy::cast_precision_loss)] // the specification computes in float64
     fn next(&self, needs: &Needs) -> Option<usize> {
         let left = || (0..self.ran_out.len()).filter(|&language| self.ran_out[language].is_none());
         let languages = left().count() as f64;
@@ -249,6 +251,9 @@ impl Turns {
         }
     }
 }
+
+/// The language that chooses, its pair, and the lead of that pair.
+type Choice = (usize, (u32, u32), u64);
 
 /// The corpora, those of languages first, and how far training is.
 struct ParityRun {
@@ -336,7 +341,9 @@ impl ParityRun {
             self.step(merge, language, 0, watch)?;
         }
         for corpus in &mut self.corpora {
-            corpus.pairs.as_mut().map(|pairs| pairs.compact(Some(&self.rules)));
+            if let Some(pairs) = &mut corpus.pairs {
+                pairs.compact(Some(&self.rules));
+            }
         }
         self.queues = self.turns.ran_out.iter().map(|_| Queue::new(options.ties, self.min_count)).collect();
         for id in (options.next_id..).skip(learned).take(options.limit - learned) {
@@ -364,7 +371,7 @@ impl ParityRun {
     /// The language that chooses, its pair, and by how much its count is above that of any other pair there. The inner
     /// value is None if no language has a pair left, the outer if the caller asks to stop.
     #[allow(clippy::option_option)] // two different ends of training
-    fn choose(&mut self, watch: &mut Watch<'_>) -> Option<Option<(usize, (u32, u32), u64)>> {
+    fn choose(&mut self, watch: &mut Watch<'_>) -> Option<Option<Choice>> {
         while let Some(language) = self.turns.next(&self.needs) {
             let (queue, corpus) = (&mut self.queues[language], &mut self.corpora[language]);
             let Some(pairs) = &mut corpus.pairs else { break };
