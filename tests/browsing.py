@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ if CHROMIUM is None:
 CORPUS = "low lower lowest slow slower slowest नमस्ते नमन 낮은 낮다 12345 12345 the goose lays a golden egg " * 3
 TEXT = "slow goose\n\tनम 낮은 <|end|> egg  "
 MOST_NODES = 3000
+STATIC = Path(toksmith.__file__).parent / "_playground" / "static"
 
 
 def tokenizers(folder: Path) -> dict[str, toksmith.Tokenizer]:
@@ -92,7 +94,11 @@ class Seen:
         )
 
     def tab(self, name: str) -> None:
-        self.page.click(f"#tab-{name}")
+        """Choose a view by its tab, or in a narrow window from the list."""
+        if self.page.is_visible("#view"):
+            self.page.select_option("#view", name)
+        else:
+            self.page.click(f"#tab-{name}")
 
     def words(self, selector: str) -> str:
         return str(self.page.inner_text(selector))
@@ -136,7 +142,12 @@ def watched(browser: Any, url: str, *, most_nodes: int = MOST_NODES, **options: 
 
 
 SHOTS = ROOT / "docs" / "pictures"
-TABS = ("tokens", "merges", "forest", "budget", "languages", "prompt", "lint", "specials", "vocabulary")
+# The views by name, in the order of their tabs: the rows of static/views.js.
+TABS = tuple(
+    name.strip()
+    for names in re.findall(r"^  \['[^']+', \[([\w, ]+)\]\],$", (STATIC / "views.js").read_text("utf-8"), re.MULTILINE)
+    for name in names.split(",")
+)
 PUT = """(text) => {
   const box = document.querySelector('#text');
   box.value = text;

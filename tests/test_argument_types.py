@@ -173,6 +173,10 @@ def calls(folder: Path) -> dict[str, Call]:
         "sweep": (toksmith.sweep, {"tok": TOK, "sizes": [260], "held_out": CORPUS, "threads": 1}),
         "parity": (toksmith.parity, {"tok": TOK, "texts": {"a": "low", "b": "x"}, "reference": "a", "threads": 1}),
         "fim": (toksmith.fim, FIM_ARGUMENTS),
+        "fairness": (
+            metrics.fairness,
+            {"toks": {"a": TOK}, "texts": {"a": "low", "b": "x"}, "reference": "a", "threads": 1},
+        ),
         "measure": (metrics.measure, {"tok": TOK, "corpus": CORPUS, "special": "text", "threads": 1}),
     }
     return (
@@ -280,6 +284,20 @@ def of_counts(counts: Path, folder: Path) -> dict[str, Call]:
 EXPLAINED: dict[str, Call] = {
     "budget": (explain.budget, {"toks": {"a": TOK}, "text": "low", "context": {"m": 5}, "special": "text"}),
     "compare": (explain.compare, {"toks": [TOK, TOK], "text": "low", "special": "text"}),
+    "chat": (
+        explain.chat,
+        {
+            "tok": TOK,
+            "messages": [{"role": "user", "content": "low"}],
+            "template": "plain",
+            "tools": [{"name": "f"}],
+            "add_generation_prompt": True,
+            "appended": [{"role": "user", "content": "a"}],
+            "variables": {"a": "b"},
+        },
+    ),
+    "edit": (explain.edit, {"toks": TOK, "text": "low", "start": 1, "end": 2, "new": "a", "special": "text"}),
+    "folder": (explain.folder, {"tok": TOK, "folder": {"a": "low"}, "ignored": True, "special": "text", "threads": 1}),
     "history": (explain.history, {"tok": TOK, "id": 258}),
     "inference": (explain.inference, {"tok": TOK, "text": "low", "special": "text"}),
     "lengths": (explain.lengths, {"toks": TOK}),
@@ -295,8 +313,10 @@ EXPLAINED: dict[str, Call] = {
     "ngrams": (explain.ngrams, {"text": "low", "n": 2, "unit": "char"}),
     "sizes": (explain.sizes, {"text": "low", "toks": TOK}),
     "targets": (explain.targets, {"tok": TOK, "text": "low lower", "window": 4, "special": "text"}),
+    "stability": (explain.stability, {"toks": TOK, "text": "low", "typed": "a", "most": 5, "special": "text"}),
     "steps": (explain.steps, {"text": "aaab", "merges": 1, "ties": "lowest_ids"}),
     "tree": (explain.tree, {"tok": TOK, "id": 258}),
+    "unignored": (explain.unignored, {"paths": ["a"], "ignores": {".gitignore": "b"}}),
 }
 UNIGRAM_ARGUMENTS: dict[str, Any] = {
     "corpus": CORPUS * 9,

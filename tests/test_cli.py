@@ -232,7 +232,7 @@ def test_train_other_kinds(options: list[str], expected: dict[str, Any], tmp_pat
 
 
 def test_every_argument_of_train_has_an_option() -> None:
-    elsewhere = {"corpus", "pattern", "base", "max_memory", "progress"}
+    elsewhere = {"corpus", "languages", "development", "ratios", "pattern", "base", "max_memory", "progress"}
     assert {*CHOSEN.values()} | elsewhere == {*inspect.signature(toksmith.train).parameters}
 
 

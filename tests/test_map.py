@@ -146,13 +146,10 @@ ELSEWHERE = {
 def expected(module: str) -> set[str]:
     """The names that the file with a module's tests may have by itself."""
     folder, _, name = "".join(f"/{part.lstrip('_')}" for part in module.split("/"))[1:].rpartition("/")
+    own = {f"test_{folder}", f"test_{folder.partition('/')[0]}"}  # also that of the folder around its folder
     if name == "init__":
-        return {f"test_{folder}"}
-    return (
-        {f"test_{folder.removesuffix('s')}_{name}", f"test_{folder}_{name}", f"test_{folder}"}
-        if folder
-        else {f"test_{name}"}
-    )
+        return own
+    return {f"test_{folder.removesuffix('s')}_{name}", f"test_{folder}_{name}", *own} if folder else {f"test_{name}"}
 
 
 def test_every_module_has_a_file_with_its_tests() -> None:

@@ -34,8 +34,9 @@ from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _layout, _server, _views
+from toksmith._playground import _layout, _policy, _server, _views, _words
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
+from toksmith._playground._live_training import Texts
 from toksmith._playground._rows import Rows
 from toksmith._playground._texts import Cut
 
@@ -91,7 +92,7 @@ def test_the_page_and_its_files_are_served_with_a_policy(playground: toksmith.Pl
     page = request(playground, "GET", "/")
     assert page.status == 200
     assert page.headers["content-type"].startswith("text/html")
-    for name, value in _server.HEADERS.items():
+    for name, value in _policy.HEADERS.items():
         assert page.headers[name] == value
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy and "script-src 'self';" in policy
@@ -105,7 +106,7 @@ def test_the_page_and_its_files_are_served_with_a_policy(playground: toksmith.Pl
 def test_nothing_in_the_page_is_inline_or_from_elsewhere() -> None:
     page = (PACKAGE / "static" / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"<script(?![^>]*\bsrc=)|\bon\w+=|\bstyle=|<style", page)
-    for file in sorted((PACKAGE / "static").iterdir()):
+    for file in sorted(each for each in (PACKAGE / "static").rglob("*") if each.is_file()):
         text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?:|//[a-z]+\.[a-z]|@import|\binnerHTML\b|\beval\(|new Function", text), file.name
         assert len(text.splitlines()) <= 450, file.name
@@ -210,7 +211,7 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
         ("rows", {"text": "a", "tokenizers": ["none"]}, "none"),
         ("rows", {"text": "a", "tokenizers": []}, "1 to 4"),
         ("rows", {"text": "a", "tokenizers": ["small"] * 5}, "1 to 4"),
-        ("rows", {"text": "a", "tokenizers": ["small"], "first": -1}, "first=-1"),
+        ("rows", {"text": "a", "tokenizers": ["small"], "first": -1}, "first: “-1”"),
         ("rows", {"text": "a", "tokenizers": ["small"], "cells": 10**9}, "cells"),
         ("rows", {"text": "a", "tokenizers": ["small"], "special": "maybe"}, "special"),
         ("rows", {"text": "<|end|>", "tokenizers": ["small"], "special": "raise"}, "special token"),
@@ -218,8 +219,8 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
         ("decode", {"tokenizers": ["small"], "ids": [-1]}, "-1"),
         ("decode", {"tokenizers": ["small"], "ids": ["a"]}, "whole numbers"),
         ("tree", {"tokenizers": ["small"], "id": 10**6}, "1000000"),
-        ("place", {"text": "a", "tokenizers": ["small"], "token": 5}, "token=5"),
-        ("prompt", {"text": "a", "tokenizers": ["small"], "end": 2}, "end=2"),
+        ("place", {"text": "a", "tokenizers": ["small"], "token": 5}, "token: “5”"),
+        ("prompt", {"text": "a", "tokenizers": ["small"], "end": 2}, "the end of the prompt: “2”"),
         ("search", {"tokenizers": ["small"], "query": "zz", "by": "bytes"}, "hex"),
         ("search", {"tokenizers": ["small"], "query": "1", "by": "colour"}, "colour"),
         ("parity", {"tokenizers": ["small"], "lines": ["no colon"]}, "line 1"),
@@ -237,6 +238,8 @@ def test_wrong_arguments_are_named(
 
 
 # One valid question to each view, and for each argument values of wrong types and beyond all ranges.
+TRAINED: dict[str, Any] = {"texts": [{"name": "low", "text": "low lower"}, {"name": "wrong", "data": "/2xvdw=="}]}
+CORPUS = Texts({"low": b"low lower", "wrong": b"\xfflow"}).key
 QUESTIONS: dict[str, dict[str, Any]] = {
     "counts": {"text": TEXT},
     "rows": {"text": TEXT, "cells": 20, "first": 0, "last": 5},
@@ -263,6 +266,23 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "lo", "by": "text"},
     "lengths": {},
     "doctor": {},
+    "fairness": {"texts": {"en": "low", "ko": "낮은"}, "reference": "en"},
+    "chat": {"messages": '[{"role": "user", "content": "low<|end|>"}]', "template": "plain", "of": "large"},
+    "models": {"maker": "Meta"},
+    "model": {"source": "gpt2", "add": True},
+    "saved": {"text": TEXT, "title": "Low"},
+    "stability": {"text": TEXT, "typed": "e"},
+    "edit": {"text": TEXT, "typed": "e", "at": 3},
+    "folder": {"folder": "", "of": "large"},
+    "folder_areas": {"folder": "", "inside": "views/", "wide": 800, "high": 600},
+    "folder_files": {"folder": "key", "name": "src", "files": {"a.txt": "bG93", "b": None}},
+    "folder_wanted": {"paths": ["a", "b/c"], "ignores": {".gitignore": "b"}},
+    "corpus": TRAINED,
+    "train": {"corpus": CORPUS, "pattern": "gpt2", "ties": "first_seen", "special_tokens": ["<|end|>"]},
+    "stop_training": {"corpus": CORPUS},
+    "trained": {"corpus": CORPUS, "size": 257, "sentence": TEXT, "id": 258},
+    "trained_tokenizer": {"corpus": CORPUS, "size": 257, "name": "new"},
+    "trained_file": {"corpus": CORPUS, "size": 257, "format": "gpt2", "without": ["splitters"]},
 }
 HOSTILE = [
     *(None, True, False, -1, 0, 1, 255, 10**9, 2**31, 2**32, 2**53, 2**53 + 1, 2**63, 2**64, -(2**64), 10**4000, 0.5),
@@ -289,6 +309,7 @@ HOSTILE = [
 def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenizer], view: str) -> None:
     session = _views.Session(toks, {}, toksmith.metrics.LANGUAGES)
     plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
+    _server.answer(session, "corpus", "", json.dumps(TRAINED).encode())
     statuses = []
     for name in {**plain, "key": "", "of": ""}:
         for value in HOSTILE:
@@ -584,6 +605,12 @@ RESULTS = {
     "search": {"query": "lo"},
     "lengths": {},
     "doctor": {},
+    "folder": {},
+    "fairness": {},
+    "chat": {"messages": '[{"role": "user", "content": "low<|end|>"}]'},
+    "stability": {"text": TEXT},
+    "edit": {"text": TEXT, "at": 3},
+    "trained": {"corpus": CORPUS, "size": 257, "sentence": TEXT},
 }
 
 
@@ -602,7 +629,19 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         "difference",
         "piece",
         "repair",
+        "models",
+        "model",
+        "saved",
+        "folder_areas",
+        "folder_files",
+        "folder_wanted",
+        "corpus",
+        "train",
+        "stop_training",
+        "trained_tokenizer",
+        "trained_file",
     }
+    asked(playground, "corpus", **TRAINED)
     assert {*RESULTS} | answers == {*_views.VIEWS}
     for view, values in RESULTS.items():
         plain = asked(playground, view, tokenizers=["large"], **values)
@@ -612,12 +651,14 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
             assert made.status == 200, made.data
             assert made.headers["content-type"].startswith(kind)
         exported = asked(playground, f"{view}.json", tokenizers=["large"], **values).json
-        assert [*exported["tokenizers"]] == ["large"] and len(exported["tokenizers"]["large"]) == 64
+        name = "trained 257" if view == "trained" else "large"
+        assert [*exported["tokenizers"]] == [name] and len(exported["tokenizers"][name]) == 64
 
 
 def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
     tree = asked(playground, "tree.json", tokenizers=["large"], id=260).json["result"]
-    assert tree == json.loads(explain.tree(toks["large"], 260).to_json())
+    expected = json.loads(explain.tree(toks["large"], 260).to_json())
+    assert tree == {**expected, "tokenizer": "large"}, "under the name that the page has for it"
     lint = asked(playground, "lint", tokenizers=["large"], text="a\u00ad b ").json["result"]
     assert [each["name"] for each in lint["findings"]] == ["soft hyphen", "space at the end"]
     names = ["soft hyphen"]
@@ -627,6 +668,56 @@ def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks:
     assert [each["name"] for each in own["languages"]] == ["a", "b"]
     default = asked(playground, "parity", tokenizers=["large"]).json["result"]
     assert default["reference"] == "English" and len(default["languages"]) == 24
+
+
+def test_a_page_names_no_file_as_a_template(playground: toksmith.Playground, tmp_path: Path) -> None:
+    file = tmp_path / "own.jinja"
+    file.write_text("{{ 'low' }}", encoding="utf-8")
+    for template in (str(file), str(tmp_path), "/etc/passwd"):
+        refused = asked(playground, "chat", tokenizers=["large"], messages="[]", template=template)
+        assert refused.status == 400 and "expected Jinja" in refused.json["error"]
+
+
+def test_results_carry_the_name_that_the_page_has(
+    playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    described = f"{toks['large'].model.kind}, {len(toks['large'])} tokens"
+    for view, values in RESULTS.items():
+        for format in ("json", "html", "svg"):
+            made = asked(playground, f"{view}.{format}", tokenizers=["small", "large"], of="large", **values)
+            said = made.data.decode().replace("\xa0", " ").replace("&#160;", " ")
+            assert "large" in said and described not in said, (view, format)
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (
+            toksmith.SpecialTokenInText("<|end|>", 3),
+            (
+                "the text holds the special token <|end|>, which this page is set to refuse; "
+                "choose “plain text” or “allowed” under Special tokens"
+            ),
+        ),
+        (toksmith.InvalidOption("end", -1, "0 to 4"), "the end of the prompt: “-1” is not possible; expected 0 to 4"),
+        (
+            toksmith.NotInVocabulary(b"\xe0", 0),
+            (
+                "“<E0>” (at character 0) is not in the vocabulary, "
+                "and this tokenizer has no token for what it does not know"
+            ),
+        ),
+        (toksmith.FormatError("a.json", 3, "expected a list"), "a.json:3: expected a list"),
+    ],
+)
+def test_errors_speak_of_the_page(error: toksmith.ToksmithError, said: str) -> None:
+    assert _words.words(error) == said
+
+
+def test_bytes_that_are_no_text_are_shown_as_bytes(playground: toksmith.Playground) -> None:
+    answer = asked(playground, "decode", tokenizers=["small"], ids=[0xE0, 0xA4, 0x61]).json["result"]
+    assert answer == {"text": None, "shown": "<E0><A4>a", "bytes": 3}
+    assert asked(playground, "decode", tokenizers=["small"], ids=[]).json["result"]["text"] == ""
 
 
 def test_lone_surrogates_come_and_go(playground: toksmith.Playground) -> None:

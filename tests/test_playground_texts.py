@@ -9,6 +9,7 @@ import pytest
 
 import toksmith
 from toksmith._playground import _texts, _views
+from toksmith._playground._views import _windows
 
 CORPUS = "low lower lowest नमस्ते नमन 낮은 12345 the goose lays a golden egg every day "
 LINE = "the goose lays\n\ta golden egg नमस्ते 낮은 every   day of the lowest year 12345 "
@@ -64,8 +65,8 @@ def test_an_edit_of_a_long_text_encodes_only_around_it(
     def refuse(*_: object) -> None:
         raise AssertionError("the whole text is made anew")
 
-    monkeypatch.setattr(_views, "cut_of", refuse)
-    monkeypatch.setattr(_views, "row_starts", refuse)
+    monkeypatch.setattr(_windows, "cut_of", refuse)
+    monkeypatch.setattr(_windows, "row_starts", refuse)
     found = answered(session, base=key, edits=[[500, 503, "egg"]], tokenizers=["10", "60"])
     assert found["result"]["chars"] == 400 * len(LINE)
 

@@ -330,7 +330,7 @@ def test_the_command_says_what_the_library_finds(tmp_path: Path, monkeypatch: py
         (["--params", "0"], "--params: expected a number from 1"),
         (["--sizes", "10"], "--sizes: expected sizes of at least 257"),
         (["--sizes", "8k"], "--sizes: '8k' is not a list of sizes"),
-        (["--language", "hi"], "--language: expected NAME=FILE"),
+        (["--language", "hi="], "--language: expected NAME=FILE or FILE"),
         (["--pattern", "gpt22"], "--pattern: there is no pattern named 'gpt22'"),
         (["--html", "missing/a.html"], "there is no folder"),
         (["--html", "a.png"], "expected a name that ends in .html"),

@@ -219,9 +219,9 @@ def texts_by_name(value: Any, name: str) -> Mapping[str, str]:
     return value  # type: ignore[no-any-return]
 
 
-def ids_by_content(value: Any, name: str) -> Mapping[str, int]:
-    """Ids by content."""
-    return mapping(value, name)
+def by_name(check: Check) -> Check:
+    """Values by names that are texts."""
+    return lambda value, name: {text(key, name): check(each, name) for key, each in mapping(value, name).items()}
 
 
 def special(value: Any, name: str) -> str | tuple[str, ...]:
@@ -328,13 +328,11 @@ CHECKS: Mapping[str, Check] = {
     "Pair": whole_numbers,
     "Sequence[Sequence[int]]": sequences,
     "list[str]": texts,
-    "Mapping[str, int]": ids_by_content,
-    "Mapping[str, Any]": mapping,
+    "Mapping[str, Corpus | PieceCounts]": by_name(corpus),
+    "Mapping[str, float]": by_name(number),
     "Mapping[str, str]": texts_by_name,
-    "dict[str, int]": mapping,
-    "dict[bytes, int]": mapping,
-    "dict[Pair, int]": mapping,
-    "Mapping[str, Parallel]": mapping,
+    **dict.fromkeys(("dict[str, int]", "dict[bytes, int]", "dict[Pair, int]"), mapping),
+    **dict.fromkeys(("Mapping[str, int]", "Mapping[str, Any]", "Mapping[str, Parallel]"), mapping),
     "Special": special,
     "All | AbstractSet[str]": all_or_texts,
     "All | Collection[str]": all_or_texts,

@@ -240,6 +240,12 @@ class LearnedMerges:
 def train(
     counts: CountedPieces, options: Mapping[str, Any], progress: Callable[[LearnedMerges], object] | None
 ) -> LearnedMerges: ...
+def train_parity(
+    counts: CountedPieces,
+    options: Mapping[str, Any],
+    parity: Mapping[str, Any],
+    progress: Callable[[LearnedMerges], object] | None,
+) -> tuple[LearnedMerges, NDArray[np.uint32], list[tuple[int, int]], list[int | None]]: ...
 def train_unigram(
     counts: CountedPieces,
     alphabet: Sequence[str],

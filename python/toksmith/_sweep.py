@@ -96,7 +96,8 @@ def is_a_line_of_merges(model: Model) -> bool:
 def rewound(model: Model, record: TrainingRecord, merges: int, vocab_size: int) -> Model:
     """The model after its first merges."""
     entries = len(model.tokens) - len(model.merges) + merges
-    tokens = TokenTable.of(model.tokens[:entries])
+    ends = model.tokens.ends[:entries]
+    tokens = TokenTable(model.tokens.blob[: int(ends[-1]) if len(ends) else 0], ends)
     options = {**record.options, "merges": None, "vocab_size": vocab_size}
     return replace(
         model,

@@ -72,6 +72,18 @@ COMMANDS = (
         "toksmith compare notes.txt -t gpt2 -t o200k_base",
     ),
     Row(
+        "chat",
+        "_chat",
+        "Show a conversation as its tokens, as a chat template writes it.",
+        "toksmith chat messages.json -t cl100k_base --template chatml",
+    ),
+    Row(
+        "stability",
+        "_stability",
+        "Show what typing a character changes in the ids of a text.",
+        "toksmith stability notes.txt -t gpt2 -t o200k_base",
+    ),
+    Row(
         "convert",
         "_convert",
         "Write a tokenizer in another format, and compare the ids of both.",
@@ -87,6 +99,12 @@ COMMANDS = (
         "toksmith parity en=english.txt ko=korean.txt -t cl100k_base",
     ),
     Row(
+        "fairness",
+        "_metrics",
+        "Compare tokenizers by what the same text costs in several languages.",
+        "toksmith fairness -t gpt2 -t o200k_base",
+    ),
+    Row(
         "doctor",
         "_metrics",
         "Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.",
@@ -97,6 +115,12 @@ COMMANDS = (
         "_study",
         "Compare vocabulary sizes, patterns and kinds for texts and a planned model.",
         "toksmith study corpus.jsonl --params 1e9 --tokens 2e10 --tied --html study.html",
+    ),
+    Row(
+        "map",
+        "_map",
+        "Show what the files of a folder cost in tokens, and what a prompt can do without.",
+        "toksmith map src -t o200k_base --html map.html",
     ),
     Row(
         "graft",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import toksmith
+from toksmith import _render
 
 from . import TWO_WORDS
 from . import _params as cli
@@ -29,7 +30,7 @@ from ._progress import working
 from ._shown import Html, Svg, prepared
 
 if TYPE_CHECKING:
-    from .._render import Shown
+    from toksmith._render import Shown
 
 __all__ = ["compare", "explain"]
 
@@ -99,6 +100,7 @@ def explain(
             result = toksmith.explain.lint(tok, data)
         else:
             result = toksmith.explain.pieces(tok, data, special=special)
+        result = _render.called(result, tokenizer)
         show = prepared(result, as_json=as_json, html=html, svg=svg)
     show()
 

@@ -212,7 +212,8 @@ def show(
         print_shown(all_views(toks, data, special), as_json=as_json, html=html, svg=svg)
         return
     if svg is not None:
-        print_shown(toksmith.explain.pieces(tok, data, special=special), as_json=as_json, svg=svg)
+        found = toksmith.explain.pieces(tok, data, special=special)
+        print_shown(_render.called(found, tokenizer[0]), as_json=as_json, svg=svg)
         return
     special_ids = frozenset(tok.special_tokens.values())
     views = _render.token_views(tok.encode(data, special=special), tok.token_bytes, special_ids)

@@ -73,8 +73,10 @@ def special_tokens(subject: Subject) -> CheckFinding:
     if spelt:
         says = f"untrusted text can produce {number_of(len(spelt), 'special token')}: ordinary tokens have the same ids"
         return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge can make.")
-    says = f"with special='text', no text produces any of the special tokens ({len(special):,})"
-    advice = "" if not special else "Encode untrusted text with special='text' or 'raise', never with 'allow'."
+    says = f"no text that is encoded as plain text produces any of the special tokens ({len(special):,})"
+    advice = (
+        "" if not special else "Encode untrusted text as plain text, or refuse special tokens in it; never allow them."
+    )
     return CheckFinding("special_tokens", "pass", says, counts, found, advice)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -74,7 +75,7 @@ class Diagnosis(_render.Shown):
     """All findings about one tokenizer.
 
     Attributes:
-        tokenizer: Its fingerprint.
+        tokenizer: Its fingerprint, or the name that a program gave it.
         findings: In the order of the checks.
     """
 
@@ -110,11 +111,16 @@ class Diagnosis(_render.Shown):
             [_render.Cell(each.severity, TONES[each.severity]), each.check, each.says] for each in self.findings
         ]
         blocks: list[_render.Block] = [
-            _render.Line(f"tokenizer {self.tokenizer[:12]}"),
+            _render.Line(f"tokenizer {self._short}"),
             _render.Table(("severity", "check", "finding"), rows, left=(0, 1, 2)),
         ]
         blocks += [block for each in self.findings for block in _details(each)]
         return _render.View(f"Diagnosis: {self.severity}", blocks)
+
+    @property
+    def _short(self) -> str:
+        """The beginning of a fingerprint, or all of a name."""
+        return self.tokenizer[:12] if re.fullmatch("[0-9a-f]{64}", self.tokenizer) else self.tokenizer
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that was found, as JSON values."""
@@ -122,7 +128,7 @@ class Diagnosis(_render.Shown):
         return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
 
     def __repr__(self) -> str:
-        return f"<Diagnosis {self.severity}, {number_of(len(self.findings), 'finding')}, {self.tokenizer[:12]}>"
+        return f"<Diagnosis {self.severity}, {number_of(len(self.findings), 'finding')}, {self._short}>"
 
 
 def _details(finding: CheckFinding) -> Iterator[_render.Block]:

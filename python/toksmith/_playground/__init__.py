@@ -1,6 +1,6 @@
 """The playground: a page on this machine that answers "why did it cut there?" for any tokenizers.
 
-`_server` handles HTTP and access, `_views` is the table of views, `_rows` the layout of long texts, `static/`
+`_server` handles HTTP and access, `_views/` the table of views, `_rows` the layout of long texts, `static/`
 the page; `_snapshot` makes a page that needs no server. Of toksmith they use the public names only; no token is made in a
 page. Left out: any rule about tokens.
 """

@@ -16,6 +16,8 @@ from typing import Any
 import toksmith
 from toksmith import _render, explain
 
+from ._words import words
+
 __all__ = ["new_name", "proposed", "received_tokenizer"]
 
 MOST_FILES = 200
@@ -41,7 +43,7 @@ def received_tokenizer(files: object, pattern: object) -> toksmith.Tokenizer:
         try:
             return toksmith.load(paths[0] if len(paths) == 1 else Path(folder), **given)
         except toksmith.ToksmithError as error:
-            raise toksmith.ToksmithError(str(error).replace(f"{folder}/", "").replace(folder, "the folder")) from None
+            raise toksmith.ToksmithError(words(error).replace(f"{folder}/", "").replace(folder, "the folder")) from None
 
 
 def written(folder: Path, name: object, data: object) -> Path:

@@ -23,7 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import toksmith
 
 from ._connections import MOST_CHUNKED, received
+from ._policy import headers_for
 from ._views import EXPORTS, VIEWS, Asked, Session, UnknownText, exported, shown
+from ._words import words
 
 __all__ = ["application"]
 
@@ -31,27 +33,19 @@ LOG = logging.getLogger("toksmith")
 MOST_BODY = 64_000_000  # a text of the allowed size may be six times as long in JSON
 WORKERS = 4
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 
 
 def static_files() -> dict[str, Response]:
     """The files of the page by the path that they are asked for."""
-    found = {}
-    for file in (files("toksmith._playground") / "static").iterdir():
-        if (kind := TYPES.get(file.name.rpartition(".")[2])) is not None:
-            path = "/" if file.name == "index.html" else f"/static/{file.name}"
-            found[path] = Response(file.read_bytes(), media_type=kind)
+    found: dict[str, Response] = {}
+    folders = [("/static", files("toksmith._playground") / "static")]
+    for path, folder in folders:  # which grow by those inside
+        for file in folder.iterdir():
+            if file.is_dir():
+                folders.append((f"{path}/{file.name}", file))
+            elif (kind := TYPES.get(file.name.rpartition(".")[2])) is not None:
+                own = "/" if file.name == "index.html" else f"{path}/{file.name}"
+                found[own] = Response(file.read_bytes(), media_type=kind)
     return found
 
 
@@ -64,7 +58,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                own = [(name.encode(), value.encode()) for name, value in headers_for(scope).items()]
                 message = {**message, "headers": [*message["headers"], *own]}
             await send(message)
 
@@ -137,7 +131,7 @@ def answer(session: Session, name: str, format: str, data: bytes) -> Response:
     except UnknownText:
         return problem(409, "the server no longer has the text; send it again", kind="UnknownText")
     except toksmith.ToksmithError as error:
-        return problem(400, str(error), kind=type(error).__name__)
+        return problem(400, words(error), kind=type(error).__name__)
     except Exception as error:
         LOG.exception("the view %s failed", name)
         return problem(500, f"unexpected {type(error).__name__}: {error}")

@@ -25,21 +25,6 @@ __all__ = ["document", "part", "policy"]
 SCRIPTS = ("embedded", "latest", "dom", "card", "player", "snapshot")  # each uses those before it
 STYLES = ("parts", "snapshot")
 FORMAT = 1
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body class="toksmith-page">
-{part}
-</body>
-</html>
-"""
 PART = """<div class="toksmith-snapshot" role="group" aria-label="{title}">
 {style}<h{h} class="title">{title}</h{h}>
 {notes}<div class="body">
@@ -67,7 +52,9 @@ TEXT = """<section class="text" aria-label="{label}">
 
 def document(title: str, part: str) -> str:
     """The page around a part without a style of its own."""
-    return PAGE.format(policy=policy(), title=escaped(title), style=style(), part=part)
+    allowed = f"{policy()}; base-uri 'none'; form-action 'none'"
+    body = f'<body class="toksmith-page">\n{part}\n</body>'
+    return _render.page_of(title, style(), body, policy=allowed)
 
 
 def policy() -> str:

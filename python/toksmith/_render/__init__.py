@@ -2,9 +2,9 @@
 
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page, and `_linked` draws the tokens of a page with a script, `_report` puts charts
-on one. `_shown` is the base class of all results. `_chart` draws figures as text, `_plot` as
-pictures. Commands take `number_of` from here, because they import nothing else of ours.
+results on one HTML page, `_linked` draws the tokens of a page with a script, and `_report` puts charts on one. `_shown` is
+the base class of all results. `_chart` draws figures as text, `_plot` as pictures, and `_areas` places a treemap. Commands take
+`number_of` from here, because they import nothing else of ours.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING
 from .._errors import number_of
 
 if TYPE_CHECKING:
-    from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
+    from ._areas import Placed, placed
+    from ._blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
     from ._chart import bar_lines, table_lines
+    from ._html import page_of
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
     from ._report import Curves, report
-    from ._shown import Shown, check_writable, notebook, save_text
+    from ._shown import Shown, called, check_writable, notebook, save_text
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Area",
+    "Areas",
     "Bars",
     "Block",
     "Branch",
@@ -49,6 +53,7 @@ __all__ = [
     "DrawnPart",
     "Line",
     "MergeView",
+    "Placed",
     "Plot",
     "Shown",
     "Table",
@@ -58,6 +63,7 @@ __all__ = [
     "Tone",
     "View",
     "bar_lines",
+    "called",
     "check_writable",
     "clusters",
     "draw_tokens",
@@ -69,6 +75,8 @@ __all__ = [
     "number_of",
     "one_line",
     "page",
+    "page_of",
+    "placed",
     "plain",
     "plain_json",
     "report",
@@ -83,13 +91,15 @@ __all__ = [
 
 # By module, its names. A module is imported when one of them is first asked for: some import rich, which is slow.
 _HOMES = {
-    "_blocks": ("Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
+    "_areas": ("Placed", "placed"),
+    "_blocks": ("Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
     "_chart": ("bar_lines", "table_lines"),
+    "_html": ("page_of",),
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
     "_report": ("Curves", "report"),
-    "_shown": ("Shown", "check_writable", "notebook", "save_text"),
+    "_shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",

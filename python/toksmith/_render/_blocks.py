@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from ._view import TokenView
 
-__all__ = ["Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"]
+__all__ = ["Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"]
 
 Tone = Literal["", "strong", "dim", "good", "warn", "bad"]
 
@@ -59,6 +59,7 @@ class TokenText:
         ids: Whether the ids are drawn too.
         marked: The places of tokens to be pointed out: where they begin is a cut that others do not make.
         titles: The description of each token for media with tooltips; empty for its id.
+        quiet: The places of tokens that are drawn in one quiet colour, such as what a template wrote.
     """
 
     tokens: Sequence[TokenView]
@@ -66,6 +67,7 @@ class TokenText:
     ids: bool = False
     marked: frozenset[int] = frozenset()
     titles: Sequence[str] = ()
+    quiet: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,43 @@ class Branch:
     below: Sequence[Branch] = ()
 
 
-Block = Line | Table | TokenText | Bars | Branch
+@dataclass(frozen=True)
+class Area:
+    """A part of a treemap.
+
+    Attributes:
+        name, size: Its name, and how large it is (at least 0).
+        figure, said: The size in a few characters, and everything that is said of it.
+        step: Its step on the scale that `Areas.scale` explains.
+        struck: Whether it is struck out, which `Areas.struck` explains.
+        below: What it consists of; their sizes add up to its own.
+    """
+
+    name: str
+    size: float
+    figure: str
+    said: str
+    step: int = 0
+    struck: bool = False
+    below: Sequence[Area] = ()
+
+
+@dataclass(frozen=True)
+class Areas:
+    """A treemap: what `root` consists of. A medium that cannot draw areas draws the largest as bars.
+
+    Attributes:
+        scale: What each step of colour means, at most four.
+        struck: What it means that an area is struck out.
+    """
+
+    root: Area
+    caption: str = ""
+    scale: Sequence[str] = ()
+    struck: str = ""
+
+
+Block = Line | Table | TokenText | Bars | Branch | Areas
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from ._areas import first_bars
+from ._blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._palette import LIGHT, TICK
 from ._view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
 
-__all__ = ["document", "fragment"]
+__all__ = ["document", "fragment", "page_of"]
 
 MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
 TONES = {
@@ -42,28 +43,43 @@ PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
-<style>
-{style}
-</style>
+<style>{style}</style>
 </head>
-<body>
-<main>
-{main}
-</main>
-</body>
+{body}
 </html>
 """
 STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
 main { overflow-x: auto; }"""
 
 
+def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsafe-inline'") -> str:
+    """A page that needs nothing else: the head of every page that is written, around the element `body`.
+
+    Args:
+        policy: What the browser may do besides nothing; a page with a script names it by its hash.
+    """
+    return PAGE.format(title=escaped(title) or "toksmith", policy=policy, style=style, body=body)
+
+
 def document(view: View) -> str:
-    """One page that needs nothing else."""
-    return PAGE.format(title=escaped(view.title) or "toksmith", style=STYLE, main=fragment(view))
+    """One page that needs nothing else; a treemap is drawn as areas."""
+    if not any(isinstance(block, Areas) for block in view.blocks):
+        return page_of(view.title, f"\n{STYLE}\n", main(fragment(view)))
+    from ._areas_html import AREAS_STYLE, draw_areas  # few views have one
+
+    drawn = [f"<h1>{escaped(view.title)}</h1>"]
+    for block in view.blocks:
+        drawn += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
+    return page_of(view.title, f"\n{STYLE}{AREAS_STYLE}\n", main("\n".join(drawn)))
+
+
+def main(inner: str) -> str:
+    """The body of a page whose content is all of it."""
+    return f"<body>\n<main>\n{inner}\n</main>\n</body>"
 
 
 def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:
@@ -195,7 +211,7 @@ class InlineTokens(NamedTuple):
     def token(self, place: int, inner: str, *, first: bool) -> str:
         """A stretch of a token; the first has its tick."""
         view, block = self.block.tokens[place], self.block
-        color = LIGHT.tokens[place % len(LIGHT.tokens)]
+        color = LIGHT.quiet if place in block.quiet else LIGHT.tokens[place % len(LIGHT.tokens)]
         style = SPECIAL if view.special else f"background-color:{color};color:{LIGHT.ink}"
         tick = TICK if first else ""
         if place in block.marked and first:
@@ -275,4 +291,5 @@ DRAW: dict[type[Block], Any] = {
     TokenText: draw_tokens,
     Bars: draw_bars,
     Branch: draw_branch,
+    Areas: lambda block, items, chars: draw_bars(first_bars(block), items, chars),
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ._blocks import TokenText, View
-from ._html import DRAW, PAGE, drawn_clusters, escaped, joined, title
+from ._html import DRAW, drawn_clusters, escaped, joined, main, page_of, title
 from ._palette import DARK, LIGHT, Colours
 from ._view import DrawnPart
 
@@ -40,8 +40,8 @@ MAIN = """<h1>{title}</h1>
 def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
     """The views under their headings, as one page."""
     drawn = "\n".join(section(name, view) for name, view in sections)
-    main = MAIN.format(title=escaped(heading), sections=drawn)
-    return PAGE.format(title=escaped(heading), style=STYLE.format(light=rules(LIGHT), dark=rules(DARK)), main=main)
+    style = STYLE.format(light=rules(LIGHT), dark=rules(DARK))
+    return page_of(heading, f"\n{style}\n", main(MAIN.format(title=escaped(heading), sections=drawn)))
 
 
 def rules(colours: Colours) -> str:
@@ -54,6 +54,7 @@ def rules(colours: Colours) -> str:
         f".mark {{ color: {colours.mark}; }}",
         f".raw {{ color: {colours.raw}; font-style: italic; }}",
         *(f".c{place} {{ background-color: {color}; }}" for place, color in enumerate(colours.tokens)),
+        f".quiet {{ background-color: {colours.quiet}; }}",
         f".special, .special * {{ background-color: {colours.special}; color: {colours.on_special}; font-weight: bold; }}",
     ]
     return "\n".join(found)
@@ -83,7 +84,8 @@ class PageTokens(NamedTuple):
     def token(self, place: int, inner: str, *, first: bool) -> str:
         """A stretch of a token."""
         view, block = self.block.tokens[place], self.block
-        names = ["t", "special" if view.special else f"c{place % len(LIGHT.tokens)}"]
+        quiet = "quiet" if place in block.quiet else f"c{place % len(LIGHT.tokens)}"
+        names = ["t", "special" if view.special else quiet]
         if not first:
             return f'<bdi class="{" ".join(names)}">{inner}</bdi>'
         names += ["first", *(["marked"] if place in block.marked else [])]

@@ -21,6 +21,7 @@ class Colours(NamedTuple):
         tokens: The backgrounds of tokens, in turn.
         mark, raw: On tokens: white space and escapes; bytes that are not a character.
         tick, alone: The line before a token, and before one that other tokenizers do not begin there.
+        quiet: The background of tokens that a view is not about.
         special, on_special: The background of a special token, and the text on it.
         accent: Bars, and what has the focus.
     """
@@ -32,6 +33,7 @@ class Colours(NamedTuple):
     raw: str
     tick: str
     alone: str
+    quiet: str
     special: str
     on_special: str
     accent: str
@@ -45,6 +47,7 @@ LIGHT = Colours(
     raw="#8b0000",
     tick="#444444",
     alone="#b3261e",
+    quiet="#d5d8dc",
     special="#33373d",
     on_special="#ffffff",
     accent="#0b57d0",
@@ -57,6 +60,7 @@ DARK = Colours(
     raw="#ffc9c2",
     tick="#d3d8de",
     alone="#ff9d94",
+    quiet="#3d434b",
     special="#e6e9ed",
     on_special="#15171a",
     accent="#8ab4f8",

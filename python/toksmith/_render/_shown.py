@@ -5,11 +5,12 @@ The rule: one result says the same in every medium. `repr` stays one line; print
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from rich.console import Console, Group
 
@@ -20,7 +21,7 @@ from ._html import document, fragment
 from ._svg import picture
 from ._terminal import renderables
 
-__all__ = ["Shown", "check_writable", "notebook", "save_text"]
+__all__ = ["Shown", "called", "check_writable", "notebook", "save_text"]
 
 WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
@@ -43,6 +44,20 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
         FormatError: The file cannot be written. Nothing has changed.
     """
     write_file(path, text.encode())
+
+
+Result = TypeVar("Result", bound="Shown")
+
+
+def called(result: Result, name: str) -> Result:
+    """A result about one tokenizer under the name that somebody gave it; any other result as it is.
+
+    A library call knows only the tokenizer, and describes it by its kind and size.
+    """
+    about: Any = result
+    if dataclasses.is_dataclass(about) and any(field.name == "tokenizer" for field in dataclasses.fields(about)):
+        return cast("Result", dataclasses.replace(cast("Any", about), tokenizer=name))
+    return result
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

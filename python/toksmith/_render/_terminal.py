@@ -21,7 +21,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from .._errors import number_of
-from ._blocks import Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from ._areas import first_bars
+from ._blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._chart import bar_lines
 from ._palette import COLORS, LIGHT, TICK
 from ._view import MergeView, TokenView, plain, token_parts, token_text
@@ -29,6 +30,7 @@ from ._view import MergeView, TokenView, plain, token_parts, token_text
 __all__ = ["draw_tokens", "merge_lines", "renderables", "summary"]
 
 PALETTE = tuple(Style(color="black", bgcolor=color) for color in COLORS)
+QUIET = Style(color="black", bgcolor=LIGHT.quiet)
 SPECIAL = Style(color="bright_white", bgcolor=LIGHT.special, bold=True)
 TONES = {
     "": Style(),
@@ -43,7 +45,7 @@ KINDS = {"text": Style(), "mark": Style(color=LIGHT.mark), "bytes": Style(color=
 
 
 def draw_tokens(
-    tokens: Sequence[TokenView], *, ids: bool = False, marked: Collection[int] = ()
+    tokens: Sequence[TokenView], *, ids: bool = False, marked: Collection[int] = (), quiet: Collection[int] = ()
 ) -> Iterator[RenderableType]:
     """The tokens of one text, coloured and ticked, line by line of the text.
 
@@ -51,11 +53,12 @@ def draw_tokens(
         tokens: In order.
         ids: Put under each row the ids of the tokens that begin on it, ticked and coloured like them.
         marked: The places of tokens that begin with two ticks.
+        quiet: The places of tokens in one quiet colour.
     """
     line: list[tuple[Text, Text | None]] = []
     parts_of = token_parts([view.token for view in tokens])
     for place, (view, parts) in enumerate(zip(tokens, parts_of, strict=True)):
-        style = SPECIAL if view.special else PALETTE[place % len(PALETTE)]
+        style = SPECIAL if view.special else QUIET if place in quiet else PALETTE[place % len(PALETTE)]
         run = Text(TICK * 2 if place in marked else TICK, style)
         id: Text | None = Text(f"{TICK}{view.id}", style) if ids else None
         for part in parts:
@@ -123,7 +126,11 @@ def renderables(view: View, *, items: int | None = None, chars: int | None = Non
     yield Text(plain(view.title), style=TONES["strong"])
     before: Block | None = None
     for block in view.blocks:
-        if isinstance(block, Table | Bars) and not block.caption and isinstance(before, Table | Bars | Branch):
+        if (
+            isinstance(block, Table | Bars | Areas)
+            and not block.caption
+            and isinstance(before, Table | Bars | Branch | Areas)
+        ):
             yield Text()  # a caption has its own empty line
         yield from DRAW[type(block)](block if chars is None else bounded(block, chars, items), items)
         before = block
@@ -177,7 +184,7 @@ def draw_cell(cell: Cell) -> RenderableType:
 def draw_token_block(block: TokenText, items: int | None) -> Iterator[RenderableType]:
     if block.caption:
         yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
-    yield from draw_tokens(block.tokens[:items], ids=block.ids, marked=block.marked)
+    yield from draw_tokens(block.tokens[:items], ids=block.ids, marked=block.marked, quiet=block.quiet)
     yield from left_out(len(block.tokens), items, "tokens")
 
 
@@ -227,6 +234,7 @@ DRAW: dict[type[Block], Any] = {
     TokenText: draw_token_block,
     Bars: draw_bars,
     Branch: draw_branch,
+    Areas: lambda block, items: draw_bars(first_bars(block), items),
 }
 
 

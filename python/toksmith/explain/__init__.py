@@ -20,8 +20,11 @@ slow   ▏s▏low  115 257
 from __future__ import annotations
 
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
+from ._chat import CHAT_TEMPLATES, ChatMessage, Conversation, Injection, chat
 from ._compare import Comparison, Cuts, Difference, compare
 from ._flow import Flow, FlowStage, flow
+from ._folder import FileTokens, FolderMap, Waste, folder
+from ._folder_files import SkippedFile, unignored
 from ._history import Event, History, history
 from ._inference import Inference, InferenceCut, inference
 from ._lint import LINTS, Finding, Lint, LintRow, lint
@@ -35,27 +38,39 @@ from ._search import Found, Search, search
 from ._sizes import Sizes, sizes
 from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
+from ._stability import Edit, EditRow, Keystroke, Stability, StabilityRow, edit, stability
 from ._steps import PairCount, PairStep, Steps, steps
 from ._targets import Prediction, Targets, targets
 from ._tree import Node, Tree, tree
+from ._waste import WASTES, WasteRow
 
 __all__ = [
+    "CHAT_TEMPLATES",
     "CONTEXTS",
     "LINTS",
+    "WASTES",
     "Budget",
     "BudgetRow",
     "Candidate",
+    "ChatMessage",
     "Comparison",
+    "Conversation",
     "Cuts",
     "Difference",
+    "Edit",
+    "EditRow",
     "Event",
+    "FileTokens",
     "Finding",
     "Flow",
     "FlowStage",
+    "FolderMap",
     "Found",
     "History",
     "Inference",
     "InferenceCut",
+    "Injection",
+    "Keystroke",
     "Lengths",
     "Lint",
     "LintRow",
@@ -72,17 +87,25 @@ __all__ = [
     "Ranks",
     "Search",
     "Sizes",
+    "SkippedFile",
     "SpecialMatch",
     "Specials",
+    "Stability",
+    "StabilityRow",
     "Steps",
     "Symbol",
     "Targets",
     "Token",
     "Tree",
     "Use",
+    "Waste",
+    "WasteRow",
     "budget",
+    "chat",
     "compare",
+    "edit",
     "flow",
+    "folder",
     "history",
     "inference",
     "lengths",
@@ -96,9 +119,11 @@ __all__ = [
     "search",
     "sizes",
     "specials",
+    "stability",
     "steps",
     "targets",
     "tree",
+    "unignored",
 ]
 
 

@@ -82,7 +82,9 @@ class Specials(_render.Shown):
         if self.refusal is None:
             yield Line("refused: nothing", "good")
         else:
-            yield Line(f"refused: {self.refusal}", "warn")
+            first = next(iter(self.matches), None)
+            where = f" {token_text(first.content.encode())} at byte {first.start:,}" if first else ""
+            yield Line(f"refused: the text holds the special token{where}", "warn")
 
     def __repr__(self) -> str:
         return f"<Specials: {len(self.matches)} in the text>"

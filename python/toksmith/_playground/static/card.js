@@ -1,7 +1,7 @@
 // What is known of one token: the card beside the rows, for the pointer and for the focus alike.
 
 import { ask } from './api.js';
-import { count, h, hexBytes, num } from './dom.js';
+import { count, h, hexBytes, num, spoken } from './dom.js';
 
 const KINDS = {
   whole: 'whole characters', 'starts inside': 'starts inside a character', 'ends inside': 'ends inside a character',
@@ -21,6 +21,7 @@ export class Card {
 
   clear() {
     this.now += 1;
+    this.element.classList.add('empty');
     this.element.replaceChildren(h('p', { className: 'dim' }, 'Point at a token, or move through them with the arrow keys.'));
   }
 
@@ -63,7 +64,9 @@ export class Card {
     }
     facts.push(['place', `token ${num(token.place + 1)} of ${num(token.total)}, bytes ${num(token.start)}–${num(token.end)}`]);
     if (problem) facts.push(['more', problem.message]);
+    this.element.classList.remove('empty');
     this.element.replaceChildren(
+      h('button', { type: 'button', className: 'close', 'aria-label': 'Close what is known of the token', onclick: () => this.clear() }, '×'),
       h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.colour ?? token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
       h('dl', {}, facts.map(([term, said]) => [h('dt', {}, term), h('dd', {}, said)])),
       h('p', { className: 'group' }, h('button', { type: 'button', onclick: () => this.app.open('forest', { which, id: token.id }) }, this.look),
@@ -74,6 +77,6 @@ export class Card {
   link(part, which) {
     const said = h('bdi', { className: 'mono' }, part.shown);
     if (part.id === null) return said;
-    return h('button', { type: 'button', className: 'link', title: `id ${part.id}`, onclick: () => this.app.open('forest', { which, id: part.id }) }, said, ` ${part.id}`);
+    return h('button', { type: 'button', className: 'link', title: `id ${part.id}`, 'aria-label': `${spoken(part.shown)}, id ${part.id}`, onclick: () => this.app.open('forest', { which, id: part.id }) }, said, ` ${part.id}`);
   }
 }

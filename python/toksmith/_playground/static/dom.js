@@ -31,10 +31,22 @@ export function say(words) {
   live.textContent = words + (saidLast ? '\u200b' : '');
 }
 
+// What is wider than its place is scrolled, also by keys.
+function scrolled(label, inner) {
+  const place = h('div', { className: 'scroll' }, inner);
+  new ResizeObserver(() => {
+    if (place.scrollWidth <= place.clientWidth || place.tabIndex === 0) return;
+    place.tabIndex = 0;
+    place.setAttribute('role', 'region');
+    place.setAttribute('aria-label', label);
+  }).observe(place);
+  return place;
+}
+
 export function table(heads, rows, caption) {
-  return h('div', { className: 'scroll' }, h('table', {},
+  return scrolled(caption ?? heads.filter(Boolean).join(', '), h('table', {},
     caption ? h('caption', {}, caption) : null,
-    h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head)))),
+    h('thead', {}, h('tr', {}, heads.map((head) => (head === '' ? h('td') : h('th', { scope: 'col' }, head))))),
     h('tbody', {}, rows.map((row) => h('tr', {}, row.map((cell) => {
       const figure = typeof cell === 'number';
       return h('td', { className: figure ? 'figure' : '' }, figure ? num(cell) : cell);
@@ -43,6 +55,13 @@ export function table(heads, rows, caption) {
 
 export const hexBytes = (hex) => (hex.match(/../g) ?? []).join(' ').toUpperCase();
 
+// A token in words, for those who hear it: marks of white space, bytes and escapes are said.
+export function spoken(shown) {
+  const said = shown.replaceAll('·', ' space ').replaceAll('↵', ' new line ').replaceAll('→', ' tab ')
+    .replaceAll(/<([0-9A-F]{2})>/g, ' byte $1 ').replaceAll(/\\(?:x|u|U000)([0-9a-f]+)/g, ' character U+$1 ');
+  return said.replaceAll(/ +/g, ' ').trim() || 'nothing';
+}
+
 // Tokens in a line, each with what the server says it looks like.
 export function chips(tokens, { onclick = null, label = 'tokens' } = {}) {
   return h('p', { className: 'chips', 'aria-label': label, role: 'group' }, tokens.map((token, place) => {
@@ -50,8 +69,8 @@ export function chips(tokens, { onclick = null, label = 'tokens' } = {}) {
       className: `t c${place % 5}${token.special ? ' special' : ''}`,
       title: `${token.id ?? 'no token'}: ${hexBytes(token.hex)}`,
     };
-    if (!onclick) return [h('bdi', attributes, token.shown), h('wbr')];
-    return [h('button', { ...attributes, type: 'button', onclick: () => onclick(token, place), 'aria-label': `${token.shown}, id ${token.id}` }, h('bdi', {}, token.shown)), h('wbr')];
+    if (!onclick) return [h('bdi', { ...attributes, 'data-hex': token.hex }, token.shown), h('wbr')];
+    return [h('button', { ...attributes, 'data-hex': token.hex, type: 'button', onclick: () => onclick(token, place), 'aria-label': `${spoken(token.shown)}, id ${token.id}` }, h('bdi', {}, token.shown)), h('wbr')];
   }));
 }
 
@@ -64,6 +83,11 @@ export function save(name, type, text) {
   const link = h('a', { href: url, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+// Saves a file whose bytes are in base64.
+export function saveBytes(name, data) {
+  save(name, 'application/octet-stream', Uint8Array.from(atob(data), (char) => char.charCodeAt(0)));
 }
 
 export async function copy(text, what) {

@@ -9,7 +9,7 @@ const READ = /\.(toksmith|tiktoken|model|json|gguf|bpe|vocab|txt|jinja)$/i; // o
 const WEIGHTS = /\.(safetensors|pt|pth|onnx|h5|msgpack)$/i;
 
 // The files that were dropped, those of folders with their paths.
-async function dropped(transfer) {
+export async function dropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.some((entry) => entry.isDirectory)) return [...transfer.files];
   const found = [];
@@ -29,7 +29,7 @@ async function dropped(transfer) {
   return found;
 }
 
-function base64(bytes) {
+export function base64(bytes) {
   let binary = '';
   for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
   return btoa(binary);
@@ -127,7 +127,7 @@ export class Files {
       this.dialog.close();
       this.page.tokenizer(answer);
     } catch (problem) {
-      if (this.patternRow.hidden && /^pattern/.test(problem.message)) {
+      if (this.patternRow.hidden && /^the split pattern/.test(problem.message)) {
         this.pattern.replaceChildren(...this.page.patterns().map((name) => h('option', {}, name)));
         this.patternRow.hidden = false;
         this.refuse('This file does not say how texts are split before they are merged: choose the pattern.');

@@ -1,7 +1,7 @@
 // The ids of one tokenizer, linked with its tokens; only those in sight are in the page.
 
 import { ask } from './api.js';
-import { copy, h, num, save, say } from './dom.js';
+import { copy, h, num, save, say, spoken } from './dom.js';
 import { latest } from './latest.js';
 
 const ROW = 28;
@@ -25,6 +25,12 @@ export class Ids {
     this.element = h('section', { 'aria-label': 'Ids' }, h('div', { className: 'label-row' }, this.caption, h('span', { className: 'group', role: 'group', 'aria-label': 'Copy all ids as' }, h('span', { className: 'dim' }, 'copy as '), buttons)),
       this.scroller,
       h('form', { className: 'label-row', onsubmit: (event) => this.decode(event) }, h('label', { htmlFor: 'given-ids' }, 'Ids to text'), this.given, h('button', { type: 'submit' }, 'Decode')), this.decoded);
+    // The pointer at an id points out its token.
+    this.scroller.addEventListener('pointerover', (event) => {
+      const at = event.target.closest?.('.id');
+      this.app.pointed(at ? { which: this.app.state.which, place: Number(at.dataset.i) } : null);
+    });
+    this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
     new ResizeObserver(() => this.load()).observe(this.scroller);
   }
 
@@ -64,7 +70,7 @@ export class Ids {
       if (row < this.first - 1 || row > this.first + LINES + 1) continue;
       const on = place === app.state.selected;
       drawn.push(h('span', {
-        className: `id c${colour}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${shown}`, title: shown,
+        className: `id c${colour}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${spoken(shown)}`, title: shown,
         tabIndex: on || (app.state.selected === null && place === window.first) ? 0 : -1, 'data-i': place, 'aria-posinset': place + 1, 'aria-setsize': this.total,
         style: { top: `${row * ROW}px`, left: `${(place % across) * WIDE}px` },
       }, String(id)));
@@ -127,11 +133,11 @@ export class Ids {
     const wrong = words.find((word) => !/^-?[0-9]{1,15}$/.test(word));
     try {
       if (wrong !== undefined) throw new Error(`“${wrong}” is no id: expected whole numbers`);
-      const { text, bytes } = await ask('decode', null, { ...this.app.one(), ids: words.map(Number) });
-      const use = h('button', { type: 'button', onclick: () => this.app.setText(text) }, 'Use as text');
+      const { text, shown, bytes } = await ask('decode', null, { ...this.app.one(), ids: words.map(Number) });
+      const use = text === null ? 'These bytes are not a text by themselves.' : h('button', { type: 'button', onclick: () => this.app.setText(text) }, 'Use as text');
       this.decoded.className = 'decoded';
-      this.decoded.replaceChildren(h('bdi', { className: 'mono' }, text), ` (${num(bytes)} bytes) `, use);
-      say(`decoded: ${text}`);
+      this.decoded.replaceChildren(h('bdi', { className: 'mono' }, text ?? shown), ` (${num(bytes)} bytes) `, use);
+      say(`decoded: ${text ?? spoken(shown)}`);
     } catch (problem) {
       this.decoded.className = 'decoded bad';
       this.decoded.replaceChildren(problem.message);

@@ -1,28 +1,35 @@
 // The page: its state, its parts, and what goes from one to the other. What a text becomes is the server's to say.
 
-import { about, ask, cancel, Cancelled, connection, exported, Gone, Refused } from './api.js';
+import { about, ask, Cancelled, connection, Gone, Refused } from './api.js';
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
-import { $, copy, count, h, num, save, say } from './dom.js';
+import { copyTexts } from './copied.js';
+import { $, count, h, num, say } from './dom.js';
+import { Earlier } from './earlier.js';
 import { Files } from './files.js';
 import { Ids } from './ids.js';
-import { Player } from './player.js';
 import { Proposals } from './proposals.js';
+import { startKeys } from './keys.js';
 import { latest } from './latest.js';
+import { placeCard, prepareForPaper, sheet } from './layout.js';
+import { link } from './linked.js';
+import { Models } from './models.js';
+import { ViewPanel } from './panel.js';
 import { TokenRows } from './rows.js';
-import { fromFragment, initial, toFragment } from './state.js';
-import { ViewPanel, VIEWS } from './views.js';
+import { exportView, startSharing } from './sharing.js';
+import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
+import { Tabs } from './tabs.js';
+import { startTheme } from './theme.js';
+import { GROUPS, VIEWS } from './views.js';
+import { sayWaiting } from './waiting.js';
 
-const KEYS = [
-  ['Tab', 'from part to part'], ['← →', 'token by token'], ['↑ ↓', 'row by row'], ['Home, End', 'the row; with Ctrl the text'], ['Page up, Page down', 'a screen of rows'],
-  ['Enter', 'the forest of the token'], ['] and [', 'next and previous difference'], ['Alt+1 … Alt+9', 'the views'], ['Escape', 'back to the text'],
-];
-
+for (const view of VIEWS) declare(view.state ?? {});
 const state = structuredClone(initial);
 let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
 let saving = null;
 let savedOnce = false;
 let started = false;
+let earlier = null; // texts, once this one is there
 let compared = null; // the difference that was shown last
 const box = $('text');
 new Files({
@@ -32,12 +39,7 @@ new Files({
     texts.replace(text, `replaced by ${name}`);
     if (!exact) notice(`${name} is not all UTF-8: each wrong byte is shown as \ufffd, and counted as three bytes.`);
   },
-  tokenizer({ name, about: found }) {
-    meet(found);
-    state.toks = [...state.toks.slice(0, page.limits.tokenizers - 1), name];
-    choose(name, true);
-    notice(`${name} is there until the server stops.`);
-  },
+  tokenizer: came,
 });
 const texts = new TextBox(box, { typed, notice, limit: () => page.limits.bytes });
 const setText = (text) => texts.put(text);
@@ -50,6 +52,8 @@ const app = {
   tokenizer: () => page.tokenizers.find((tok) => tok.name === state.toks[state.which]),
   codePoints: () => points(state.text),
   cursor: () => points(box.value, box.selectionStart),
+  page: () => page,
+  came,
   set,
   setText,
   insert: (content) => texts.insert(content),
@@ -71,20 +75,21 @@ const app = {
 const card = new Card(app);
 const rows = new TokenRows(app);
 const ids = new Ids(app);
-const player = new Player(app);
-const proposals = new Proposals(app);
-const views = new Map(VIEWS.map((view) => [view.name, new ViewPanel(view, app)]));
-const TABS = [['tokens', 'Tokens'], ['merges', 'Merges'], ...VIEWS.map((view) => [view.name, view.label])];
+copyTexts(rows, () => state.text, () => (state.selected === null ? null : rows.token(state.which, state.selected)));
+const proposals = new Proposals(app, VIEWS);
+const views = new Map(VIEWS.map((view) => [view.name, view]));
+const tabs = new Tabs($('tabs'), $('view'), GROUPS, (tab) => set({ tab }));
 const panels = new Map();
 
 function panelOf(tab) {
   if (!panels.has(tab)) {
-    const formats = ['svg', 'html', 'json'].map((format) => h('button', { type: 'button', onclick: () => exportView(format) }, format.toUpperCase()));
+    const formats = ['svg', 'html', 'json'].map((format) => h('button', { type: 'button', onclick: () => exportView(state.tab, panelOf(state.tab).own.question(), format, notice) }, format.toUpperCase()));
     const which = h('select', { onchange: (event) => set({ which: Number(event.target.value), selected: null, step: 0 }) });
     const choice = h('label', { className: 'which' }, 'Tokenizer ', which);
     const head = h('div', { className: 'label-row' }, choice, h('span', { className: 'group push', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats));
-    const own = { tokens: tokensPanel, merges: () => player.element }[tab] ?? (() => views.get(tab).element);
-    panels.set(tab, { which, choice, element: h('div', {}, head, proposals.elements.get(tab) ?? '', own()) });
+    const view = views.get(tab);
+    const own = view.panel?.(app) ?? new ViewPanel(view, app);
+    panels.set(tab, { which, choice, own, element: h('div', {}, h('h2', { className: 'unseen' }, view.label), head, proposals.elements.get(tab) ?? '', own.element) });
   }
   return panels.get(tab);
 }
@@ -95,16 +100,19 @@ const compareBar = h('div', { className: 'compare', hidden: true },
   h('label', { className: 'grey' }, h('input', { type: 'checkbox', id: 'grey', onchange: (event) => rows.element.classList.toggle('grey', event.target.checked) }), ' Grey where all agree'),
   h('p', { className: 'found' }));
 const legend = h('p', { className: 'names' });
+const marks = h('p', { className: 'switch' }, h('label', {}, h('input', { type: 'checkbox', id: 'marks', onchange: (event) => set({ marks: Number(event.target.checked) }) }), ' Show white space'));
 const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
 
-function tokensPanel() {
-  return h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), card.element);
-}
+const besideRows = h('div', { className: 'right' });
+app.tokens = {
+  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, marks, rows.element, ids.element), besideRows),
+  refresh: () => ids.load(),
+  question: () => ['tokens', state.text, app.params()],
+};
 
 // State
 
-// The parts of the state that Back and Forward walk through.
-const place = () => ({ tab: state.tab, which: state.which, id: state.id, piece: state.piece, step: state.step, query: state.query, by: state.by });
+const place = () => Object.fromEntries(WALKED.map((name) => [name, state[name]]));
 
 function set(patch, again = true, walk = false) {
   if (started && (walk || (patch.tab && patch.tab !== state.tab))) {
@@ -126,31 +134,39 @@ function saveSoon() {
   }, 300);
 }
 
+// An id that another tokenizer does not have is not asked of it.
+let lastTokenizer = null;
+function leaveForeignId() {
+  const tok = app.tokenizer();
+  if (!tok || tok.name === lastTokenizer) return;
+  if (lastTokenizer !== null && state.id !== null && state.id >= tok.vocab_size) state.id = null;
+  lastTokenizer = tok.name;
+}
+
 let lastTab = null;
 function refresh() {
   const { tab } = state;
+  leaveForeignId();
   const panel = panelOf(tab);
   if (lastTab !== tab) {
     $('panel').replaceChildren(panel.element);
     $('panel').setAttribute('aria-labelledby', `tab-${tab}`);
     lastTab = tab;
   }
-  for (const button of $('tabs').children) {
-    const on = button.dataset.tab === tab;
-    button.setAttribute('aria-selected', String(on));
-    button.tabIndex = on ? 0 : -1;
-  }
+  tabs.show(tab);
   for (const input of $('tokenizers').querySelectorAll('input')) {
     input.checked = state.toks.includes(input.value);
     input.disabled = (input.checked && state.toks.length === 1) || (!input.checked && state.toks.length >= page.limits.tokenizers);
   }
   $('special').value = state.special;
-  panel.choice.hidden = state.toks.length < 2 || tab === 'budget';
+  marks.querySelector('input').checked = state.marks === 1;
+  card.element.hidden = tab !== 'tokens';
+  panel.choice.hidden = state.toks.length < 2 || views.get(tab).several === true;
   panel.which.replaceChildren(...state.toks.map((name, place) => h('option', { value: place, selected: place === state.which }, name)));
   if (!state.toks.length) return;
   const drawn = rows.refresh(); // in every view, for the counts
-  if (tab === 'tokens') drawn.then(() => ids.load());
-  else proposals.prepare(tab).then(() => (tab === 'merges' ? player : views.get(tab)).refresh());
+  if (tab === 'tokens') drawn.then(() => panel.own.refresh());
+  else proposals.prepare(views.get(tab)).then(() => panel.own.refresh());
 }
 
 // What the rows brought: counts, differences, or why there is nothing.
@@ -220,6 +236,7 @@ function showCard(which, place) {
 }
 
 function pointed(at) {
+  link(at, state.which);
   if (at) showCard(at.which, at.place);
   else if (state.selected !== null) showCard(state.which, state.selected);
 }
@@ -236,6 +253,7 @@ async function select(which, place, { focus = false, focusIds = false } = {}) {
   }
   rows.mark();
   showCard(which, place);
+  if (sheet.matches) rows.find(which, place)?.scrollIntoView({ block: 'nearest' }); // above the sheet
   rows.announce();
   if (other) {
     panelOf(state.tab).which.value = which;
@@ -248,7 +266,7 @@ async function select(which, place, { focus = false, focusIds = false } = {}) {
 function open(tab, { which = state.which, id = null } = {}) {
   const chosen = id ?? rows.token(which, state.selected)?.id ?? state.id;
   set({ tab, which, id: chosen }, true, chosen !== state.id);
-  $(`tab-${tab}`).focus();
+  tabs.focus();
 }
 
 async function nextDifference(back) {
@@ -273,26 +291,12 @@ async function nextDifference(back) {
   }
 }
 
-async function exportView(format) {
-  const { tab } = state;
-  const asked = tab === 'tokens' ? ['tokens', state.text, app.params()] : (tab === 'merges' ? player : views.get(tab)).question();
-  if (!asked) return;
-  const [view, text, values] = asked;
-  try {
-    const types = { svg: 'image/svg+xml', html: 'text/html', json: 'application/json' };
-    save(`toksmith-${tab}.${format}`, types[format], await exported(view, format, text, values));
-    say(`exported as ${format}`);
-  } catch (problem) {
-    say(problem.message);
-    notice(problem.message);
-  }
-}
-
 // The text
 
 function typed(text) {
   compared = null;
-  set({ text, selected: null, end: state.end });
+  earlier?.typed(text);
+  set({ text, selected: null });
   card.clear();
 }
 
@@ -306,78 +310,43 @@ function notice(words) {
   if (words) say(words);
 }
 
-// What takes longer than a moment is said; what is seen meanwhile is of an earlier text, and dim.
-let waiting = null;
-connection.addEventListener('busy', () => {
-  waiting ??= setTimeout(() => {
-    document.body.classList.add('busy');
-    $('counts').classList.toggle('stale', !$('counts').textContent.includes(`${num(points(state.text))} character`));
-    $('busy').hidden = false;
-  }, 150);
-});
-connection.addEventListener('idle', () => {
-  clearTimeout(waiting);
-  waiting = null;
-  document.body.classList.remove('busy');
-  $('counts').classList.remove('stale');
-  $('busy').hidden = true;
-});
-$('cancel').addEventListener('click', cancel);
+sayWaiting(() => `${num(points(state.text))} character`);
 
 connection.addEventListener('gone', () => notice('The server does not answer: it was stopped. Your text is still on this page. Start `toksmith play` again on the same port to continue.'));
 connection.addEventListener('back', (event) => {
-  notice(null);
-  meet(event.detail);
+  const missing = meet(event.detail);
+  notice(missing.length ? `The server is back, without ${missing.join(', ')}.` : null);
   say('the server is back');
   refresh();
 });
 
-$('share').addEventListener('click', async () => {
-  const { fragment, whole } = await toFragment(state);
-  history.replaceState(place(), '', `#${fragment}`);
-  await copy(location.href, 'the link');
-  if (!whole) notice('The text is too long for a link: the link contains everything except the text. Export the view instead.');
-});
+placeCard(card.element, besideRows);
+prepareForPaper(box, rows);
 
-function theme(name) {
-  if (name) document.documentElement.dataset.theme = name;
-  else delete document.documentElement.dataset.theme;
-  $('theme').value = name;
-}
-$('theme').addEventListener('change', (event) => {
-  theme(event.target.value);
-  try {
-    localStorage.setItem('toksmith-theme', event.target.value);
-  } catch { /* a browser that keeps nothing: the theme is for this visit */ }
+startTheme();
+startSharing({
+  state, notice, params: () => app.params(),
+  async link() {
+    const { fragment, whole } = await toFragment(state);
+    history.replaceState(place(), '', `#${fragment}`);
+    return whole;
+  },
 });
+new Models(app);
 
-$('keys').append(h('dl', { className: 'keys' }, KEYS.map(([key, does]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)])));
-$('help').addEventListener('click', () => {
-  $('keys').hidden = !$('keys').hidden;
-  $('help').setAttribute('aria-expanded', String(!$('keys').hidden));
-});
+startKeys();
 
-$('tabs').append(...TABS.map(([tab, label]) => h('button', { type: 'button', role: 'tab', id: `tab-${tab}`, 'aria-controls': 'panel', 'data-tab': tab, onclick: () => set({ tab }) }, label)));
-$('tabs').addEventListener('keydown', (event) => {
-  const step = { ArrowRight: 1, ArrowLeft: -1, Home: -1e6, End: 1e6 }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const at = TABS.findIndex(([tab]) => tab === state.tab);
-  const to = Math.abs(step) > 1 ? (step < 0 ? 0 : TABS.length - 1) : (at + step + TABS.length) % TABS.length;
-  set({ tab: TABS[to][0] });
-  $(`tab-${TABS[to][0]}`).focus();
-});
 document.addEventListener('keydown', (event) => {
   const writing = /^(input|textarea|select)$/i.test(event.target.tagName);
-  if (event.altKey && /^[1-9]$/.test(event.key) && TABS[event.key - 1]) {
+  if (event.altKey && /^[1-9]$/.test(event.key) && VIEWS[event.key - 1]) {
     event.preventDefault();
-    set({ tab: TABS[event.key - 1][0] });
-    $(`tab-${state.tab}`).focus();
+    set({ tab: VIEWS[event.key - 1].name });
+    tabs.focus();
   } else if (!writing && (event.key === ']' || event.key === '[')) {
     event.preventDefault();
     if (state.tab !== 'tokens') set({ tab: 'tokens' });
     nextDifference(event.key === '[');
-  } else if (event.key === 'Escape') box.focus();
+  } else if (event.key === 'Escape' && !document.querySelector('dialog[open]')) box.focus();
 });
 
 // What the server has: its tokenizers, and those that it could not load.
@@ -393,6 +362,14 @@ function meet(found) {
   state.toks = kept.length ? kept : page.tokenizers.slice(0, 1).map((tok) => tok.name);
   state.which = Math.min(state.which, state.toks.length - 1);
   return missing;
+}
+
+// A tokenizer that was opened or trained.
+function came({ name, about: found }) {
+  meet(found);
+  state.toks = [...state.toks.slice(0, page.limits.tokenizers - 1), name];
+  choose(name, true);
+  notice(`${name} is there until the server stops.`);
 }
 
 function choose(name, on) {
@@ -411,23 +388,19 @@ async function follow(otherwise, found) {
   const { state: linked, problem } = await fromFragment(location.hash.slice(1));
   if (problem && !otherwise) return problem;
   Object.assign(state, structuredClone(initial), otherwise, linked);
-  if (!TABS.some(([tab]) => tab === state.tab)) state.tab = 'tokens';
+  if (!views.has(state.tab)) state.tab = 'tokens';
   if (!['text', 'allow', 'raise'].includes(state.special)) state.special = 'text';
   const missing = meet(found);
-  const { selected, end } = state;
+  const { selected } = state;
   setText(state.text);
-  set({ selected, end });
+  set({ selected });
   return problem ?? (missing.length ? `The link asks for ${missing.join(', ')}, which this server does not have.` : null);
 }
 
 async function start() {
-  try {
-    theme(localStorage.getItem('toksmith-theme') ?? '');
-  } catch {
-    theme('');
-  }
   const problem = await follow({ text: EXAMPLE }, await about());
   started = true;
+  earlier = new Earlier({ replace: (text, said) => texts.replace(text, said), example: EXAMPLE });
   savedOnce = !problem; // a link that was not read stays until something is changed
   if (problem) notice(problem);
 }

@@ -1,7 +1,7 @@
 // The merge player: one piece, merge by merge; every pair that could merge, and the one that does.
 
 import { ask } from './api.js';
-import { calm, count, h, num, say } from './dom.js';
+import { calm, count, h, num, say, spoken } from './dom.js';
 import { latest } from './latest.js';
 
 const PACE = 900; // milliseconds for a step
@@ -83,14 +83,14 @@ export class Player {
     this.slider.setAttribute('aria-valuetext', stage.said);
     if (this.app.state.step !== step) this.app.set({ step }, false);
     this.picture.replaceChildren(...this.draw(stage, step));
-    if (aloud) say(this.words(stage));
+    if (aloud) say(this.words(stage, spoken));
   }
 
-  words(stage) {
+  words(stage, look = (shown) => shown) {
     if (stage.whole !== undefined) return `the whole piece is token ${stage.whole}`;
     if (!stage.chosen) return `${stage.said}: ${count(stage.symbols.length, 'token')}`;
     const [left, right] = stage.symbols.slice(stage.chosen.place, stage.chosen.place + 2);
-    return `${stage.said}: ${left.shown} and ${right.shown} become ${stage.chosen.id}, rank ${stage.chosen.rank}, of ${count(stage.candidates.length, 'pair')}`;
+    return `${stage.said}: ${look(left.shown)} and ${look(right.shown)} become ${stage.chosen.id}, rank ${stage.chosen.rank}, of ${count(stage.candidates.length, 'pair')}`;
   }
 
   draw(stage, step) {

@@ -1,22 +1,21 @@
 // What a view can be looked at with: pieces and tokens of the text, from which one is chosen where nobody chose.
 
 import { ask } from './api.js';
-import { h } from './dom.js';
+import { h, spoken } from './dom.js';
 
 const NEAR = 2000; // characters of the text
-const TABS = ['merges', 'forest', 'vocabulary'];
 
 export class Proposals {
-  constructor(app) {
+  constructor(app, views) {
     this.app = app;
-    this.elements = new Map(TABS.map((tab) => [tab, h('p', { className: 'group proposals', role: 'group', 'aria-label': 'From the text' })]));
+    this.elements = new Map(views.filter((view) => view.proposes).map((view) => [view.name, h('p', { className: 'group proposals', role: 'group', 'aria-label': 'From the text' })]));
     this.about = null;
     this.found = null;
   }
 
   // Before a view is drawn: the chips, and a choice where there is none.
-  async prepare(tab) {
-    if (!TABS.includes(tab)) return;
+  async prepare({ name, proposes }) {
+    if (!proposes) return;
     const { app } = this;
     const { state } = app;
     const text = state.text.slice(0, NEAR);
@@ -29,22 +28,9 @@ export class Proposals {
         return;
       }
     }
-    const { pieces, tokens } = this.found;
-    if (tab === 'merges') state.piece ??= pieces[0]?.piece ?? null;
-    if (tab === 'forest') state.id ??= tokens[0]?.id ?? null;
-    if (tab === 'vocabulary' && state.query === null) state.query = tokens.find((token) => token.text)?.text.trim() ?? '';
-    this.draw(tab);
-  }
-
-  draw(tab) {
-    const { app } = this;
-    const { pieces, tokens } = this.found;
-    const chip = (shown, said, onclick) => h('button', { type: 'button', className: 'chip', title: said, onclick }, h('bdi', { className: 'mono' }, shown));
-    const made = {
-      merges: () => pieces.map(({ shown, piece }) => chip(shown, 'Play this piece', () => app.set({ piece, step: 0 }))),
-      forest: () => tokens.map(({ shown, id }) => chip(shown, `id ${id}`, () => app.open('forest', { id }))),
-      vocabulary: () => tokens.filter((token) => token.text?.trim()).map(({ shown, text }) => chip(shown, 'Search for it', () => app.set({ query: text.trim(), by: 'text' }))),
-    }[tab]();
-    this.elements.get(tab).replaceChildren(...(made.length ? [h('span', { className: 'dim' }, 'from the text '), ...made] : []));
+    proposes.choose(this.found, state);
+    const chip = (shown, said, onclick) => h('button', { type: 'button', className: 'chip', title: said, 'aria-label': `${spoken(shown)}: ${said}`, onclick }, h('bdi', { className: 'mono' }, shown));
+    const made = proposes.chips(this.found, app, chip);
+    this.elements.get(name).replaceChildren(...(made.length ? [h('span', { className: 'dim' }, 'from the text '), ...made] : []));
   }
 }

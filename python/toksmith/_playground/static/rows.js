@@ -2,7 +2,7 @@
 // The server says what stands in each row; here it is drawn, scrolled, and walked through by keys.
 
 import { ask, isKnown, Refused } from './api.js';
-import { h, num, say } from './dom.js';
+import { h, num, say, spoken } from './dom.js';
 import { latest } from './latest.js';
 
 export const ROW = 40; // pixels
@@ -68,7 +68,14 @@ export class TokenRows {
     return this.window?.right_to_left ? SHAPED : 0;
   }
 
+  // On paper there is no scrolling: every row that is here is drawn.
+  print(on) {
+    this.printing = on;
+    this.draw();
+  }
+
   get inSight() {
+    if (this.printing) return this.window?.starts.length ?? 1;
     return Math.max(1, Math.ceil(this.scroller.clientHeight / this.height) || Math.floor(LINES / this.lines));
   }
 
@@ -80,7 +87,7 @@ export class TokenRows {
 
   async fetch(again, signal) {
     if (!this.app.state.toks.length) return; // the server has not said yet what it has
-    const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked };
+    const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked, marks: this.app.state.marks === 1 };
     // What somebody waits for is in sight; the rows round it come when they are scrolled to, or after.
     const margin = asked.text === this.asked?.text ? 2 * LINES : OVERSCAN;
     const first = Math.max(0, this.first - margin);
@@ -90,7 +97,7 @@ export class TokenRows {
         if (again()) return;
         this.app.counted(counts);
       }
-      const rows = () => ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin }, { signal });
+      const rows = () => ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, marks: asked.marks, first, last: this.first + this.inSight + margin }, { signal });
       let window = await rows();
       if (!again() && window.wanted) {
         await this.measureCharacters(window.wanted, signal);
@@ -258,7 +265,7 @@ export class TokenRows {
     if (flags & STARTS) {
       made.tabIndex = -1;
       made.setAttribute('role', 'option');
-      made.setAttribute('aria-label', `${shown}, id ${id}`);
+      made.setAttribute('aria-label', `${spoken(shown)}, id ${id}`);
       made.setAttribute('aria-posinset', place + 1);
       made.setAttribute('aria-setsize', cuts.total);
       made.setAttribute('aria-selected', 'false');
@@ -392,9 +399,4 @@ export class TokenRows {
     const token = this.token(which, selected);
     if (token) say(`token ${num(selected + 1)} of ${num(token.total)}, id ${token.id}, ${spoken(token.shown)}${toks.length > 1 ? `, ${toks[which]}` : ''}`);
   }
-}
-
-// A token in words: white space is said.
-export function spoken(shown) {
-  return shown.replaceAll('·', ' space ').replaceAll('↵', ' new line ').replaceAll('→', ' tab ').trim() || 'nothing';
 }

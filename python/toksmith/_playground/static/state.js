@@ -4,21 +4,30 @@
 export const FORMAT = 1;
 export const MOST_LINK = 30_000; // characters: longer links are cut by what they are sent through
 
-export const initial = {
-  text: '', toks: [], which: 0, special: 'text', tab: 'tokens', selected: null, piece: null, id: null, step: 0,
-  query: null, by: 'text', context: 0, price: '', end: null, lines: '',
-};
+export const initial = { text: '', toks: [], which: 0, special: 'text', tab: 'tokens', selected: null, piece: null, id: null, step: 0 };
 
 // Only what the page knows, each of its own type; the rest of a link is not looked at.
+// `text` is a string that a link leaves out where it would be too long.
 const KINDS = {
-  text: 'string', toks: 'names', which: 'number', special: 'string', tab: 'string', selected: 'number', piece: 'string', id: 'number',
-  step: 'number', query: 'string', by: 'string', context: 'number', price: 'string', end: 'number', lines: 'string',
+  text: 'text', toks: 'names', which: 'number', special: 'string', tab: 'string', selected: 'number', piece: 'string', id: 'number', step: 'number',
 };
+
+// The parts of the state that Back and Forward walk through.
+export const WALKED = ['tab', 'which', 'id', 'piece', 'step'];
+
+// Adds the parts of a view: name: [kind, first value, whether Back and Forward walk through it].
+export function declare(parts) {
+  for (const [name, [kind, first, walked = false]] of Object.entries(parts)) {
+    KINDS[name] = kind;
+    initial[name] = first;
+    if (walked) WALKED.push(name);
+  }
+}
 
 function fits(kind, value) {
   if (kind === 'names') return Array.isArray(value) && value.every((name) => typeof name === 'string');
   if (kind === 'number') return Number.isSafeInteger(value) && value >= 0;
-  return typeof value === kind;
+  return typeof value === (kind === 'text' ? 'string' : kind);
 }
 
 async function through(stream, bytes) {
@@ -33,12 +42,11 @@ export async function toFragment(state) {
     for (let at = 0; at < deflated.length; at += 8192) binary += String.fromCharCode(...deflated.subarray(at, at + 8192));
     return `${FORMAT}.${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
   };
-  if ((kept.text ?? '').length <= 20 * MOST_LINK) {
+  if (Object.values(kept).every((value) => typeof value !== 'string' || value.length <= 20 * MOST_LINK)) {
     const whole = await write(kept);
     if (whole.length <= MOST_LINK) return { fragment: whole, whole: true };
   }
-  delete kept.text;
-  delete kept.lines;
+  for (const name of Object.keys(kept)) if (KINDS[name] === 'text') delete kept[name];
   return { fragment: await write(kept), whole: false };
 }
 

@@ -1,0 +1,95 @@
+"""What the page asks for: one row for each view, a function of what was asked that gives JSON values.
+
+The rules: every answer is one of the library's results, or a window onto one; nothing here knows how a text is cut.
+A text is sent once and then named by its key; what was computed of it last is kept. Every argument is checked, and
+what is wrong with it is an `InvalidOption` that says what was expected. A new view is a file beside this one and its row
+in `VIEWS`. Left out: HTTP, which is `_server`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import toksmith
+from toksmith._render import Shown, called
+
+from .._live_training import TrainedAt
+from . import _budget, _chat, _edits, _fairness, _folder, _models, _opened, _results, _saved, _trainer, _windows
+from ._asked import Asked, UnknownText
+from ._exports import EXPORTS, Named, listed
+from ._session import KEPT, MOST_BYTES, Session
+
+__all__ = ["EXPORTS", "KEPT", "MOST_BYTES", "VIEWS", "Asked", "Session", "UnknownText", "exported", "shown"]
+
+VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
+    # windows and answers
+    "counts": _windows.counts,
+    "rows": _windows.rows,
+    "differences": _windows.differences,
+    "measured": _windows.measured,
+    "opened": _opened.opened,
+    "proposed": _opened.proposed,
+    "ids": _windows.ids,
+    "all_ids": _windows.all_ids,
+    "decode": _windows.decode,
+    "place": _windows.place,
+    "difference": _windows.difference,
+    "piece": _windows.piece,
+    "repair": _results.repair,
+    "models": _models.models,
+    "model": _models.model,
+    "saved": _saved.saved,
+    "folder_wanted": _folder.folder_wanted,
+    "folder_files": _folder.folder_files,
+    "folder_areas": _folder.folder_areas,
+    "corpus": _trainer.corpus,
+    "train": _trainer.train,
+    "stop_training": _trainer.stop_training,
+    "trained_tokenizer": _trainer.trained_tokenizer,
+    "trained_file": _trainer.trained_file,
+    # results of the library, which can be exported
+    "tokens": _results.pieces,
+    "merges": _results.merges,
+    "tree": _results.tree,
+    "history": _results.history,
+    "budget": _budget.budget,
+    "parity": _results.parity,
+    "prompt": _results.prompt,
+    "lint": _results.lint,
+    "specials": _results.specials,
+    "search": _results.search,
+    "lengths": _results.lengths,
+    "doctor": _results.doctor,
+    "folder": _folder.folder,
+    "fairness": _fairness.fairness,
+    "chat": _chat.chat,
+    "stability": _edits.stability,
+    "edit": _edits.edit,
+    "trained": _trainer.trained,
+}
+
+
+def answered(view: str, asked: Asked) -> Shown | dict[str, Any]:
+    """What the view gives, under the name that the page has for the tokenizer."""
+    result = VIEWS[view](asked)
+    if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view may be about none of the page
+        return result
+    return called(result, asked.names[asked.which])
+
+
+def shown(view: str, asked: Asked) -> dict[str, Any]:
+    """The answer to a question: what the view gives, as JSON values, and the key of the text that it was asked of."""
+    result = answered(view, asked)
+    found = result if isinstance(result, dict) else listed(result.to_dict())
+    return {"result": found, "key": asked.values.get("key")}
+
+
+def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
+    """The content type and the text of an exported view."""
+    result = answered(view, asked)
+    if isinstance(result, dict):
+        raise toksmith.InvalidOption("view", view, "one that has a result of its own")
+    kind, make = EXPORTS[format]
+    toks = result.toks if isinstance(result, TrainedAt) else asked.toks
+    return kind, make(Named(result, toks))

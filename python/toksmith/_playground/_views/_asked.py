@@ -1,0 +1,135 @@
+"""What a view is asked, checked.
+
+The rule: every argument is checked where it is read, and what is wrong with it is an `InvalidOption` that says what was expected.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import toksmith
+
+from .._texts import Held, edited
+from ._session import MOST_BYTES, MOST_TOKENIZERS, Session
+
+__all__ = ["Asked", "UnknownText", "data_of", "held_of"]
+
+
+class UnknownText(toksmith.UnknownName):
+    """A text that is not kept any more; the page sends it again."""
+
+
+class Asked:
+    """What a view is asked, checked: the text, the tokenizers and the rest of the arguments."""
+
+    def __init__(self, session: Session, values: object) -> None:
+        if not isinstance(values, dict):
+            raise toksmith.InvalidOption("body", type(values).__name__, "a JSON object")
+        self.session, self.values = session, values
+
+    def string(self, name: str, default: str | None = None) -> str:
+        """A text argument."""
+        value = self.values.get(name, default)
+        if not isinstance(value, str):
+            raise toksmith.InvalidOption(name, value, "a text")
+        return value
+
+    def number(self, name: str, default: int | None = None, *, least: int = 0, most: int = 1 << 53) -> int:
+        """A whole number in a range."""
+        value = self.values.get(name, default)
+        if type(value) is not int or not least <= value <= most:
+            raise toksmith.InvalidOption(name, value, f"a whole number from {least:,} to {most:,}")
+        return value
+
+    def strings(self, name: str) -> list[str]:
+        """A list of texts."""
+        value = self.values.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise toksmith.InvalidOption(name, value, "a list of texts")
+        return value
+
+    @property
+    def text(self) -> str:
+        """The text: sent with the question, or sent before and named by its key."""
+        if "text" in self.values:
+            text = self.string("text")
+            if len(text) > MOST_BYTES or len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
+                raise toksmith.InvalidOption("text", f"{len(text):,} characters", f"at most {MOST_BYTES:,} bytes")
+            self.values["key"] = self.session.keep(text)
+            return text
+        return self.held.text
+
+    @property
+    def key(self) -> str:
+        """The key of the text."""
+        if "key" not in self.values or "text" in self.values:
+            _ = self.text
+        return self.string("key")
+
+    @property
+    def held(self) -> Held:
+        """The text that is named by its key, or by `edits` of the text whose key is `base`."""
+        if "edits" in self.values:
+            base = self.string("base")
+            before = self.session.once("text", base, lambda: unknown_text(base))
+            key, held = edited(base, before.text, self.values.pop("edits"))
+            if len(held.text) > MOST_BYTES or len(held.text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
+                raise toksmith.InvalidOption("edits", key, f"a text of at most {MOST_BYTES:,} bytes")
+            self.values["key"] = key
+            return self.session.once("text", key, lambda: held)
+        key = self.string("key")
+        return self.session.once("text", key, lambda: unknown_text(key))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tokenizers, in order."""
+        names = self.strings("tokenizers")
+        if not 1 <= len(names) <= MOST_TOKENIZERS:
+            raise toksmith.InvalidOption("tokenizers", names, f"1 to {MOST_TOKENIZERS} names")
+        for name in names:
+            if name not in self.session.toks:
+                raise toksmith.UnknownName("tokenizer", name, self.session.toks)
+        return names
+
+    @property
+    def toks(self) -> dict[str, toksmith.Tokenizer]:
+        """The tokenizers by name."""
+        return {name: self.session.toks[name] for name in self.names}
+
+    @property
+    def tok(self) -> toksmith.Tokenizer:
+        """The tokenizer that a question about one is for."""
+        return self.session.toks[self.names[self.which]]
+
+    @property
+    def which(self) -> int:
+        """The place of that tokenizer among the names; the page gives its name as `of`, or it is the first."""
+        names = self.names
+        name = self.string("of", names[0])
+        if name not in names:
+            raise toksmith.UnknownName("tokenizer", name, names)
+        return names.index(name)
+
+    @property
+    def special(self) -> Any:
+        """What special tokens in the text are."""
+        value = self.string("special", "text")
+        if value not in ("text", "allow", "raise"):
+            raise toksmith.InvalidOption("special", value, "text, allow or raise")
+        return value
+
+
+def unknown_text(key: str) -> Held:
+    raise UnknownText("text", key, ())
+
+
+def data_of(asked: Asked) -> bytes:
+    """The bytes of the text."""
+    text = asked.text
+    return asked.session.once("data", asked.key, lambda: toksmith.reference.utf8(text))
+
+
+def held_of(asked: Asked) -> Held:
+    """The text as it is kept."""
+    key = asked.key
+    return asked.session.once("text", key, lambda: unknown_text(key))

@@ -1,0 +1,13 @@
+// What several views draw: a token that leads to its forest, and a field with its label.
+
+import { h, spoken } from './dom.js';
+
+export function tokenLink(app, token) {
+  if (token.id === null) return h('bdi', { className: 'mono' }, token.shown);
+  return h('button', { type: 'button', className: 'link', 'aria-label': `${spoken(token.shown)}, id ${token.id}`, onclick: () => app.open('forest', { id: token.id }) }, h('bdi', { className: 'mono' }, token.shown), ` ${token.id}`);
+}
+
+export function field(label, attributes, note) {
+  const id = `field-${attributes.name}`;
+  return h('span', { className: 'field' }, h('label', { htmlFor: id }, label), h('input', { id, ...attributes }), note ? h('span', { className: 'dim' }, note) : null);
+}

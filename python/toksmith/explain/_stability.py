@@ -1,0 +1,405 @@
+"""What a keystroke changes in the ids of a text: at one place, and over all places of a text.
+
+The rule: the ids before and after an edit are those of the whole texts. A cache of keys and values can reuse the ids that both
+begin with; those that both end with are the same tokens at other places. `Tokenizer.session` gives them without encoding the
+whole text again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _render
+from .._arguments import checked
+from .._errors import InvalidOption, number_of, shortened
+from .._render import Bars, Block, Cell, Line, Table, TokenText, TokenView, View, one_line
+from .._session import IdEdit, TextSession, prefix
+from .._tokenizer import Special, Text, Tokenizer
+from ..reference import utf8
+from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
+
+__all__ = ["Edit", "EditRow", "Keystroke", "Stability", "StabilityRow", "edit", "stability"]
+
+AROUND = 6  # unchanged tokens that are drawn on each side of an edit
+MOST_DRAWN = 400  # changed tokens that are drawn
+MOST_ENCODED = 50_000_000  # characters that all keystrokes of a tokenizer together may encode
+BINS = 12  # stretches of the text in a drawing
+
+
+class Keystroke(NamedTuple):
+    """What one insertion changes in the ids of a text.
+
+    Attributes:
+        place: Where, in characters of the text (of `bytes`: in bytes).
+        before: How many ids both texts begin with: what a cache can reuse.
+        removed, new: How many ids are gone, and how many came in their place.
+        lost: How many of those that are gone end before the place: ids in
+            front of the cursor that change.
+    """
+
+    place: int
+    before: int
+    removed: int
+    new: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class StabilityRow:
+    """One tokenizer.
+
+    Attributes:
+        tokenizer, tokens: Its name, and the ids of the text.
+        keystrokes: At each place.
+    """
+
+    tokenizer: str
+    tokens: int
+    keystrokes: tuple[Keystroke, ...]
+
+    @property
+    def new(self) -> float:
+        """New ids of a keystroke on average: the fewer, the more of a cache
+        stays."""
+        return mean([each.new for each in self.keystrokes])
+
+    @property
+    def lost(self) -> float:
+        """Ids in front of the cursor that change, on average."""
+        return mean([each.lost for each in self.keystrokes])
+
+    @property
+    def losing(self) -> float:
+        """The part of the places where an id in front of the cursor changes."""
+        return mean([float(each.lost > 0) for each in self.keystrokes])
+
+    @property
+    def worst(self) -> Keystroke | None:
+        """The first of the keystrokes with the most new ids; None without places."""
+        return max(self.keystrokes, key=lambda each: each.new, default=None)
+
+
+@dataclass(frozen=True, repr=False)
+class Stability(_render.Shown):
+    """What typing changes in the ids of a text, by tokenizer.
+
+    Attributes:
+        typed: What is inserted at each place, alone.
+        size: Of the text, in characters (of `bytes`: in bytes).
+        places: Where; all places of a short text, else some at equal
+            distances.
+        rows: The tokenizers.
+    """
+
+    typed: str
+    size: int
+    places: tuple[int, ...]
+    rows: tuple[StabilityRow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Rows and keystrokes as JSON values."""
+        rows = [
+            {"tokenizer": row.tokenizer, "tokens": row.tokens, "new": row.new, "lost": row.lost, "losing": row.losing}
+            | {"worst": None if row.worst is None else row.worst._asdict()}
+            | {"keystrokes": [each._asdict() for each in row.keystrokes]}
+            for row in self.rows
+        ]
+        return {"typed": self.typed, "size": self.size, "places": len(self.places), "rows": rows}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        shown = _render.token_text(utf8(self.typed))
+        at = number_of(len(self.places), "place")
+        return View(f"typing {shown} at {at} of {number_of(self.size, 'character')}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        heads = ["tokenizer", "tokens", "new ids", "most", "changed in front", "at places"]
+        rows: list[list[str | Cell]] = []
+        for row in self.rows:
+            worst = row.worst
+            most = "–" if worst is None else f"{worst.new:,} at {worst.place:,}"
+            new = Cell(f"{row.new:.2f}", "strong")
+            rows.append([row.tokenizer, f"{row.tokens:,}", new, most, f"{row.lost:.2f}", f"{row.losing:.1%}"])
+        yield Table(heads, rows, "Ids that a keystroke changes, on average")
+        if self.places and self.size:
+            for row in self.rows:
+                yield Bars([*binned(row.keystrokes, self.size)], f"New ids along the text: {one_line(row.tokenizer)}")
+        said = "A cache of keys and values reuses the ids in front of the first change; each keystroke is typed alone."
+        yield Line(said, "dim")
+
+    def plot(self) -> _render.Plot:
+        """The mean of new ids as bars."""
+        series = {"new ids": [row.new for row in self.rows], "changed in front": [row.lost for row in self.rows]}
+        names = [row.tokenizer for row in self.rows]
+        return _render.Plot("What a keystroke changes", "ids on average", "", series, names, "across")
+
+    to_chart = _render.to_chart
+
+    def __repr__(self) -> str:
+        said = (f"{one_line(row.tokenizer)} {row.new:.2f} new ids" for row in self.rows)
+        return f"<Stability at {number_of(len(self.places), 'place')}: {shortened(', '.join(said), MOST_NAMED)}>"
+
+
+@dataclass(frozen=True)
+class EditRow:
+    """An edit by one tokenizer.
+
+    Attributes:
+        tokenizer: Its name.
+        before: How many ids both texts begin with: what a cache can reuse.
+        removed, new: The ids that are gone, and those in their place.
+        after: How many ids both texts end with, behind these.
+    """
+
+    tokenizer: str
+    before: int
+    removed: tuple[int, ...]
+    new: tuple[int, ...]
+    after: int
+    drawn: tuple[tuple[TokenView, ...], tuple[TokenView, ...]]
+
+    @property
+    def reused(self) -> float:
+        """The part of the new ids that a cache can reuse."""
+        total = self.before + len(self.new) + self.after
+        return self.before / total if total else 1.0
+
+    @property
+    def kept(self) -> float:
+        """The part of the new ids that were there before, at whichever place."""
+        total = self.before + len(self.new) + self.after
+        return (self.before + self.after) / total if total else 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Edit(_render.Shown):
+    """One edit of a text, by tokenizer.
+
+    Attributes:
+        start, end: Which part of the text it replaces, in characters (of
+            `bytes`: in bytes).
+        text: By what.
+        rows: The tokenizers.
+    """
+
+    start: int
+    end: int
+    text: str
+    rows: tuple[EditRow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows as JSON values, with the tokens around the edit."""
+        return {"start": self.start, "end": self.end, "text": self.text, "rows": [*map(row_json, self.rows)]}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        gone = number_of(self.end - self.start, "character")
+        shown = _render.token_text(utf8(self.text)[:200]) or "nothing"
+        return View(f"at {self.start:,}, {shown} in place of {gone}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        rows = [
+            [
+                row.tokenizer,
+                f"{row.before:,}",
+                f"{len(row.removed):,}",
+                f"{len(row.new):,}",
+                f"{row.after:,}",
+                f"{row.reused:.1%}",
+            ]
+            for row in self.rows
+        ]
+        yield Table(["tokenizer", "same in front", "gone", "new", "same behind", "a cache reuses"], rows)
+        for row in self.rows:
+            first = min(row.before, AROUND)
+            for caption, tokens, changed in zip(("before", "after"), row.drawn, (row.removed, row.new), strict=True):
+                marked = frozenset(range(first, min(first + len(changed), len(tokens))))
+                yield TokenText(tokens, f"{one_line(row.tokenizer)}, {caption}", ids=True, marked=marked)
+
+    def __repr__(self) -> str:
+        said = (f"{one_line(row.tokenizer)} {len(row.new):,} new" for row in self.rows)
+        return f"<Edit at {self.start:,}: {shortened(', '.join(said), MOST_NAMED)}>"
+
+
+def row_json(row: EditRow) -> dict[str, Any]:
+    """A row; each token says whether both texts have it."""
+    first = min(row.before, AROUND)
+    figures = {"before": row.before, "removed": len(row.removed), "new": len(row.new), "after": row.after}
+    drawn = {}
+    for name, tokens, changed in zip(("old", "edited"), row.drawn, (row.removed, row.new), strict=True):
+        drawn[name] = [
+            {"id": view.id, "special": view.special, "kept": not first <= place < first + len(changed)}
+            | token_json(view.token)
+            for place, view in enumerate(tokens)
+        ]
+    return {"tokenizer": row.tokenizer, **figures, "reused": row.reused, "kept": row.kept, **drawn}
+
+
+@checked
+def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, special: Special = "text") -> Edit:
+    """Which ids survive an edit of a text, and which are new.
+
+    Args:
+        toks: One tokenizer, a dict of them by name, or a list of them.
+        start, end: The part of the text that is replaced, in characters (of
+            `bytes`: in bytes); equal where the edit only inserts.
+        new: What takes its place; of the same type as the text.
+        special: What special tokens in the texts are, as in
+            `Tokenizer.encode`; by default plain text.
+    Raises: as `Tokenizer.encode`; InvalidOption for places outside the text.
+    Cost: one encoding for each tokenizer, and one of the text around the edit.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> [row] = toksmith.explain.edit(tok, "low lower lowest", 4, 4, "s").rows
+    >>> row.before, row.removed, row.new, row.after
+    (1, (258,), (32, 115, 257), 6)
+    """
+    if isinstance(text, bytes) != isinstance(new, bytes):
+        raise TypeError(f"new: expected {type(text).__name__}, as the text is, not {type(new).__name__}")
+    for name, place, least in (("start", start, 0), ("end", end, start)):
+        if not least <= place <= len(text):
+            raise InvalidOption(name, place, f"from {least:,} to {len(text):,}, the length of the text")
+    rows = tuple(
+        edited(name, tok, tok.session(text, special=special), (start, end, new))
+        for name, tok in named_tokenizers(toks).items()
+    )
+    return Edit(start, end, new if isinstance(new, str) else new.decode("utf-8", "replace"), rows)
+
+
+def edited(name: str, tok: Tokenizer, held: TextSession, change: tuple[int, int, Any]) -> EditRow:
+    """The row of a tokenizer."""
+    old = held.ids
+    changed = held.replace(*change)
+    before, removed, new = exactly(held, old, changed)
+    after = len(old) - before - removed
+    ids = held.ids
+    specials = frozenset(tok.special_tokens.values())
+    first = max(0, before - AROUND)
+
+    def drawn(ids: NDArray[np.uint32], amount: int) -> tuple[TokenView, ...]:
+        last = before + min(amount, MOST_DRAWN) + (AROUND if amount <= MOST_DRAWN else 0)
+        return tuple(_render.token_views(ids[first:last].tolist(), tok.token_bytes, specials))
+
+    gone, came = (tuple(each[before : before + size].tolist()) for each, size in ((old, removed), (ids, new)))
+    return EditRow(name, before, gone, came, after, (drawn(old, removed), drawn(ids, new)))
+
+
+def exactly(held: TextSession, old: NDArray[np.uint32], changed: IdEdit) -> tuple[int, int, int]:
+    """How many ids both texts begin with, how many are gone behind these, and how many are new.
+
+    Where an edit only adds or only removes ids, as in a text that repeats itself, the ids behind it may continue what both
+    begin with; the whole texts are then compared.
+    """
+    if changed.removed and len(changed.ids):
+        return changed.first, changed.removed, len(changed.ids)
+    new = held.ids
+    same = prefix(old, new)
+    behind = prefix(old[same:][::-1], new[same:][::-1])
+    return same, len(old) - same - behind, len(new) - same - behind
+
+
+@checked
+def stability(
+    toks: Tokenizers, text: Text, *, typed: str = "e", most: int = 500, special: Special = "text"
+) -> Stability:
+    """What typing changes in the ids of a text: at each place, how many ids stay,
+    and how many are new.
+
+    Args:
+        toks: One tokenizer, a dict of them by name, or a list of them.
+        typed: What is inserted at each place, at least one character.
+        most: The maximum number of places, at least 1. A text with more has
+            places at equal distances, the first and the last among them.
+        special: As for `Tokenizer.encode`; by default plain text.
+    Raises: as `Tokenizer.encode`; InvalidOption if nothing is typed, or `most`
+        is below 1.
+    Cost: one encoding for each tokenizer, and two of the text around each
+        place. A tokenizer that rewrites texts encodes the whole text for each
+        place; then all tokenizers get fewer places, for some 50 MB in all.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> found = toksmith.explain.stability(tok, "low", typed="s")
+    >>> [(each.place, each.before, each.removed, each.new) for each in found.rows[0].keystrokes]
+    [(0, 0, 0, 1), (1, 0, 1, 4), (2, 0, 1, 3), (3, 1, 0, 1)]
+    """
+    if not typed:
+        raise InvalidOption("typed", typed, "at least one character")
+    if most < 1:
+        raise InvalidOption("most", most, "at least 1")
+    new: Text = typed.encode() if isinstance(text, bytes) else typed
+    named = named_tokenizers(toks)
+    held = {name: tok.session(text, special=special) for name, tok in named.items()}
+    middle = len(text) // 2
+    cost = max(typed_at(each, middle, new).encoded for each in held.values())
+    places = spread(len(text), max(1, min(most, MOST_ENCODED // (2 * cost or 1))))
+    bytes_of = byte_places(text, places)
+    rows = []
+    for name, tok in named.items():
+        ids, ends = token_ends(tok, text, special)
+        front = np.searchsorted(ends, bytes_of, "right")
+        strokes = [keystroke(held[name], ids, at, new) for at in places]
+        found = [
+            stroke._replace(lost=max(0, int(limit) - stroke.before))
+            for stroke, limit in zip(strokes, front, strict=True)
+        ]
+        rows.append(StabilityRow(name, len(ids), tuple(found)))
+    return Stability(typed, len(text), places, tuple(rows))
+
+
+def spread(size: int, most: int) -> tuple[int, ...]:
+    """The places of a text: all, or some at equal distances.
+
+    >>> spread(3, 10), spread(100, 5)
+    ((0, 1, 2, 3), (0, 25, 50, 75, 100))
+    """
+    if size < most:
+        return tuple(range(size + 1))
+    return (size // 2,) if most == 1 else tuple(size * each // (most - 1) for each in range(most))
+
+
+def byte_places(text: Text, places: Sequence[int]) -> NDArray[np.int64]:
+    """The places in bytes."""
+    if isinstance(text, bytes):
+        return np.array(places, np.int64)
+    sizes = [len(utf8(text[: places[0]])), *(len(utf8(text[one:other])) for one, other in pairwise(places))]
+    return np.cumsum(np.array(sizes, np.int64))
+
+
+def typed_at(held: TextSession, place: int, new: Text) -> IdEdit:
+    """What an insertion changes, which is taken back."""
+    found = held.replace(place, place, new)
+    held.replace(place, place + len(new), new[:0])
+    return found
+
+
+def keystroke(held: TextSession, old: NDArray[np.uint32], place: int, new: Text) -> Keystroke:
+    """What an insertion changes, which is taken back."""
+    changed = held.replace(place, place, new)
+    before, removed, came = exactly(held, old, changed)
+    held.replace(place, place + len(new), new[:0])
+    return Keystroke(place, before, removed, came, 0)
+
+
+def binned(keystrokes: Sequence[Keystroke], size: int) -> Iterator[tuple[str, float, str]]:
+    """The mean of new ids in stretches of the text, in order."""
+    bins: dict[int, list[Keystroke]] = {}
+    for number, each in enumerate(keystrokes):
+        key = number if len(keystrokes) <= BINS else min(each.place * BINS // size, BINS - 1)
+        bins.setdefault(key, []).append(each)
+    for held in bins.values():
+        average = mean([each.new for each in held])
+        yield f"{held[0].place:,}", average, f"{average:.2f}"
+
+
+def mean(amounts: Sequence[float]) -> float:
+    return sum(amounts) / len(amounts) if amounts else 0.0

@@ -1,0 +1,204 @@
+"""Every view of the playground with every kind of tokenizer and every kind of bad text, and when the server is gone.
+
+A view gives an answer, or one plain sentence that says why it cannot; it never breaks, and never speaks of Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browsing import CORPUS, PASTE, PUT, TABS, Seen, watched
+from test_browser_walks import drop
+from trainings import trained
+
+import toksmith
+
+SPECIAL = "<|end|>"
+KINDS: dict[str, dict[str, Any]] = {
+    "bpe": {"vocab_size": 290},
+    "characters": {"vocab_size": 80, "unit": "char"},
+    "unigram": {"vocab_size": 80, "kind": "unigram"},
+    "wordpiece": {"vocab_size": 80, "kind": "wordpiece"},
+    "words": {"vocab_size": 20, "kind": "words"},
+    "chars": {"kind": "chars"},
+}
+TEXTS = {
+    "nothing": "",
+    "one byte": "x",
+    "one space": " ",
+    "not UTF-8": b"low \xff\xfe egg \xe0\xa4",
+    "a lone surrogate": "low \ud800 egg",
+    "only special tokens": SPECIAL * 200,
+    "controls": "\0\x1b[31m\r\n\x7f\u200b\u202e\u2028",
+    "one long word": "x" * 20_000,
+}
+# What a view cannot do with a kind of tokenizer, which it says in a sentence.
+MERGED = {"bpe", "characters"}
+CLOSED = {"words", "chars"}  # kinds that have no token for what they do not know
+REFUSES = {"merges": lambda kind: kind not in MERGED, "forest": lambda kind: kind not in MERGED}
+# What no sentence for a reader holds: marks of a fault, and Python.
+FAULTS = re.compile(r"undefined|NaN|\[object|unexpected|Traceback|\b\w+Error\b|\b\w+=|\ufffd{2}")
+FIVE = "the goose lays a golden egg नम 낮은 every day of the lowest year\n" * 72_000
+
+
+@pytest.fixture(scope="module")
+def toks() -> dict[str, toksmith.Tokenizer]:
+    options = {"special_tokens": (SPECIAL,)}
+    return {name: trained(CORPUS, **options, **{"vocab_size": None, **own}) for name, own in KINDS.items()}
+
+
+@pytest.fixture(scope="module")
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+    with toksmith.play({**toks, "broken": "no such file"}) as running:
+        yield running
+
+
+@pytest.fixture
+def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
+    with watched(browser, playground.url) as seen:
+        yield seen
+
+
+def take(seen: Seen, text: str | bytes) -> None:
+    """Give the page a text, as a file where it is bytes that are not UTF-8."""
+    if isinstance(text, str):
+        seen.page.evaluate(PUT, text)
+    else:
+        drop(seen, ("raw.txt", text))
+        seen.page.click("text=As a text")
+        seen.wait("#banner", "not all UTF-8")
+
+
+def answered(seen: Seen, tab: str) -> str:
+    """Open a view, and wait until it has nothing left to ask; what it says then."""
+    seen.tab(tab)
+    panel = f"document.querySelector('#panel').getAttribute('aria-labelledby') === 'tab-{tab}'"
+    seen.until(f"{panel} && !document.querySelector('#panel .busy')")
+    seen.page.wait_for_load_state("networkidle")
+    seen.until("document.querySelector('#busy').hidden")
+    return seen.words("#panel")
+
+
+def check(seen: Seen, tab: str, kind: str) -> None:
+    """The view in sight says something, and nothing that only its author understands."""
+    said = answered(seen, tab)
+    assert said.strip(), (tab, kind)
+    bad = seen.page.locator("#panel .bad:visible, #problem:visible").all_inner_texts()
+    for sentence in bad:
+        own = re.sub("“[^”]*”", "", sentence)  # without what it quotes
+        assert len(own) > 10 and not FAULTS.search(own), (tab, kind, sentence)
+    if kind in CLOSED:
+        bad = [each for each in bad if "is not in the vocabulary" not in each]
+    if tab not in REFUSES or not REFUSES[tab](kind):
+        assert not bad, (tab, kind, bad)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_view_takes_every_text_by_every_kind(seen: Seen, text: str) -> None:
+    seen.open(text=None)
+    take(seen, TEXTS[text])
+    for kind in KINDS:
+        seen.page.check(f"input[value={kind}]")
+        for other in KINDS:
+            if other != kind:
+                seen.page.uncheck(f"input[value={other}]")
+        for tab in TABS:
+            check(seen, tab, kind)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_view_takes_five_megabytes(seen: Seen, tab: str) -> None:
+    seen.open(text="x")
+    seen.page.evaluate(PASTE, FIVE)
+    seen.settle(len(FIVE) + 1)
+    check(seen, tab, "bpe")
+    assert seen.nodes() <= 3000
+
+
+def test_what_is_refused_is_said_in_words_of_the_page(seen: Seen) -> None:
+    seen.open(text=f"low {SPECIAL} egg")
+    seen.page.select_option("#special", "raise")
+    for tab in TABS:
+        said = answered(seen, tab)
+        problems = seen.page.locator("#panel .bad:visible, #panel .warn:visible, #problem:visible").all_inner_texts()
+        assert said.strip() and not any(FAULTS.search(each) for each in problems), (tab, problems)
+    seen.tab("tokens")
+    seen.wait("#problem", f"the text holds the special token {SPECIAL}")
+    seen.page.select_option("#special", "text")
+    seen.page.wait_for_selector("#problem", state="hidden")
+
+
+NO_TOKENIZERS = {
+    "goose.json": b'{"goose": "lays"}',
+    "cut.toksmith": b"toksmith",
+    "text.model": b"low lower lowest",
+    "empty.tiktoken": b"",
+    "noise.gguf": bytes(range(256)) * 40,
+    "merges.txt": b"#version: 0.2\nl o\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_TOKENIZERS)
+def test_a_file_that_is_no_tokenizer_is_refused_and_changes_nothing(seen: Seen, name: str) -> None:
+    seen.open(text="kept")
+    before = seen.words("#tokenizers")
+    drop(seen, (name, NO_TOKENIZERS[name]))
+    seen.page.click("#ask-file >> text=As a tokenizer")
+    seen.until("!document.querySelector('#ask-file .bad').hidden")
+    said = seen.words("#ask-file .bad")
+    if "choose the pattern" in said:
+        seen.page.click("#ask-file >> text=As a tokenizer")
+        seen.until("said => document.querySelector('#ask-file .bad').innerText !== said", said)
+        said = seen.words("#ask-file .bad")
+    assert {"merges.txt": "vocab.json"}.get(name, name) in said and not FAULTS.search(said) and "/tmp" not in said, said
+    seen.page.click("#ask-file >> text=Cancel")
+    assert seen.words("#tokenizers") == before and seen.page.input_value("#text") == "kept"
+
+
+def test_every_view_says_that_the_server_is_gone_and_recovers(
+    browser: Any, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    running = toksmith.play({"bpe": toks["bpe"], "unigram": toks["unigram"]})
+    port = running.port
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    seen = Seen(context.new_page(), running.url).open(text="slow goose")
+    for number, tab in enumerate(TABS):
+        assert answered(seen, tab).strip()
+        running.stop()
+        text = f"slow goose {number}"
+        seen.page.fill("#text", text)
+        seen.wait("#banner", "does not answer")
+        assert seen.page.input_value("#text") == text
+        assert not FAULTS.search(" ".join(seen.page.locator("#panel .bad:visible").all_inner_texts()))
+        running = toksmith.play({"bpe": toks["bpe"]}, port=port)
+        assert running.port == port
+        seen.page.wait_for_selector("#banner", state="hidden")
+        seen.settle(len(text))
+        check(seen, tab, "bpe")
+    running.stop()
+    context.close()
+
+
+def test_a_tokenizer_that_is_gone_with_the_server_is_named(browser: Any, toks: dict[str, toksmith.Tokenizer]) -> None:
+    first = toksmith.play({"bpe": toks["bpe"], "words": toks["words"]})
+    context = browser.new_context()
+    seen = Seen(context.new_page(), first.url).open(text="low")
+    seen.page.check("input[value=words]")
+    first.stop()
+    seen.page.fill("#text", "lower")
+    seen.wait("#banner", "does not answer")
+    with toksmith.play({"bpe": toks["bpe"]}, port=first.port):
+        seen.wait("#banner", "words")
+        seen.wait("#counts", "5 characters")
+        assert seen.page.locator("input[value=words]").count() == 0
+    context.close()
+
+
+def test_what_fails_to_load_leaves_every_view_to_the_others(seen: Seen) -> None:
+    seen.open(text="low")
+    assert "broken could not be loaded" in seen.words("#tokenizers")
+    for tab in TABS:
+        check(seen, tab, "bpe")

@@ -1,0 +1,188 @@
+"""The playground for everybody: axe-core finds nothing, targets are large, and what is heard, copied and printed is right.
+
+`make test-browser` sets it up. axe-core is the script in the package axe-playwright-python; where it is missing the test says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import IN_SIGHT, TABS, TEXT, Seen, tokenizers, watched
+
+import toksmith
+
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+# Tokens in the rows are as wide as their text, which is what they are about; the ids below choose the same tokens.
+AXE = """async (rules) => {
+  const options = { runOnly: rules, rules: { 'target-size': { selector: ':not(.rows .t)' } } };
+  const found = await axe.run({ exclude: [] }, options);
+  return found.violations.map((each) => `${each.impact} ${each.id}: ${each.nodes.slice(0, 2).map((node) => node.html.slice(0, 120)).join(' | ')}`);
+}"""
+SMALL = """() => [...document.querySelectorAll('button, select, input, summary, textarea, [role=tab], .id')]
+  .filter((each) => each.checkVisibility()).map((each) => {
+    const box = (each.type === 'checkbox' ? each.closest('label') : each).getBoundingClientRect();
+    return [each.outerHTML.slice(0, 100), box.width, box.height];
+  }).filter((each) => each[1] < 23.9 || each[2] < 23.9)"""
+HEADINGS = "[...document.querySelectorAll('h1, h2, h3, h4')].filter((each) => each.checkVisibility()).map((each) => Number(each.tagName[1]))"
+SELECT = """([from, to]) => {
+  const at = (place, end) => { const found = document.querySelector(`.rows .t[data-i="${place}"]`); return end ? found.lastChild : found.firstChild; };
+  const range = document.createRange();
+  range.setStart(at(from, false), 0);
+  range.setEnd(at(to, true), at(to, true).length);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}"""
+OVERFLOW = "[document.documentElement.scrollWidth, innerWidth]"
+ABOVE = "document.querySelector('.rows .t').getBoundingClientRect().bottom <= innerHeight"
+SHEET = """() => {
+  const card = document.querySelector('.card').getBoundingClientRect();
+  const token = document.querySelector('.rows .t.on').getBoundingClientRect();
+  return [getComputedStyle(document.querySelector('.card')).position, card.bottom - innerHeight, token.bottom <= card.top + 1];
+}"""
+
+
+def axe_source() -> str:
+    """The script of axe-core, from the package that ships it."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.skip("lacks axe-playwright-python; `make test-browser` installs it")
+    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[toksmith.Playground]:
+    with toksmith.play(tokenizers(tmp_path_factory.mktemp("browser"))) as running:
+        yield running
+
+
+def looked(browser: Any, playground: toksmith.Playground, **options: Any) -> Any:
+    return watched(browser, playground.url, **options)
+
+
+def filled(seen: Seen, tab: str) -> None:
+    """Open a view, and wait for all of it."""
+    seen.tab(tab)
+    for _ in range(2):  # a view may ask again for what its first answer names
+        seen.page.wait_for_timeout(250)
+        seen.until("document.querySelector('#busy').hidden && !document.body.classList.contains('busy')")
+    if tab == "vocabulary":
+        seen.wait("#panel", "Health of")
+    if tab == "tokens":
+        seen.page.locator(".rows .t[data-i='4']").first.click()
+        seen.wait(".card", "merged from")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing(browser: Any, playground: toksmith.Playground, width: int, scheme: str) -> None:
+    source = axe_source()
+    size = {"width": width, "height": 900}
+    with looked(browser, playground, viewport=size, color_scheme=scheme, reduced_motion="reduce") as seen:
+        seen.open(text=TEXT)
+        seen.page.evaluate(source)
+        seen.page.check("input[value=small]")
+        for tab in TABS:
+            filled(seen, tab)
+            assert seen.page.evaluate(AXE, RULES) == [], tab
+            assert seen.page.evaluate(SMALL) == [], tab
+            levels = seen.page.evaluate(HEADINGS)
+            steps = itertools.pairwise(levels)
+            assert levels[0] == 1 and all(after <= before + 1 for before, after in steps), (tab, levels)
+            wide, room = seen.page.evaluate(OVERFLOW)
+            assert wide <= room, tab
+
+
+def test_tokens_are_heard_in_words(browser: Any, playground: toksmith.Playground) -> None:
+    with looked(browser, playground) as seen:
+        seen.open(text=" slow\n\tन")
+        names = seen.page.locator(".rows [role=option]").evaluate_all("all => all.map((each) => each.ariaLabel)")
+        assert [name.split(", id")[0] for name in names[:6]] == ["space", "s", "l", "o", "w", "new line"]
+        assert names[6].startswith("tab, id") and names[7].startswith("byte E0, id")
+        assert seen.page.locator(".id").first.get_attribute("aria-label").endswith(", space")
+        seen.tab("prompt")
+        seen.wait(".answer", "Healed")
+        heard = seen.page.locator("#panel [aria-label]").evaluate_all("all => all.map((each) => each.ariaLabel)")
+        assert heard and not any(mark in each for each in heard for mark in "·↵→")
+
+
+def test_copied_tokens_are_their_text(browser: Any, playground: toksmith.Playground) -> None:
+    with looked(browser, playground) as seen:
+        seen.open(text="a slow\n\tनम egg")
+        seen.page.evaluate("document.activeElement.blur()")
+        read = "navigator.clipboard.readText()"
+        for first, last, copied in ((0, 5, "a slow"), (1, 6, " slow\n"), (7, 9, "\tन"), (8, 8, "न")):
+            seen.page.evaluate(SELECT, [first, last])
+            seen.page.keyboard.press("Control+c")
+            assert seen.page.evaluate(read) == copied
+        seen.page.evaluate("getSelection().removeAllRanges()")
+        seen.page.locator(".rows .t[data-i='2']").first.click()
+        seen.page.evaluate("getSelection().removeAllRanges()")
+        seen.page.keyboard.press("Control+c")
+        assert seen.page.evaluate(read) == "s"
+        seen.page.focus("#text")
+        seen.page.keyboard.press("Control+a")
+        seen.page.keyboard.press("Control+c")
+        assert seen.page.evaluate(read) == "a slow\n\tनम egg", "the box copies as boxes do"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1200, 760), (720, 450), (640, 400)])
+def test_tokens_are_above_the_fold(browser: Any, playground: toksmith.Playground, width: int, height: int) -> None:
+    """Of a window of 1,440 pixels at 100 % and 200 %, and of 1,280 at 200 %, with two tokenizers."""
+    with looked(browser, playground, viewport={"width": width, "height": height}) as seen:
+        seen.open(text=TEXT)
+        seen.page.check("input[value=small]")
+        seen.wait("#panel", "cut differently")
+        seen.page.evaluate("scrollTo(0, 0)")
+        seen.until(IN_SIGHT)
+        assert seen.page.evaluate(ABOVE)
+        text, rows = (seen.page.locator(each).bounding_box() for each in ("#text", ".rows"))
+        assert text["x"] + text["width"] <= rows["x"], "they are side by side"
+
+
+def test_the_card_is_a_sheet_on_a_telephone(browser: Any, playground: toksmith.Playground) -> None:
+    with looked(browser, playground, viewport={"width": 390, "height": 844}) as seen:
+        seen.open(text=TEXT)
+        assert not seen.page.is_visible(".card")
+        seen.page.locator(".rows .t[data-i='4']").first.click()
+        seen.wait(".card", "merged from")
+        position, below, free = seen.page.evaluate(SHEET)
+        assert position == "fixed" and abs(below) < 1 and free, "the token is above the sheet"
+        seen.page.locator(".card .close").click()
+        assert not seen.page.is_visible(".card")
+        seen.page.select_option("#view", "budget")
+        seen.wait(".answer", "GPT-2")
+        assert not seen.page.is_visible(".card")
+
+
+def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playground: toksmith.Playground) -> None:
+    with looked(browser, playground, color_scheme="dark") as seen:
+        seen.open(text=f"{TEXT}\n" * 30)
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        seen.page.emulate_media(media="print")
+        assert seen.page.is_visible("#printed") and TEXT.strip()[:10] in seen.words("#printed")
+        shown = seen.page.locator("button, select, input, textarea, [role=tab]").evaluate_all(
+            "all => all.filter((each) => each.checkVisibility()).length"
+        )
+        assert shown == 0 and seen.words("#panel h2") == "Tokens"
+        assert seen.page.locator(".row").count() > 12, "what is on the page, not only what is in sight"
+        assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        seen.page.emulate_media(media="screen")
+        seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert not seen.page.is_visible("#printed")
+        assert seen.page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_forced_colours_keep_cuts_and_choices(browser: Any, playground: toksmith.Playground) -> None:
+    with looked(browser, playground, forced_colors="active") as seen:
+        seen.open(text=TEXT)
+        style = "([selector, name]) => getComputedStyle(document.querySelector(selector))[name]"
+        assert seen.page.evaluate(style, [".rows .t.s", "borderLeftStyle"]) == "solid"
+        chosen, other = (
+            seen.page.evaluate(style, [f"#tabs [aria-selected={on}]", "backgroundColor"]) for on in ("true", "false")
+        )
+        assert chosen != other
