@@ -442,6 +442,9 @@ def test_a_damaged_tokenizer_is_trained_again(tmp_path: Path) -> None:
     first = toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False)
     file = tmp_path / "kept" / "bpe-o200k-300.toksmith"
     whole = file.read_bytes()
+    file.with_name(f"{file.name}.checkpoint").touch()
+    assert toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False) == first
+    assert not file.with_name(f"{file.name}.checkpoint").exists()
     file.write_bytes(whole[:200])
     assert toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False) == first
     assert file.read_bytes() == whole
@@ -490,3 +493,13 @@ def test_the_most_equal_candidate_is_named(small: toksmith.Study) -> None:
     at = small.advice.compared_at
     least = min((row for row in small.rows if row.vocab_size == at), key=lambda row: row.gini or 0)
     assert any(f"most equally with {least.tokenizer}: Gini {least.gini:.3f}" in said for said in small.advice.reasons)
+
+
+@pytest.mark.parametrize("held_out", [[" \n "], [b"\xff\xfe low"], ["\ud83d low"], ["<|end|> low"]])
+def test_any_text_is_measured(held_out: list[Any]) -> None:
+    kinds = [*_candidates.KINDS]
+    special = ["<|end|>"]
+    found = toksmith.study(TEXTS, sizes=[350], kinds=kinds, held_out=held_out, special_tokens=special, progress=False)
+    assert [row.kind for row in found.rows] == kinds
+    check_shown(found)
+    check_page(found.to_html())

@@ -28,7 +28,7 @@ from .._tokenizer import Tokenizer
 from .._training import train
 from ..metrics import parity
 from ._advice import Advice, advice_of
-from ._candidates import Candidate, candidates
+from ._candidates import StudyCandidate, candidates
 from ._folder import StudyFolder
 from ._measure import StudyRow, measured
 from ._result import Study
@@ -42,10 +42,10 @@ LEAST_DEFAULT, MOST_DEFAULT = 1024, 1 << 20
 MOST_SIZES = 64
 
 
-class Asked(NamedTuple):
+class StudyArguments(NamedTuple):
     """The checked arguments of a study."""
 
-    candidates: list[Candidate]
+    candidates: list[StudyCandidate]
     special_tokens: tuple[str, ...]
     languages: Mapping[str, Any]
     plan: ModelPlan
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
 class Work(NamedTuple):
     """A study that is under way."""
 
-    asked: Asked
+    asked: StudyArguments
     split: Split
     folder: StudyFolder
 
@@ -151,14 +151,14 @@ def study(
             parity(train("x", 256, progress=False), languages)  # whose files are read before the work
     reporter = Reporter(progress)
     laws = scaling_rows(plan)
-    asked = Asked(chosen, specials, languages or {}, plan, laws, limits, thread_count(threads), reporter)
+    asked = StudyArguments(chosen, specials, languages or {}, plan, laws, limits, thread_count(threads), reporter)
     with reporter.drawn():
         split = split_corpus(corpus, held_out, lambda done: reporter.report("counting", done, None))
         folder = StudyFolder(keep, {"corpus": split.digest, "special_tokens": list(specials)})
         return studied(Work(asked, split, folder), wanted)
 
 
-def checked_sizes(sizes: Sequence[int], chosen: Sequence[Candidate], specials: int) -> list[int]:
+def checked_sizes(sizes: Sequence[int], chosen: Sequence[StudyCandidate], specials: int) -> list[int]:
     """The sizes in order, each once.
 
     Raises:
@@ -207,7 +207,7 @@ def studied(work: Work, wanted: list[int] | None) -> Study:
     return Study(asked.plan, split, tuple(rows), asked.scaling, advice, tuple(notes), languages, kept)
 
 
-def default_sizes(asked: Asked) -> list[int]:
+def default_sizes(asked: StudyArguments) -> list[int]:
     """Powers of two from a quarter of the least size that a law gives to twice the largest."""
     found = [row.vocab_size for row in asked.scaling]
     low = max(LEAST_DEFAULT, 2 ** math.floor(math.log2(max(1, min(found) / 4))))
@@ -215,13 +215,15 @@ def default_sizes(asked: Asked) -> list[int]:
     return [1 << power for power in range(low.bit_length() - 1, high.bit_length())]
 
 
-def counts_of(asked: Asked, split: Split, candidate: Candidate) -> PieceCounts:
+def counts_of(asked: StudyArguments, split: Split, candidate: StudyCandidate) -> PieceCounts:
     """The pieces of the training texts, for one pattern."""
     patterns = [step["pattern"] for step in splitters(candidate.pattern)]
     return counted(split.training(), patterns, asked.limits, asked.reporter, threads=asked.threads)
 
 
-def fitting(sizes: list[int], counts: PieceCounts, asked: Asked, notes: list[str], *, given: bool) -> list[int]:
+def fitting(
+    sizes: list[int], counts: PieceCounts, asked: StudyArguments, notes: list[str], *, given: bool
+) -> list[int]:
     """The sizes that the corpus has pairs for. Each merge joins two symbols inside a distinct piece.
 
     Raises:
@@ -238,7 +240,7 @@ def fitting(sizes: list[int], counts: PieceCounts, asked: Asked, notes: list[str
     return [size for size in sizes if size <= most]
 
 
-def jobs(chosen: Sequence[Candidate], sizes: Sequence[int]) -> Iterator[tuple[Candidate, int]]:
+def jobs(chosen: Sequence[StudyCandidate], sizes: Sequence[int]) -> Iterator[tuple[StudyCandidate, int]]:
     """The trainings: first the smallest size of each kind that may be too small for the alphabet of the corpus."""
     others = [each for each in chosen if not each.kind.rewinds]
     for size in sizes:
@@ -246,12 +248,12 @@ def jobs(chosen: Sequence[Candidate], sizes: Sequence[int]) -> Iterator[tuple[Ca
     yield from ((each, sizes[-1]) for each in chosen if each.kind.rewinds)
 
 
-def arguments(asked: Asked, candidate: Candidate, size: int) -> dict[str, Any]:
+def arguments(asked: StudyArguments, candidate: StudyCandidate, size: int) -> dict[str, Any]:
     """The arguments of one training."""
     return {"vocab_size": size, "special_tokens": list(asked.special_tokens), **candidate.arguments}
 
 
-def trained(work: Work, job: tuple[Candidate, int], counts: PieceCounts | None) -> Tokenizer:
+def trained(work: Work, job: tuple[StudyCandidate, int], counts: PieceCounts | None) -> Tokenizer:
     """The tokenizer of one training: that of an earlier run, or a new one, which is kept."""
     asked, split, folder = work
     candidate, size = job
@@ -278,7 +280,7 @@ def trained(work: Work, job: tuple[Candidate, int], counts: PieceCounts | None) 
     return tok
 
 
-def rows_of(work: Work, job: tuple[Candidate, Sequence[int]], tok: Tokenizer) -> Iterator[StudyRow]:
+def rows_of(work: Work, job: tuple[StudyCandidate, Sequence[int]], tok: Tokenizer) -> Iterator[StudyRow]:
     """A row for each size that a training gives."""
     asked, split, folder = work
     candidate, sizes = job

@@ -84,7 +84,7 @@ def compared(rows: Sequence[StudyRow], names: Sequence[str], middle: float) -> t
 def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Sequence[StudyRow]) -> str:
     """Which candidates make the shortest text, and how far the others are."""
     here = {row.tokenizer: row.tokens for row in rows if row.vocab_size == at}
-    others = [f"{name} {tokens / here[best[0]] - 1:+.1%}" for name, tokens in here.items() if name not in best]
+    others = [f"{name} {tokens / max(1, here[best[0]]) - 1:+.1%}" for name, tokens in here.items() if name not in best]
     more = f" ({', '.join(others)})" if others else ""
     also = f", and {', '.join(best[1:])} within 1 %" if best[1:] else ""
     return f"At {at:,} tokens, {best[0]} makes the shortest text{also}{more}. What follows is about {own[0].tokenizer}."
@@ -133,7 +133,7 @@ def length_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str
     inside = [row for row in rows if low / 2 <= row.vocab_size <= high * 2]
     if len(inside) > 1:
         first, last = inside[0], inside[-1]
-        saved = 1 - last.tokens / first.tokens
+        saved = 1 - last.tokens / max(1, first.tokens)
         yield f"From {first.vocab_size:,} to {last.vocab_size:,} tokens, the text becomes {saved:.1%} shorter."
 
 

@@ -107,9 +107,9 @@ def measured(
     return {
         "vocab_size": size,
         "tokens": sample.tokens,
-        "bytes_per_token": sample.bytes / sample.tokens,
+        "bytes_per_token": sample.bytes / max(1, sample.tokens),  # WordPiece makes none of white space
         "unigram_bits_per_byte": cross_entropy(sample, seen) / sample.bytes,
-        "renyi_efficiency": efficiency.numerator / efficiency.denominator,
+        "renyi_efficiency": efficiency.numerator / efficiency.denominator if efficiency.denominator else 0.0,
         "changed": sample.changed,
         "training_flops": plan.training_flops(size, sample.tokens),
         "inference_flops_per_byte": plan.inference_flops(size, sample.tokens) / sample.bytes,
