@@ -233,7 +233,7 @@ def test_a_file_that_is_too_large_is_counted_and_not_held(tmp_path: Path, monkey
 
 def test_what_the_tokenizer_refuses_is_told_and_the_rest_is_counted() -> None:
     words = trained(["low lower"], vocab_size=20, kind="words")
-    found = explain.folder(words, {"a.txt": "low", "b.txt": "unheard", "c.txt": "lower"})
+    found = explain.folder(words, {"a.txt": "low", "b.txt": "unheard", "c.txt": "low"})
     assert [file.path for file in found.files] == ["a.txt", "c.txt"]
     assert found.skipped == (explain.SkippedFile("b.txt", "cannot be encoded"),)
     special = trained(["low"], pattern="o200k", merges=2, special_tokens=["<|end|>"])
