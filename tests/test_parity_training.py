@@ -52,7 +52,7 @@ def trainings(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[str], dict[st
         options["global_merges"] = draw(st.integers(0, 12))
     if mode == "window":
         options |= {"parity_window": draw(st.integers(1, 9)), "parity_alpha": draw(st.sampled_from([1.0, 1.5, 2.0]))}
-    if mode == "hybrid" and limit > 1 and options.get("global_merges", 1):
+    if options.get("global_merges"):
         options["other"] = draw(st.sampled_from([[], ["ab ab c"]]))
     return corpora, draw(st.sampled_from(PATTERNS)), options
 
