@@ -503,3 +503,13 @@ def test_any_text_is_measured(held_out: list[Any]) -> None:
     assert [row.kind for row in found.rows] == kinds
     check_shown(found)
     check_page(found.to_html())
+
+
+def test_an_extrapolation_is_marked_where_it_is_read(small: toksmith.Study) -> None:
+    shown = {}
+    for params in (1e9, 7e9):
+        laws = _scaling.scaling_rows(plan(params))
+        advice = advice_of(small.rows, laws, plan(params), small.split)
+        shown[params] = str(replace(small, plan=plan(params), scaling=laws, advice=advice))
+    assert "an extrapolation." not in shown[1e9] and "fitted here" in shown[1e9]
+    assert "an extrapolation." in " ".join(shown[7e9].split()) and "extrapolation: fitted" in shown[7e9]

@@ -18,7 +18,7 @@ from .. import _core
 from .._arguments import checked
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts, counted
-from .._errors import CheckpointError, CorpusError, InvalidOption, TrainingInterrupted, number_of
+from .._errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
 from .._patterns import splitters
 from .._progress import Progress, Reporter
 from .._special import check_special_tokens
@@ -224,17 +224,18 @@ def counts_of(asked: StudyArguments, split: Split, candidate: StudyCandidate) ->
 def fitting(
     sizes: list[int], counts: PieceCounts, asked: StudyArguments, notes: list[str], *, given: bool
 ) -> list[int]:
-    """The sizes that the corpus has pairs for. Each merge joins two symbols inside a distinct piece.
+    """The sizes that the corpus can have pairs for: each merge makes a distinct piece shorter by a symbol at least.
 
     Raises:
         CorpusError: It is too small for a size that was asked for.
     """
     inside = int(counts._core.columns()[1][0][-1]) - len(counts) if len(counts) else 0
-    most = 256 + len(asked.special_tokens) + min(inside, counts.bytes // 2)
+    most = 256 + len(asked.special_tokens) + inside
     if sizes[-1] <= most:
         return sizes
     if given or sizes[0] > most:
-        said = f"the corpus is too small for {sizes[-1]:,} tokens: {counts.bytes:,} bytes to train on give at most {most:,}"
+        size = sizes[-1] if given else sizes[0]
+        said = f"the corpus is too small for {size:,} tokens: {counts.bytes:,} bytes to train on give at most {most:,}"
         raise CorpusError(None, None, f"{said}; ask for smaller sizes, or give more text")
     notes.append(f"sizes end at {most:,} tokens: the corpus has no more pairs")
     return [size for size in sizes if size <= most]
@@ -274,8 +275,6 @@ def trained(work: Work, job: tuple[StudyCandidate, int], counts: PieceCounts | N
     except InvalidOption as error:
         name = "sizes" if error.argument == "vocab_size" else error.argument
         raise InvalidOption(name, error.value, f"{error.allowed} (for {candidate.name})") from None
-    except CheckpointError as error:
-        raise CheckpointError(error.errno, error.path, error.problem, error.tokenizer) from error
     folder.finish(file, arguments(asked, candidate, size), tok)
     return tok
 

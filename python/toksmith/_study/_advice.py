@@ -53,9 +53,9 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     names = list(dict.fromkeys(row.tokenizer for row in rows))
     at, best = compared(rows, names, (low * high) ** 0.5)
     own = [row for row in rows if row.tokenizer == best[0]]
-    reasons = [
-        f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {amount(plan.params)} parameters and rows of {plan.width:,}."
-    ]
+    outside = ", an extrapolation" if any(law.beyond for law in laws) else ""
+    shape = f"{amount(plan.params)} parameters and rows of {plan.width:,}"
+    reasons = [f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {shape}{outside}."]
     if len(names) > 1:
         reasons.append(alike_reason(at, best, own, rows))
         reasons += fair_reason(at, rows)

@@ -208,7 +208,10 @@ def shown(value: float | None) -> str:
 
 def laws(study: Study) -> Iterator[_render.Block]:
     """The scaling laws, and what no figure shows."""
-    rows = [[row.name, f"{row.vocab_size:,}", row.says, row.beyond or "fitted here"] for row in study.scaling]
+    rows = [
+        [row.name, f"{row.vocab_size:,}", row.says, f"extrapolation: {row.beyond}" if row.beyond else "fitted here"]
+        for row in study.scaling
+    ]
     yield _render.Table(("law", "tokens", "assumes", "validity"), rows, "Scaling laws (2407.13623)", left=(0, 2, 3))
     for each in study.advice.cautions:
         yield _render.Line(each, "dim")
