@@ -173,6 +173,10 @@ def calls(folder: Path) -> dict[str, Call]:
         "sweep": (toksmith.sweep, {"tok": TOK, "sizes": [260], "held_out": CORPUS, "threads": 1}),
         "parity": (toksmith.parity, {"tok": TOK, "texts": {"a": "low", "b": "x"}, "reference": "a", "threads": 1}),
         "fim": (toksmith.fim, FIM_ARGUMENTS),
+        "fairness": (
+            metrics.fairness,
+            {"toks": {"a": TOK}, "texts": {"a": "low", "b": "x"}, "reference": "a", "threads": 1},
+        ),
         "measure": (metrics.measure, {"tok": TOK, "corpus": CORPUS, "special": "text", "threads": 1}),
     }
     return (

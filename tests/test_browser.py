@@ -234,13 +234,13 @@ def test_the_forest_leads_from_token_to_token(seen: Seen, toks: dict[str, toksmi
 def test_the_budget_takes_a_context_and_a_price(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     seen.open(text="low " * 500)
     seen.tab("budget")
-    seen.wait(".answer", "GPT-2")
+    seen.wait(".answer", "1M")
     seen.page.fill("#field-context", "100")
     seen.wait(".answer", "yours")
     seen.wait(".answer", "20 windows")
     seen.page.fill("#field-price", "2.5")
     seen.wait(".answer", "0.005")
-    assert seen.page.locator(".bar").count() == 1 + 6
+    assert seen.page.locator(".bar").count() == 1 + 8 + 1
 
 
 def test_languages_are_drawn_and_taken(seen: Seen) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from browsing import STATIC, Seen, tokenizers, watched
 
 import toksmith
-from toksmith import explain
+from toksmith import explain, metrics
 from toksmith._render._areas_html import STEPS
 
 
@@ -115,3 +116,65 @@ def test_edits_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tok
     )
     seen.page.fill("#field-typed", "")
     seen.wait("#panel .answer", "Enter what is typed.")
+
+
+def test_a_conversation_is_that_of_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+    pytest.importorskip("jinja2")
+    seen.open().tab("chat")
+    seen.wait("#panel .answer", "Message 3 spells <|end|>")  # what it opens with
+    talk = [{"role": "user", "content": "low <|end|> 낮은"}, {"role": "assistant", "content": "<b>goose</b>"}]
+    seen.page.fill("#chat-messages", json.dumps(talk))
+    found = explain.chat(toks["bytes"], talk, template="plain", variables={"bos_token": "", "eos_token": "<|end|>"})
+    seen.wait("#panel .answer", f"2 messages, {len(found.ids)} tokens, {found.template_ids} of the template")
+    seen.wait("#panel .answer", f"All {found.stable} ids stay when messages are appended (user)")
+    for number, each in enumerate(found.messages):
+        seen.wait("#panel table", f"{number}\t{each.role}\t{each.own}\t{each.added}\t")
+    assert seen.page.locator(".chat-tokens .quiet, .chat-tokens .special").count() == found.template_ids
+    seen.page.select_option("#chat-template", "own")
+    for template, said in (("{{ messages[", "is not valid Jinja"), ("{{ 1 // 0 }}", "ZeroDivisionError")):
+        seen.page.fill("#chat-own", template)
+        seen.wait("#panel .bad", said)
+    seen.page.fill("#chat-own", "{% for m in messages %}{{ m.content }}{% endfor %}")
+    seen.wait("#panel .answer", "0 of the template")
+    for messages, said in (
+        ("[{", "not JSON"),
+        ("7", "expected a list"),
+        ("[7]", "message 0"),
+        ('[{"a": [', "not JSON"),
+    ):
+        seen.page.fill("#chat-messages", messages)
+        seen.wait("#panel .bad", said)
+    seen.page.fill("#chat-messages", "")
+    seen.wait("#panel .answer", "There are no messages.")
+
+
+def test_languages_are_compared_by_all_tokenizers(
+    seen: Seen, toks: dict[str, toksmith.Tokenizer], tmp_path: Path
+) -> None:
+    seen.open()
+    seen.page.check("input[value=large]")
+    seen.tab("fairness")
+    found = metrics.fairness({name: toks[name] for name in ("bytes", "large")})
+    seen.wait("#panel .answer", "large")
+    assert seen.page.locator(".fair").count() == 2
+    assert seen.page.locator(".fair-label").count() == 48
+    for name, parity in found.parities.items():
+        seen.wait("#panel table", f"{name}\t{parity.gini:.3f}")
+    seen.page.focus(".fair-label[data-language=Tamil] >> nth=0")
+    seen.until("document.querySelectorAll('.fair-label.on').length === 2")
+    boxes = [each.bounding_box() for each in seen.page.locator(".fair").first.locator(".fair-label").all()]
+    for at, one in enumerate(boxes):
+        for other in boxes[:at]:
+            apart = one["x"] >= other["x"] + other["width"] - 1 or other["x"] >= one["x"] + one["width"] - 1
+            assert apart or abs(one["y"] - other["y"]) >= 24, "labels lie over each other"
+    for name, text in (("en", "low lower"), ("<b>", "낮은 낮다"), ("empty", "")):
+        (tmp_path / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
+    seen.page.set_input_files("#fair-files", [str(path) for path in sorted(tmp_path.glob("*.txt"))])
+    seen.wait("#panel [role=status]", "3 files opened")
+    seen.page.select_option("#fair-reference", "en")
+    own = metrics.fairness(
+        {"bytes": toks["bytes"]}, {"en": "low lower", "<b>": "낮은 낮다", "empty": ""}, reference="en"
+    )
+    seen.wait("#panel .answer", "Tokens relative to en")
+    seen.wait("#panel .answer", f"{own.parities['bytes']['<b>']:.2f} (100 %)")
+    seen.wait("#panel .answer", "empty has no text")

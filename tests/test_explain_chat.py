@@ -75,6 +75,9 @@ def test_injections_are_flagged_with_their_message() -> None:
     ]
     for each in found.injections:
         assert found.text[each.start :].startswith(each.token)
+    flagged = b"".join(found.drawn[place].token for place in sorted(found.flagged))
+    assert b"<|im_end|>" in flagged and b"<|im_start|>" in flagged and b"low" not in flagged
+    assert {found.origins[place] for place in found.flagged} == {1}
     assert found.ids.count(TOK.token_id("<|im_start|>")) == 3  # two messages and the generation prompt
     assert "message 1 spells <|im_end|>" in str(found)
     check_shown(found)

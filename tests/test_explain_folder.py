@@ -231,6 +231,16 @@ def test_a_file_that_is_too_large_is_counted_and_not_held(tmp_path: Path, monkey
     assert (file.tokens, file.bytes) == (whole.tokens, len(data)) and (file.parts, file.digest) == ({}, "")
 
 
+def test_what_the_tokenizer_refuses_is_told_and_the_rest_is_counted() -> None:
+    words = trained(["low lower"], vocab_size=20, kind="words")
+    found = explain.folder(words, {"a.txt": "low", "b.txt": "unheard", "c.txt": "low"})
+    assert [file.path for file in found.files] == ["a.txt", "c.txt"]
+    assert found.skipped == (explain.SkippedFile("b.txt", "cannot be encoded"),)
+    special = trained(["low"], pattern="o200k", merges=2, special_tokens=["<|end|>"])
+    raised = explain.folder(special, {"a": "low", "b": "<|end|>"}, special="raise")
+    assert [file.path for file in raised.files] == ["a"] and raised.skipped == (("b", "cannot be encoded"),)
+
+
 @needs("any names")
 def test_a_name_that_is_not_unicode(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\x1b.txt")).write_bytes(b"low")

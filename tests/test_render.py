@@ -160,7 +160,7 @@ def test_contrast_by_hand() -> None:
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_everything_on_a_token_can_be_read(colours: Colours) -> None:
-    for token in colours.tokens:
+    for token in (*colours.tokens, colours.quiet):
         for text in (colours.ink, colours.mark, colours.raw):
             assert contrast(text, token) >= 4.5, f"{text} on {token}"
     assert contrast(colours.special, colours.on_special) >= 4.5
@@ -180,7 +180,7 @@ STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "style.css"
 
 
 def test_the_playground_has_the_same_colours() -> None:
-    light, dark, dark_by_default = re.findall(
+    light, dark, dark_by_default, *_ = re.findall(  # and that of paper
         r"(?s):root[^{]*\{\s*color-scheme: \w+;(.*?)\}", STYLE.read_text(encoding="utf-8")
     )
     for block, colours in ((light, LIGHT), (dark, DARK), (dark_by_default, DARK)):

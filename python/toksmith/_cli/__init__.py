@@ -99,6 +99,12 @@ COMMANDS = (
         "toksmith parity en=english.txt ko=korean.txt -t cl100k_base",
     ),
     Row(
+        "fairness",
+        "_metrics",
+        "Compare tokenizers by what the same text costs in several languages.",
+        "toksmith fairness -t gpt2 -t o200k_base",
+    ),
+    Row(
         "doctor",
         "_metrics",
         "Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.",

@@ -1,4 +1,4 @@
-"""The commands that measure and check a tokenizer: measure, parity, doctor."""
+"""The commands that measure and check a tokenizer: measure, parity, fairness, doctor."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from ._arguments import (
     GivenText,
     Json,
     Name,
+    Names,
     Quiet,
     Raw,
     Threads,
     given,
     loaded,
+    tokenizers,
 )
 from ._corpus import corpus_of, ticking, total_of
+from ._languages import one_file_by_language
 from ._printed import tell
 from ._progress import metered, working
 from ._shown import Html, Svg, prepared, print_shown
 
-__all__ = ["doctor", "measure", "parity"]
+__all__ = ["doctor", "fairness", "measure", "parity"]
 
 FAILED = 3
 
@@ -66,6 +69,10 @@ def parity(
     *,
     tokenizer: Name,
     reference: Annotated[str | None, cli.Option(help="Language to compare with.", default="the first")] = None,
+    before: Annotated[
+        str | None,
+        cli.Option(help="Second tokenizer, shown beside the first.", default="no tokenizer", complete=tokenizers),
+    ] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
@@ -77,19 +84,40 @@ def parity(
 
     The language is the part before =, or the file name without its suffix.
     """
-    texts: dict[str, Path] = {}
-    for argument in files:
-        name, equals, file = argument.partition("=")
-        if not argument or (equals and not (name and file)):
-            raise cli.BadParameter(f"expected NAME=FILE or FILE, not {argument!r}", param_hint="FILE")
-        path = Path(file if equals else argument)
-        key = name if equals else path.stem
-        if key in texts:
-            raise cli.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
-        texts[key] = path
+    texts = one_file_by_language(files)
     tok = loaded(tokenizer, pattern, special_token)
     with working(total_of(texts.values()), as_json=as_json, quiet=quiet):
-        found = toksmith.parity(tok, texts, **given(reference=reference))
+        old = None if before is None else loaded(before, pattern, special_token)
+        found = toksmith.parity(tok, texts, **given(reference=reference, before=old))
+    for warning in found.warnings if as_json else ():
+        tell(f"warning: {warning}")
+    print_shown(found, as_json=as_json, html=html, svg=svg)
+
+
+def fairness(
+    files: Annotated[
+        list[str] | None,
+        cli.Argument("[NAME=]FILE", "The same text in several languages, one file each.", "sentences in 24 languages"),
+    ] = None,
+    *,
+    tokenizer: Names,
+    reference: Annotated[str | None, cli.Option(help="Language to compare with.", default="the first")] = None,
+    pattern: FilePattern = None,
+    special_token: FileSpecials = None,
+    html: Html = None,
+    svg: Svg = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare tokenizers by what the same text costs in several languages.
+
+    The language is the part before =, or the file name without its suffix. Without files it compares four sentences that
+    were written for this purpose.
+    """
+    texts = one_file_by_language(files) if files else None
+    toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
+    with working(total_of(texts.values()) if texts else None, as_json=as_json, quiet=quiet):
+        found = toksmith.metrics.fairness(toks, texts, **given(reference=reference))
     for warning in found.warnings if as_json else ():
         tell(f"warning: {warning}")
     print_shown(found, as_json=as_json, html=html, svg=svg)

@@ -99,8 +99,9 @@ class Conversation(_render.Shown):
         stable: How many ids the conversation and the longer one both begin
             with; None if the template refuses it.
         why: What the template says against the longer conversation.
-        unknown: Markers such as `<|im_start|>` that the template wrote and that
-            are ordinary text for this tokenizer.
+        flagged: The places of the ids that injections consist of.
+        unknown: Markers such as `<|im_start|>` that the template wrote and
+            that are ordinary text for this tokenizer.
     """
 
     tokenizer: str
@@ -109,6 +110,7 @@ class Conversation(_render.Shown):
     ids: tuple[int, ...]
     origins: tuple[int, ...]
     injections: tuple[Injection, ...]
+    flagged: frozenset[int]
     appended: tuple[Mapping[str, Any], ...]
     stable: int | None
     why: str
@@ -123,8 +125,9 @@ class Conversation(_render.Shown):
     def to_dict(self) -> dict[str, Any]:
         """Messages, ids and findings as JSON values."""
         tokens = [
-            {"id": view.id, "special": view.special, "message": message, **token_json(view.token)}
-            for view, message in zip(self.drawn, self.origins, strict=True)
+            {"id": view.id, "special": view.special, "message": message, "flagged": place in self.flagged}
+            | token_json(view.token)
+            for place, (view, message) in enumerate(zip(self.drawn, self.origins, strict=True))
         ]
         return {
             "tokenizer": self.tokenizer,
@@ -165,7 +168,7 @@ class Conversation(_render.Shown):
         titles = [
             f"id {view.id}, {origin_said(message)}" for view, message in zip(self.drawn, self.origins, strict=True)
         ]
-        yield TokenText(self.drawn, "what the template wrote is grey", titles=titles, quiet=quiet)
+        yield TokenText(self.drawn, "what the template wrote is grey", marked=self.flagged, titles=titles, quiet=quiet)
 
     def cached(self) -> tuple[str, _render.Tone]:
         """What a cache can reuse, in words, and whether that is all."""
@@ -229,8 +232,8 @@ def chat(
         appended: The messages whose ids are compared with; None for a user's
             message, behind a reply of the assistant if the last message is not
             the assistant's.
-        variables: As for `Tokenizer.chat`; `bos_token` and `eos_token` are empty
-            if nothing else says what they are.
+        variables: As for `Tokenizer.chat`; `bos_token` and `eos_token` are
+            empty if nothing else says what they are.
     Raises: as `Tokenizer.chat`. What the template says against beginnings of
         the conversation, or against a longer one, is no error.
     Cost: an encoding of the conversation, of the longer one, and of each
@@ -271,7 +274,8 @@ def chat(
         ),
         tuple(whole.ids.tolist()),
         tuple(whole.messages.tolist()),
-        tuple(injections(tok, whole)),
+        tuple(found := [*injections(tok, whole)]),
+        flagged_by(found, whole),
         tuple(appended),
         None if longer is None else prefix(whole.ids, longer),
         why,
@@ -328,6 +332,15 @@ def injections(tok: Tokenizer, whole: Any) -> Iterator[Injection]:
         place = int(np.searchsorted(whole.ends, start, "right"))
         message = int(whole.messages[place]) if place < len(whole.messages) else -1
         yield Injection(message, start, content, tok.token_id(content))
+
+
+def flagged_by(found: Sequence[Injection], whole: Any) -> frozenset[int]:
+    """The places of the ids that injections consist of."""
+    places: set[int] = set()
+    for each in found:
+        first = int(np.searchsorted(whole.ends, each.start, "right"))
+        places.update(range(first, int(np.searchsorted(whole.starts, each.start + len(each.token), "left"))))
+    return frozenset(places)
 
 
 def markers(tok: Tokenizer, whole: Any) -> tuple[str, ...]:

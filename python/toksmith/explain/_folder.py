@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -14,7 +14,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._encode_files import blocks as encoded_blocks
-from .._errors import CorpusError, InvalidOption, number_of
+from .._errors import OF_A_PLACE, CorpusError, InvalidOption, number_of
 from .._render import Area, Areas, Block, Cell, Line, Table, View, one_line
 from .._threads import thread_count
 from .._tokenizer import Special, Text, Tokenizer
@@ -26,6 +26,7 @@ __all__ = ["FileTokens", "FolderMap", "Waste", "folder"]
 
 HELD_TEXTS = 1 << 24  # bytes of files that are encoded at once
 AT_ONCE = 1 << 24  # bytes of a file that is too large to be held
+REFUSED = OF_A_PLACE  # what a tokenizer says against a text: the text alone is left out
 MOST_FILES, MOST_ENDINGS = 15, 12  # in the tables of a view
 STEPS = (4.0, 3.0, 2.0)  # bytes a token, from the first step of colour on
 SCALE = ("4 bytes per token and more", "3 to 4", "2 to 3", "less than 2")
@@ -61,8 +62,8 @@ class Waste:
         name, why: Of the row.
         files: In how many files.
         tokens: How many tokens less the folder would have without it. Those of
-            parts are counted in the files that no rule leaves out, each rule by
-            itself.
+            parts are counted in the files that no rule leaves out, each rule
+            by itself.
         advised: Whether it is among what to leave out of a prompt.
     """
 
@@ -85,7 +86,8 @@ class FolderMap(_render.Shown):
         files: The text files, in order of their paths.
         skipped: What was not counted, with the reason: `ignored` (by
             `.gitignore`), `binary` (a NUL in the first 8,000 bytes, as for
-            git), `link`, `not a file`, or why it cannot be read.
+            git), `link`, `not a file`, `cannot be encoded` (by this tokenizer),
+            or why it cannot be read.
     """
 
     name: str
@@ -316,7 +318,8 @@ def folder(
     size = 0
 
     def counted() -> None:
-        files.extend(counts_of(tok, held, special, threads))
+        for each in counts_of(tok, held, special, threads):
+            (skipped if isinstance(each, SkippedFile) else files).append(each)  # type: ignore[arg-type]
         held.clear()
 
     for each in found_in(folder, ignored=ignored):
@@ -328,6 +331,8 @@ def folder(
                 files.append(counted_in_blocks(tok, each, special, threads))
             except CorpusError as error:
                 skipped.append(SkippedFile(each.path, error.problem))
+            except REFUSED:
+                skipped.append(SkippedFile(each.path, "cannot be encoded"))
             continue
         held.append(each)
         size += each.size
@@ -345,8 +350,22 @@ def made(name: str, tokenizer: str, files: Iterable[FileTokens], skipped: Iterab
     return FolderMap(name, tokenizer, tuple(ordered[0]), tuple(ordered[1]))
 
 
-def counts_of(tok: Tokenizer, found: list[FoundFile], special: Special, threads: int | None) -> Iterator[FileTokens]:
-    """The counts of files, and of the same without what rules for parts find, in one batch."""
+def counts_of(
+    tok: Tokenizer, found: Sequence[FoundFile], special: Special, threads: int | None
+) -> Iterator[FileTokens | SkippedFile]:
+    """The counts of files in one batch; where the tokenizer refuses one of them, of each by itself."""
+    try:
+        yield from [*batch_of(tok, found, special, threads)]
+    except REFUSED:
+        if len(found) == 1:
+            yield SkippedFile(found[0].path, "cannot be encoded")
+            return
+        for each in found:
+            yield from counts_of(tok, [each], special, threads)
+
+
+def batch_of(tok: Tokenizer, found: Sequence[FoundFile], special: Special, threads: int | None) -> Iterator[FileTokens]:
+    """The counts of files, and of the same without what rules for parts find."""
     texts: list[bytes] = []
     places: list[dict[str, int]] = []
     for file in found:

@@ -65,7 +65,8 @@ class StabilityRow:
 
     @property
     def new(self) -> float:
-        """New ids of a keystroke on average: the fewer, the more of a cache stays."""
+        """New ids of a keystroke on average: the fewer, the more of a cache
+        stays."""
         return mean([each.new for each in self.keystrokes])
 
     @property

@@ -3,9 +3,11 @@ direction, and what it does not show.
 
 `measure` encodes once and counts exactly; `METRICS` is the table of
 metrics. There is no single score, because it is disputed which figure
-predicts a model's quality. `toksmith.parity` compares languages.
+predicts a model's quality. `toksmith.parity` compares languages, and
+`fairness` does so with several tokenizers.
 """
 
+from ._fairness import Fairness, fairness
 from ._languages import LANGUAGES
 from ._parity import Language, Parity, parity
 from ._report import Report, measure, names
@@ -15,6 +17,7 @@ from ._sample import Sample, Tokens
 __all__ = [
     "LANGUAGES",
     "METRICS",
+    "Fairness",
     "Language",
     "Metric",
     "Parity",
@@ -22,6 +25,7 @@ __all__ = [
     "Report",
     "Sample",
     "Tokens",
+    "fairness",
     "measure",
     "names",
     "parity",

@@ -50,7 +50,10 @@ def folder_wanted(asked: Asked) -> dict[str, Any]:
         raise toksmith.InvalidOption("paths", f"{len(paths):,} files", f"at most {MOST_PATHS:,}; open a folder in it")
     if not isinstance(ignores, dict) or not all(isinstance(each, str) for each in ignores.values()):
         raise toksmith.InvalidOption("ignores", type(ignores).__name__, "the texts of files by their paths")
-    kept = frozenset(explain.unignored(paths, ignores))
+    try:
+        kept = frozenset(explain.unignored(paths, ignores))
+    except ImportError as error:  # pathspec is missing
+        raise toksmith.ToksmithError(str(error)) from None
     return {"wanted": [place for place, path in enumerate(paths) if path in kept]}
 
 
@@ -97,12 +100,12 @@ def unknown_folder(key: str) -> OpenFolder:
 
 
 def folder(asked: Asked) -> explain.FolderMap:
-    """The folder by tokens."""
+    """The folder by tokens; the page sends what its `.gitignore` files leave."""
     held, tok = held_folder(asked), asked.tok
     key = (asked.string("folder", ""), len(held.files), tok.fingerprint, asked.special)
 
     def make() -> explain.FolderMap:
-        found = explain.folder(tok, held.files, special=asked.special)
+        found = explain.folder(tok, held.files, ignored=True, special=asked.special)
         return explain.FolderMap(held.name, asked.names[asked.which], found.files, found.skipped)
 
     return asked.session.once("folder_map", key, make)

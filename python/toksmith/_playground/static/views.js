@@ -1,7 +1,9 @@
 // The table of views, in the order of their tabs. A new view is a file in views/ and its row here.
 
 import { view as budget } from './views/budget.js';
+import { view as chat } from './views/chat.js';
 import { view as edits } from './views/edits.js';
+import { view as fairness } from './views/fairness.js';
 import { view as folder } from './views/folder.js';
 import { view as forest } from './views/forest.js';
 import { view as languages } from './views/languages.js';
@@ -23,9 +25,9 @@ import { view as vocabulary } from './views/vocabulary.js';
 // `follows`: its controls are drawn again with every change of the text.
 export const GROUPS = [
   ['This text', [tokens, merges, prompt, lint, specials]],
-  ['Compared', [budget, edits, languages]],
+  ['Compared', [budget, edits, languages, fairness]],
   ['Vocabulary', [forest, vocabulary, trainer]],
-  ['Files', [folder]],
+  ['Prompts', [chat, folder]],
 ];
 
 export const VIEWS = GROUPS.flatMap(([, views]) => views);
