@@ -512,7 +512,17 @@ NAMES = [
         "sweep",
         "parity",
     ),
-    *("fim", "measure", "Tokenizer", "encode", "encode_array", "encode_batch", "encode_ragged", "post_process"),
+    *(
+        "fim",
+        "fairness",
+        "measure",
+        "Tokenizer",
+        "encode",
+        "encode_array",
+        "encode_batch",
+        "encode_ragged",
+        "post_process",
+    ),
     *("__call__", "encode_with_offsets", "encode_ragged_with_offsets", "encode_sampled", "encode_best"),
     *(
         "chat",

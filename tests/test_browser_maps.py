@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import STATIC, Seen, tokenizers, watched
+from browsing import SHOTS, STATIC, Seen, tokenizers, watched
 
 import toksmith
 from toksmith import explain, metrics
@@ -178,3 +179,26 @@ def test_languages_are_compared_by_all_tokenizers(
     seen.wait("#panel .answer", "Tokens relative to en")
     seen.wait("#panel .answer", f"{own.parities['bytes']['<b>']:.2f} (100 %)")
     seen.wait("#panel .answer", "empty has no text")
+
+
+@pytest.mark.parametrize("tab", ["folder", "chat", "edits", "fairness"])
+def test_pictures(browser: Any, tab: str, vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes a picture of each view; with TOKSMITH_PICTURES=1 those of the guide."""
+    monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
+    names = ["cl100k_base", "o200k_base"] if tab in ("edits", "fairness") else ["o200k_base"]
+    toks = {name: toksmith.load(name) for name in names}
+    view = {"width": 760, "height": 820}
+    with toksmith.play(toks) as running, watched(browser, running.url, viewport=view) as seen:
+        seen.open(text="A countryman has a goose that lays a golden egg every day.")
+        for name in names[1:]:
+            seen.page.check(f"input[value={name}]")
+        seen.tab(tab)
+        seen.page.wait_for_selector("#panel .areas, #panel .chat-tokens, #panel .edit-tokens, #panel .fair")
+        seen.page.wait_for_load_state("networkidle")
+        seen.page.locator("#panel .answer").evaluate(
+            "each => scrollTo(0, each.getBoundingClientRect().top + scrollY - 8)"
+        )
+        folder = SHOTS if os.environ.get("TOKSMITH_PICTURES") else tmp_path
+        path = folder / f"playground-{tab}.png"
+        seen.page.screenshot(path=path)
+        assert path.stat().st_size > 5000

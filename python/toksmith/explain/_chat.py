@@ -249,6 +249,7 @@ def chat(
     (Injection(message=0, start=9, token='<|end|>', id=259),)
     """
     messages = items(messages, "messages", "mappings with role and content")
+    appended = None if appended is None else mappings(appended, "appended")
     if isinstance(template, str):
         template = CHAT_TEMPLATES.get(template, template)
     last = role_of(messages[-1]) if messages else ""
@@ -282,6 +283,15 @@ def chat(
         markers(tok, whole),
         tuple(_render.token_views(whole.ids.tolist(), tok.token_bytes, specials)),
     )
+
+
+def mappings(value: Any, name: str) -> tuple[Mapping[str, Any], ...]:
+    """A list of mappings."""
+    found = items(value, name, "mappings with role and content")
+    for each in found:
+        if not isinstance(each, Mapping):
+            raise TypeError(f"{name}: expected mappings with role and content, not {type(each).__name__}")
+    return found
 
 
 def is_ours(template: str | os.PathLike[str]) -> bool:

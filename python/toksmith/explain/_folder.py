@@ -86,8 +86,8 @@ class FolderMap(_render.Shown):
         files: The text files, in order of their paths.
         skipped: What was not counted, with the reason: `ignored` (by
             `.gitignore`), `binary` (a NUL in the first 8,000 bytes, as for
-            git), `link`, `not a file`, `cannot be encoded` (by this tokenizer),
-            or why it cannot be read.
+            git), `link`, `not a file`, `cannot be encoded` (by this
+            tokenizer), or why it cannot be read.
     """
 
     name: str
