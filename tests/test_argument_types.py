@@ -154,7 +154,10 @@ def calls(folder: Path) -> dict[str, Call]:
         ),
         "train suffix": (toksmith.train, {"corpus": CORPUS, "merges": 3, "end_of_word_suffix": "</w>", "kind": "bpe"}),
         "train words": (toksmith.train, {"corpus": CORPUS, "kind": "words", "unknown_token": "<unk>", "min_count": 1}),
-        "load": (toksmith.load, {"source": saved, "format": None, "special_tokens": None, "revision": None}),
+        "load": (
+            toksmith.load,
+            {"source": saved, "format": None, "special_tokens": None, "revision": None, "download": True},
+        ),
         "load tiktoken": (toksmith.load, tiktoken_arguments(folder)),
         "convert": (toksmith.convert, convert_arguments(saved, folder / "b.json")),
         "count_pieces": (toksmith.count_pieces, COUNT_ARGUMENTS),
@@ -171,7 +174,10 @@ def calls(folder: Path) -> dict[str, Call]:
         "prune": (toksmith.prune, {"tok": TOK, "n": 1, "corpus": None, "threads": 1}),
         "rewind": (toksmith.rewind, {"tok": TOK, "vocab_size": 260}),
         "sweep": (toksmith.sweep, {"tok": TOK, "sizes": [260], "held_out": CORPUS, "threads": 1}),
-        "parity": (toksmith.parity, {"tok": TOK, "texts": {"a": "low", "b": "x"}, "reference": "a", "threads": 1}),
+        "parity": (
+            toksmith.parity,
+            {"tok": TOK, "texts": {"a": "low", "b": "x"}, "reference": "a", "before": TOK, "threads": 1},
+        ),
         "fim": (toksmith.fim, FIM_ARGUMENTS),
         "fairness": (
             metrics.fairness,

@@ -20,7 +20,7 @@ from processors import LIMIT_S, processor_s
 import toksmith
 from toksmith import explain
 from toksmith._playground import _live_training, _server, _views
-from toksmith._playground._live_training import Stopped, Texts, Watch, measured_at, trained_on
+from toksmith._playground._live_training import LiveTexts, Stopped, TrainingWatch, measured_at, trained_on
 from toksmith._playground._views import _trainer
 
 TEXTS = {"English": "low lower lowest slow slower slowest " * 5, "Hindi": "नमस्ते नमन नमस्ते " * 5}
@@ -138,7 +138,7 @@ def test_a_tree_has_the_merges_that_the_size_has(session: _views.Session) -> Non
 
 
 def test_only_the_beginnings_of_long_texts_are_measured() -> None:
-    texts = Texts({"a": "é".encode() * 1000, "b": b"low " * 10, "c": b"\x80" * 500})
+    texts = LiveTexts({"a": "é".encode() * 1000, "b": b"low " * 10, "c": b"\x80" * 500})
     cut = texts.beginnings(303)
     assert [len(data) for data in cut.values()] == [100, 40, 101 - 3]
     assert cut["a"].decode() == "é" * 50
@@ -175,7 +175,7 @@ def test_wrong_options_are_refused(session: _views.Session, values: Any, said: s
 def test_a_training_with_too_many_merges_trains_again_with_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_live_training, "MOST_MERGES", 0)
     monkeypatch.setattr(_live_training, "MOST_SIZE", 260)
-    texts = Texts({"a": TEXTS["English"].encode()})
+    texts = LiveTexts({"a": TEXTS["English"].encode()})
     counts = toksmith.count_pieces([*texts.by_name.values()], progress=False)
     found = trained_on(counts, texts, "lowest_ids", [], lambda _: None)
     assert found.most == 260
@@ -187,7 +187,7 @@ def test_a_training_with_too_many_merges_trains_again_with_a_limit(monkeypatch: 
 
 
 def test_the_last_training_goes_on_and_the_others_stop() -> None:
-    watch = Watch()
+    watch = TrainingWatch()
     first, second = watch.begin(), watch.begin()
     second(None)
     with pytest.raises(Stopped, match="stopped"):

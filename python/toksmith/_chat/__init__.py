@@ -79,7 +79,7 @@ def chat(
     >>> found.text, found.ids.tolist().count(tok.token_id("<|end|>"))
     ('user: low<|end|><|end|>', 1)
     """
-    from ._conversation import Asked, conversation
+    from ._conversation import ConversationOptions, conversation
 
-    asked = Asked(messages, tools, add_generation_prompt, continue_final_message, variables or {})
+    asked = ConversationOptions(messages, tools, add_generation_prompt, continue_final_message, variables or {})
     return conversation(self, template, asked)

@@ -12,7 +12,7 @@ from ._ids import ChatEncoding, encoded
 from ._marked import TEMPLATE, UNKNOWN, Marked, Origin, everywhere, marked
 from ._source import template_of
 
-__all__ = ["Asked", "conversation"]
+__all__ = ["ConversationOptions", "conversation"]
 
 # Some templates make a special token of the role: `'<|' + message.role + '|>'`. These roles may be a part of one.
 ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function", "ipython", "environment"}
@@ -21,7 +21,7 @@ ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function"
 NAMES = {f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
 
 
-class Asked(NamedTuple):
+class ConversationOptions(NamedTuple):
     """What a call of `Tokenizer.chat` asks for."""
 
     messages: Sequence[Mapping[str, Any]]
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
     variables: Mapping[str, Any]
 
 
-def conversation(tok: Any, template: str | os.PathLike[str], asked: Asked) -> ChatEncoding:
+def conversation(tok: Any, template: str | os.PathLike[str], asked: ConversationOptions) -> ChatEncoding:
     """See `Tokenizer.chat`."""
     messages = items(asked.messages, "messages", "mappings with role and content")
     functions = None

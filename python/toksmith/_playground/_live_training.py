@@ -20,7 +20,17 @@ from toksmith import _render, explain, metrics
 
 from ._rows import colours
 
-__all__ = ["MOST_SIZE", "Language", "Stopped", "Texts", "TrainedAt", "Training", "Watch", "measured_at", "trained_on"]
+__all__ = [
+    "MOST_SIZE",
+    "LiveTexts",
+    "Stopped",
+    "TrainedAt",
+    "TrainedLanguage",
+    "Training",
+    "TrainingWatch",
+    "measured_at",
+    "trained_on",
+]
 
 MOST_SIZE = 65_536  # the largest vocabulary
 MOST_MERGES = 2 * MOST_SIZE  # of a training without a limit
@@ -37,7 +47,7 @@ class Stopped(toksmith.ToksmithError):
         return "the training was stopped; change an option or press Train to begin again"
 
 
-class Watch:
+class TrainingWatch:
     """Which training of a page goes on: the one that began last, until it is stopped."""
 
     def __init__(self) -> None:
@@ -59,7 +69,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Texts:
+class LiveTexts:
     """The texts of a training by name, as bytes, each of which is a document."""
 
     by_name: Mapping[str, bytes]
@@ -138,7 +148,7 @@ class Training:
 
 def trained_on(
     counts: toksmith.PieceCounts,
-    texts: Texts,
+    texts: LiveTexts,
     ties: Literal["lowest_ids", "first_seen"],
     special_tokens: Sequence[str],
     check: Callable[[object], None],
@@ -180,7 +190,7 @@ class Enough(Exception):
 
 
 @dataclass(frozen=True)
-class Language:
+class TrainedLanguage:
     """What a tokenizer makes of one text.
 
     Attributes:
@@ -215,7 +225,7 @@ class TrainedAt(_render.Shown):
     merges: int
     length: int
     tokens: int
-    languages: Sequence[Language]
+    languages: Sequence[TrainedLanguage]
     sentence: bytes
     newest: Sequence[tuple[int, bytes, int]]
     tree: explain.Tree | None
@@ -284,7 +294,7 @@ def measured_at(training: Training, size: int, sentence: bytes, chosen: int | No
     languages = []
     for name, data in training.beginnings.items():
         report = metrics.measure(tok, [data], threads=1)
-        languages.append(Language(name, len(data), report.sample.tokens, report["fertility"]))
+        languages.append(TrainedLanguage(name, len(data), report.sample.tokens, report["fertility"]))
     record = tok.model.training
     assert record is not None
     last = range(merges - 1, max(-1, merges - 1 - NEWEST), -1)

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 import toksmith
 from toksmith import _render
 
-__all__ = ["Cut", "Edit", "Held", "cut_of", "edited", "edited_cut", "key_of", "looks_of"]
+__all__ = ["Cut", "Held", "TextEdit", "cut_of", "edited", "edited_cut", "key_of", "looks_of"]
 
 LONG = 20_000  # characters from which a text is kept in a session
 
 
-class Edit(NamedTuple):
+class TextEdit(NamedTuple):
     """`size` characters of the new text, from `start` on, take the place of `start` to `end` of the old one."""
 
     start: int
@@ -39,7 +39,7 @@ class Held:
 
     text: str
     base: str | None = None
-    edit: Edit | None = None
+    edit: TextEdit | None = None
 
 
 @dataclass
@@ -83,7 +83,7 @@ def edited(base: str, old: str, edits: object) -> tuple[str, Held]:
     for each in edits:
         start, end, new = checked(each, len(text))
         text = text[:start] + new + text[end:]
-        hull = joined(hull, Edit(start, end, len(new)))
+        hull = joined(hull, TextEdit(start, end, len(new)))
     assert hull is not None
     said = json.dumps([base, edits])
     return hashlib.sha256(said.encode()).hexdigest()[:32], Held(text, base, hull)
@@ -98,14 +98,14 @@ def checked(edit: object, size: int) -> tuple[int, int, str]:
     raise toksmith.InvalidOption("edits", edit, f"[start, end, text] with 0 <= start <= end <= {size}")
 
 
-def joined(before: Edit | None, then: Edit) -> Edit:
+def joined(before: TextEdit | None, then: TextEdit) -> TextEdit:
     """One edit in the place of two."""
     if before is None:
         return then
     start = min(before.start, then.start)
     end = before.start + before.size  # in the text between the two
     last = max(end, then.end)
-    return Edit(start, before.end + last - end, last - start + then.size - (then.end - then.start))
+    return TextEdit(start, before.end + last - end, last - start + then.size - (then.end - then.start))
 
 
 def looks_of(tok: toksmith.Tokenizer) -> Callable[[int], tuple[str, bool]]:

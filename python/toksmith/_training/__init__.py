@@ -31,7 +31,7 @@ from .._training_kinds import chosen_kind, refuse_untaken
 from ._build_model import listed, merged
 from ._characters import CharacterOptions, train_characters
 from ._checkpoint import Checkpoint
-from ._languages import ARGUMENTS, Fairness, LanguageCounts, fairness, warn_of_lines, warn_of_turns
+from ._languages import ARGUMENTS, LanguageCounts, ParityOptions, parity_options, warn_of_lines, warn_of_turns
 from ._merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
 from ._options import NO_LIMIT, Options, Outcome, Run, check, said_stop
 from ._word_marks import MarkedOptions, train_marked
@@ -220,7 +220,7 @@ def train(
     refuse_untaken(chosen, asked, DEFAULTS)
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
-    several = fairness(asked) if any(asked[name] != DEFAULTS[name] for name in ARGUMENTS) else None
+    several = parity_options(asked) if any(asked[name] != DEFAULTS[name] for name in ARGUMENTS) else None
     if corpus is None and several is None:
         raise TypeError("corpus: expected texts, paths or open files, not NoneType; or pass languages=")
     read = corpus if corpus is not None else ()
@@ -320,7 +320,7 @@ def counts_among(run: Run) -> Corpus | PieceCounts:
     return next((each for each in (run.corpus, *corpora) if isinstance(each, PieceCounts)), run.corpus)
 
 
-def counts_of_languages(run: Run, asked: Fairness, options: Options, steps: tuple[Step, ...]) -> LanguageCounts:
+def counts_of_languages(run: Run, asked: ParityOptions, options: Options, steps: tuple[Step, ...]) -> LanguageCounts:
     """The counts of every development text and corpus, one after another."""
     patterns = patterns_of(steps)
     seeds = len(seed_merges(seed_ids(options, steps), options.start.first_id)[: options.limit])

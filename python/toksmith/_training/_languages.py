@@ -20,7 +20,7 @@ from .._counts import PieceCounts
 from .._errors import InvalidOption, number_of
 from ._merge_loop import NO_LIMIT
 
-__all__ = ["ARGUMENTS", "MODES", "Fairness", "LanguageCounts", "fairness"]
+__all__ = ["ARGUMENTS", "MODES", "LanguageCounts", "ParityOptions", "parity_options"]
 
 LOG = logging.getLogger("toksmith")
 MODES = ("hybrid", "parity", "window")
@@ -30,7 +30,7 @@ NO_LANGUAGE = np.iinfo(np.uint32).max
 
 
 @dataclass(frozen=True)
-class Fairness:
+class ParityOptions:
     """The checked arguments of parity-aware training.
 
     Attributes: `mode`; `other`, text of no language; `languages` and `development`, the texts of each language by name;
@@ -63,7 +63,7 @@ class Fairness:
         return max(limit - seeds, 0) // 2
 
 
-def fairness(asked: Mapping[str, Any]) -> Fairness:
+def parity_options(asked: Mapping[str, Any]) -> ParityOptions:
     """The arguments of parity-aware training.
 
     Raises:
@@ -89,7 +89,7 @@ def fairness(asked: Mapping[str, Any]) -> Fairness:
             if not (math.isfinite(ratio) and ratio > 0):
                 raise InvalidOption("ratios", {name: ratio}, "finite numbers above 0")
     refuse_others(asked)
-    return Fairness(
+    return ParityOptions(
         mode,
         asked["corpus"],
         asked["languages"],
@@ -167,7 +167,7 @@ class LanguageCounts:
     language of each merge, the tokens of each language before and after, and when a language had no pair left.
     """
 
-    asked: Fairness
+    asked: ParityOptions
     languages: Mapping[str, PieceCounts]
     others: Sequence[PieceCounts]
     development: Mapping[str, PieceCounts]

@@ -16,7 +16,7 @@ from .._model import Model, Step
 from .._patterns import splitters
 from .._progress import Reporter
 from .._special import check_special_tokens
-from ._languages import Fairness
+from ._languages import ParityOptions
 from ._merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, MergeRules, Start, Train
 
 __all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "said_stop"]
@@ -34,7 +34,7 @@ class Run:
     threads: int
     reporter: Reporter
     checkpoint: str | os.PathLike[str] | None
-    several: Fairness | None = None
+    several: ParityOptions | None = None
     train: Train = _core.train
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import toksmith
 
-from .._live_training import Texts, TrainedAt, Training, Watch, measured_at, trained_on
+from .._live_training import LiveTexts, TrainedAt, Training, TrainingWatch, measured_at, trained_on
 from .._opened import new_name
 from ._asked import Asked, UnknownText
 from ._opened import added
@@ -48,7 +48,7 @@ def corpus(asked: Asked) -> dict[str, Any]:
     for each in listed:
         name, data = received(each)
         by_name[new_name(name, by_name)] = data
-    texts = Texts(by_name)
+    texts = LiveTexts(by_name)
     if not 1 <= len(by_name) <= MOST_TEXTS or not texts.length:
         raise toksmith.InvalidOption("texts", len(by_name), f"1 to {MOST_TEXTS} texts, with at least one byte")
     if texts.length > MOST_BYTES:
@@ -93,10 +93,10 @@ def training_of(asked: Asked) -> Training:
     special = asked.strings("special_tokens")
     if len(special) > MOST_SPECIAL:
         raise toksmith.InvalidOption("special_tokens", len(special), f"at most {MOST_SPECIAL}")
-    texts: Texts | None = session.had("corpus", key)
+    texts: LiveTexts | None = session.had("corpus", key)
     if texts is None:
         raise UnknownText("corpus", key, ())
-    watch = session.once("watch", "trainer", Watch)
+    watch = session.once("watch", "trainer", TrainingWatch)
 
     def make() -> Training:
         check: Callable[[object], None] = watch.begin()
@@ -124,7 +124,7 @@ def train(asked: Asked) -> dict[str, Any]:
 def stop_training(asked: Asked) -> dict[str, Any]:
     """Stops the training that runs, of whatever options; `corpus` may name its texts."""
     asked.string("corpus", "")
-    asked.session.once("watch", "trainer", Watch).stop()
+    asked.session.once("watch", "trainer", TrainingWatch).stop()
     return {}
 
 
