@@ -234,13 +234,13 @@ def test_the_forest_leads_from_token_to_token(seen: Seen, toks: dict[str, toksmi
 def test_the_budget_takes_a_context_and_a_price(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     seen.open(text="low " * 500)
     seen.tab("budget")
-    seen.wait(".answer", "GPT-2")
+    seen.wait(".answer", "1M")
     seen.page.fill("#field-context", "100")
     seen.wait(".answer", "yours")
     seen.wait(".answer", "20 windows")
     seen.page.fill("#field-price", "2.5")
     seen.wait(".answer", "0.005")
-    assert seen.page.locator(".bar").count() == 1 + 6
+    assert seen.page.locator(".bar").count() == 1 + 8 + 1
 
 
 def test_languages_are_drawn_and_taken(seen: Seen) -> None:
@@ -332,7 +332,8 @@ def test_every_view_is_exported(seen: Seen, format: str, tmp_path: Path) -> None
         }.items():
             if field == tab:
                 seen.page.fill(*value)
-        seen.page.wait_for_timeout(50)
+        seen.page.wait_for_timeout(300)
+        seen.until("document.querySelector('#busy').hidden")  # what there is to export is there
         with seen.page.expect_download() as caught:
             seen.page.click(
                 f"#panel >> text={format.upper()}"
@@ -723,7 +724,7 @@ def test_screenshots(
     narrow = shot == "narrow"
     with toksmith.play(named) as running:
         scheme = "dark" if shot in ("dark", "narrow") else "light"
-        context = browser.new_context(viewport={"width": 360 if narrow else 1200, "height": 760}, color_scheme=scheme)
+        context = browser.new_context(viewport={"width": 360 if narrow else 1200, "height": 844}, color_scheme=scheme)
         seen = Seen(context.new_page(), running.url).open(text=FABLE)
         for name in [*named][: 2 if narrow else 4]:
             seen.page.check(f"input[value='{name}']")
@@ -752,6 +753,6 @@ def test_screenshots(
         folder = SHOTS if os.environ.get("TOKSMITH_PICTURES") else tmp_path
         folder.mkdir(exist_ok=True)
         path = folder / f"playground-{shot}.png"
-        seen.page.screenshot(path=path, full_page=shot not in ("languages", "vocabulary"))
+        seen.page.screenshot(path=path)
         assert path.stat().st_size > 10_000
         context.close()

@@ -160,7 +160,7 @@ def test_switches_train_again(seen: Seen) -> None:
     seen.wait(".train-state", "from 257 to")
     seen.page.fill("#field-trainSpecial", "a ab")
     seen.page.keyboard.press("Enter")
-    seen.wait(".train-state.bad", "special_tokens")
+    seen.wait(".train-state.bad", "the special tokens")
     seen.page.fill("#field-trainSpecial", "")
     seen.page.keyboard.press("Enter")
     seen.wait(".train-state", "from 256 to")

@@ -232,8 +232,53 @@ def test_train_other_kinds(options: list[str], expected: dict[str, Any], tmp_pat
 
 
 def test_every_argument_of_train_has_an_option() -> None:
-    elsewhere = {"corpus", "pattern", "base", "max_memory", "progress"}
+    elsewhere = {"corpus", "languages", "development", "ratios", "pattern", "base", "max_memory", "progress"}
     assert {*CHOSEN.values()} | elsewhere == {*inspect.signature(toksmith.train).parameters}
+
+
+def test_train_several_languages(tmp_path: Path) -> None:
+    texts = {"en": "low lower lowest low", "hi": "नमस्ते नमन"}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+        toksmith.count_pieces(text).save(tmp_path / f"{name}.tsv")
+    en, hi = tmp_path / "en.txt", tmp_path / "hi.txt"
+    development = ["--development", en, "--development", f"hi={hi}"]
+    out = tmp_path / "x.toksmith"
+    said = run("train", en, f"hi={hi}", *development, "--merges", "9", "-o", out)
+    due = toksmith.train(languages=texts, development=texts, merges=9)
+    assert (said.exit_code, said.stderr) == (0, "") and toksmith.load(out) == due
+    assert "\nhi: chose 5 merges; 28 tokens before, " in said.stdout
+    counts = ["--from-counts", tmp_path / "en.tsv", "--from-counts", tmp_path / "hi.tsv"]
+    for more, options in (
+        (["--parity", "parity"], {"parity": "parity"}),
+        (["--global-merges", "3", "--other", en], {"global_merges": 3, "corpus": texts["en"]}),
+        (
+            ["--parity", "window", "--parity-window", "4", "--parity-alpha", "1.5"],
+            {"parity": "window", "parity_window": 4, "parity_alpha": 1.5},
+        ),
+    ):
+        assert run("train", *counts, *development, *more, "--merges", "9", "-q", "-o", out).exit_code == 0
+        assert toksmith.load(out) == toksmith.train(languages=texts, development=texts, merges=9, **options)
+    said = run("train", en, hi, "--ratio", "en=1", "--ratio", "hi=2.5", "--merges", "9", "--json")
+    assert json.loads(said.stdout)["languages"]["hi"]["tokens_before"] == 28
+
+
+def test_train_refuses_languages_in_the_words_of_the_shell(text: Path, tmp_path: Path) -> None:
+    out, both = ["-o", tmp_path / "x.toksmith", "--merges", "5"], [f"a={text}", f"b={text}"]
+    ratios = ["--ratio", "a=1", "--ratio", "b=1"]
+    misused(run("train", "--parity", "hybrid", *out), "FILE is missing; give NAME=FILE for each language")
+    misused(run("train", f"a={text}", *ratios, *out), "FILE: expected files of at least two languages, not of a alone")
+    misused(run("train", *both, "-", *ratios, *out), "stdin has no language; give NAME=-")
+    misused(run("train", *both, "--parity", "hybrid", *out), "--development: expected for each language a text")
+    misused(run("train", *both, "--ratio", "a=1", *out), "--ratio: expected a ratio of each language")
+    misused(run("train", *both, "--ratio", "a=one", *out), "--ratio: expected NAME=NUMBER, such as hi=1.0, not 'a=one'")
+    misused(run("train", *both, *ratios, "--development", f"c={text}", *out), "--ratio: expected no value when dev")
+    misused(run("train", "--text", "x", *ratios, *out), "--text is one text; with --parity give NAME=FILE")
+    misused(run("train", "=x", *ratios, *out), "FILE: expected NAME=FILE or FILE, not '=x'")
+    misused(run("train", *both, *ratios, "--parity-window", "3", *out), "--parity-window: expected the default, 100")
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    refused(run("train", f"a={text}", f"b={empty}", *ratios, *out), "the corpus of 'b' is empty")
 
 
 def test_train_on_a_field(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from systems import needs
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count_pieces, reference
+from toksmith._corpus import _blocks
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 DOCUMENTS = [line for line in REAL_TEXT.splitlines(keepends=True) if line.strip()]
@@ -70,6 +71,29 @@ def test_every_kind_of_str_is_counted_as_its_utf8(text: str, ascii: str, threads
     repaired = [text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for text in documents]
     in_bytes = count_pieces([text.encode() for text in repaired], pattern="(?s:.)")
     assert content(count_pieces(documents, pattern="(?s:.)", threads=threads)) == content(in_bytes)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("pattern", ["cl100k", r"\S+|\s+"])
+def test_a_large_list_is_taken_while_it_is_counted(pattern: str, threads: int) -> None:
+    others = ["Stra\xdfe", "\u65e5\u672c", "\U0001f600 \ud83d", "", "\ud83d\ude00", b"caf\xc3\xa9 \xff"]
+    texts: list[str | bytes] = [*DOCUMENTS, *others] * (2_500_000 // len(REAL_TEXT))
+    assert sum(map(len, texts)) > 2 << 20
+    assert max(map(len, texts)) < 1 << 18
+    alone = count_pieces(texts, pattern=pattern, threads=1)
+    assert content(count_pieces(texts, pattern=pattern, threads=threads)) == content(alone)
+    # A text that several threads should count is not taken so.
+    texts.insert(7, REAL_TEXT * (600_000 // len(REAL_TEXT)))
+    alone = count_pieces(texts, pattern=pattern, threads=1)
+    assert content(count_pieces(texts, pattern=pattern, threads=threads)) == content(alone)
+
+
+@given(st.lists(st.one_of(st.text(max_size=9), st.binary(max_size=9))), st.integers(1, 30), st.integers(1, 5))
+def test_a_list_of_texts_has_the_blocks_of_any_iterable(texts: list[str | bytes], most: int, count: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_blocks, "BLOCK_BYTES", most)
+        patch.setattr(_blocks, "BATCH_DOCUMENTS", count)
+        assert [*_blocks.grouped(texts)] == [*_blocks.grouped(iter(texts))]
 
 
 @pytest.mark.slow

@@ -180,6 +180,7 @@ def test_the_command(tmp_path: Path, toks: dict[str, Tokenizer]) -> None:
     toks["bpe"].save(tmp_path / "a.toksmith")
     command = ["explain", "-t", str(tmp_path / "a.toksmith"), "--text", "slowest lowe", "--inference"]
     ran = CliRunner().invoke(_cli.app, [*command, "--json"], prog_name="toksmith")
-    assert json.loads(ran.stdout) == inference(toks["bpe"], "slowest lowe").to_dict()
+    expected = inference(toks["bpe"], "slowest lowe").to_dict()
+    assert json.loads(ran.stdout) == expected | {"tokenizer": command[2]}, "the command names it as it was asked to"
     ran = CliRunner().invoke(_cli.app, [*command, "--lint"], prog_name="toksmith")
     assert ran.exit_code == 2 and "give only one of" in ran.stderr

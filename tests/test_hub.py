@@ -239,6 +239,14 @@ def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
             toksmith.load(name, revision="v1.0")
 
 
+def test_nothing_is_downloaded_where_that_is_forbidden(hub: Hub, tmp_path: Path) -> None:
+    hub.files = {"tokenizer.json": saved(tmp_path, "tokenizer_json")}
+    said = loaded(hub, tmp_path / "home", download=False)
+    assert said["error"] == "DownloadError" and "download=False forbids the network" in said["said"]
+    assert loaded(hub, tmp_path / "home")["ids"] == IDS
+    assert loaded(hub, tmp_path / "home", download=False)["ids"] == IDS, "what is cached is loaded"
+
+
 # Models' names
 
 
@@ -251,7 +259,9 @@ MODELS = [
 @pytest.mark.parametrize("model, encoding", MODELS)
 def test_a_model_has_its_encoding(model: str, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert encoding_of(model) == encoding
-    monkeypatch.setattr("toksmith._load.published", lambda name: TOK.model if name == encoding else None)
+    monkeypatch.setattr(
+        "toksmith._load.published", lambda name, download: TOK.model if name == encoding and download else None
+    )
     assert toksmith.load(model) == TOK
     with pytest.raises(InvalidOption):
         toksmith.load(model, pattern="gpt2")

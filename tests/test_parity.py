@@ -23,6 +23,19 @@ def test_premiums_are_tokens_over_those_of_the_reference() -> None:
     check_shown(found)
 
 
+def test_the_worst_language_and_another_tokenizer_are_shown() -> None:
+    texts = {"en": "abab", "xx": "cdcd"}
+    after, before = (toksmith.train(text, merges=2, pattern=None) for text in ("cdcdabab", "abab"))
+    found = toksmith.parity(after, texts, before=before)
+    assert (found.worst, found["xx"], found.gini) == ("en", 1.0, 0.0)
+    assert found.before is not None
+    assert (found.before.worst, found.before["xx"], found.before.gini) == ("xx", 4.0, pytest.approx(0.3))
+    assert found.before == toksmith.parity(before, texts)
+    assert found.to_dict()["before"]["worst"] == "xx" and "before" not in found.before.to_dict()
+    assert "before: worst off is xx, with 4.000 times the tokens of en" in str(found)
+    check_shown(found)
+
+
 def test_the_gini_coefficient_lies_between_equality_and_one_for_all() -> None:
     assert gini([3, 3, 3]) == 0
     assert gini([0, 0, 0, 8]) == pytest.approx(1 - 1 / 4)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
+import os
 import threading
 import zipfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from processors import LIMIT_S
+from processors import LIMIT_S, processor_s
 
 import toksmith
 from toksmith import explain
@@ -264,3 +268,26 @@ def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
     assert again.decode(again.encode("slowest नमन")) == "slowest नमन"
     if format != "gpt2":  # which was saved without its pattern
         assert again.encode("slowest नमन") == own.encode("slowest नमन")
+
+
+# Speed
+
+
+@pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures speed: lacks TOKSMITH_SPEED=1")
+def test_what_a_step_of_the_slider_takes(session: _views.Session, corpora_dir: Path) -> None:
+    texts = {}
+    for path in sorted(corpora_dir.glob("*.jsonl.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            text = "".join(json.loads(line)["text"] for line in lines)
+        texts[path.name] = text.encode()[:1_100_000]
+    key = sent(session, **texts)
+    taken = processor_s(lambda: ask(session, "train", corpus=key))
+    print(f"\n{sum(map(len, texts.values())):,} bytes: training takes {taken:.2f} s of processor time")
+    sentence = "A countryman has a goose that lays a golden egg. " * 3
+
+    def ask_next(sizes: Iterator[int]) -> None:
+        ask(session, "trained", corpus=key, sentence=sentence, size=next(sizes))
+
+    for size in (300, 1000, 8000, 32_000, 65_000):
+        step = processor_s(partial(ask_next, iter(range(size, size + 9))), 5)
+        print(f"a step to {size:,} tokens takes {1000 * step:.0f} ms")

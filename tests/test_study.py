@@ -68,7 +68,8 @@ def test_law_2_by_hand() -> None:
 def test_law_3_is_where_the_loss_is_least() -> None:
     def loss(own: float) -> float:
         data = 100 / (6 * (302 + own))  # F = 1e17 operations, in units of 1e15
-        return -5.53278 + 1.83139 / 302**0.446606 + 0.195842 / own**0.670737 + 2.12411 / data**0.446606
+        lost: float = -5.53278 + 1.83139 / 302**0.446606 + 0.195842 / own**0.670737 + 2.12411 / data**0.446606
+        return lost
 
     best = _scaling.by_loss(302e6, lambda _: 100.0) / 1e6
     assert loss(best) < min(loss(best * 1.01), loss(best / 1.01))
@@ -123,16 +124,23 @@ def split(corpus: Any, held_out: Any = None) -> _split.Split:
     return _split.split_corpus(corpus, held_out, lambda _: None)
 
 
+def trained_texts(found: _split.Split) -> list[bytes]:
+    texts: Any = found.training()
+    return [*texts]
+
+
 def test_equal_texts_are_on_one_side_and_held_out_texts_are_never_trained_on() -> None:
     corpus = [*TEXTS, *TEXTS[::3], *TEXTS[::7]]
     found = split(corpus)
-    trained = [*found.training()]  # type: ignore[arg-type]
+    trained = trained_texts(found)
     assert not {*found.held_out} & {*trained}
     assert len({*found.held_out}) == len(found.held_out)
     whole = Counter(text.encode() for text in corpus)
     assert Counter(trained) == Counter({text: n for text, n in whole.items() if text not in {*found.held_out}})
-    assert found.trained_bytes == sum(map(len, trained)) and found.bytes == sum(len(text.encode()) for text in corpus)
-    assert 0.02 < found.held_out_bytes / found.bytes <= 0.05
+    assert found.trained_bytes == sum(map(len, trained)) and found.all_bytes == sum(
+        len(text.encode()) for text in corpus
+    )
+    assert 0.02 < found.held_out_bytes / found.all_bytes <= 0.05
     assert Counter(dict(found.sample)) == Counter(trained), (
         "a small corpus is its own sample, each text as often as it occurs"
     )
@@ -148,7 +156,7 @@ def test_few_long_texts_are_cut_at_line_ends() -> None:
     found = split(TEXT)
     assert found.longest < _split.LONGEST and "cut at line ends" in found.rule
     assert all(text.endswith(b"\n") for text in found.held_out[:-1])
-    assert sum(map(len, found.training())) + found.held_out_bytes == len(TEXT.encode())  # type: ignore[arg-type]
+    assert sum(map(len, trained_texts(found))) + found.held_out_bytes == len(TEXT.encode())
 
 
 @pytest.mark.parametrize("read", [1, 7, 1 << 20])
@@ -248,11 +256,11 @@ def small() -> toksmith.Study:
 
 
 def test_each_size_is_what_training_for_it_gives(small: toksmith.Study) -> None:
-    training = [*small.split.training()]  # type: ignore[arg-type]
+    training = trained_texts(small.split)
     held_out = [*small.split.held_out]
     for row in small.rows:
-        options: dict[str, Any] = _candidates.KINDS[row.kind].arguments
-        more = {"pattern": row.pattern} if row.kind == "bpe" else {}
+        options: dict[str, Any] = {**_candidates.KINDS[row.kind].arguments}
+        more: dict[str, Any] = {"pattern": row.pattern} if row.kind == "bpe" else {}
         tok = toksmith.train(training, row.vocab_size, progress=False, **options, **more)
         assert row.tokens == tok.count_batch(held_out).sum()
         assert row.bytes_per_token == small.split.held_out_bytes / row.tokens
@@ -266,7 +274,7 @@ def test_each_size_is_what_training_for_it_gives(small: toksmith.Study) -> None:
 
 
 def test_rare_tokens_and_bits_are_counted_as_a_slow_twin_counts_them(small: toksmith.Study) -> None:
-    training = [*small.split.training()]  # type: ignore[arg-type]
+    training = trained_texts(small.split)
     row = small.rows[1]
     tok = toksmith.train(training, row.vocab_size, progress=False, min_count=2, pattern=row.pattern)
     seen = Counter(id for text in training for id in tok.encode(text, special="text"))
@@ -277,11 +285,9 @@ def test_rare_tokens_and_bits_are_counted_as_a_slow_twin_counts_them(small: toks
     assert row.seldom == sum(each < 100 for each in expected)
     assert row.last_count == tok.model.training.counts[-1]  # type: ignore[union-attr]
     weights = {id: seen[id] + 0.5 for id in range(row.vocab_size)}
-    bits = -sum(
-        math.log2(weights[id] / sum(weights.values()))
-        for text in small.split.held_out
-        for id in tok.encode(text, special="text")
-    )
+    held_out = [id for text in small.split.held_out for id in tok.encode(text, special="text")]
+    logs: list[float] = [math.log2(weights[id] / sum(weights.values())) for id in held_out]
+    bits = -sum(logs)
     assert math.isclose(row.unigram_bits_per_byte, bits / small.split.held_out_bytes)
 
 
@@ -324,7 +330,7 @@ def test_the_command_says_what_the_library_finds(tmp_path: Path, monkeypatch: py
         (["--params", "0"], "--params: expected a number from 1"),
         (["--sizes", "10"], "--sizes: expected sizes of at least 257"),
         (["--sizes", "8k"], "--sizes: '8k' is not a list of sizes"),
-        (["--language", "hi"], "--language: expected NAME=FILE"),
+        (["--language", "hi="], "--language: expected NAME=FILE or FILE"),
         (["--pattern", "gpt22"], "--pattern: there is no pattern named 'gpt22'"),
         (["--html", "missing/a.html"], "there is no folder"),
         (["--html", "a.png"], "expected a name that ends in .html"),
@@ -382,7 +388,12 @@ def test_a_killed_study_continues_and_repeats_no_training(
     command = [sys.executable, "-c", KILLED, "texts.txt", str(after), repr(ASKED)]
     assert subprocess.run(command, check=False).returncode == 9
     trainings: list[int] = []
-    monkeypatch.setattr(_study, "train", lambda *a, **k: trainings.append(1) or toksmith.train(*a, **k))
+
+    def noted(*arguments: Any, **options: Any) -> toksmith.Tokenizer:
+        trainings.append(1)
+        return toksmith.train(*arguments, **options)
+
+    monkeypatch.setattr(_study, "train", noted)
     found = toksmith.study(texts, **ASKED)
     assert len(trainings) == 4 - after, "two sizes of unigram, and two patterns"
     monkeypatch.undo()
@@ -431,6 +442,9 @@ def test_a_damaged_tokenizer_is_trained_again(tmp_path: Path) -> None:
     first = toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False)
     file = tmp_path / "kept" / "bpe-o200k-300.toksmith"
     whole = file.read_bytes()
+    file.with_name(f"{file.name}.checkpoint").touch()
+    assert toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False) == first
+    assert not file.with_name(f"{file.name}.checkpoint").exists()
     file.write_bytes(whole[:200])
     assert toksmith.study(TEXTS, sizes=[300], keep=tmp_path / "kept", progress=False) == first
     assert file.read_bytes() == whole
@@ -456,6 +470,46 @@ def test_a_chart_has_every_row_and_stays_inside(small: toksmith.Study) -> None:
 
 def test_a_corpus_that_ends_early_is_measured_where_it_ends(caplog: pytest.LogCaptureFixture) -> None:
     texts = [f"low lower lowest number {number}" for number in range(300)]
-    found = toksmith.study(texts, sizes=[1000, 1100], progress=False)
+    found = toksmith.study(texts, sizes=[600, 700], progress=False)
     assert [row.vocab_size for row in found.rows] == [len(toksmith.train(texts, min_count=2, progress=False))]
     assert "ends at" in found.notes[0] and "no pair repeats" in caplog.text
+
+
+@pytest.mark.parametrize(("keep", "says"), [([], "with --keep FOLDER"), (["--keep", "kept"], "continues in kept")])
+def test_an_interrupted_command_says_how_to_continue(
+    keep: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise toksmith.TrainingInterrupted(None, "merging")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_study, "train", interrupted)
+    Path("a.txt").write_text(TEXT, encoding="utf-8")
+    ran = run("study", "a.txt", "--sizes", "300", *keep)
+    assert ran.exit_code == 130 and says in ran.stderr
+
+
+def test_the_most_equal_candidate_is_named(small: toksmith.Study) -> None:
+    at = small.advice.compared_at
+    least = min((row for row in small.rows if row.vocab_size == at), key=lambda row: row.gini or 0)
+    assert any(f"most equally with {least.tokenizer}: Gini {least.gini:.3f}" in said for said in small.advice.reasons)
+
+
+@pytest.mark.parametrize("held_out", [[" \n "], [b"\xff\xfe low"], ["\ud83d low"], ["<|end|> low"]])
+def test_any_text_is_measured(held_out: list[Any]) -> None:
+    kinds = [*_candidates.KINDS]
+    special = ["<|end|>"]
+    found = toksmith.study(TEXTS, sizes=[350], kinds=kinds, held_out=held_out, special_tokens=special, progress=False)
+    assert [row.kind for row in found.rows] == kinds
+    check_shown(found)
+    check_page(found.to_html())
+
+
+def test_an_extrapolation_is_marked_where_it_is_read(small: toksmith.Study) -> None:
+    shown = {}
+    for params in (1e9, 7e9):
+        laws = _scaling.scaling_rows(plan(params))
+        advice = advice_of(small.rows, laws, plan(params), small.split)
+        shown[params] = str(replace(small, plan=plan(params), scaling=laws, advice=advice))
+    assert "an extrapolation." not in shown[1e9] and "fitted here" in shown[1e9]
+    assert "an extrapolation." in " ".join(shown[7e9].split()) and "extrapolation: fitted" in shown[7e9]

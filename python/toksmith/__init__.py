@@ -75,7 +75,7 @@ else:
             "UnknownName",
         ),
         "_arrays": ("Padded",),
-        "_chat": ("ChatEncoding",),
+        "_chat._ids": ("ChatEncoding",),
         "_session": ("IdEdit", "TextSession"),
         "_fim": (
             "FimMarks",

@@ -199,13 +199,6 @@ def pattern(value: Any, name: str) -> str | tuple[str, ...] | None:
     return None if value is None else text_or_texts(value, name)
 
 
-def patterns(value: Any, name: str) -> tuple[str | None, ...]:
-    """Several ways to split texts; None for not at all."""
-    return tuple(
-        None if item is None else text(item, name) for item in listed(value, name, "a list of str or None", "keys")
-    )
-
-
 def whole_numbers(value: Any, name: str) -> tuple[int, ...]:
     """Several numbers."""
     return tuple(whole_number(item, name) for item in items(value, name, "a list of int"))
@@ -226,9 +219,9 @@ def texts_by_name(value: Any, name: str) -> Mapping[str, str]:
     return value  # type: ignore[no-any-return]
 
 
-def ids_by_content(value: Any, name: str) -> Mapping[str, int]:
-    """Ids by content."""
-    return mapping(value, name)
+def by_name(check: Check) -> Check:
+    """Values by names that are texts."""
+    return lambda value, name: {text(key, name): check(each, name) for key, each in mapping(value, name).items()}
 
 
 def special(value: Any, name: str) -> str | tuple[str, ...]:
@@ -330,19 +323,16 @@ CHECKS: Mapping[str, Check] = {
     "Iterable[str | bytes]": texts_or_bytes,
     "str | Sequence[str]": text_or_texts,
     "PatternArgument": pattern,
-    "Sequence[str | None]": patterns,
     "Sequence[int]": whole_numbers,
     "list[int]": whole_numbers,
     "Pair": whole_numbers,
     "Sequence[Sequence[int]]": sequences,
     "list[str]": texts,
-    "Mapping[str, int]": ids_by_content,
-    "Mapping[str, Any]": mapping,
+    "Mapping[str, Corpus | PieceCounts]": by_name(corpus),
+    "Mapping[str, float]": by_name(number),
     "Mapping[str, str]": texts_by_name,
-    "dict[str, int]": mapping,
-    "dict[bytes, int]": mapping,
-    "dict[Pair, int]": mapping,
-    "Mapping[str, Parallel]": mapping,
+    **dict.fromkeys(("dict[str, int]", "dict[bytes, int]", "dict[Pair, int]"), mapping),
+    **dict.fromkeys(("Mapping[str, int]", "Mapping[str, Any]", "Mapping[str, Parallel]"), mapping),
     "Special": special,
     "All | AbstractSet[str]": all_or_texts,
     "All | Collection[str]": all_or_texts,

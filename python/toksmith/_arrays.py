@@ -26,7 +26,7 @@ SIDES = ("left", "right")
 LONGEST = 1 << 24  # ids of a row that is padded
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Padded:
     """The ids of many texts as one matrix, with a mask.
 

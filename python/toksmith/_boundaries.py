@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from . import _core
 from ._arguments import items
 from ._errors import InvalidOption, moved
 from ._model import Model
-from ._results import Chunk, Encoding, Healing, RaggedEncoding
 from ._stream import CONTEXT, Special, as_utf8, offset_in
+
+if TYPE_CHECKING:
+    from ._results import Chunk, Encoding, Healing, RaggedEncoding
 
 __all__ = [
     "Continuations",
@@ -45,6 +47,8 @@ def longest_added(model: Model) -> int:
 
 def encoding(engine: _core.Engine, text: str | bytes, *, unit: str, special: Special, errors: str) -> Encoding:
     """The ids of one text with their ranges."""
+    from ._results import Encoding  # not above, as in all of this file: tokenizers load sooner without it
+
     return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit, engine.token)
 
 
@@ -58,6 +62,8 @@ def encodings(
     threads: int,
 ) -> RaggedEncoding:
     """The ids of each text with their ranges."""
+    from ._results import RaggedEncoding
+
     characters = in_characters(unit)
     ranges, text_ends = _core.encode_ragged_with_offsets(engine, batch, special, errors, threads, characters)
     return RaggedEncoding(*ranges, text_ends, unit, engine.token)
@@ -172,6 +178,8 @@ def truncated(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Som
 
 def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> list[Chunk]:
     """See `Tokenizer.chunk`."""
+    from ._results import Chunk
+
     checked_count("max_tokens", max_tokens, 1)
     checked_count("overlap", overlap, 0)
     if overlap >= max_tokens:
@@ -264,6 +272,8 @@ class Continuations:
 
 def healed(parts: PartEncoder, continuations: Continuations, text: str | bytes) -> Healing:
     """See `Tokenizer.heal`."""
+    from ._results import Healing
+
     data = as_utf8(text)
     cut = _core.find_cut(parts.engine, data, 0, last=True) or 0
     with moved(lambda offset: offset_in(text, offset)):

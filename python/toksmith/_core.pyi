@@ -240,6 +240,12 @@ class LearnedMerges:
 def train(
     counts: CountedPieces, options: Mapping[str, Any], progress: Callable[[LearnedMerges], object] | None
 ) -> LearnedMerges: ...
+def train_parity(
+    counts: CountedPieces,
+    options: Mapping[str, Any],
+    parity: Mapping[str, Any],
+    progress: Callable[[LearnedMerges], object] | None,
+) -> tuple[LearnedMerges, NDArray[np.uint32], list[tuple[int, int]], list[int | None]]: ...
 def train_unigram(
     counts: CountedPieces,
     alphabet: Sequence[str],
@@ -263,3 +269,4 @@ def parse_number_lines(
     data: bytes, start: int, count: int, columns: int, path: str
 ) -> tuple[NDArray[np.uint64], int]: ...
 def dump_number_lines(table: NDArray[np.uint64]) -> bytes: ...
+def sha256(data: bytes, end: int) -> str: ...

@@ -102,14 +102,14 @@ def encodings() -> list[str]:
     return list(ENCODINGS)
 
 
-def published(name: str) -> Model:
+def published(name: str, *, download: bool = True) -> Model:
     """The model of a published encoding.
 
     Raises:
-        DownloadError: Its file is not cached and cannot be downloaded.
+        DownloadError: Its file is not cached and cannot be downloaded, or may not be.
     """
     row = ENCODINGS[name]
-    path, data = next(cached(row), None) or downloaded(row)
+    path, data = next(cached(row), None) or downloaded(row, download)
     added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())
     return _formats.ranks(data, path, splitters(row.pattern), added)
 
@@ -163,13 +163,15 @@ def cached(row: Published) -> Iterator[tuple[str, bytes]]:
             warn("%s is not the published %s (its sha256 differs) and is passed over", place, row.url)
 
 
-def downloaded(row: Published) -> tuple[str, bytes]:
+def downloaded(row: Published, allowed: bool = True) -> tuple[str, bytes]:
     """The row's file from the network, published into the cache, with its path there."""
     target = next(places(row))
 
     def failure(problem: str) -> DownloadError:
         return DownloadError(row.url, row.sha256, target, problem)
 
+    if not allowed:
+        raise failure("not cached, and download=False forbids the network")
     try:
         import pooch  # type: ignore[import-untyped, unused-ignore]
     except ImportError:

@@ -47,17 +47,21 @@ def hub_name(source: str) -> tuple[str, str | None] | None:
     return found["repository"], found["revision"]
 
 
-def downloaded_from_hub(repository: str, revision: str | None = None) -> Path:
+def downloaded_from_hub(repository: str, revision: str | None = None, *, download: bool = True) -> Path:
     """The path of a repository's tokenizer in the cache of the hub. Of several files that belong together it is the first.
 
     Raises:
         DownloadError: `huggingface_hub` is not installed, the repository or the revision does not exist, access needs a
-            token, the network fails, or the repository holds no tokenizer.
+            token, the network fails or is not allowed, or the repository holds no tokenizer.
         FormatError: The rule cannot choose, because the repository holds several files of one kind.
     """
     hub = library(repository)
     if (folder := cached(hub, repository, revision)) and (names := chosen(os.listdir(folder), repository)):
         paths = [folder / name for name in names]
+    elif not download:
+        raise failure(
+            hub, repository, "the cache of the hub holds no tokenizer of it, and download=False forbids the network"
+        )
     else:
         with explained(hub, repository, revision):
             listed = hub.HfApi().list_repo_files(repository, revision=revision)

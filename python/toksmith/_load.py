@@ -27,6 +27,7 @@ def load(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
     revision: str | None = None,
+    download: bool = True,
 ) -> Tokenizer:
     """Loads a published encoding, a tokenizer file, the encoding of a model, or
     the tokenizer of a repository.
@@ -57,6 +58,8 @@ def load(
             contain or overlap another.
         revision: For repositories: a branch, a tag or a commit; None for the
             main branch.
+        download: Whether what this machine does not have may come from the
+            network. False raises `DownloadError` instead, at once.
     Raises:
         FormatError: The file cannot be read, or is not valid in its format. The
             message names the place.
@@ -81,8 +84,8 @@ def load(
     if isinstance(source, str) and (name := encoding_named(source)):
         refuse_arguments(f"the published encoding {name!r}", pattern, special_tokens, format)
         refuse_revision(revision, f"{name!r} is a published encoding")
-        return Tokenizer(published(name))
-    source = found(source, revision)
+        return Tokenizer(published(name, download=download))
+    source = found(source, revision, download=download)
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)
@@ -101,7 +104,7 @@ def encoding_named(source: str) -> str | None:
     return None if named is None or os.path.lexists(source) else named
 
 
-def found(source: str | os.PathLike[str], revision: str | None) -> str | os.PathLike[str]:
+def found(source: str | os.PathLike[str], revision: str | None, *, download: bool) -> str | os.PathLike[str]:
     """The path of the file: the source itself, or where the hub's cache keeps the repository's."""
     if not isinstance(source, str) and os.fspath(source) in encodings() and not os.path.lexists(source):
         name = os.fspath(source)
@@ -117,7 +120,7 @@ def found(source: str | os.PathLike[str], revision: str | None) -> str | os.Path
     repository, own = named
     if own is not None:
         refuse_revision(revision, f"{source!r} names a revision already")
-    return downloaded_from_hub(repository, own or revision)
+    return downloaded_from_hub(repository, own or revision, download=download)
 
 
 def refuse_revision(revision: str | None, reason: str) -> None:

@@ -25,9 +25,9 @@ class MemoryUse(_render.Shown):
 
     Attributes:
         model: The arrays of the model: tokens, ids, merges, scores.
-        tables: The tables made from them for encoding and decoding.
-        first_use: Tables that were made when a call first needed them. They
-            stay, and do not grow.
+        tables: The tables made from them with the tokenizer.
+        first_use: Tables that were made when a call first needed them, such as
+            that for decoding. They stay, and do not grow.
         healing: The sorted tokens that `heal` searches; made at its first
             call, freed by `release`.
         session_bytes: What the tokenizer keeps for later calls, mostly pieces

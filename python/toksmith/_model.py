@@ -280,7 +280,7 @@ RARE_FIELDS: Mapping[str, Any] = {
 
 
 @checked_fields
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """One tokenizer as a value. See ARCHITECTURE.md, "What a Model holds".
 

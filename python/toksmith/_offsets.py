@@ -6,12 +6,14 @@ The rule: ranges of bytes partition a text. Left out: how they are found, which 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _boundaries
 from ._arguments import as_sequence, checked_late
-from ._results import Encoding, RaggedEncoding
 from ._threads import thread_count
+
+if TYPE_CHECKING:
+    from ._results import Encoding, RaggedEncoding
 
 __all__ = ["encode_ragged_with_offsets", "encode_with_offsets"]
 

@@ -1,4 +1,4 @@
-"""The pieces of a text: what `encode` merges, each by itself; and whether ids are those of their text.
+"""The pieces of a text: what `encode` merges, each by itself; whether ids are those of their text; and texts that change.
 
 The rule is that of `encode`: special and added tokens are cut out first, then the model's splitters cut the text between
 them. Left out: the merging.
@@ -7,7 +7,7 @@ them. Left out: the merging.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from ._arguments import checked, checked_late
 from ._model import Model
 from ._stream import Special, as_utf8
 
-__all__ = ["first_drift", "is_canonical", "split"]
+if TYPE_CHECKING:
+    from ._session import TextSession
+
+__all__ = ["first_drift", "is_canonical", "session", "split"]
 
 Some = TypeVar("Some", str, bytes)
 
@@ -91,3 +94,26 @@ def pieces_of(engine: _core.Engine, model: Model, text: str | bytes, special: Sp
             pieces += [*(engine.split(data[done:start]) if start > done else []), data[start:end]]
             done = end
     return pieces + (engine.split(data[done:]) if done < len(data) else [])
+
+
+@checked_late
+def session(self: Any, text: str | bytes = "", *, special: Special = "raise") -> TextSession:
+    """A text that changes, and its ids: after each edit they are those of the
+    whole text, but only the text around the edit is encoded again.
+
+    Args:
+        text: What it holds at first.
+        special: As for `encode`, also for the text of edits.
+    Raises: as `encode`.
+
+    >>> import toksmith
+    >>> tok = toksmith.train("low lower lowest", 262)
+    >>> s = tok.session("low lower lowest")
+    >>> s.replace(4, 9, "slow")
+    <IdEdit 1 id from 1 on become [32, 115, 257]>
+    >>> s.text, s.ids.tolist() == tok.encode(s.text)
+    ('low slow lowest', True)
+    """
+    from ._session import TextSession  # not above: tokenizers load sooner without it
+
+    return TextSession(self._engine, text, special, _boundaries.longest_added(self.model))

@@ -25,7 +25,7 @@ UNITS = {"char": "character", "byte": "byte"}
 MOST_TEXTS = 50  # a notebook shows so many texts of a batch
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ragged:
     """The ids of many texts in one array: text i has `ids[ends[i - 1]:ends[i]]`,
     which is `ragged[i]`.
@@ -77,7 +77,7 @@ class Ragged:
         return notebook(View(title, [Table(["text", "ids", "the first"], rows, left=(2,)), *left_out(self)]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Encoding:
     """The ids of a text, and where in it each comes from: id i encodes
     `text[starts[i]:ends[i]]`.
@@ -153,7 +153,7 @@ class Encoding:
         return View(said, [TokenText(tokens, ids=True, titles=titles)])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RaggedEncoding:
     """The encodings of many texts in one: text i has the ids from `text_ends[i -
     1]` to `text_ends[i]`, `ragged[i]`.
@@ -248,7 +248,7 @@ class Chunk:
     ids: list[int]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Healing:
     """A prompt, cut back to a place that allows every continuation.
 

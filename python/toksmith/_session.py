@@ -18,19 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arguments import checked, checked_late
-from ._boundaries import like, longest_added, plain
+from ._arguments import checked
+from ._boundaries import like, plain
 from ._errors import OF_A_PLACE, InvalidOption, first_of, number_of
 from ._stream import CONTEXT, Special
 from ._threads import alone
 
-__all__ = ["IdEdit", "TextSession", "session"]
+__all__ = ["IdEdit", "TextSession"]
 
 Text = str | bytes
 BLOCK = 1 << 11  # characters, or bytes, of a block where the text can be cut that often
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class IdEdit:
     """What an edit of a text changed in its ids: `ids` take the place of
     `removed` ids from number `first` on. All others stay.
@@ -183,27 +183,6 @@ class TextSession:
                 raise
             raise error.at(base + starts[error.index] + error.offset, None) from None
         return [ids[int(start) : int(end)] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if blocks else []
-
-
-@checked_late
-def session(self: Any, text: Text = "", *, special: Special = "raise") -> TextSession:
-    """A text that changes, and its ids: after each edit they are those of the
-    whole text, but only the text around the edit is encoded again.
-
-    Args:
-        text: What it holds at first.
-        special: As for `encode`, also for the text of edits.
-    Raises: as `encode`.
-
-    >>> import toksmith
-    >>> tok = toksmith.train("low lower lowest", 262)
-    >>> s = tok.session("low lower lowest")
-    >>> s.replace(4, 9, "slow")
-    <IdEdit 1 id from 1 on become [32, 115, 257]>
-    >>> s.text, s.ids.tolist() == tok.encode(s.text)
-    ('low slow lowest', True)
-    """
-    return TextSession(self._engine, text, special, longest_added(self.model))
 
 
 def blocks_of(engine: _core.Engine, text: Any) -> Iterator[Any]:

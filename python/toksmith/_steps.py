@@ -7,7 +7,6 @@ without either is told nothing, and has nothing in its way.
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Mapping
 from typing import Any
 
@@ -121,11 +120,11 @@ def character_options(model: Model) -> dict[str, object] | None:
     normalizer: dict[str, Any] = {"charsmap": "", "dummy": "nowhere", "escape": False, "remove_extra": False}
     for step in model.normalizers:
         normalizer = dict(step.options)
-    try:
-        import base64
+    import base64  # not above: models of bytes load sooner without it
 
+    try:
         charsmap = base64.b64decode(normalizer["charsmap"], validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise ModelError(f"the charsmap of the step 'sentencepiece' in normalizers is not base 64: {error}") from error
     return {
         **normalizer,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from . import _arguments, _arrays, _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments, _session
+from . import _arguments, _arrays, _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments
 from ._arguments import (
     advised,
     as_sequence,
@@ -26,15 +26,14 @@ from ._arguments import (
 )
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
-from ._pattern_fit import pattern_fit
 from ._post import PLAIN, template_of
-from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, Retold, StreamDecoder
 from ._steps import character_options, engine_stages, refuse_what_is_not_executed
 from ._stream import StreamEncoder
 from ._threads import thread_count
 
 if TYPE_CHECKING:
     from ._memory import MemoryUse
+    from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
 
 __all__ = ["Special", "Text", "Tokenizer"]
 
@@ -193,6 +192,8 @@ class Tokenizer(_core.TextCalls):
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (texts,).
         Raises: as `encode_batch`.
         """
+        from ._results import Ragged  # not above: tokenizers load sooner without it
+
         ids, ends = _arrays.ragged_ids(self._engine, texts, special, errors, thread_count(threads))
         return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
 
@@ -217,7 +218,7 @@ class Tokenizer(_core.TextCalls):
     encode_segments = _segments.encode_segments
     chat = _chat.chat
     encode_padded = _arrays.encode_padded
-    session = _session.session
+    session = _pieces.session
 
     @checked
     def encode_file(
@@ -251,6 +252,7 @@ class Tokenizer(_core.TextCalls):
         """
         separator = _arguments.text(separator, "separator") if isinstance(separator, str) else separator
         from ._encode_files import encoded_file  # imported on demand: it also reads files behind URLs
+        from ._results import Ragged
 
         count = thread_count(threads)
         return Ragged(*encoded_file(self._engine, path, separator=separator, special=special, threads=count))
@@ -396,6 +398,8 @@ class Tokenizer(_core.TextCalls):
         >>> [decoder.feed(byte) for byte in "☀".encode()]
         ['', '', '☀']
         """
+        from ._results import Retold, StreamDecoder
+
         if not self.model.decoders or character_options(self.model):
             return StreamDecoder(self._engine.decode_more, errors)
         vocab = self.model.vocab
@@ -501,6 +505,8 @@ class Tokenizer(_core.TextCalls):
 
     @cached_property
     def _fit(self) -> Fit:
+        from ._pattern_fit import pattern_fit
+
         return pattern_fit(self._engine, self.model)
 
     @cached_property

@@ -23,6 +23,7 @@ CHARACTERS = ("character_coverage", "unknown_token")
 AS_SENTENCEPIECE = (*CHARACTERS, "byte_fallback", "dummy_prefix", "user_symbols")
 BYTES = ("alphabet", "digits", "whole_characters", "seed_tokens", "base", "checkpoint")
 SUPERWORDS = ("superwords", "superword_pattern")
+LANGUAGES = ("parity", "languages", "development", "ratios", "global_merges", "parity_window", "parity_alpha")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def kind(name: str, arguments: Mapping[str, str], *options: str) -> TrainingKind
 
 KINDS = (
     # With unit="char", alphabet="ascii" as well: the ASCII characters are those bytes.
-    kind("bpe of bytes", {"kind": "bpe", "unit": "byte"}, *BYTES, *SUPERWORDS, *MERGING, *COUNTING),
+    kind("bpe of bytes", {"kind": "bpe", "unit": "byte"}, *BYTES, *SUPERWORDS, *LANGUAGES, *MERGING, *COUNTING),
     kind("bpe of characters", {"kind": "bpe", "unit": "char"}, *AS_SENTENCEPIECE, *MERGING, *RARE_AND_LONG),
     kind(
         "bpe with word ends",

@@ -1,13 +1,19 @@
 //! Ids to bytes: one copy per token.
 //!
 //! A slot holds the bytes of a token of up to 15 bytes. Decoding copies the whole slot; the next token overwrites the bytes
-//! after the token, or they are cut off. A blob holds the bytes of longer tokens.
+//! after the token, or they are cut off. A blob holds the bytes of longer tokens. The slots are made when ids are decoded
+//! first, because many programs only encode; until then the vocabulary has the bytes.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::decoded::Shown;
 use crate::slow::slow;
 use crate::split::special::AddedToken;
 use crate::steps::Chain;
+use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
@@ -24,11 +30,15 @@ const LONG: u8 = 0xFF;
 /// A token's bytes and, as last byte, their number; or where they start and end in the blob, and [`LONG`].
 type DecodeSlot = [u8; SLOT];
 
-/// The bytes of every id, added tokens included, in one table.
+/// The bytes of every id, added tokens included.
 #[derive(Debug)]
 pub struct Decoder {
-    slots: ById<DecodeSlot>,
-    long: Vec<u8>,
+    vocab: Arc<Vocab>,
+    /// The bytes of the ids of added tokens.
+    added: HashMap<u32, Box<[u8]>>,
+    /// The largest id + 1.
+    size: usize,
+    slots: Once<DecodeSlots>,
     slow: bool,
     /// What tokens show, if that differs from their bytes.
     shown: Option<Shown>,
@@ -36,26 +46,75 @@ pub struct Decoder {
     chain: Option<Chain>,
 }
 
-impl Decoder {
-    /// The decoder of a vocabulary and added tokens; where several share an id, the first gives its text.
-    /// `TOKSMITH_SLOW=1` makes it look up every token by its span.
-    #[must_use]
-    pub fn new(vocab: &Vocab, added: &[AddedToken]) -> Self {
-        let slots = ById::new(added.iter().map(|token| token.id).chain(vocab.ids()));
-        let mut decoder = Self { slots, long: Vec::new(), slow: slow(), shown: None, chain: None };
-        for token in added {
-            decoder.set(token.id, token.content.as_bytes());
+/// The bytes of every id in one table.
+#[derive(Debug)]
+struct DecodeSlots {
+    slots: ById<DecodeSlot>,
+    long: Vec<u8>,
+}
+
+impl DecodeSlots {
+    fn new(vocab: &Vocab, added: &HashMap<u32, Box<[u8]>>) -> Self {
+        let mut made = Self { slots: ById::new(added.keys().copied().chain(vocab.ids())), long: Vec::new() };
+        for (&id, bytes) in added {
+            made.set(id, bytes);
         }
         for (token, id) in vocab.tokens() {
-            decoder.set(id, token);
+            made.set(id, token);
         }
-        decoder
+        made
     }
 
-    /// The memory of the table.
+    fn bytes(&self) -> usize {
+        self.slots.bytes() + self.long.capacity()
+    }
+
+    fn set(&mut self, id: u32, bytes: &[u8]) {
+        let Some(slot) = self.slots.get_mut(id).filter(|slot| slot[SHORT] == 0) else { return };
+        if bytes.len() <= SHORT {
+            slot[..bytes.len()].copy_from_slice(bytes);
+            slot[SHORT] = bytes.len() as u8;
+        } else {
+            slot[..4].copy_from_slice(&(self.long.len() as u32).to_le_bytes());
+            self.long.extend_from_slice(bytes);
+            slot[4..8].copy_from_slice(&(self.long.len() as u32).to_le_bytes());
+            slot[SHORT] = LONG;
+        }
+    }
+
+    fn token(&self, id: u32) -> Option<&[u8]> {
+        let slot = self.slots.get(id)?;
+        match slot[SHORT] {
+            0 => None,
+            LONG => {
+                let number =
+                    |at: usize| u32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]) as usize;
+                Some(&self.long[number(0)..number(4)])
+            }
+            len => Some(&slot[..usize::from(len)]),
+        }
+    }
+}
+
+impl Decoder {
+    /// The decoder of a vocabulary and added tokens; where several share an id, the first gives its text.
+    /// `TOKSMITH_SLOW=1` makes it look up every token in the vocabulary.
     #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.slots.bytes() + self.long.capacity() + self.shown.as_ref().map_or(0, Shown::bytes)
+    pub fn new(vocab: Arc<Vocab>, added: &[AddedToken]) -> Self {
+        let mut contents = HashMap::new();
+        for token in added {
+            contents.entry(token.id).or_insert_with(|| token.content.as_bytes().into());
+        }
+        let size = contents.keys().fold(vocab.size(), |size, &id| size.max(id as usize + 1));
+        Self { vocab, added: contents, size, slots: Once::default(), slow: slow(), shown: None, chain: None }
+    }
+
+    /// The memory of the tables: those that were made with it, and the slots, if they were made since.
+    #[must_use]
+    pub fn bytes(&self) -> (usize, usize) {
+        let added = self.added.allocation_size() + self.added.values().map(|bytes| bytes.len()).sum::<usize>();
+        let made = added + self.shown.as_ref().map_or(0, Shown::bytes);
+        (made, self.slots.made().map_or(0, DecodeSlots::bytes))
     }
 
     /// The same decoder, whose tokens show what `shown` says. `shown` must be made from the same tokens.
@@ -72,23 +131,22 @@ impl Decoder {
         self
     }
 
-    fn set(&mut self, id: u32, bytes: &[u8]) {
-        let Some(slot) = self.slots.get_mut(id).filter(|slot| slot[SHORT] == 0) else { return };
-        if bytes.len() <= SHORT {
-            slot[..bytes.len()].copy_from_slice(bytes);
-            slot[SHORT] = bytes.len() as u8;
-        } else {
-            slot[..4].copy_from_slice(&(self.long.len() as u32).to_le_bytes());
-            self.long.extend_from_slice(bytes);
-            slot[4..8].copy_from_slice(&(self.long.len() as u32).to_le_bytes());
-            slot[SHORT] = LONG;
+    /// Makes the slots, if nobody has; `None` while another thread stores them.
+    fn slots(&self) -> Option<&DecodeSlots> {
+        self.slots.get(|| DecodeSlots::new(&self.vocab, &self.added))
+    }
+
+    /// Makes the tables that decoding and comparing many ids need.
+    pub fn prepare(&self) {
+        if !self.slow {
+            let _ = self.slots();
         }
     }
 
     /// The largest id + 1.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.slots.size()
+        self.size
     }
 
     /// Whether it searches with a regex, which takes longer than the number of ids suggests.
@@ -100,34 +158,34 @@ impl Decoder {
     /// The bytes of one id.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
-        let slot = self.slots.get(id)?;
-        match slot[SHORT] {
-            0 => None,
-            LONG => {
-                let number =
-                    |at: usize| u32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]) as usize;
-                Some(&self.long[number(0)..number(4)])
-            }
-            len => Some(&slot[..usize::from(len)]),
+        match self.slots.made() {
+            Some(slots) => slots.token(id),
+            None => self.added.get(&id).map(|bytes| &**bytes).or_else(|| self.vocab.token(id)),
         }
     }
 
     /// All tokens, in the order of their ids.
     pub fn tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        self.slots.ids().filter_map(|id| self.token(id).map(|token| (id, token)))
+        let far = self.added.keys().copied().filter(|&id| self.vocab.token(id).is_none());
+        let mut ids: Vec<u32> = far.chain(self.vocab.ids()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter().filter_map(|id| self.token(id).map(|token| (id, token)))
     }
 
     /// How many bytes the token has, if `text` begins with them.
     #[inline(always)]
     #[must_use]
     pub fn begins(&self, id: u32, text: &[u8]) -> Option<usize> {
-        let slot = self.slots.get(id)?;
-        let len = usize::from(slot[SHORT]);
-        if (1..=SHORT).contains(&len)
-            && let Some(first) = text.first_chunk::<SLOT>()
-        {
-            let differ = u128::from_le_bytes(*slot) ^ u128::from_le_bytes(*first);
-            return (differ << (8 * (SLOT - len)) == 0).then_some(len);
+        if let Some(slot) = self.slots.made().map(|slots| slots.slots.get(id)) {
+            let slot = slot?;
+            let len = usize::from(slot[SHORT]);
+            if (1..=SHORT).contains(&len)
+                && let Some(first) = text.first_chunk::<SLOT>()
+            {
+                let differ = u128::from_le_bytes(*slot) ^ u128::from_le_bytes(*first);
+                return (differ << (8 * (SLOT - len)) == 0).then_some(len);
+            }
         }
         self.token(id).filter(|token| text.starts_with(token)).map(<[u8]>::len)
     }
@@ -166,6 +224,7 @@ impl Decoder {
     /// # Errors
     /// As [`Self::decode_long`]; where steps make a text of tokens, [`Error::Pattern`] and [`Error::TooLong`] too.
     pub fn decode_more(&self, ids: &[u32], fresh: &mut bool, stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
+        self.prepare();
         if let Some(chain) = &self.chain {
             let tokens = ids.iter().enumerate().map(|(position, &id)| {
                 let token = self.token(id).map_or_else(|| self.known(id, position), Ok)?;
@@ -183,13 +242,16 @@ impl Decoder {
             }
             return Ok(());
         }
-        if self.slow { self.decode_slowly(ids, out) } else { self.decode_slots(ids, out) }
+        match self.slots.made() {
+            Some(slots) => self.decode_slots(slots, ids, out),
+            None => self.decode_slowly(ids, out),
+        }
     }
 
-    fn decode_slots(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
+    fn decode_slots(&self, slots: &DecodeSlots, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         let mut end = out.len();
         out.resize(end + ids.len() * 6 + SLOT, 0);
-        let slots = self.slots.near();
+        let slots = slots.slots.near();
         for (position, &id) in ids.iter().enumerate() {
             // The slow way looks up an id that is not near, as it does an id whose token is long.
             let slot = slots.get(id as usize).unwrap_or(&[0; SLOT]);
@@ -248,7 +310,7 @@ mod tests {
             special: true,
             flags: Flags::default(),
         });
-        Decoder::new(&bytes_vocab(tokens), &added.collect::<Vec<_>>())
+        Decoder::new(Arc::new(bytes_vocab(tokens)), &added.collect::<Vec<_>>())
     }
 
     #[test]
@@ -283,7 +345,10 @@ mod tests {
         let lengths = [1, 2, 14, 15, 16, 17, 31, 254, 255, 256, 257, 1000];
         let tokens: Vec<String> = lengths.iter().map(|&length| "x".repeat(length - 1) + "y").skip(1).collect();
         let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
-        let decoder = decoder(&tokens, &[("<|a token of more than fifteen bytes|>", 300)]);
+        let added = [("<|a token of more than fifteen bytes|>", 300)];
+        // One of them never makes its slots.
+        let (plain, decoder) = (decoder(&tokens, &added), decoder(&tokens, &added));
+        let slots = decoder.slots().unwrap();
         let mut state = 1u64;
         for length in 0..400 {
             let mut ids = Vec::new();
@@ -293,7 +358,7 @@ mod tests {
                 ids.push(if id < 267 || id == 300 || state >> 60 == 0 { id } else { id % 256 });
             }
             let (mut fast, mut slow) = (b"before".to_vec(), b"before".to_vec());
-            assert_eq!(decoder.decode_slots(&ids, &mut fast), decoder.decode_slowly(&ids, &mut slow));
+            assert_eq!(decoder.decode_slots(slots, &ids, &mut fast), plain.decode_slowly(&ids, &mut slow));
             assert_eq!(fast, slow);
             let mut rest = &fast[b"before".len()..];
             for &id in ids.iter().take_while(|&&id| decoder.token(id).is_some()) {

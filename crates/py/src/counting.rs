@@ -11,11 +11,12 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::Error;
 use toksmith_core::count::arena::Arena;
-use toksmith_core::count::counter::Counter as CoreCounter;
+use toksmith_core::count::counter::{Counter as CoreCounter, Document};
 use toksmith_core::count::left_out::{LeftOut, Rare};
 use toksmith_core::count::shared::Limits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
+use toksmith_core::encode::long_text::PART;
 use toksmith_core::split::{Splitter, Text as CoreText};
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::train::alphabet::{characters, within};
@@ -89,6 +90,100 @@ impl<'py> Held<'py> {
     }
 }
 
+/// Documents that threads take out of Python objects, some at a time, while others count those that were taken.
+struct Taking {
+    items: Vec<Item>,
+    /// About their bytes.
+    size: usize,
+    /// How many were taken.
+    taken: usize,
+}
+
+/// A document that is exactly a `str` or `bytes`, and so runs no code of the caller.
+enum Item {
+    Str(Py<PyString>),
+    Bytes(Py<PyBytes>),
+}
+
+/// A thread takes about so many characters or bytes at a time.
+const TAKEN: usize = 1 << 16;
+
+impl Taking {
+    /// None for documents that are not worth it, or of which one is so long that several threads should count it.
+    fn of(documents: &[Bound<'_, PyAny>]) -> Option<Self> {
+        let (mut items, mut size) = (Vec::with_capacity(documents.len()), 0);
+        for document in documents {
+            let length = if let Ok(text) = document.cast_exact::<PyString>() {
+                items.push(Item::Str(text.clone().unbind()));
+                text.len().ok()?
+            } else {
+                let bytes = document.cast_exact::<PyBytes>().ok()?;
+                items.push(Item::Bytes(bytes.clone().unbind()));
+                bytes.as_bytes().len()
+            };
+            size += length;
+            if length > PART {
+                return None;
+            }
+        }
+        (size >= WATCHED).then_some(Self { items, size, taken: 0 })
+    }
+}
+
+impl Item {
+    /// Its text, and about its length.
+    fn taken(&self, py: Python<'_>) -> PyResult<(Document<'_>, usize)> {
+        let text = match self {
+            Self::Bytes(bytes) => {
+                let bytes = bytes.as_bytes(py);
+                return Ok((Document::Borrowed(CoreText::Bytes(bytes)), bytes.len()));
+            }
+            Self::Str(text) => text,
+        };
+        if text.bind(py).call_method0(intern!(py, "isascii"))?.is_truthy()? {
+            let text = text.to_str(py)?;
+            return Ok((Document::Borrowed(CoreText::Str(text)), text.len()));
+        }
+        let copy = match text.bind(py).encode_utf8() {
+            Ok(utf8) => utf8.as_bytes().to_vec(),
+            Err(_) => Text::new(text.bind(py), Errors::Replace, None)?.as_text()?.as_bytes().to_vec(),
+        };
+        let size = copy.len();
+        Ok((Document::Copied(copy), size))
+    }
+}
+
+impl Counter {
+    /// Counts documents while it takes them out of Python objects, which one thread may do at a time.
+    fn add_while_taking(&self, py: Python<'_>, taking: Taking, threads: usize) -> PyResult<()> {
+        let Taking { items, size, mut taken } = taking;
+        let raised = Mutex::new(None);
+        let take = |py: Python<'_>| {
+            let (mut group, mut bytes) = (Vec::new(), 0);
+            while bytes < TAKEN && taken < items.len() {
+                let (document, size) = items[taken].taken(py)?;
+                group.push(document);
+                bytes += size;
+                taken += 1;
+            }
+            Ok((!group.is_empty()).then_some(group))
+        };
+        let mut take = take;
+        let next = || {
+            Python::attach(&mut take).map_err(|problem: PyErr| {
+                *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
+                Error::model("a document", None)
+            })
+        };
+        let size = weight_of(items.len(), size, self.splitter.searches());
+        let counted = self.with(py, size, |counter, stop| Ok(counter.add_groups(next, threads, stop)))?;
+        match (counted, raised.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            (Err(Error::Model { .. }), Some(problem)) => Err(problem),
+            (counted, _) => counted.map_err(|error| errors::to_py(py, error)),
+        }
+    }
+}
+
 #[guarded]
 #[pymethods]
 impl Counter {
@@ -109,11 +204,18 @@ impl Counter {
 
     fn add(&self, documents: &Bound<'_, PyAny>, threads: usize) -> PyResult<()> {
         let py = documents.py();
-        let mut held = Vec::with_capacity(room(documents));
+        let mut items = Vec::with_capacity(room(documents));
         for (index, item) in documents.try_iter()?.enumerate() {
-            held.push(Held::new(&item?, index)?);
+            items.push(item?);
             look_up(py, index)?;
         }
+        if threads > 1
+            && let Some(taking) = Taking::of(&items)
+        {
+            return self.add_while_taking(py, taking, threads);
+        }
+        let held = items.iter().enumerate().map(|(index, item)| Held::new(item, index));
+        let held = held.collect::<PyResult<Vec<_>>>()?;
         let texts = held.iter().map(Held::as_text).collect::<PyResult<Vec<_>>>()?;
         let size = texts.iter().map(|text| text.as_bytes().len()).sum();
         self.with(py, weight_of(texts.len(), size, self.splitter.searches()), |counter, stop| {

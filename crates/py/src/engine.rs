@@ -105,7 +105,7 @@ impl Engine {
                 None => (CoreStages::default(), Splitter::new(&patterns)?, None),
             };
             let spelt = stages.shown(&added)?;
-            let decoder = Decoder::new(&vocab, &spelt).with_shown(shown).with_chain(chain);
+            let decoder = Decoder::new(vocab, &spelt).with_shown(shown).with_chain(chain);
             let frozen: HashSet<&str> = frozen.iter().map(|(content, _)| &**content).collect();
             let cut = added.into_iter().filter(|token| !frozen.contains(&*token.content));
             let added = AddedTokens::new(cut.collect())?;
@@ -249,7 +249,8 @@ impl Engine {
     fn memory(&self) -> PyResult<(usize, usize, usize, usize)> {
         let (tables, since) = self.encoder.table_bytes();
         let (sessions, bytes) = self.encoder.sessions();
-        Ok((tables + self.decoder.bytes(), since, sessions, bytes))
+        let (decoder, slots) = self.decoder.bytes();
+        Ok((tables + decoder, since + slots, sessions, bytes))
     }
 
     fn release(&self) -> PyResult<()> {

@@ -59,6 +59,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
     module.add_class::<tally::Tally>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;
+    module.add_function(wrap_pyfunction!(training::train_parity, module)?)?;
     module.add_function(wrap_pyfunction!(unigram::train_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
     module.add_function(wrap_pyfunction!(sampling::sample, module)?)?;

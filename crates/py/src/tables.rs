@@ -18,7 +18,15 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_token_lines, module)?)?;
     module.add_function(wrap_pyfunction!(dump_token_lines, module)?)?;
     module.add_function(wrap_pyfunction!(parse_number_lines, module)?)?;
-    module.add_function(wrap_pyfunction!(dump_number_lines, module)?)
+    module.add_function(wrap_pyfunction!(dump_number_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(sha256, module)?)
+}
+
+/// The SHA-256 of `data[:end]`, in hex. `hashlib` takes longer to import than most files take to load.
+#[guarded]
+#[pyfunction]
+fn sha256(py: Python<'_>, data: &[u8], end: usize) -> PyResult<String> {
+    call(py, end, |_| Ok(table::sha256(&data[..end.min(data.len())])))
 }
 
 #[guarded]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use toksmith_core::train::{LearnedMerge, NO_ID, Stopped, Ties, TrainOptions, Trained};
+use toksmith_core::train::{Aim, Corpora, LearnedMerge, NO_ID, ParityOptions, Stopped, Ties, TrainOptions, Trained};
 use toksmith_guard::guarded;
 
 use crate::counting::CountedPieces;
@@ -91,7 +91,50 @@ impl Wanted {
     }
 }
 
-/// The merges of counted pieces. Ctrl-C ends training with the merges so far; `progress` gets those that are new.
+/// The corpora and the turns of languages, by name.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct WantedParity {
+    languages: Vec<Py<CountedPieces>>,
+    others: Vec<Py<CountedPieces>>,
+    development: Vec<Py<CountedPieces>>,
+    ratios: Vec<f64>,
+    shared: usize,
+    seeds: usize,
+    window: Option<(usize, f64)>,
+}
+
+/// Merges, the language of each, the tokens of each language before and after, and when a language had no pair left.
+type OfLanguages<'py> = (LearnedMerges, Bound<'py, PyArray1<u32>>, Vec<(u64, u64)>, Vec<Option<usize>>);
+
+/// Runs a training. Ctrl-C ends it with the merges so far; `progress` gets those that are new.
+fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(&Trained) -> ControlFlow<()>) -> toksmith_core::Result<T> + Send,
+) -> PyResult<T> {
+    let mut problem = Ok(());
+    let mut reported = 0;
+    let done = py.detach(|| {
+        let mut report = |found: &Trained| {
+            problem = Python::attach(|py| {
+                py.check_signals()?;
+                let Some(progress) = progress else { return Ok(()) };
+                let part = found.since(reported);
+                reported = found.merges.len();
+                progress.call1(py, (LearnedMerges(part),)).map(drop)
+            });
+            if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        work(&mut report)
+    });
+    match problem {
+        Err(problem) if !problem.is_instance_of::<PyKeyboardInterrupt>(py) => Err(problem),
+        _ => done.map_err(|error| errors::to_py(py, error)),
+    }
+}
+
+/// The merges of counted pieces.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
@@ -102,23 +145,30 @@ pub fn train(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<LearnedMerges> {
     let options = options.0.options()?;
-    let mut problem = Ok(());
-    let mut reported = 0;
-    let trained = py.detach(|| {
-        let mut report = |found: &Trained| {
-            problem = Python::attach(|py| {
-                py.check_signals()?;
-                let Some(progress) = &progress else { return Ok(()) };
-                let part = found.since(reported);
-                reported = found.merges.len();
-                progress.call1(py, (LearnedMerges(part),)).map(drop)
-            });
-            if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        toksmith_core::train::train(counts.core(), &options, &mut report)
-    });
-    match problem {
-        Err(problem) if !problem.is_instance_of::<PyKeyboardInterrupt>(py) => Err(problem),
-        _ => trained.map(LearnedMerges).map_err(|error| errors::to_py(py, error)),
-    }
+    let core = counts.core();
+    watched(py, progress.as_ref(), |report| toksmith_core::train::train(core, &options, report)).map(LearnedMerges)
+}
+
+/// The merges of the counted pieces of several languages; `counts` has the sum of all corpora.
+#[guarded]
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn train_parity<'py>(
+    py: Python<'py>,
+    counts: &CountedPieces,
+    options: Arg<Wanted>,
+    parity: Arg<WantedParity>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<OfLanguages<'py>> {
+    let (options, parity) = (options.0.options()?, parity.0);
+    let languages: Vec<_> = parity.languages.iter().map(|each| each.get().core()).collect();
+    let others: Vec<_> = parity.others.iter().map(|each| each.get().core()).collect();
+    let texts: Vec<_> = parity.development.iter().map(|each| each.get().core()).collect();
+    let corpora = Corpora { sum: counts.core(), languages: &languages, others: &others };
+    let aim = if texts.is_empty() { Aim::Ratios(&parity.ratios) } else { Aim::Development(&texts) };
+    let turns = ParityOptions { shared: parity.shared, seeds: parity.seeds, window: parity.window, aim };
+    let found =
+        watched(py, progress.as_ref(), |report| toksmith_core::train::train_parity(corpora, &options, &turns, report))?;
+    let chosen = PyArray1::from_vec(py, found.chosen);
+    Ok((LearnedMerges(found.trained), chosen, found.tokens, found.ran_out))
 }

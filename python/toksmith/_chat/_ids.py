@@ -20,7 +20,7 @@ __all__ = ["ChatEncoding", "encoded"]
 FIELDS = ("input_ids", "attention_mask", "assistant_masks")  # the names of transformers
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ChatEncoding:
     """The ids of a conversation, and where each comes from.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,8 +23,10 @@ from ._arguments import (
     Threads,
     given,
     loaded,
+    tokenizers,
 )
 from ._corpus import corpus_of, ticking, total_of
+from ._languages import one_file_by_language
 from ._printed import tell
 from ._progress import metered, working
 from ._shown import Html, Svg, prepared, print_shown
@@ -68,6 +69,10 @@ def parity(
     *,
     tokenizer: Name,
     reference: Annotated[str | None, cli.Option(help="Language to compare with.", default="the first")] = None,
+    before: Annotated[
+        str | None,
+        cli.Option(help="Second tokenizer, shown beside the first.", default="no tokenizer", complete=tokenizers),
+    ] = None,
     pattern: FilePattern = None,
     special_token: FileSpecials = None,
     html: Html = None,
@@ -79,28 +84,14 @@ def parity(
 
     The language is the part before =, or the file name without its suffix.
     """
-    texts = by_language(files)
+    texts = one_file_by_language(files)
     tok = loaded(tokenizer, pattern, special_token)
     with working(total_of(texts.values()), as_json=as_json, quiet=quiet):
-        found = toksmith.parity(tok, texts, **given(reference=reference))
+        old = None if before is None else loaded(before, pattern, special_token)
+        found = toksmith.parity(tok, texts, **given(reference=reference, before=old))
     for warning in found.warnings if as_json else ():
         tell(f"warning: {warning}")
     print_shown(found, as_json=as_json, html=html, svg=svg)
-
-
-def by_language(files: Sequence[str]) -> dict[str, Path]:
-    """The files by language: the part before =, or the file name without its suffix."""
-    texts: dict[str, Path] = {}
-    for argument in files:
-        name, equals, file = argument.partition("=")
-        if not argument or (equals and not (name and file)):
-            raise cli.BadParameter(f"expected NAME=FILE or FILE, not {argument!r}", param_hint="FILE")
-        path = Path(file if equals else argument)
-        key = name if equals else path.stem
-        if key in texts:
-            raise cli.BadParameter(f"{key!r} is given twice; write NAME=FILE", param_hint="FILE")
-        texts[key] = path
-    return texts
 
 
 def fairness(
@@ -123,7 +114,7 @@ def fairness(
     The language is the part before =, or the file name without its suffix. Without files it compares four sentences that
     were written for this purpose.
     """
-    texts = by_language(files) if files else None
+    texts = one_file_by_language(files) if files else None
     toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
     with working(total_of(texts.values()) if texts else None, as_json=as_json, quiet=quiet):
         found = toksmith.metrics.fairness(toks, texts, **given(reference=reference))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from . import _training_options as options
 from ._arguments import Files, GivenText, Json, Quiet, Raw, Threads, file_or_bytes, given, pattern_names
 from ._corpus import corpus_of
 from ._flags import flagged
+from ._languages import one_file_by_language
 from ._printed import print_lines, tell
 from ._progress import progress_of
 from ._shown import Html, Svg, prepared, refuse_other
@@ -58,7 +58,7 @@ Width = Annotated[
 Language = Annotated[
     list[str] | None,
     cli.Option(
-        metavar="NAME=FILE",
+        metavar="[NAME=]FILE",
         help="The same text in one language, for parity; repeatable.",
         default="no parity",
         argument="languages",
@@ -107,7 +107,11 @@ def study(
     with its reasons, beside the sizes that published scaling laws give.
     """
     asked: dict[str, Any] = given(params=params, tokens=tokens, width=width, keep=keep, threads=threads)
-    asked |= given(special_tokens=special_token, kinds=kind, languages=languages_of(language))
+    asked |= given(
+        special_tokens=special_token,
+        kinds=kind,
+        languages=None if language is None else one_file_by_language(language, "--language"),
+    )
     asked |= given(sizes=None if sizes is None else sizes_of(sizes))
     asked |= given(patterns=None if pattern is None else [None if each == "none" else each for each in pattern])
     asked |= given(max_memory=None if max_memory is None else options.bytes_of(max_memory))
@@ -139,16 +143,3 @@ def sizes_of(words: str) -> list[int]:
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in plain):
         raise cli.BadParameter(f"{words!r} is not a list of sizes such as 8000,16000,32000", param_hint="--sizes")
     return [int(word) for word in plain]
-
-
-def languages_of(words: Sequence[str] | None) -> dict[str, Path] | None:
-    """The files of --language, by name."""
-    found: dict[str, Path] = {}
-    for word in words or ():
-        name, equals, file = word.partition("=")
-        if not (name and equals and file):
-            raise cli.BadParameter(f"expected NAME=FILE, not {word!r}", param_hint="--language")
-        if name in found:
-            raise cli.BadParameter(f"{name!r} is given twice", param_hint="--language")
-        found[name] = Path(file)
-    return found or None

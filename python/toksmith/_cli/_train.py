@@ -20,6 +20,7 @@ from ._convert import FORMAT
 from ._corpus import corpus_of
 from ._counts import loaded_counts
 from ._flags import check_format, in_flags, reason
+from ._languages import languages_asked, of_languages
 from ._printed import print_json, print_lines, tell
 from ._progress import Watch, progress_of
 from ._sweep import print_sweep, sweep_sizes
@@ -73,6 +74,13 @@ def train(
     unknown_token: options.UnknownToken = None,
     end_of_word_suffix: options.EndOfWordSuffix = None,
     lowercase: options.Lowercase = None,
+    parity: options.Parity = None,
+    development: options.Development = None,
+    ratio: options.Ratio = None,
+    other: options.Other = None,
+    global_merges: options.GlobalMerges = None,
+    parity_window: options.ParityWindow = None,
+    parity_alpha: options.ParityAlpha = None,
     field: options.Field = None,
     raw: Raw = False,
     min_piece_count: options.MinPieceCount = None,
@@ -93,20 +101,26 @@ def train(
 
     Each row of a .jsonl, .parquet or .arrow file is a document, and so is any other file; .gz and .zst are unpacked.
     """
-    asked = dict(locals())
-    asked["special_token"] = both_names(special_token, special)
-    watch = Watch()
-    sizes = sweep_sizes(sweep, held_out, files, {"--vocab-size": vocab_size, "--merges": merges, "--kind": kind})
-    if output is None and not (show_merges or as_json or sizes):
+    run(dict(locals()))
+
+
+def run(asked: dict[str, Any]) -> None:
+    """Train, save and report as the options of the command ask."""
+    asked["special_token"] = both_names(asked["special_token"], asked["special"])
+    watch, output, to = Watch(), asked["output"], asked["to"]
+    shown = {name: asked[name] for name in ("show_merges", "quiet")}
+    replaced = {"--vocab-size": asked["vocab_size"], "--merges": asked["merges"], "--kind": asked["kind"]}
+    sizes = sweep_sizes(asked["sweep"], asked["held_out"], asked["files"], replaced)
+    if output is None and not (asked["show_merges"] or asked["as_json"] or sizes):
         raise cli.BadParameter("is missing; give a file for the tokenizer, or --show-merges or --json", param_hint="-o")
     check_target(output, to)
-    tok = trained(training_corpus(asked), output, to, arguments(asked, sizes))
-    if held_out is not None:
-        print_sweep(tok, sizes, held_out, as_json=as_json)
-    elif as_json:
-        print_json(training_facts(tok, merges=show_merges))
+    tok = trained(output, to, training_texts(asked) | arguments(asked, sizes))
+    if asked["held_out"] is not None:
+        print_sweep(tok, sizes, asked["held_out"], as_json=asked["as_json"])
+    elif asked["as_json"]:
+        print_json(training_facts(tok, merges=asked["show_merges"]))
     else:
-        say(tok, output, to, watch, show_merges=show_merges, quiet=quiet)
+        say(tok, output, to, watch, **shown)
 
 
 def both_names(tokens: list[str] | None, old: list[str] | None) -> list[str] | None:
@@ -116,13 +130,16 @@ def both_names(tokens: list[str] | None, old: list[str] | None) -> list[str] | N
     return [*(tokens or []), *(old or [])] or None
 
 
-def training_corpus(asked: Mapping[str, Any]) -> Any:
-    """The texts, or the counts of --from-counts."""
+def training_texts(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The texts, or the counts of --from-counts; or those of each language."""
+    if languages_asked(asked):
+        return of_languages(asked)
     if not asked["from_counts"]:
-        return corpus_of(asked["files"], asked["text"], field=asked["field"], raw=asked["raw"], again=True)
+        corpus = corpus_of(asked["files"], asked["text"], field=asked["field"], raw=asked["raw"], again=True)
+        return {"corpus": corpus}
     if asked["files"] or asked["text"] is not None:
         raise cli.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
-    return loaded_counts(asked["from_counts"])
+    return {"corpus": loaded_counts(asked["from_counts"])}
 
 
 def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
@@ -147,7 +164,7 @@ def say(
     if show_merges:
         print_lines(*_render.merge_lines(merge_views(tok)))
     if not quiet:
-        print_lines(training_summary(tok, output, watch, chosen_format(output, to)))
+        print_lines(training_summary(tok, output, watch, chosen_format(output, to)), *language_lines(tok))
 
 
 def check_target(output: Path | None, to: str | None) -> None:
@@ -167,10 +184,10 @@ def check_target(output: Path | None, to: str | None) -> None:
         raise toksmith.FormatError(str(output), None, said)
 
 
-def trained(corpus: Any, output: Path | None, to: str | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
+def trained(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
     """Train and save as `output`. After Ctrl-C or on a full disk, save the tokenizer so far beside it."""
     try:
-        tok = toksmith.train(corpus, **asked)
+        tok = toksmith.train(**asked)
     except toksmith.InvalidOption as error:
         raise options.in_flags(error) from error
     except (toksmith.TrainingInterrupted, toksmith.CheckpointError) as stopped:
@@ -230,6 +247,7 @@ def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
     facts: dict[str, Any] = {"entries": len(tok), "vocab_size": tok.vocab_size, "fingerprint": tok.fingerprint}
     facts |= {"stopped_because": record.stopped_because, "documents": record.documents, "bytes": record.bytes}
     facts |= {"symbols": record.symbols, "left": symbols_left(record)}
+    facts |= {name: tok.run_report[name] for name in ("global_merges", "languages") if name in (tok.run_report or {})}
     if merges:
         facts["merges"] = [
             {"pair": [view.left_id, view.right_id], "id": view.id, **token_json(view.token)}
@@ -254,6 +272,21 @@ def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch,
     merges = f"{number_of(len(record.counts), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
     why = in_flags(record.stopped_because, options.FLAGS)
     return f"{number_of(len(tok), 'token')}; {merges}; stopped because {why}{saved}"
+
+
+def language_lines(tok: toksmith.Tokenizer) -> list[str]:
+    """What training did for each language, the one with the most tokens first; nothing if there was one corpus."""
+    report = tok.run_report or {}
+    languages = sorted(report.get("languages", {}).items(), key=lambda item: -(item[1]["tokens_after"] or 0))
+    return [
+        f"{name}: chose {number_of(each['merges'], 'merge')}; {each['tokens_before']:,} tokens before, {each['tokens_after']:,} after"
+        + (
+            ""
+            if each["no_pairs_after"] is None
+            else f"; no pair left after {number_of(each['no_pairs_after'], 'merge')}"
+        )
+        for name, each in languages
+    ]
 
 
 def symbols_left(record: toksmith.TrainingRecord) -> int:

@@ -16,6 +16,7 @@ __all__ = ["CHOSEN", "FLAGS", "bytes_of", "in_flags", "say_kinds"]
 
 COUNTING = "Counting"
 CHARACTERS = "Characters and words"
+LANGUAGES = "Several languages"
 KINDS = toksmith.training_kinds().values()
 UNITS_OF_MERGING = ("byte", "char")
 TIES = ("lowest_ids", "first_seen")
@@ -132,6 +133,64 @@ Checkpoint = Annotated[
     cli.Option(help="File that stores the merges during training; training continues from it.", default="keep nothing"),
 ]
 
+# Several languages.
+Parity = Annotated[
+    str | None,
+    cli.Option(
+        panel=LANGUAGES,
+        choices=("hybrid", "parity", "window"),
+        help="The language that is worst off chooses each merge: in the second half, always, or not too often. "
+        "FILE is then [NAME=]FILE, one file or more for each language.",
+        default="no languages; hybrid with --development or --ratio",
+    ),
+]
+Development = Annotated[
+    list[str] | None,
+    cli.Option(
+        panel=LANGUAGES,
+        metavar="[NAME=]FILE",
+        help="The same text in each language, whose tokens show who is worst off; repeatable.",
+        default="--ratio",
+    ),
+]
+Ratio = Annotated[
+    list[str] | None,
+    cli.Option(
+        panel=LANGUAGES,
+        metavar="NAME=NUMBER",
+        help="Wanted compression of a language relative to the others, in place of --development; repeatable.",
+        default="--development",
+        argument="ratios",
+    ),
+]
+Other = Annotated[
+    list[str] | None,
+    cli.Option(
+        panel=LANGUAGES,
+        metavar="FILE",
+        help="Text of no language, such as code, which counts in global merges; repeatable.",
+        default="no text",
+        argument="corpus",
+    ),
+]
+GlobalMerges = Annotated[
+    int | None,
+    cli.Option(
+        panel=LANGUAGES,
+        help="How many merges all corpora choose together first.",
+        default="half of the merges for hybrid, otherwise 0",
+    ),
+]
+ParityWindow = Annotated[
+    int | None, cli.Option(panel=LANGUAGES, help="For window: how many of the last merges count.", default="100")
+]
+ParityAlpha = Annotated[
+    float | None,
+    cli.Option(
+        panel=LANGUAGES, help="For window: how many times its equal share a language may choose.", default="2.0"
+    ),
+]
+
 # Models of characters and of words with marks.
 CharacterCoverage = Annotated[
     float | None,
@@ -181,6 +240,7 @@ CHOSEN = {
     },
     **{name: name for name in ("character_coverage", "byte_fallback", "dummy_prefix", "unknown_token", "lowercase")},
     **{name: name for name in ("end_of_word_suffix", "min_piece_count", "max_piece_bytes", "spill_to", "errors")},
+    **{name: name for name in ("parity", "global_merges", "parity_window", "parity_alpha")},
     "special_token": "special_tokens",
     "seed_token": "seed_tokens",
     "user_symbol": "user_symbols",

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Event
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,6 +215,9 @@ def blocks_and_files(corpus: Corpus, threads: int, *, skip: bool, whole: bool = 
 
 def grouped(corpus: Corpus) -> Iterator[Texts | Problem | WholeFile | File]:
     """The sources of a corpus, with texts in batches; files of one small text are texts."""
+    if type(corpus) is list and {*map(type, corpus)} <= {str, bytes}:
+        yield from batches_of(corpus)
+        return
     batch = Texts([], [])
     size = 0
     for number, source in enumerate(sources(corpus)):
@@ -232,6 +235,16 @@ def grouped(corpus: Corpus) -> Iterator[Texts | Problem | WholeFile | File]:
             yield text
     if batch.texts:
         yield batch
+
+
+def batches_of(texts: list[Any]) -> Iterator[Texts]:
+    """The batches of a list that holds nothing but texts: those of `grouped`, which looks at each text longer."""
+    first = size = 0
+    for end, length in enumerate(map(len, texts), 1):
+        size += length
+        if size > BLOCK_BYTES or end - first == BATCH_DOCUMENTS or end == len(texts):
+            yield Texts(texts[first:end], [(None, number) for number in range(first, end)])
+            first, size = end, 0
 
 
 def place_of(source: str | bytes | WholeFile | File, number: int | None) -> tuple[str | None, int | None]:

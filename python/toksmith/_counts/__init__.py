@@ -160,17 +160,22 @@ def counted(
     *,
     threads: int,
     start: Position = BEGINNING,
+    before: int = 0,
 ) -> PieceCounts:
-    """The counts of a corpus, for checked options."""
+    """The counts of a corpus, for checked options.
+
+    Args:
+        before: The bytes of other corpora, which the reports of progress include.
+    """
     folder = os.fspath(limits.spill_to or tempfile.gettempdir())
     counter = _core.Counter(patterns, start, limits.max_memory, folder, limits.max_piece_bytes)
     skipped = Skipped(limits.errors == "skip")
     for block in blocks(corpus, threads, skip=skipped.allowed):
         block.count(counter, skipped, threads)
-        reporter.report("counting", counter.bytes, None)
+        reporter.report("counting", before + counter.bytes, None)
     end = Position(*counter.next)
     core = counter.finish(limits.min_count, threads)
-    reporter.report("counting", core.bytes, core.bytes)
+    reporter.report("counting", before + core.bytes, before + core.bytes)
     counts = PieceCounts(core, tuple(patterns), ((start, end),), skipped.count)
     if counts.long.pieces:
         said = "left out pieces of more than %d bytes (max_piece_bytes): %d pieces, %d bytes in total"

@@ -6,7 +6,6 @@ is the checksum. Short things are JSON; token lines and number lines are read an
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Collection, Mapping
@@ -72,7 +71,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if model.metadata:
         parts.append(json_line("metadata", dict(model.metadata)))
     body = b"".join(parts)
-    return body + f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode()
+    return body + f"sha256 {_core.sha256(body, len(body))}\n".encode()
 
 
 def json_line(name: str, value: Mapping[str, Any]) -> bytes:
@@ -238,7 +237,7 @@ class SectionReader:
     def checksum(self) -> None:
         """Compares the checksum, which must be the last line."""
         expected = self.section("sha256")
-        digest = hashlib.sha256(memoryview(self.data)[: self.start]).hexdigest()
+        digest = _core.sha256(self.data, self.start)
         if expected != digest.encode():
             self.fail(f"the file was changed: the checksum of the lines above is {digest}, not {expected[:64]!r}")
         if self.at != len(self.data):

@@ -223,7 +223,7 @@ class TrainedAt(_render.Shown):
     @property
     def toks(self) -> dict[str, toksmith.Tokenizer]:
         """The tokenizer by its name, as an export tells it."""
-        return {f"trained {self.size:,}": self.tok}
+        return {named(self.size): self.tok}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
@@ -252,6 +252,11 @@ class TrainedAt(_render.Shown):
         if self.tree is not None:
             blocks += [_render.Line(self.tree.view().title, "strong"), *(map(self.tree.branch, self.tree.roots, [40]))]
         return _render.View(f"A vocabulary of {number(self.size, 'token')}", blocks)
+
+
+def named(size: int) -> str:
+    """What the tokenizer of a size is called."""
+    return f"trained {size:,}"
 
 
 def ratio(one: int, other: int) -> str:
@@ -286,6 +291,7 @@ def measured_at(training: Training, size: int, sentence: bytes, chosen: int | No
     newest = [(id := entries - merges + place, tok.token_bytes(id), int(record.counts[place])) for place in last]
     id = chosen if chosen is not None and chosen < entries else entries - 1
     with training.lock:  # the table of merges is made once, for the largest
-        tree = explain.tree(training.largest, id) if merges or chosen is not None else None
+        known = merges or chosen is not None
+        tree = _render.called(explain.tree(training.largest, id), named(size)) if known else None
     tokens = training.left(size)
     return TrainedAt(tok, size, merges, training.length, tokens, tuple(languages), sentence, tuple(newest), tree)

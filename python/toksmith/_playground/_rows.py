@@ -25,6 +25,7 @@ __all__ = ["RIGHT_TO_LEFT", "Rows", "Window", "colours"]
 
 # A run begins where its token begins; not all tokenizers make that cut; all have this token.
 STARTS, ALONE, AGREES = 1, 2, 4
+UNMARKED = str.maketrans("·→↵", "   ")
 LINE = 2000  # bytes of a line, before a row and in it, that say how it runs
 LOOK_BACK = 32  # tokens that the colour of a token depends on
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
@@ -51,10 +52,11 @@ class Rows:
         data: The bytes of the text.
         starts: Where each row starts, in bytes; then the end of the text.
         cuts: The tokens of each tokenizer.
+        marks: Whether spaces, tabs and newlines are drawn as marks, or as a space each.
     """
 
-    def __init__(self, data: bytes, starts: NDArray[np.uint32], cuts: Sequence[Cut]) -> None:
-        self.data, self.starts, self.cuts = data, starts, cuts
+    def __init__(self, data: bytes, starts: NDArray[np.uint32], cuts: Sequence[Cut], *, marks: bool = True) -> None:
+        self.data, self.starts, self.cuts, self.marks = data, starts, cuts, marks
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -164,10 +166,14 @@ class Rows:
         drawn: list[Any] = []
         for each in chain.from_iterable(_render.clusters(stretches)):
             if isinstance(each, _render.TokenRun):
-                drawn.append(run(each.place, "".join(part.text for part in each.parts).replace("\n", "")))
+                drawn.append(run(each.place, "".join(map(self.drawn, each.parts)).replace("\n", "")))
             else:
                 drawn.append([each.part.text, [run(at, count) for at, count in each.shares]])
         return drawn
+
+    def drawn(self, part: _render.DrawnPart) -> str:
+        """How a part of a token is drawn."""
+        return part.text if self.marks or part.kind != "mark" else part.text.translate(UNMARKED)
 
 
 def begins_of(ends: NDArray[Any], first: int, last: int) -> NDArray[Any]:

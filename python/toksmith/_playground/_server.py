@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import toksmith
 
 from ._connections import MOST_CHUNKED, received
+from ._policy import headers_for
 from ._views import EXPORTS, VIEWS, Asked, Session, UnknownText, exported, shown
 from ._words import words
 
@@ -32,18 +33,6 @@ LOG = logging.getLogger("toksmith")
 MOST_BODY = 64_000_000  # a text of the allowed size may be six times as long in JSON
 WORKERS = 4
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 
 
 def static_files() -> dict[str, Response]:
@@ -69,7 +58,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                own = [(name.encode(), value.encode()) for name, value in headers_for(scope).items()]
                 message = {**message, "headers": [*message["headers"], *own]}
             await send(message)
 

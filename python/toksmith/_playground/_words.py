@@ -27,6 +27,10 @@ FIELDS = {
     "tokenizers": "the tokenizers",
     "pattern": "the split pattern",
     "files": "the files",
+    "size": "the vocabulary size",
+    "vocab_size": "the vocabulary size",
+    "special_tokens": "the special tokens",
+    "texts": "the texts",
 }
 UNKNOWN = "matches no known format of tokenizers"  # what a `FormatError` says of a file that nothing recognises
 SHORT = 80  # characters of a value that a message quotes

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ._blocks import Bars, Block, Table, View
-from ._html import DRAW, PAGE, attribute, escaped
+from ._html import DRAW, attribute, escaped, main, page_of
 from ._palette import DARK, LIGHT
 
 __all__ = ["Curves", "report"]
@@ -86,14 +86,14 @@ def report(view: View, charts: Sequence[Curves]) -> str:
         for dark in (0, 1)
     ]
     style = STYLE.format(light=LIGHT, dark=DARK, light_inks="\n".join(inks[0]), dark_inks="\n".join(inks[1]))
-    return PAGE.format(title=escaped(view.title) or "toksmith", style=style, main="\n".join(parts))
+    return page_of(view.title, style, main("\n".join(parts)))
 
 
 def drawn(blocks: Sequence[Block]) -> Iterator[str]:
     """The blocks, those that may be wide in boxes that scroll."""
     for block in blocks:
         inner = "\n".join(DRAW[type(block)](block, None, None))
-        yield f'<div class="wide">{inner}</div>' if isinstance(block, Table | Bars) else inner
+        yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars) else inner
 
 
 def figure(chart: Curves) -> str:

@@ -18,7 +18,7 @@ from .. import _core
 from .._arguments import checked
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts, counted
-from .._errors import CheckpointError, CorpusError, InvalidOption, TrainingInterrupted, number_of
+from .._errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
 from .._patterns import splitters
 from .._progress import Progress, Reporter
 from .._special import check_special_tokens
@@ -28,7 +28,7 @@ from .._tokenizer import Tokenizer
 from .._training import train
 from ..metrics import parity
 from ._advice import Advice, advice_of
-from ._candidates import Candidate, candidates
+from ._candidates import StudyCandidate, candidates
 from ._folder import StudyFolder
 from ._measure import StudyRow, measured
 from ._result import Study
@@ -42,10 +42,10 @@ LEAST_DEFAULT, MOST_DEFAULT = 1024, 1 << 20
 MOST_SIZES = 64
 
 
-class Asked(NamedTuple):
+class StudyArguments(NamedTuple):
     """The checked arguments of a study."""
 
-    candidates: list[Candidate]
+    candidates: list[StudyCandidate]
     special_tokens: tuple[str, ...]
     languages: Mapping[str, Any]
     plan: ModelPlan
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
 class Work(NamedTuple):
     """A study that is under way."""
 
-    asked: Asked
+    asked: StudyArguments
     split: Split
     folder: StudyFolder
 
@@ -117,6 +117,9 @@ def study(
             on it.
         progress: None draws a bar on a terminal, False draws nothing, a
             callable gets `Progress` values.
+    Returns:
+        The range with its reasons, a row for each candidate and size, and the
+        scaling laws. Nothing is trained before all arguments are checked.
     Raises:
         CorpusError: The corpus or the held-out text is empty, cannot be read,
             or is too small for the sizes.
@@ -124,9 +127,6 @@ def study(
         InvalidOption: An argument is out of range, or the folder has another
             study.
         TrainingInterrupted: Ctrl-C. It carries the tokenizer that was trained.
-    Returns:
-        The range with its reasons, a row for each candidate and size, and the
-        scaling laws. Nothing is trained before all arguments are checked.
     Cost: the corpus is read once, and once for each training. Each size encodes
         at most 48 MiB.
     Source: Tao et al., NeurIPS 2024 (2407.13623), for the scaling laws.
@@ -151,14 +151,14 @@ def study(
             parity(train("x", 256, progress=False), languages)  # whose files are read before the work
     reporter = Reporter(progress)
     laws = scaling_rows(plan)
-    asked = Asked(chosen, specials, languages or {}, plan, laws, limits, thread_count(threads), reporter)
+    asked = StudyArguments(chosen, specials, languages or {}, plan, laws, limits, thread_count(threads), reporter)
     with reporter.drawn():
         split = split_corpus(corpus, held_out, lambda done: reporter.report("counting", done, None))
         folder = StudyFolder(keep, {"corpus": split.digest, "special_tokens": list(specials)})
         return studied(Work(asked, split, folder), wanted)
 
 
-def checked_sizes(sizes: Sequence[int], chosen: Sequence[Candidate], specials: int) -> list[int]:
+def checked_sizes(sizes: Sequence[int], chosen: Sequence[StudyCandidate], specials: int) -> list[int]:
     """The sizes in order, each once.
 
     Raises:
@@ -187,16 +187,18 @@ def studied(work: Work, wanted: list[int] | None) -> Study:
         counts = counts_of(asked, split, first)
         sizes = fitting(sizes, counts, asked, notes, given=wanted is not None)
     done: dict[tuple[str, int], StudyRow] = {}
+    ended: dict[str, int] = {}
     for each, size in jobs(asked.candidates, sizes):
+        if each.name in ended:
+            continue
         own = counts if each is first else None
         tok = trained(work, (each, size), own)
         counts = counts if each is not first else None
         for row in rows_of(work, (each, sizes if each.kind.rewinds else [size]), tok):
             done[row.tokenizer, row.vocab_size] = row
         if len(tok) < size:
-            notes.append(
-                f"{each.name} ends at {len(tok):,} tokens: the corpus has no more, so larger sizes are left out"
-            )
+            ended[each.name] = len(tok)
+    notes += [f"{name} ends at {size:,} tokens: the corpus has no more" for name, size in ended.items()]
     names = [each.name for each in asked.candidates]
     rows = sorted(done.values(), key=lambda row: (names.index(row.tokenizer), row.vocab_size))
     advice: Advice = advice_of(rows, asked.scaling, asked.plan, split)
@@ -205,7 +207,7 @@ def studied(work: Work, wanted: list[int] | None) -> Study:
     return Study(asked.plan, split, tuple(rows), asked.scaling, advice, tuple(notes), languages, kept)
 
 
-def default_sizes(asked: Asked) -> list[int]:
+def default_sizes(asked: StudyArguments) -> list[int]:
     """Powers of two from a quarter of the least size that a law gives to twice the largest."""
     found = [row.vocab_size for row in asked.scaling]
     low = max(LEAST_DEFAULT, 2 ** math.floor(math.log2(max(1, min(found) / 4))))
@@ -213,30 +215,33 @@ def default_sizes(asked: Asked) -> list[int]:
     return [1 << power for power in range(low.bit_length() - 1, high.bit_length())]
 
 
-def counts_of(asked: Asked, split: Split, candidate: Candidate) -> PieceCounts:
+def counts_of(asked: StudyArguments, split: Split, candidate: StudyCandidate) -> PieceCounts:
     """The pieces of the training texts, for one pattern."""
     patterns = [step["pattern"] for step in splitters(candidate.pattern)]
     return counted(split.training(), patterns, asked.limits, asked.reporter, threads=asked.threads)
 
 
-def fitting(sizes: list[int], counts: PieceCounts, asked: Asked, notes: list[str], *, given: bool) -> list[int]:
-    """The sizes that the corpus has pairs for. Each merge joins two symbols inside a distinct piece.
+def fitting(
+    sizes: list[int], counts: PieceCounts, asked: StudyArguments, notes: list[str], *, given: bool
+) -> list[int]:
+    """The sizes that the corpus can have pairs for: each merge makes a distinct piece shorter by a symbol at least.
 
     Raises:
         CorpusError: It is too small for a size that was asked for.
     """
     inside = int(counts._core.columns()[1][0][-1]) - len(counts) if len(counts) else 0
-    most = 256 + len(asked.special_tokens) + min(inside, counts.bytes // 2)
+    most = 256 + len(asked.special_tokens) + inside
     if sizes[-1] <= most:
         return sizes
     if given or sizes[0] > most:
-        said = f"the corpus is too small for {sizes[-1]:,} tokens: {counts.bytes:,} bytes to train on give at most {most:,}"
+        size = sizes[-1] if given else sizes[0]
+        said = f"the corpus is too small for {size:,} tokens: {counts.bytes:,} bytes to train on give at most {most:,}"
         raise CorpusError(None, None, f"{said}; ask for smaller sizes, or give more text")
     notes.append(f"sizes end at {most:,} tokens: the corpus has no more pairs")
     return [size for size in sizes if size <= most]
 
 
-def jobs(chosen: Sequence[Candidate], sizes: Sequence[int]) -> Iterator[tuple[Candidate, int]]:
+def jobs(chosen: Sequence[StudyCandidate], sizes: Sequence[int]) -> Iterator[tuple[StudyCandidate, int]]:
     """The trainings: first the smallest size of each kind that may be too small for the alphabet of the corpus."""
     others = [each for each in chosen if not each.kind.rewinds]
     for size in sizes:
@@ -244,12 +249,12 @@ def jobs(chosen: Sequence[Candidate], sizes: Sequence[int]) -> Iterator[tuple[Ca
     yield from ((each, sizes[-1]) for each in chosen if each.kind.rewinds)
 
 
-def arguments(asked: Asked, candidate: Candidate, size: int) -> dict[str, Any]:
+def arguments(asked: StudyArguments, candidate: StudyCandidate, size: int) -> dict[str, Any]:
     """The arguments of one training."""
     return {"vocab_size": size, "special_tokens": list(asked.special_tokens), **candidate.arguments}
 
 
-def trained(work: Work, job: tuple[Candidate, int], counts: PieceCounts | None) -> Tokenizer:
+def trained(work: Work, job: tuple[StudyCandidate, int], counts: PieceCounts | None) -> Tokenizer:
     """The tokenizer of one training: that of an earlier run, or a new one, which is kept."""
     asked, split, folder = work
     candidate, size = job
@@ -270,13 +275,11 @@ def trained(work: Work, job: tuple[Candidate, int], counts: PieceCounts | None) 
     except InvalidOption as error:
         name = "sizes" if error.argument == "vocab_size" else error.argument
         raise InvalidOption(name, error.value, f"{error.allowed} (for {candidate.name})") from None
-    except CheckpointError as error:
-        raise CheckpointError(error.errno, error.path, error.problem, error.tokenizer) from error
     folder.finish(file, arguments(asked, candidate, size), tok)
     return tok
 
 
-def rows_of(work: Work, job: tuple[Candidate, Sequence[int]], tok: Tokenizer) -> Iterator[StudyRow]:
+def rows_of(work: Work, job: tuple[StudyCandidate, Sequence[int]], tok: Tokenizer) -> Iterator[StudyRow]:
     """A row for each size that a training gives."""
     asked, split, folder = work
     candidate, sizes = job

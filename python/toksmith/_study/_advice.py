@@ -16,6 +16,7 @@ from ._split import Split
 __all__ = ["RENYI", "Advice", "advice_of"]
 
 MULTIPLE = 128
+MOST_TOKENS = 1 << 60  # no limit
 FEWEST_LAST = 10  # occurrences of the last pair below which a merge is an accident of the sample: a convention
 MOST_SELDOM = 0.05  # the share of hardly seen tokens up to which a size is in the range: a convention
 ALIKE = 0.01  # differences of lengths and of compute that decide nothing
@@ -52,11 +53,12 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     names = list(dict.fromkeys(row.tokenizer for row in rows))
     at, best = compared(rows, names, (low * high) ** 0.5)
     own = [row for row in rows if row.tokenizer == best[0]]
-    reasons = [
-        f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {amount(plan.params)} parameters and rows of {plan.width:,}."
-    ]
+    outside = ", an extrapolation" if any(law.beyond for law in laws) else ""
+    shape = f"{amount(plan.params)} parameters and rows of {plan.width:,}"
+    reasons = [f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {shape}{outside}."]
     if len(names) > 1:
         reasons.append(alike_reason(at, best, own, rows))
+        reasons += fair_reason(at, rows)
     limit, why = supported(own)
     if limit < high:
         reasons.append(why)
@@ -82,13 +84,21 @@ def compared(rows: Sequence[StudyRow], names: Sequence[str], middle: float) -> t
 def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Sequence[StudyRow]) -> str:
     """Which candidates make the shortest text, and how far the others are."""
     here = {row.tokenizer: row.tokens for row in rows if row.vocab_size == at}
-    others = [f"{name} {tokens / here[best[0]] - 1:+.1%}" for name, tokens in here.items() if name not in best]
+    others = [f"{name} {tokens / max(1, here[best[0]]) - 1:+.1%}" for name, tokens in here.items() if name not in best]
     more = f" ({', '.join(others)})" if others else ""
     also = f", and {', '.join(best[1:])} within 1 %" if best[1:] else ""
     return f"At {at:,} tokens, {best[0]} makes the shortest text{also}{more}. What follows is about {own[0].tokenizer}."
 
 
-def supported(rows: Sequence[StudyRow]) -> tuple[float, str]:
+def fair_reason(at: int, rows: Sequence[StudyRow]) -> Iterator[str]:
+    """Which candidate the languages share most equally, where they were compared."""
+    found = sorted((row.gini, row.tokenizer) for row in rows if row.vocab_size == at and row.gini is not None)
+    if found:
+        others = ", ".join(f"{name} {gini:.3f}" for gini, name in found[1:])
+        yield f"Languages pay most equally with {found[0][1]}: Gini {found[0][0]:.3f} ({others})."
+
+
+def supported(rows: Sequence[StudyRow]) -> tuple[int, str]:
     """The largest size that this corpus and the planned training support, and why not a larger one."""
     for before, row in zip([None, *rows], rows, strict=False):
         size = before.vocab_size if before else row.vocab_size
@@ -104,7 +114,7 @@ def supported(rows: Sequence[StudyRow]) -> tuple[float, str]:
                 f"{SELDOM} times), so their rows would hardly be trained. Train on more text before you go beyond {size:,}."
             )
             return size, said
-    return float("inf"), ""
+    return MOST_TOKENS, ""
 
 
 def compute_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str]:
@@ -123,7 +133,7 @@ def length_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str
     inside = [row for row in rows if low / 2 <= row.vocab_size <= high * 2]
     if len(inside) > 1:
         first, last = inside[0], inside[-1]
-        saved = 1 - last.tokens / first.tokens
+        saved = 1 - last.tokens / max(1, first.tokens)
         yield f"From {first.vocab_size:,} to {last.vocab_size:,} tokens, the text becomes {saved:.1%} shorter."
 
 

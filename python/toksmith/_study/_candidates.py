@@ -12,11 +12,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from .._arguments import items, text
 from .._errors import InvalidOption, UnknownName, close_names
 from .._patterns import patterns as known_patterns
 from .._patterns import splitters
 
-__all__ = ["KINDS", "Candidate", "candidates"]
+__all__ = ["KINDS", "StudyCandidate", "candidates"]
+
+
+TAKEN = "a list of str, or None for no split"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Candidate:
+class StudyCandidate:
     """One tokenizer of a study, at any size: its name, its kind, and its pattern if the kind takes one."""
 
     name: str
@@ -65,7 +69,7 @@ class Candidate:
         return f"{plain}-{vocab_size}.toksmith"
 
 
-def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[Candidate]:
+def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[StudyCandidate]:
     """Each kind with each pattern that it takes, in order.
 
     Raises:
@@ -73,6 +77,7 @@ def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[Can
         PatternError: A regex is wrong.
         UnknownName: There is no such kind or pattern.
     """
+    patterns = [None if each is None else text(each, "patterns") for each in items(patterns, "patterns", TAKEN)]
     for name, values in (("kinds", kinds), ("patterns", patterns)):
         if not values or len({*values}) < len(values):
             raise InvalidOption(name, list(values), "at least one, each once")
@@ -82,9 +87,9 @@ def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[Can
             raise UnknownName("kind", kind, close_names(kind, KINDS) or list(KINDS))
         row = KINDS[kind]
         if row.patterned:
-            found += [Candidate(f"{kind} {named(each)}", row, each) for each in patterns]
+            found += [StudyCandidate(f"{kind} {named(each)}", row, each) for each in patterns]
         else:
-            found.append(Candidate(kind, row))
+            found.append(StudyCandidate(kind, row))
     for pattern in patterns:
         splitters(pattern)
     return found

@@ -75,7 +75,12 @@ class StudyFolder:
             tok = load(self.path / file)
         except (ToksmithError, OSError):
             return None  # it was deleted or damaged: the training is repeated
-        return tok if tok.fingerprint == row.get("fingerprint") else None
+        if tok.fingerprint != row.get("fingerprint"):
+            return None
+        (self.path / f"{file}.checkpoint").unlink(
+            missing_ok=True
+        )  # a run that was killed right behind the note left it
+        return tok
 
     def checkpoint(self, file: str) -> Path | None:
         """Where the merges of a training are stored until it is whole."""

@@ -101,15 +101,15 @@ def measured(
     place = max(1, -(-len(learned) // RAREST)) - 1
     size = len(tok)
     record = tok.model.training
-    counts = record.counts if record is not None and tok.model.kind == "bpe" else ()
+    counts = record.counts if record is not None and tok.model.kind == "bpe" else None
     fair = fairness(tok, languages, threads)
     efficiency = METRICS["renyi_efficiency"].function(sample)
     return {
         "vocab_size": size,
         "tokens": sample.tokens,
-        "bytes_per_token": sample.bytes / sample.tokens,
+        "bytes_per_token": sample.bytes / max(1, sample.tokens),  # WordPiece makes none of white space
         "unigram_bits_per_byte": cross_entropy(sample, seen) / sample.bytes,
-        "renyi_efficiency": efficiency.numerator / efficiency.denominator,
+        "renyi_efficiency": efficiency.numerator / efficiency.denominator if efficiency.denominator else 0.0,
         "changed": sample.changed,
         "training_flops": plan.training_flops(size, sample.tokens),
         "inference_flops_per_byte": plan.inference_flops(size, sample.tokens) / sample.bytes,
@@ -118,7 +118,7 @@ def measured(
         "rarest": float(expected[place]) if len(learned) else plan.tokens,
         "resolution": plan.tokens / total,
         "seldom": int((expected < SELDOM).sum()),
-        "last_count": int(counts[-1]) if len(counts) else None,
+        "last_count": None if counts is None or not len(counts) else int(counts[-1]),
         "padded_64": rounded_up(size, 64),
         "padded_128": rounded_up(size, 128),
         **fair,

@@ -48,7 +48,7 @@ class Study(_render.Shown):
             "plan": asdict(self.plan),
             "corpus": {
                 "texts": split.texts,
-                "bytes": split.bytes,
+                "bytes": split.all_bytes,
                 "trained_bytes": split.trained_bytes,
                 "held_out_texts": len(split.held_out),
                 "held_out_bytes": split.held_out_bytes,
@@ -97,7 +97,7 @@ def curves(study: Study) -> Iterator[_render.Curves]:
     least = min(row.training_flops for row in study.rows)
     figures: list[tuple[str, Callable[[StudyRow], float], bool]] = [
         ("Bytes of held-out text for a token (higher: shorter)", lambda row: row.bytes_per_token, False),
-        ("Training compute for this text, above the least", lambda row: row.training_flops / least - 1, True),
+        ("Training compute for this text, above the least", lambda row: row.training_flops / (least or 1) - 1, True),
         (
             "Learned tokens that training would hardly see",
             lambda row: row.seldom / max(1, row.learned),
@@ -133,7 +133,7 @@ def summary(study: Study) -> Iterator[_render.Block]:
         f"Model: {amount(plan.params)} parameters beside the vocabulary, {tied}, rows of {plan.width:,} numbers ({given}), "
         f"{amount(plan.tokens)} tokens of training."
     )
-    yield _render.Line(f"Corpus: {number_of(split.texts, 'text')}, {split.bytes:,} bytes. Held out: {split.rule}.")
+    yield _render.Line(f"Corpus: {number_of(split.texts, 'text')}, {split.all_bytes:,} bytes. Held out: {split.rule}.")
 
 
 def label(study: Study, row: StudyRow) -> list[str]:
@@ -154,7 +154,7 @@ def sizes_table(study: Study) -> Iterator[_render.Block]:
     before: StudyRow | None = None
     for row in study.rows:
         same = before is not None and before.tokenizer == row.tokenizer
-        change = f"{row.tokens / before.tokens - 1:+.1%}" if before is not None and same else ""
+        change = f"{row.tokens / max(1, before.tokens) - 1:+.1%}" if before is not None and same else ""
         figures = [f"{row.tokens:,}", change, f"{row.bytes_per_token:.3f}"]
         rows.append([*label(study, row), *figures, f"{row.unigram_bits_per_byte:.3f}", f"{row.renyi_efficiency:.3f}"])
         before = row
@@ -167,7 +167,7 @@ def model_table(study: Study) -> Iterator[_render.Block]:
     least = min(row.training_flops for row in study.rows)
     rows = []
     for row in study.rows:
-        compute = row.training_flops / least - 1
+        compute = row.training_flops / (least or 1) - 1
         cells = ["least" if not compute else f"{compute:+.1%}", amount(row.inference_flops_per_byte)]
         rows.append(
             [*label(study, row), *cells, f"{row.embedding_share:.1%}", f"{row.padded_64:,}", f"{row.padded_128:,}"]
@@ -184,11 +184,8 @@ def rare_table(study: Study) -> Iterator[_render.Block]:
         last = "" if row.last_count is None else f"{row.last_count:,}"
         rows.append([*label(study, row), rarest(row), f"{row.seldom:,}", f"{share:.1%}", last])
     names = heads(study, f"rarest {100 // RAREST} %", "hardly seen", "share", "last pair")
-    yield _render.Table(
-        names,
-        rows,
-        f"Rare tokens in the planned corpus (hardly seen: never in the sample, or fewer than {SELDOM} times)",
-    )
+    yield _render.Table(names, rows, "Rare tokens, as expected in the planned corpus")
+    yield _render.Line(f"hardly seen: never in the sample, or expected fewer than {SELDOM} times", "dim")
 
 
 def rarest(row: StudyRow) -> str:
@@ -211,7 +208,10 @@ def shown(value: float | None) -> str:
 
 def laws(study: Study) -> Iterator[_render.Block]:
     """The scaling laws, and what no figure shows."""
-    rows = [[row.name, f"{row.vocab_size:,}", row.says, row.beyond or "fitted here"] for row in study.scaling]
+    rows = [
+        [row.name, f"{row.vocab_size:,}", row.says, f"extrapolation: {row.beyond}" if row.beyond else "fitted here"]
+        for row in study.scaling
+    ]
     yield _render.Table(("law", "tokens", "assumes", "validity"), rows, "Scaling laws (2407.13623)", left=(0, 2, 3))
     for each in study.advice.cautions:
         yield _render.Line(each, "dim")

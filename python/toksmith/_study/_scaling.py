@@ -88,12 +88,12 @@ def width_of(params: float) -> int:
     """
     if params <= SHAPES[0][0] or params >= SHAPES[-1][0]:
         known, width = SHAPES[0] if params <= SHAPES[0][0] else SHAPES[-1]
-        found = width * (params / known) ** (1 / 3)
+        found = width * math.exp(math.log(params / known) / 3)
     else:
         place = next(place for place, (known, _) in enumerate(SHAPES) if params < known)
         (low, narrow), (high, wide) = SHAPES[place - 1 : place + 1]
         share = math.log(params / low) / math.log(high / low)
-        found = narrow * (wide / narrow) ** share
+        found = narrow * math.exp(math.log(wide / narrow) * share)
     return max(WIDTH_STEP, round(found / WIDTH_STEP) * WIDTH_STEP)
 
 
@@ -119,7 +119,7 @@ def by_compute(params: float) -> float:
 
 def optimal_compute(params: float) -> float:
     """Operations with which a model of so many parameters is trained best by law 1, about 24 tokens a parameter."""
-    return (params / 0.083355) ** 2
+    return (params / 0.083355) * (params / 0.083355)
 
 
 def by_derivative(params: float) -> float:
@@ -137,7 +137,8 @@ def by_loss(params: float, compute: Callable[[float], float]) -> float:
     def slope(own: float) -> float:
         gain: float = 0.670737 * 0.195842 / own**1.670737
         data: float = 0.446606 * 2.12411 * 6**0.446606 * (millions + own) ** (0.446606 - 1)
-        return gain - data / compute(own) ** 0.446606
+        spent: float = compute(own) ** 0.446606
+        return gain - data / spent
 
     low, high = 1e-6, max(1e3, millions * 10)
     for _ in range(200):

@@ -46,7 +46,7 @@ class Split:
             given, so that everything is trained on.
         held_out: The texts to measure, each once.
         sample: Texts of training, with how often each occurs.
-        texts, bytes: The size of the whole corpus, held-out texts included.
+        texts, all_bytes: The size of the whole corpus, held-out texts included.
         trained_bytes: The bytes that are trained on.
         held_out_bytes: Those of the held-out texts.
         left_out: Held-out texts that were given and occur in the corpus.
@@ -59,7 +59,7 @@ class Split:
     held_out: tuple[bytes, ...]
     sample: tuple[tuple[bytes, int], ...]
     texts: int
-    bytes: int
+    all_bytes: int
     trained_bytes: int
     held_out_bytes: int
     left_out: int

@@ -13,7 +13,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 from .. import _core
@@ -31,6 +31,7 @@ from .._training_kinds import chosen_kind, refuse_untaken
 from ._build_model import listed, merged
 from ._characters import CharacterOptions, train_characters
 from ._checkpoint import Checkpoint
+from ._languages import ARGUMENTS, Fairness, LanguageCounts, fairness, warn_of_lines, warn_of_turns
 from ._merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
 from ._options import NO_LIMIT, Options, Outcome, Run, check, said_stop
 from ._word_marks import MarkedOptions, train_marked
@@ -43,7 +44,7 @@ CHARACTERS = r"(?s:.)"
 
 @checked
 def train(
-    corpus: Corpus | PieceCounts,
+    corpus: Corpus | PieceCounts | None = None,
     vocab_size: int | None = None,
     *,
     merges: int | None = None,
@@ -68,6 +69,13 @@ def train(
     superwords: int = 0,
     superword_pattern: str | Sequence[str] = SUPERWORDS,
     base: Tokenizer | None = None,
+    parity: Literal["hybrid", "parity", "window"] | None = None,
+    languages: Mapping[str, Corpus | PieceCounts] | None = None,
+    development: Mapping[str, Corpus | PieceCounts] | None = None,
+    ratios: Mapping[str, float] | None = None,
+    global_merges: int | None = None,
+    parity_window: int = 100,
+    parity_alpha: float = 2.0,
     min_piece_count: int = 1,
     max_piece_bytes: int | None = None,
     max_memory: int | None = None,
@@ -87,10 +95,17 @@ def train(
     first merge that they could have changed or added (from 0; None if there is
     none). `toksmith.training_kinds()` lists which options each kind takes.
 
+    With `languages`, each merge is chosen by the language that is worst off:
+    the one whose development text has the most tokens. The tokenizer is an
+    ordinary one. `tok.run_report["languages"]` says how many merges each
+    language chose, and its tokens before and after.
+
     Args:
         corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an
             iterable of texts and paths, or the `PieceCounts` of one of these,
-            which gives the same result bit for bit.
+            which gives the same result bit for bit. With `languages`: text of
+            no language, such as code, which counts in global merges only; or
+            None.
         vocab_size: The number of tokens, special tokens included; special
             tokens get the last ids.
         merges: The number of merges instead. With neither, `min_count` must be
@@ -147,8 +162,24 @@ def train(
             around digits.
         base: A tokenizer to continue. Its tokens and merges stay, and new ids
             follow its last one.
+        parity: How languages take turns. "hybrid": all corpora choose the first
+            merges together, as without languages. "parity": languages choose
+            all merges. "window": as "parity", but a language waits while it
+            chose more than its share of the last merges. None is "hybrid" if
+            there are languages.
+        languages: The corpus of each language by its name, at least two.
+        development: For each language, a text with the same meaning.
+        ratios: In place of development texts: the wanted compression of each
+            language's corpus, relative to the others. All 1.0 asks for the same
+            compression.
+        global_merges: How many merges all corpora choose together, after those
+            of seed tokens. None is half of the merges for "hybrid", and 0
+            otherwise.
+        parity_window: For "window": how many of the last merges count.
+        parity_alpha: For "window": how many times its equal share a language
+            may choose, at least 1.
         min_piece_count: Pieces that occur less often are left out
-            (`PieceCounts.filter`).
+            (`PieceCounts.filter`); with languages, in the corpus of each.
         max_piece_bytes, max_memory, spill_to, errors: As in `count_pieces`.
         checkpoint: A file that stores the merges during training. If it exists,
             training continues from it, with the same result as without a stop.
@@ -165,13 +196,20 @@ def train(
             it. The message says what is possible.
         TrainingInterrupted: Ctrl-C. It carries the tokenizer so far.
     Cost: time grows with the corpus (counting) and with its distinct pieces
-        (merging), hardly with `vocab_size`.
-    Source: Gage 1994; Sennrich et al., ACL 2016.
+        (merging), hardly with `vocab_size`; with languages about as much, but
+        a piece that occurs in several takes memory in each.
+    Source: Gage 1994; Sennrich et al., ACL 2016; Foroutan et al., ACL 2026
+        (languages).
 
     >>> import toksmith
     >>> tok = toksmith.train("aaabdaaabac", merges=2, pattern=None, ties="first_seen")
     >>> [tok.token_bytes(id) for id in tok.encode("aaabdaaabac")]
     [b'aaa', b'b', b'd', b'aaa', b'b', b'a', b'c']
+    >>> corpora = {"en": ["the hat the cat"] * 9, "xx": ["ngomo mongo"]}
+    >>> same = {"en": "the cat", "xx": "mongo ngomo mongo"}
+    >>> tok = toksmith.train(languages=corpora, development=same, merges=8)
+    >>> {name: facts["merges"] for name, facts in tok.run_report["languages"].items()}
+    {'en': 0, 'xx': 4}
     """
     asked = dict(locals())
     for name in ("special_tokens", "seed_tokens", "user_symbols"):
@@ -182,7 +220,11 @@ def train(
     refuse_untaken(chosen, asked, DEFAULTS)
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
-    run = Run(corpus, limits, thread_count(threads), Reporter(progress), checkpoint)
+    several = fairness(asked) if any(asked[name] != DEFAULTS[name] for name in ARGUMENTS) else None
+    if corpus is None and several is None:
+        raise TypeError("corpus: expected texts, paths or open files, not NoneType; or pass languages=")
+    read = corpus if corpus is not None else ()
+    run = Run(read, limits, thread_count(threads), Reporter(progress), checkpoint, several)
     return MAKERS[chosen.name](run, asked)
 
 
@@ -238,7 +280,7 @@ def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
     check(options)
     if options.kind == "chars" and asked["pattern"] not in (UNSET, None):
         raise InvalidOption("pattern", asked["pattern"], "no pattern, or None: kind='chars' does not split texts")
-    steps = () if options.kind == "chars" else steps_of(run.corpus, asked["pattern"], options)
+    steps = () if options.kind == "chars" else steps_of(counts_among(run), asked["pattern"], options)
     return finished(run, lambda: train_pieces(run, options, steps))
 
 
@@ -254,12 +296,55 @@ MAKERS: Mapping[str, Callable[[Run, Mapping[str, Any]], Tokenizer]] = {
 
 
 def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:
-    """Counts the pieces of the corpus and trains on them."""
-    counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
+    """Counts the pieces of the corpus, or of several, and trains on them."""
+    languages = None
+    if run.several is not None:
+        languages = counts_of_languages(run, run.several, options, steps)
+        counts, options = languages.sum(), replace(options, several=languages.record())
+        run = replace(run, train=languages.train)
+    else:
+        counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
     counted_s = run.reporter.elapsed_s
     model, (interrupted, problem), uncertified = built(counts, options, steps, run)
-    more = {"first_uncertified_merge": uncertified}
+    more: dict[str, Any] = {"first_uncertified_merge": uncertified}
+    if languages is not None:
+        if counts.rare.pieces:
+            more["first_uncertified_merge"] = languages.doubtful(uncertified)
+        more |= languages.facts(not interrupted and problem is None)
     return Outcome(model, len(counts), counted_s, interrupted, problem, more)
+
+
+def counts_among(run: Run) -> Corpus | PieceCounts:
+    """The corpus, or the first counts among the corpora of languages."""
+    corpora = [] if run.several is None else run.several.languages.values()
+    return next((each for each in (run.corpus, *corpora) if isinstance(each, PieceCounts)), run.corpus)
+
+
+def counts_of_languages(run: Run, asked: Fairness, options: Options, steps: tuple[Step, ...]) -> LanguageCounts:
+    """The counts of every development text and corpus, one after another."""
+    patterns = patterns_of(steps)
+    seeds = len(seed_merges(seed_ids(options, steps), options.start.first_id)[: options.limit])
+    shared = asked.shared(options.limit, seeds)
+    if asked.other is not None and not shared:
+        allowed = "None: text of no language counts in global merges only, and there are none"
+        raise InvalidOption("corpus", asked.other, allowed)
+    warn_of_turns(shared, options.limit - seeds)
+    done = 0
+
+    def of(corpus: Corpus | PieceCounts, limits: Limits, what: str) -> PieceCounts:
+        nonlocal done
+        counts = count(replace(run, corpus=corpus, limits=limits), patterns, options, what, done)
+        done += counts.bytes
+        return counts
+
+    exact = Limits(max_memory=run.limits.max_memory, spill_to=run.limits.spill_to)
+    development = asked.development or {}
+    texts = {name: of(each, exact, f"the development text of {name!r}") for name, each in development.items()}
+    if texts:
+        warn_of_lines(texts)
+    languages = {name: of(each, run.limits, f"the corpus of {name!r}") for name, each in asked.languages.items()}
+    others = [] if asked.other is None else [of(asked.other, run.limits, "the corpus")]
+    return LanguageCounts(asked, languages, others, texts, shared, seeds)
 
 
 def report_of(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
@@ -296,8 +381,15 @@ def patterns_of(steps: Sequence[Step]) -> tuple[str, ...]:
     return tuple(step["pattern"] for step in steps)
 
 
-def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
-    """The counts of the corpus; counts that were passed in are only filtered."""
+def count(
+    run: Run, patterns: tuple[str, ...], options: Options, what: str = "the corpus", before: int = 0
+) -> PieceCounts:
+    """The counts of the corpus; counts that were passed in are only filtered.
+
+    Args:
+        what: What an error calls the corpus.
+        before: The bytes of the corpora that were counted before it.
+    """
     corpus, limits = run.corpus, run.limits
     if options.superwords and (isinstance(corpus, (PieceCounts, Iterator))):
         allowed = "0 for counts and iterators: superwords require a corpus that can be read twice"
@@ -312,14 +404,14 @@ def count(run: Run, patterns: tuple[str, ...], options: Options) -> PieceCounts:
     else:
         try:
             # A call of its own: CPython 3.13 may raise an interrupt at the jump back of a loop, past a `try` around it.
-            counts = counted(corpus, patterns, limits, run.reporter, threads=run.threads)
+            counts = counted(corpus, patterns, limits, run.reporter, threads=run.threads, before=before)
         except KeyboardInterrupt:
             raise TrainingInterrupted(None, "counting") from None
     if counts.bytes == 0:
         raise CorpusError(
             None,
             None,
-            f"the corpus is empty: {number_of(counts.documents, 'document')} without a byte; expected text to learn from",
+            f"{what} is empty: {number_of(counts.documents, 'document')} without a byte; expected text to learn from",
         )
     if options.ties == "first_seen" and not counts.has_positions:
         raise InvalidOption("ties", options.ties, "'lowest_ids': the counts do not record where pieces occur first")
@@ -368,13 +460,15 @@ def run_phase(
         run.reporter.report("merging", done, total)
 
     try:
-        learned = learn(counts._core, options.start, options.rules, phase, checkpoint=checkpoint, report=report)
+        learned = learn(
+            counts._core, options.start, options.rules, phase, checkpoint=checkpoint, report=report, train=run.train
+        )
     except NotInVocabulary as problem:
         said = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
         raise CorpusError(None, None, said) from None
     run.reporter.report("merging", len(learned.counts), total)
     if learned.stopped in ("no_pairs", "min_count") and total is not None:
-        said = said_stop(learned.stopped, options)
+        said = said_stop(learned.stopped, options, options.several)
         LOG.warning("training stopped after %d of %d merges: %s", len(learned.counts), total, said)
     saved = checkpoint.leads(phase.number)
     return learned, first_uncertified(learned, len(phase.given), saved, counts._core.rare[2])

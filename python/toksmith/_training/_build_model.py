@@ -39,7 +39,7 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
         # Merges of the base tokenizer have no count: the symbols already include them.
         counts=np.concatenate([np.zeros(before, np.uint64), learned.counts]),
         left=np.concatenate([np.full(before, learned.symbols, np.uint64), learned.left]),
-        stopped_because=said_stop(learned.stopped, options),
+        stopped_because=said_stop(learned.stopped, options, options.several),
     )
     tables: dict[str, Any] = {
         "tokens": TokenTable.of(tokens),

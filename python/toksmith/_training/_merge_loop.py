@@ -6,7 +6,7 @@ second phase of superwords use this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,11 +18,13 @@ from ._checkpoint import Checkpoint
 
 __all__ = [
     "DIGITS",
+    "NO_LIMIT",
     "SUPERWORDS",
     "Merge",
     "MergeRules",
     "Phase",
     "Start",
+    "Train",
     "first_uncertified",
     "gpt2_order",
     "learn",
@@ -30,6 +32,10 @@ __all__ = [
 ]
 
 Merge = tuple[int, int, int]
+Train = Callable[
+    [_core.CountedPieces, Mapping[str, Any], Callable[[_core.LearnedMerges], object] | None], _core.LearnedMerges
+]
+NO_LIMIT = 1 << 23  # more merges than any training makes
 BYTES = 256
 ASCII = 128
 # The second step of "3_right" sees only runs of digits, so it can count groups from the end.
@@ -102,10 +108,12 @@ def learn(
     *,
     checkpoint: Checkpoint,
     report: Callable[[int], object],
+    train: Train = _core.train,
 ) -> _core.LearnedMerges:
     """Learns merges from the counts.
 
     Args:
+        train: The loop of the core.
         report: Called from time to time with the number of merges so far.
     """
     saved = checkpoint.learned(phase.number)
@@ -128,7 +136,7 @@ def learn(
         "limit": phase.most - len(first),
         **vars(rules),
     }
-    learned = _core.train(counts, options, progress)
+    learned = train(counts, options, progress)
     if learned.stopped != "interrupted":
         # After Ctrl-C during a write, further lines could leave a gap.
         checkpoint.add(phase.number, learned, done)

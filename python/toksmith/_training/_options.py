@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from .. import _core
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts
 from .._errors import CheckpointError, InvalidOption, number_of
@@ -15,22 +16,26 @@ from .._model import Model, Step
 from .._patterns import splitters
 from .._progress import Reporter
 from .._special import check_special_tokens
-from ._merge_loop import DIGITS, SUPERWORDS, MergeRules, Start
+from ._languages import Fairness
+from ._merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, MergeRules, Start, Train
 
 __all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "said_stop"]
-
-NO_LIMIT = 1 << 23
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a training reads, within which limits, on how many threads, and where it reports and saves progress."""
+    """What a training reads, within which limits, on how many threads, and where it reports and saves progress.
+
+    Attributes: `several`, the languages if there are several; `train`, the loop of the core.
+    """
 
     corpus: Corpus | PieceCounts
     limits: Limits
     threads: int
     reporter: Reporter
     checkpoint: str | os.PathLike[str] | None
+    several: Fairness | None = None
+    train: Train = _core.train
 
 
 class Outcome(NamedTuple):
@@ -55,7 +60,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `train` that decide its result."""
+    """The arguments of `train` that decide its result.
+
+    Attributes:
+        several: What the record says of the languages, where there are several: `LanguageCounts.record`.
+    """
 
     vocab_size: int | None
     merges: int | None
@@ -73,6 +82,7 @@ class Options:
     superword_pattern: tuple[str, ...] = (SUPERWORDS,)
     base: Model | None = field(default=None, repr=False)
     unknown_token: str | None = None
+    several: Mapping[str, Any] | None = None
 
     @property
     def special(self) -> tuple[str, ...]:
@@ -104,13 +114,14 @@ class Options:
 
     def recorded(self) -> dict[str, Any]:
         """The options as JSON values. Options newer than the first record appear only if they differ from the default."""
-        values = {name: value for name, value in vars(self).items() if name != "base"}
+        values = {name: value for name, value in vars(self).items() if name not in ("base", "several")}
         plain = asdict(Options(None, None, "", "", None, "", 1, None, ()))
         later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
         for name in later:
             if values[name] == plain[name] or (name == "superword_pattern" and not self.superwords):
                 del values[name]
         found = {name: json_value(value) for name, value in values.items()}
+        found |= {} if self.several is None else {"parity": dict(self.several)}
         return found if self.base is None else {**found, "base": self.base.fingerprint()}
 
 
@@ -204,13 +215,18 @@ class Ended(Protocol):
     def min_count(self) -> int: ...
 
 
-def said_stop(stopped: str, options: Ended) -> str:
-    """Why training ended, in words."""
+def said_stop(stopped: str, options: Ended, several: object = None) -> str:
+    """Why training ended, in words.
+
+    Args:
+        several: What is not None if pairs were counted in each of several languages.
+    """
     limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
     few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {number_of(options.min_count, 'time')}"
+    anywhere = "" if several is None else " in any language"
     return {
         "limit": f"it reached {limit}",
-        "no_pairs": "no pair is left",
-        "min_count": few,
+        "no_pairs": f"no pair is left{anywhere}",
+        "min_count": few + anywhere,
         "interrupted": "it was interrupted",
     }[stopped]

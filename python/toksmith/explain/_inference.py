@@ -193,7 +193,7 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
     return Inference(name_of(tok), tuple(piece for piece, _ in pieces), tuple(cuts), views)
 
 
-class Part(NamedTuple):
+class SpelledPart(NamedTuple):
     """A part of a piece: its id, or the bytes that no token covers."""
 
     id: int | None
@@ -234,17 +234,17 @@ class Spelling:
             if id is not None:
                 yield end, id
 
-    def longest(self, piece: bytes) -> list[Part]:
+    def longest(self, piece: bytes) -> list[SpelledPart]:
         """The longest token at each place."""
-        found: list[Part] = []
+        found: list[SpelledPart] = []
         at = 0
         while at < len(piece):
             end, id = next(self.matches(piece, at), (character_end(piece, at), None))
-            found.append(Part(id, piece[at:end] if id is None else b""))
+            found.append(SpelledPart(id, piece[at:end] if id is None else b""))
             at = end
         return found
 
-    def fewest(self, piece: bytes) -> list[Part]:
+    def fewest(self, piece: bytes) -> list[SpelledPart]:
         """The least number of uncovered characters, then of tokens; of several ways that with the longest first tokens."""
         far = (len(piece) + 1, 0)
         best: list[tuple[int, int]] = [far] * len(piece) + [(0, 0)]
@@ -260,15 +260,15 @@ class Spelling:
             unknown, count = best[end]
             if (unknown + 1, count + 1) < best[at]:
                 best[at], step[at] = (unknown + 1, count + 1), (end, None)
-        found: list[Part] = []
+        found: list[SpelledPart] = []
         at = 0
         while at < len(piece):
-            end, id = step[at]
-            found.append(Part(id, piece[at:end] if id is None else b""))
+            end, own = step[at]
+            found.append(SpelledPart(own, piece[at:end] if own is None else b""))
             at = end
         return found
 
-    def ids(self, parts: Sequence[Part], offset: int) -> tuple[list[int], int]:
+    def ids(self, parts: Sequence[SpelledPart], offset: int) -> tuple[list[int], int]:
         """The ids of parts, and how many of them no token covers."""
         found: list[int] = []
         unknown = 0
@@ -311,19 +311,17 @@ def spelled_pieces(tok: Tokenizer, text: Text, special: Special) -> tuple[Infere
     if any(step.kind == "sentencepiece" for step in model.normalizers):
         return rewritten(tok, text, special)
     allowed = special if not isinstance(special, str) else ()
-    fixed = {
-        added.content.encode()
-        for added in model.added_tokens
-        if not added.special or special == "allow" or added.content in allowed
-    }
+    fixed: dict[bytes, int] = {}
+    for added in model.added_tokens:
+        if not added.special or special == "allow" or added.content in allowed:
+            fixed.setdefault(added.content.encode(), added.id)
     pieces = [piece for piece in pieces_of(tok._engine, model, utf8(text), special) if piece]
     bare = Tokenizer(replace(model, splitters=(), normalizers=(), decoders=(), post=(), added_tokens=()))
     whole = tok.encode(text, special=special)
     ids: list[int] = []
     ends: list[int] = []
     for piece in pieces:
-        own = [added.id for added in model.added_tokens if added.content.encode() == piece] if piece in fixed else []
-        ids += own[:1] or bare.encode(piece)
+        ids += [fixed[piece]] if piece in fixed else bare.encode(piece)
         ends.append(len(ids))
     if ids != whole:  # tokens that are found after normalizing cross what `split` gives: the text is one piece
         pieces, ends = [b"".join(pieces)], [len(whole)]

@@ -7,7 +7,7 @@ Left out: prices, and whether two texts do have the same meaning.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ class Parity(_render.Shown):
             differently, because bytes are as unequal as tokens.
         warnings: What makes the figures doubtful: unequal numbers of lines,
             layout.
+        before: The same texts with another tokenizer, if one was given.
     """
 
     reference: str
@@ -62,6 +63,12 @@ class Parity(_render.Shown):
     gini: float | None
     gini_per_byte: float | None
     warnings: tuple[str, ...]
+    before: Parity | None = None
+
+    @property
+    def worst(self) -> str:
+        """The language with the most tokens; of equals the first."""
+        return max(self.languages, key=lambda each: each.tokens).name
 
     @checked
     def __getitem__(self, name: str) -> float | None:
@@ -83,10 +90,16 @@ class Parity(_render.Shown):
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""
         blocks: list[_render.Block] = [_render.Line(f"warning: {each}", "warn") for each in self.warnings]
-        heads = ("language", "premium", "tokens", "lines", "bytes", "bytes per token")
-        blocks.append(_render.Table(heads, [self._row(each) for each in self.languages]))
+        heads = ["language", "premium", "tokens", "lines", "bytes", "bytes per token"]
+        heads += [] if self.before is None else ["premium before", "tokens before"]
+        blocks.append(_render.Table(heads, [self._row(place) for place in range(len(self.languages))]))
         said = "Gini coefficient of tokens {}, of tokens per byte {} (0: all languages pay the same)"
         blocks.append(_render.Line(said.format(*map(_figure, (self.gini, self.gini_per_byte)))))
+        blocks.append(_render.Line(self._worst_said()))
+        if self.before is not None:
+            old = self.before
+            blocks.append(_render.Line(f"before: {said.format(*map(_figure, (old.gini, old.gini_per_byte)))}"))
+            blocks.append(_render.Line(f"before: {old._worst_said()}"))
         ordered = sorted(self.languages, key=lambda each: each.premium or 0)
         bars = [(each.name, each.premium, f"{each.premium:.2f}") for each in ordered if each.premium is not None]
         blocks.append(_render.Bars(bars, f"Tokens relative to {self.reference} for the same text"))
@@ -105,10 +118,16 @@ class Parity(_render.Shown):
         series = {label: [each.premium for each in ordered]}
         return _render.Plot(title, label, "", series, [each.name for each in ordered], "across", 1)
 
-    def _row(self, each: Language) -> list[str | _render.Cell]:
+    def _worst_said(self) -> str:
+        return f"worst off is {self.worst}, with {_figure(self[self.worst])} times the tokens of {self.reference}"
+
+    def _row(self, place: int) -> list[str | _render.Cell]:
+        each = self.languages[place]
+        old = [] if self.before is None else [self.before.languages[place]]
+        before = [text for row in old for text in (_figure(row.premium), f"{row.tokens:,}")]
         figures = [f"{number:,}" for number in (each.tokens, each.lines, each.bytes)]
         ratio = _figure(each.bytes / each.tokens if each.tokens else None)
-        return [each.name, _render.Cell(_figure(each.premium), "strong"), *figures, ratio]
+        return [each.name, _render.Cell(_figure(each.premium), "strong"), *figures, ratio, *before]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is shown, as JSON values."""
@@ -117,7 +136,9 @@ class Parity(_render.Shown):
             "languages": [vars(each) for each in self.languages],
             "gini": self.gini,
             "gini_per_byte": self.gini_per_byte,
+            "worst": self.worst,
             "warnings": [*self.warnings],
+            **({} if self.before is None else {"before": self.before.to_dict()}),
         }
 
     to_chart = _render.to_chart
@@ -129,7 +150,12 @@ def _figure(value: float | None) -> str:
 
 @checked
 def parity(
-    tok: Tokenizer, texts: Mapping[str, Parallel], *, reference: str | None = None, threads: int | None = None
+    tok: Tokenizer,
+    texts: Mapping[str, Parallel],
+    *,
+    reference: str | None = None,
+    before: Tokenizer | None = None,
+    threads: int | None = None,
 ) -> Parity:
     """What the same text costs in each language: tokens relative to the reference
     language.
@@ -143,10 +169,12 @@ def parity(
             rows, or its text without the last newline).
         reference: The language that the others are compared with; None for the
             first.
+        before: A second tokenizer, such as one that was trained without regard
+            to languages; its figures are beside those of `tok`.
         threads: At least 1; None for all processors.
     Returns:
-        Premiums, Gini coefficients, and warnings if the numbers of lines differ
-        or lines contain layout.
+        Premiums, Gini coefficients, the worst language, and warnings if the
+        numbers of lines differ or lines contain layout.
     Raises:
         InvalidOption: There is no language, or `reference` is not one of them.
         CorpusError: A file cannot be read.
@@ -158,6 +186,8 @@ def parity(
     >>> found = toksmith.parity(tok, {"en": ["low", "lowest"], "ko": ["낮은", "가장 낮은"]})
     >>> found["en"], found["ko"], found.warnings
     (1.0, 3.8, ())
+    >>> found.worst, found.gini
+    ('ko', 0.2916666666666667)
     """
     if not texts:
         raise InvalidOption("texts", {}, "at least one language with its text")
@@ -165,6 +195,12 @@ def parity(
     reference = next(iter(texts)) if reference is None else reference
     if reference not in texts:
         raise InvalidOption("reference", reference, f"one of the languages {', '.join(texts)}")
+    old = None if before is None else compared(before, lines, reference, threads)
+    return replace(compared(tok, lines, reference, threads), before=old)
+
+
+def compared(tok: Tokenizer, lines: Mapping[str, list[Text]], reference: str, threads: int | None) -> Parity:
+    """The figures of one tokenizer."""
     counts = {name: tok.count_batch(each, special="text", threads=threads) for name, each in lines.items()}
     tokens = {name: int(each.sum()) for name, each in counts.items()}
     base = tokens[reference]

@@ -17,7 +17,9 @@ other files of the specification, one idea each:
   the ends of pieces.
 - `training`: every option of byte-pair training; `character_training`:
   training on characters, for SentencePiece's models, WordPiece and models
-  with ends of words; `unigram_training`: training of unigram models.
+  with ends of words; `unigram_training`: training of unigram models;
+  `parity_training`: training on several languages, where the one that is
+  worst off chooses each merge.
 - `templates`: the ids that a model puts around texts.
 - `surgery`: tokens that are added to a model; `pruning`: tokens that are
   removed from it.

@@ -48,7 +48,7 @@ impl Twins {
         let added = vec![token("<|end|>", 0, true), token("<|end", 1, true), token("##", 2, false)];
         let added = AddedTokens::new(added).expect("the added tokens are possible");
         let fast = Encoder::new(pieces.clone(), added, Splitter::new(regexes).expect("the regexes compile"));
-        let decoder = Decoder::new(vocab, fast.added().tokens());
+        let decoder = Decoder::new(Arc::clone(vocab), fast.added().tokens());
         Self { pieces, fast, slow: &engines()[row.map_or(0, |row| row + 1)], decoder }
     }
 
@@ -197,7 +197,7 @@ pub fn decode(data: &[u8]) {
     let known: Vec<u8> = ids.iter().map_while(|&id| vocab.token(id)).flatten().copied().collect();
     let stops = ids.iter().position(|&id| vocab.token(id).is_none());
     let mut bytes = Vec::new();
-    match Decoder::new(&vocab, &[]).decode(&ids, &mut bytes) {
+    match Decoder::new(Arc::new(vocab), &[]).decode(&ids, &mut bytes) {
         Ok(()) => assert_eq!((bytes, stops), (known, None)),
         Err(toksmith_core::Error::UnknownId { position, .. }) => assert_eq!((bytes, Some(position)), (known, stops)),
         Err(other) => panic!("{other}"),

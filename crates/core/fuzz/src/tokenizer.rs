@@ -58,7 +58,7 @@ impl Twins {
         let shown = stages.shown(&added).ok()?;
         let chain = if decoders.is_empty() { None } else { Some(steps::decoders(&decoders).ok()?) };
         let has_chain = chain.is_some();
-        let decoder = Decoder::new(pieces.vocab(), &shown).with_chain(chain);
+        let decoder = Decoder::new(Arc::clone(pieces.vocab()), &shown).with_chain(chain);
         let added = AddedTokens::new(added).ok()?;
         let fast = Encoder::new(pieces.clone(), added, splitter).with_stages(stages).ok()?;
         Some(Self { pieces, fast, splitters: compiled(&cuts)?, decoder, chain: has_chain, lossless })

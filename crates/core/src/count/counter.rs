@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::split::special::AddedTokens;
 use crate::split::text_cuts::{TextCuts, WINDOW, parts};
 use crate::split::{Splitter, Text};
-use crate::threads::parallel::{Stop, locked, map};
+use crate::threads::parallel::{Plan, Stop, in_order, locked, map};
 use crate::vocab::key::Seeds;
 
 /// Batches of fewer bytes are not worth a second thread.
@@ -56,6 +56,26 @@ impl Sums {
 /// The function that gets the number of a bad row's line in the block, and what is wrong with the row. If it returns an
 /// error, counting ends.
 pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
+
+/// A document on its way to a thread that counts it.
+#[derive(Debug)]
+pub enum Document<'t> {
+    /// Its text stays where it is.
+    Borrowed(Text<'t>),
+    /// A copy of its text, for as long as it is counted.
+    Copied(Vec<u8>),
+}
+
+impl Document<'_> {
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> Text<'_> {
+        match self {
+            Self::Borrowed(text) => *text,
+            Self::Copied(bytes) => Text::Bytes(bytes),
+        }
+    }
+}
 
 /// Counts the pieces of documents.
 #[derive(Debug)]
@@ -104,6 +124,47 @@ impl Counter {
         self.count(&jobs, threads, stop)?;
         self.sums.documents.fetch_add(documents.len() as u64, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The same for documents that `next` gives in groups, until it gives None: one thread takes documents out while
+    /// others count. A document is counted by one thread, however long it is.
+    ///
+    /// # Errors
+    /// Those of [`Self::add`] and of `next`, of the first group that has one.
+    pub fn add_groups<'t>(
+        &mut self,
+        mut next: impl FnMut() -> Result<Option<Vec<Document<'t>>>> + Send,
+        threads: usize,
+        stop: &Stop,
+    ) -> Result<()> {
+        let mut place = self.next;
+        let placed = || {
+            Ok(next()?.map(|group| {
+                let first = place;
+                place = if group.is_empty() { first } else { (first.0 + group.len() as u64, 0) };
+                (first, group)
+            }))
+        };
+        let most = self.tables_for(threads);
+        let counted = in_order(
+            &Plan { threads: most, heavy: None, stop },
+            placed,
+            |jobs| {
+                self.with_table(most, |work| {
+                    jobs.each(|((first, byte), group)| {
+                        for (number, document) in (first..).zip(&group) {
+                            let byte = if number == first { byte } else { 0 };
+                            work.document(&self.shared, document.text(), (number, byte), stop)?;
+                        }
+                        self.sums.documents.fetch_add(group.len() as u64, Ordering::Relaxed);
+                        Ok(())
+                    });
+                });
+            },
+            |_| Ok(()),
+        );
+        self.next = place;
+        counted
     }
 
     /// Adds text to a document that comes in parts; `last` ends it.
@@ -187,16 +248,24 @@ impl Counter {
         (threads, stop): (usize, &Stop),
         work: impl Fn(usize, &mut Work) -> Result<()> + Sync,
     ) -> Result<()> {
-        let most = self.shared.limits.memory.map_or(threads, |memory| threads.min(memory >> 20).max(1));
-        map(jobs, most, stop, |items| {
-            let table = locked(&self.tables).pop().unwrap_or_else(|| TallyTable::new(self.seeds));
-            let room = self.shared.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
-            let mut own = Work::new(table, room);
-            items.each_item(|job| work(job, &mut own));
-            self.sums.add(&own);
-            locked(&self.tables).push(own.table);
-        })?;
+        let most = self.tables_for(threads);
+        map(jobs, most, stop, |items| self.with_table(most, |own| items.each_item(|job| work(job, own))))?;
         Ok(())
+    }
+
+    /// How many threads may have a table.
+    fn tables_for(&self, threads: usize) -> usize {
+        self.shared.limits.memory.map_or(threads, |memory| threads.min(memory >> 20).max(1))
+    }
+
+    /// Does `work` with the table of a thread, one of `most`.
+    fn with_table(&self, most: usize, work: impl FnOnce(&mut Work)) {
+        let table = locked(&self.tables).pop().unwrap_or_else(|| TallyTable::new(self.seeds));
+        let room = self.shared.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
+        let mut own = Work::new(table, room);
+        work(&mut own);
+        self.sums.add(&own);
+        locked(&self.tables).push(own.table);
     }
 
     /// What was counted so far.

@@ -5,6 +5,7 @@
 //! adds pieces adds them in the order of the corpus.
 
 use crate::error::{Error, Result};
+use crate::simd::prefetch;
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
 use crate::vocab::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
 
@@ -36,7 +37,7 @@ pub fn too_many(left: u64, right: u64) -> Error {
 }
 
 const FEWEST_SLOTS: usize = 1 << 10;
-/// How many slots are on their way from memory at a time while a table is taken over.
+/// How many slots are on their way from memory at a time while a table is taken over or read in the order of positions.
 const AHEAD: usize = 32;
 
 /// The pieces with keys of `K` words. Of each there is the count and the packed first position, and nothing in the other
@@ -273,8 +274,14 @@ impl TallyTable {
         let mut places: Vec<(K, u32)> = Vec::with_capacity(self.unique());
         places.extend(firsts.map(|(at, first)| (key(first), at as u32)));
         places.sort_unstable();
-        for (_, at) in places {
-            let at = at as usize;
+        for (number, (_, at)) in places.iter().enumerate() {
+            let at = *at as usize;
+            // In the order of positions each slot is somewhere else in memory.
+            match places.get(number + AHEAD).map(|(_, at)| *at as usize) {
+                Some(next) if next < short => prefetch(&self.short.0.slots[next]),
+                Some(next) if next < short + wide => prefetch(&self.wide.0.slots[next - short]),
+                _ => {}
+            }
             if at < short {
                 self.short.at(at, &self.far, &mut each)?;
             } else if at < short + wide {

@@ -136,6 +136,7 @@ impl<'d> TextSums<'d> {
     /// text into its ids as they are ([`crate::encode::Encoder::spelling`]): then they are not compared again.
     #[must_use]
     pub fn new(decoder: &'d Decoder, spelling: Option<&'d PieceEncoder>) -> Self {
+        decoder.prepare();
         let spelling = spelling.and_then(|pieces| Some((&**pieces.vocab(), pieces.widths()?)));
         let ids: Vec<u32> = decoder.tokens().map(|(id, _)| id).collect();
         let (high, low) = (ById::new(ids.iter().copied()), ById::new(ids.iter().copied()));
@@ -510,7 +511,7 @@ mod tests {
         .collect();
         let tokens = ["Wo", "rd", "2024", "12", "34", "本", "    ", " a", "한", "\n ", "  ", "zz", "\u{93F}\u{928}"];
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&tokens)));
-        let decoder = Decoder::new(vocab.vocab(), &[]);
+        let decoder = Decoder::new(Arc::clone(vocab.vocab()), &[]);
         let mut state = 5u64;
         let mut draw = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -551,7 +552,7 @@ mod tests {
         let row = PATTERNS.iter().find(|row| row.name == "cl100k").unwrap();
         let (cuts, added) = (TextCuts::of(row.regexes), AddedTokens::new(Vec::new()).unwrap());
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
-        let decoder = Decoder::new(vocab.vocab(), &[]);
+        let decoder = Decoder::new(Arc::clone(vocab.vocab()), &[]);
         let text = "One 123 zwei\n    drei é日本\n\n\tvier  fünf".repeat(40);
         let ids: Vec<u32> = text.bytes().map(u32::from).collect();
         let mut whole = TextSums::new(&decoder, None);
@@ -574,7 +575,7 @@ mod tests {
     fn tokens_that_the_vocabulary_does_not_know_are_compared() {
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&["ab"])));
         let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: Flags::default() };
-        let decoder = Decoder::new(vocab.vocab(), &[added]);
+        let decoder = Decoder::new(Arc::clone(vocab.vocab()), &[added]);
         let mut tally = TextSums::new(&decoder, Some(&vocab));
         tally.add(Text::Bytes(b"ab<s>b"), &[256, 300, 98], None, true);
         assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (0, 0));
@@ -585,7 +586,7 @@ mod tests {
     #[test]
     fn ids_are_counted_beyond_the_small_table() {
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
-        let decoder = Decoder::new(vocab.vocab(), &[]);
+        let decoder = Decoder::new(Arc::clone(vocab.vocab()), &[]);
         let mut tally = TextSums::new(&decoder, Some(&vocab));
         let (text, more) = (vec![b'a'; 150_000], vec![b'a'; 50_001]);
         for text in [text, more] {
@@ -598,7 +599,7 @@ mod tests {
     #[test]
     fn a_text_that_its_tokens_do_not_spell_is_only_counted() {
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
-        let decoder = Decoder::new(vocab.vocab(), &[]);
+        let decoder = Decoder::new(Arc::clone(vocab.vocab()), &[]);
         let mut spelling = TextSums::new(&decoder, Some(&vocab));
         spelling.add(Text::Bytes(b"a b"), &[97, 98], None, true);
         assert_eq!((spelling.counts.totals.changed, spelling.counts.totals.unplaced), (1, 1));

@@ -27,6 +27,7 @@ use fancy_regex::Regex;
 
 use crate::split::pattern;
 use crate::split::special::AddedTokens;
+use crate::threads::once::Once;
 
 /// The rule: each match is a and b.
 const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
@@ -34,11 +35,12 @@ const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
 /// How many bytes are searched for a cut.
 pub const WINDOW: usize = 1 << 12;
 
+/// The rule, compiled for the first text that is long enough to be cut. All tokenizers share it.
+static COMPILED: Once<Option<Regex>> = Once::new();
+
 /// Finds the cuts of texts that are split by one pattern.
 #[derive(Debug)]
-pub struct TextCuts {
-    rule: Regex,
-}
+pub struct TextCuts(());
 
 /// The parts of a text that can be encoded, counted and tallied one by one: where each starts and ends. Each but the
 /// last has at least `least` bytes. Without cuts the text is one part.
@@ -70,7 +72,7 @@ impl TextCuts {
     #[must_use]
     pub fn of(patterns: &[impl AsRef<str>]) -> Option<Self> {
         let has_cuts = pattern::of_regexes(patterns)?.has_cuts;
-        has_cuts.then(|| Regex::new(RULE).ok()).flatten().map(|rule| Self { rule })
+        has_cuts.then_some(Self(()))
     }
 
     /// The first cut after `from`, if it is in the [`WINDOW`] bytes there. What decides about it comes before
@@ -96,16 +98,25 @@ impl TextCuts {
     }
 
     fn find_in(&self, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut at = 0;
-        // An engine that gives up finds nothing: then there is no cut here.
-        while let Some(found) = self.rule.find_from_pos(text, at).ok().flatten() {
-            at = found.start() + found.as_str().chars().next()?.len_utf8();
-            if allowed(at) {
-                return Some(at);
-            }
+        let compile = || Regex::new(RULE).ok();
+        match COMPILED.get(compile) {
+            Some(rule) => find_by(rule.as_ref()?, text, allowed),
+            None => find_by(&compile()?, text, allowed),
         }
-        None
     }
+}
+
+/// The first match of the rule whose cut is allowed.
+fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut at = 0;
+    // An engine that gives up finds nothing: then there is no cut here.
+    while let Some(found) = rule.find_from_pos(text, at).ok().flatten() {
+        at = found.start() + found.as_str().chars().next()?.len_utf8();
+        if allowed(at) {
+            return Some(at);
+        }
+    }
+    None
 }
 
 #[cfg(test)]

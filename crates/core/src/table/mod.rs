@@ -15,6 +15,7 @@ use std::hash::Hash;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hashbrown::HashMap;
+use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::slow::slow;
@@ -26,6 +27,15 @@ pub use crate::table::tokens::{TOKEN_LIMIT, Tokens};
 const USUAL_LENGTH: usize = 12;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// The SHA-256 of the bytes, in hex.
+#[must_use]
+pub fn sha256(data: &[u8]) -> String {
+    Sha256::digest(data).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        hex.extend([byte >> 4, byte & 15].map(|digit| char::from(HEX[usize::from(digit)])));
+        hex
+    })
+}
 
 /// Walks over the lines of a file from a byte on; errors carry the line's number, counted from 1 in the whole file.
 struct Lines<'a> {

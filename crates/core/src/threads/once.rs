@@ -13,11 +13,17 @@ pub struct Once<T> {
 
 impl<T> Default for Once<T> {
     fn default() -> Self {
-        Self { value: OnceLock::new(), taken: AtomicBool::new(false) }
+        Self::new()
     }
 }
 
 impl<T> Once<T> {
+    /// No value yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { value: OnceLock::new(), taken: AtomicBool::new(false) }
+    }
+
     /// The value; `None` while another thread stores it.
     #[inline]
     pub fn get(&self, make: impl FnOnce() -> T) -> Option<&T> {

@@ -1,6 +1,6 @@
 //! Piece counts to merges: the pair with the highest count merges everywhere, and again, until a limit is reached.
 //!
-//! Reading order: this file has the loop. All distinct pieces lie one after another in one array of cells (`text`), and
+//! Reading order: `learn` has the loop. All distinct pieces lie one after another in one array of cells (`text`), and
 //! every pair keeps the places where it occurs (`pairs`), so that a merge touches those places only and the whole
 //! training costs n log n. `queue` holds the pairs that wait, `rules` says which may merge at all, `options` what the
 //! caller asks for, and `watch` when to report and to stop. [`alphabet`] chooses the base characters. [`unigram`]
@@ -14,14 +14,19 @@
 //! Merges that are given come first, whatever their counts. So one loop continues a tokenizer, takes up a training that
 //! was interrupted, makes seed tokens, and trains superwords on what the merges of words leave.
 //!
+//! `parity` trains on several languages: it runs this loop for the merges that they choose together, and then gives each
+//! its own text, pairs and queue.
+//!
 //! Left out: counting ([`crate::count`]), and the model that merges become, which the Python package makes.
 
 pub mod alphabet;
 pub mod unigram;
 pub mod unigram_seeds;
 
+mod learn;
 mod options;
 mod pairs;
+mod parity;
 mod queue;
 mod rules;
 mod text;
@@ -34,13 +39,12 @@ use std::ops::ControlFlow;
 
 use crate::count::PieceCounts;
 use crate::error::Result;
-use pairs::Pairs;
-use queue::{Next, Queue};
-use rules::TrainRules;
+use learn::learn;
 use text::TrainText;
 use watch::Watch;
 
 pub use options::{LearnedMerge, NO_ID, Ties, TrainOptions};
+pub use parity::{Aim, Corpora, NO_LANGUAGE, ParityOptions, ParityTrained, train_parity};
 pub use watch::{Stopped, Trained};
 
 /// The merges of a corpus. Now and then, `report` gets what was learned so far, and may end training.
@@ -61,32 +65,4 @@ pub fn train(
     let mut trained = watch.trained;
     trained.stopped = stopped.unwrap_or(Stopped::Interrupted);
     Ok(trained)
-}
-
-/// Merges until a limit is reached, and says which; nothing if the caller asks to stop.
-fn learn(text: &mut TrainText, options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Stopped> {
-    let mut rules = TrainRules::new(options);
-    let mut pairs = Pairs::new(text, watch)?;
-    // The rules do not apply to given merges: all pairs are kept as long as a given merge may still come.
-    for &(left, right, id) in &options.given {
-        rules.made(left, right, id);
-        let (count, gone) = pairs.merge((left, right, id), text, None, watch)?;
-        watch.learned((left, right, id), (count, 0), gone);
-    }
-    pairs.compact(Some(&rules));
-    let mut queue = Queue::new(options.ties);
-    for id in (options.next_id..).take(options.limit) {
-        let Next::Pair(left, right) = queue.pop(&mut pairs, text, &rules, watch)? else {
-            // Pairs that are too rare were not kept, but they still occur.
-            let rare = text.any(|key| rules.allow(key, u64::MAX));
-            return Some(if rare { Stopped::MinCount } else { Stopped::NoPairs });
-        };
-        rules.made(left, right, id);
-        let most = queue.most(&mut pairs, &rules, watch)?;
-        let fresh = pairs.len();
-        let (count, gone) = pairs.merge((left, right, id), text, Some(&rules), watch)?;
-        queue.push_all(&pairs, fresh);
-        watch.learned((left, right, id), (count, count.saturating_sub(most)), gone);
-    }
-    Some(Stopped::Limit)
 }

@@ -227,6 +227,11 @@ impl Pairs {
         &self.table[number]
     }
 
+    /// How often a pair occurs; 0 for one that is not kept.
+    pub fn count(&self, key: (u32, u32)) -> u64 {
+        self.by_key.get(key, &self.table).map_or(0, |number| self.table[number as usize].count)
+    }
+
     /// The first place of the pair that is not known to be out of date.
     pub fn first_place(&self, number: usize) -> u32 {
         self.places[self.table[number].start]

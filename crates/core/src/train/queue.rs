@@ -25,6 +25,8 @@ pub enum Next {
 
 pub struct Queue {
     ties: Ties,
+    /// Pairs with a lower count never merge, though the table may keep them.
+    min_count: u64,
     heap: BinaryHeap<QueuedPair>,
     /// Pairs with a lower count are not in the heap.
     least: u64,
@@ -34,8 +36,8 @@ pub struct Queue {
 
 impl Queue {
     /// An empty queue: the first `pop` fills it.
-    pub fn new(ties: Ties) -> Self {
-        Self { ties, heap: BinaryHeap::new(), least: u64::MAX, taken: None }
+    pub fn new(ties: Ties, min_count: u64) -> Self {
+        Self { ties, min_count: min_count.max(1), heap: BinaryHeap::new(), least: u64::MAX, taken: None }
     }
 
     /// Adds the pairs from `first` on.
@@ -98,7 +100,7 @@ impl Queue {
                 self.push(pairs, number as usize);
             }
             if !self.refill(pairs, rules) {
-                return Some(rules.min_count() - 1);
+                return Some(self.min_count - 1);
             }
             watch.go_on()?;
         }
@@ -108,8 +110,8 @@ impl Queue {
     fn refill(&mut self, pairs: &mut Pairs, rules: &TrainRules) -> bool {
         pairs.compact(Some(rules));
         let waiting = (0..pairs.len()).map(|number| pairs.pair(number)).filter(|pair| self.taken != Some(pair.key));
-        let most = waiting.map(|pair| pair.count).max();
-        self.least = most.unwrap_or(0).div_ceil(2).max(rules.min_count());
+        let most = waiting.map(|pair| pair.count).max().filter(|&most| most >= self.min_count);
+        self.least = most.unwrap_or(0).div_ceil(2).max(self.min_count);
         self.push_all(pairs, 0);
         most.is_some()
     }

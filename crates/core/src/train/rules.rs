@@ -71,11 +71,6 @@ impl TrainRules {
         }
     }
 
-    /// The least count of a pair that may merge.
-    pub fn min_count(&self) -> u64 {
-        self.min_count
-    }
-
     /// Whether a pair may merge.
     pub fn allow(&self, (left, right): (u32, u32), count: u64) -> bool {
         count >= self.min_count

@@ -296,3 +296,34 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
     }
     assert!(merges > 15_000, "{merges} merges are too few to prove anything");
 }
+
+#[test]
+fn the_worst_language_chooses_and_the_others_go_on() {
+    let texts = [b"ab ab ab".to_vec(), b"cd".to_vec()];
+    let languages: Vec<_> = texts.iter().map(|text| counted(std::slice::from_ref(text), &[r" ?\S+"])).collect();
+    let development: Vec<_> = ["ab", "cd cd"].map(|text| counted(&[text.as_bytes().to_vec()], &[r" ?\S+"])).into();
+    let sum = PieceCounts::sum(&languages.iter().collect::<Vec<_>>(), false).unwrap();
+    let (parts, texts): (Vec<_>, Vec<_>) = (languages.iter().collect(), development.iter().collect());
+    let corpora = Corpora { sum: &sum, languages: &parts, others: &[] };
+    let learn = |given: Vec<LearnedMerge>, shared: usize, seeds: usize, window| {
+        let (next_id, limit) = (256 + given.len() as u32, 9 - given.len());
+        let options = TrainOptions { given, next_id, limit, ..TrainOptions::of_bytes() };
+        let parity = ParityOptions { shared, seeds, window, aim: Aim::Development(&texts) };
+        train_parity(corpora, &options, &parity, &mut |_| ControlFlow::Continue(())).unwrap()
+    };
+    let (cd, ab, both) = ((99, 100, 256), (97, 98, 257), (32, 257, 258));
+    let whole = learn(vec![], 0, 0, None);
+    assert_eq!(whole.trained.merges, [cd, ab, both]);
+    assert_eq!((whole.trained.counts.clone(), whole.trained.left.clone()), (vec![1, 3, 2], vec![9, 6, 4]));
+    assert_eq!(whole.trained.leads, [1, 1, 2]);
+    // " cd" of the text is in no corpus, so the second language needs three tokens to the end.
+    assert_eq!((whole.chosen, whole.tokens), (vec![1, 0, 0], vec![(2, 1), (5, 3)]));
+    assert_eq!((whole.ran_out, whole.trained.stopped), (vec![Some(3), Some(1)], Stopped::NoPairs));
+    // Merges of an earlier run find the languages that chose them.
+    let again = learn(vec![cd, ab], 0, 0, None);
+    assert_eq!((again.trained.merges, again.chosen), (vec![cd, ab, both], vec![1, 0, 0]));
+    // Those of seed tokens, and those that all choose together, belong to none.
+    assert_eq!(learn(vec![cd], 0, 1, Some((1, 1.0))).chosen, [NO_LANGUAGE, 0, 0]);
+    let shared = learn(vec![], 1, 0, None);
+    assert_eq!((shared.trained.counts[0], shared.chosen), (3, vec![NO_LANGUAGE, 1, 0]));
+}

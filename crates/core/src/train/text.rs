@@ -148,6 +148,23 @@ impl TrainText {
         false
     }
 
+    /// Takes over the symbols of these pieces, which are those of this text, from a text of more pieces. Gives the number of
+    /// symbols now, or None if the other lacks a piece.
+    pub fn adopt(&mut self, pieces: &Arena, from: &Self, place_in: impl Fn(&[u8]) -> Option<usize>) -> Option<u64> {
+        let (mut at, mut left) = (1, 0);
+        for (piece, tally) in pieces.iter() {
+            let place = place_in(piece)?;
+            let end = at + piece.len();
+            self.cells[at..end].copy_from_slice(&from.cells[place..place + piece.len()]);
+            while at < end {
+                left += tally.count;
+                at = self.after(at);
+            }
+            at += 1;
+        }
+        Some(left)
+    }
+
     /// Makes one symbol of the one at `at` and the one at `right`, which ends before `end`.
     pub fn join(&mut self, at: usize, right: usize, end: usize, id: u32) {
         let length = (end - at) as u32 | LONG;

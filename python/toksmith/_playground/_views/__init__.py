@@ -15,7 +15,7 @@ import toksmith
 from toksmith._render import Shown, called
 
 from .._live_training import TrainedAt
-from . import _chat, _edits, _fairness, _folder, _opened, _results, _trainer, _windows
+from . import _budget, _chat, _edits, _fairness, _folder, _models, _opened, _results, _saved, _trainer, _windows
 from ._asked import Asked, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
@@ -37,6 +37,9 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "difference": _windows.difference,
     "piece": _windows.piece,
     "repair": _results.repair,
+    "models": _models.models,
+    "model": _models.model,
+    "saved": _saved.saved,
     "folder_wanted": _folder.folder_wanted,
     "folder_files": _folder.folder_files,
     "folder_areas": _folder.folder_areas,
@@ -50,7 +53,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "merges": _results.merges,
     "tree": _results.tree,
     "history": _results.history,
-    "budget": _results.budget,
+    "budget": _budget.budget,
     "parity": _results.parity,
     "prompt": _results.prompt,
     "lint": _results.lint,

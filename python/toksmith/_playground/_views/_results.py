@@ -13,7 +13,6 @@ from ._asked import Asked
 from ._windows import compared
 
 __all__ = [
-    "budget",
     "doctor",
     "history",
     "lengths",
@@ -39,14 +38,6 @@ def pieces(asked: Asked) -> Shown:
     if len(asked.names) > 1:
         return compared(asked)
     return explain.pieces(asked.tok, asked.text, special=asked.special)
-
-
-def budget(asked: Asked) -> Shown:
-    """Tokens against context lengths, the user's own among them."""
-    contexts = dict(explain.CONTEXTS)
-    if (own := asked.number("context", 0, most=1 << 40)) > 0:
-        contexts["yours"] = own
-    return explain.budget(asked.toks, asked.text, context=contexts, special=asked.special)
 
 
 def parity(asked: Asked) -> Shown:

@@ -27,6 +27,7 @@ MOST_IDS = 2000
 KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "right": 8, "compare": 2, "looks": 50, "doctor": 8}
 KEPT |= {"folder": 3, "folder_map": 8, "stability": 3}
 KEPT |= {"corpus": 2, "counts": 3, "training": 4, "watch": 1}  # of the live trainer
+KEPT |= {"model": 8}
 T = TypeVar("T")
 
 

@@ -77,7 +77,8 @@ def laid_out(asked: Asked) -> Rows:
         at, until = min(begin, *(at for at, _ in stretches)), max(end, *(until for _, until in stretches))
         return moved_starts(before, data, frame, at, until)
 
-    return Rows(data, session.once("starts", (key, *about), make), cuts)
+    marks = asked.values.get("marks") is not False
+    return Rows(data, session.once("starts", (key, *about), make), cuts, marks=marks)
 
 
 def has_right_to_left(asked: Asked) -> bool:

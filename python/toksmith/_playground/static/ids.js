@@ -25,6 +25,12 @@ export class Ids {
     this.element = h('section', { 'aria-label': 'Ids' }, h('div', { className: 'label-row' }, this.caption, h('span', { className: 'group', role: 'group', 'aria-label': 'Copy all ids as' }, h('span', { className: 'dim' }, 'copy as '), buttons)),
       this.scroller,
       h('form', { className: 'label-row', onsubmit: (event) => this.decode(event) }, h('label', { htmlFor: 'given-ids' }, 'Ids to text'), this.given, h('button', { type: 'submit' }, 'Decode')), this.decoded);
+    // The pointer at an id points out its token.
+    this.scroller.addEventListener('pointerover', (event) => {
+      const at = event.target.closest?.('.id');
+      this.app.pointed(at ? { which: this.app.state.which, place: Number(at.dataset.i) } : null);
+    });
+    this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
     new ResizeObserver(() => this.load()).observe(this.scroller);
   }
 

@@ -1,26 +1,27 @@
 // The page: its state, its parts, and what goes from one to the other. What a text becomes is the server's to say.
 
-import { about, ask, Cancelled, connection, exported, Gone, Refused } from './api.js';
+import { about, ask, Cancelled, connection, Gone, Refused } from './api.js';
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
 import { copyTexts } from './copied.js';
-import { $, copy, count, h, num, save, say } from './dom.js';
+import { $, count, h, num, say } from './dom.js';
+import { Earlier } from './earlier.js';
 import { Files } from './files.js';
 import { Ids } from './ids.js';
 import { Proposals } from './proposals.js';
+import { startKeys } from './keys.js';
 import { latest } from './latest.js';
 import { placeCard, prepareForPaper, sheet } from './layout.js';
+import { link } from './linked.js';
+import { Models } from './models.js';
 import { ViewPanel } from './panel.js';
 import { TokenRows } from './rows.js';
+import { exportView, startSharing } from './sharing.js';
 import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
 import { Tabs } from './tabs.js';
+import { startTheme } from './theme.js';
 import { GROUPS, VIEWS } from './views.js';
 import { sayWaiting } from './waiting.js';
-
-const KEYS = [
-  ['Tab', 'from part to part'], ['← →', 'token by token'], ['↑ ↓', 'row by row'], ['Home, End', 'the row; with Ctrl the text'], ['Page up, Page down', 'a screen of rows'],
-  ['Enter', 'the forest of the token'], ['] and [', 'next and previous difference'], ['Alt+1 … Alt+9', 'the first nine views'], ['Escape', 'back to the text'],
-];
 
 for (const view of VIEWS) declare(view.state ?? {});
 const state = structuredClone(initial);
@@ -28,6 +29,7 @@ let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
 let saving = null;
 let savedOnce = false;
 let started = false;
+let earlier = null; // texts, once this one is there
 let compared = null; // the difference that was shown last
 const box = $('text');
 new Files({
@@ -81,7 +83,7 @@ const panels = new Map();
 
 function panelOf(tab) {
   if (!panels.has(tab)) {
-    const formats = ['svg', 'html', 'json'].map((format) => h('button', { type: 'button', onclick: () => exportView(format) }, format.toUpperCase()));
+    const formats = ['svg', 'html', 'json'].map((format) => h('button', { type: 'button', onclick: () => exportView(state.tab, panelOf(state.tab).own.question(), format, notice) }, format.toUpperCase()));
     const which = h('select', { onchange: (event) => set({ which: Number(event.target.value), selected: null, step: 0 }) });
     const choice = h('label', { className: 'which' }, 'Tokenizer ', which);
     const head = h('div', { className: 'label-row' }, choice, h('span', { className: 'group push', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats));
@@ -98,11 +100,12 @@ const compareBar = h('div', { className: 'compare', hidden: true },
   h('label', { className: 'grey' }, h('input', { type: 'checkbox', id: 'grey', onchange: (event) => rows.element.classList.toggle('grey', event.target.checked) }), ' Grey where all agree'),
   h('p', { className: 'found' }));
 const legend = h('p', { className: 'names' });
+const marks = h('p', { className: 'switch' }, h('label', {}, h('input', { type: 'checkbox', id: 'marks', onchange: (event) => set({ marks: Number(event.target.checked) }) }), ' Show white space'));
 const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
 
 const besideRows = h('div', { className: 'right' });
 app.tokens = {
-  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, ids.element), besideRows),
+  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, marks, rows.element, ids.element), besideRows),
   refresh: () => ids.load(),
   question: () => ['tokens', state.text, app.params()],
 };
@@ -156,6 +159,7 @@ function refresh() {
     input.disabled = (input.checked && state.toks.length === 1) || (!input.checked && state.toks.length >= page.limits.tokenizers);
   }
   $('special').value = state.special;
+  marks.querySelector('input').checked = state.marks === 1;
   card.element.hidden = tab !== 'tokens';
   panel.choice.hidden = state.toks.length < 2 || views.get(tab).several === true;
   panel.which.replaceChildren(...state.toks.map((name, place) => h('option', { value: place, selected: place === state.which }, name)));
@@ -232,6 +236,7 @@ function showCard(which, place) {
 }
 
 function pointed(at) {
+  link(at, state.which);
   if (at) showCard(at.which, at.place);
   else if (state.selected !== null) showCard(state.which, state.selected);
 }
@@ -286,25 +291,11 @@ async function nextDifference(back) {
   }
 }
 
-async function exportView(format) {
-  const { tab } = state;
-  const asked = panelOf(tab).own.question();
-  if (!asked) return;
-  const [view, text, values] = asked;
-  try {
-    const types = { svg: 'image/svg+xml', html: 'text/html', json: 'application/json' };
-    save(`toksmith-${tab}.${format}`, types[format], await exported(view, format, text, values));
-    say(`exported as ${format}`);
-  } catch (problem) {
-    say(problem.message);
-    notice(problem.message);
-  }
-}
-
 // The text
 
 function typed(text) {
   compared = null;
+  earlier?.typed(text);
   set({ text, selected: null });
   card.clear();
 }
@@ -332,30 +323,18 @@ connection.addEventListener('back', (event) => {
 placeCard(card.element, besideRows);
 prepareForPaper(box, rows);
 
-$('share').addEventListener('click', async () => {
-  const { fragment, whole } = await toFragment(state);
-  history.replaceState(place(), '', `#${fragment}`);
-  await copy(location.href, 'the link');
-  if (!whole) notice('The text is too long for a link: the link contains everything except the text. Export the view instead.');
+startTheme();
+startSharing({
+  state, notice, params: () => app.params(),
+  async link() {
+    const { fragment, whole } = await toFragment(state);
+    history.replaceState(place(), '', `#${fragment}`);
+    return whole;
+  },
 });
+new Models(app);
 
-function theme(name) {
-  if (name) document.documentElement.dataset.theme = name;
-  else delete document.documentElement.dataset.theme;
-  $('theme').value = name;
-}
-$('theme').addEventListener('change', (event) => {
-  theme(event.target.value);
-  try {
-    localStorage.setItem('toksmith-theme', event.target.value);
-  } catch { /* a browser that keeps nothing: the theme is for this visit */ }
-});
-
-$('keys').append(h('dl', { className: 'keys' }, KEYS.map(([key, does]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)])));
-$('help').addEventListener('click', () => {
-  $('keys').hidden = !$('keys').hidden;
-  $('help').setAttribute('aria-expanded', String(!$('keys').hidden));
-});
+startKeys();
 
 document.addEventListener('keydown', (event) => {
   const writing = /^(input|textarea|select)$/i.test(event.target.tagName);
@@ -419,13 +398,9 @@ async function follow(otherwise, found) {
 }
 
 async function start() {
-  try {
-    theme(localStorage.getItem('toksmith-theme') ?? '');
-  } catch {
-    theme('');
-  }
   const problem = await follow({ text: EXAMPLE }, await about());
   started = true;
+  earlier = new Earlier({ replace: (text, said) => texts.replace(text, said), example: EXAMPLE });
   savedOnce = !problem; // a link that was not read stays until something is changed
   if (problem) notice(problem);
 }

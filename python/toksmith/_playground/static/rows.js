@@ -87,7 +87,7 @@ export class TokenRows {
 
   async fetch(again, signal) {
     if (!this.app.state.toks.length) return; // the server has not said yet what it has
-    const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked };
+    const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked, marks: this.app.state.marks === 1 };
     // What somebody waits for is in sight; the rows round it come when they are scrolled to, or after.
     const margin = asked.text === this.asked?.text ? 2 * LINES : OVERSCAN;
     const first = Math.max(0, this.first - margin);
@@ -97,7 +97,7 @@ export class TokenRows {
         if (again()) return;
         this.app.counted(counts);
       }
-      const rows = () => ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, first, last: this.first + this.inSight + margin }, { signal });
+      const rows = () => ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, marks: asked.marks, first, last: this.first + this.inSight + margin }, { signal });
       let window = await rows();
       if (!again() && window.wanted) {
         await this.measureCharacters(window.wanted, signal);

@@ -62,7 +62,9 @@ export class Trainer {
     return Math.max(least, Math.min(most, this.app.state.trainSize));
   }
 
-  question() {
+  // What is exported, once it is trained.
+  async question() {
+    await this.refresh();
     return this.range && this.about !== null ? ['trained', null, { ...this.values(), sentence: this.sentence }] : null;
   }
 

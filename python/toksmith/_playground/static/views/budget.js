@@ -1,7 +1,19 @@
-// The text against the context lengths of models, and a price.
+// The text against the context lengths of models and of sizes, and what it costs.
 
 import { bar, count, h, num, table } from '../dom.js';
+import { Costs } from '../costs.js';
 import { field } from '../parts.js';
+
+const PERCENT = 10; // times that a context is filled, from which that is said in contexts
+let costs = null; // drawn once, because somebody writes in it
+
+function used(row) {
+  if (!row) return '–';
+  const part = row.tokens / row.context;
+  const said = part > PERCENT ? `${num(row.windows)} windows` : part > 0 && part < 0.001 ? '<0.1 %' : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
+  const fits = row.windows <= 1 ? 'all fits' : `${row.windows > 1 && part <= PERCENT ? `${num(row.windows)} windows; ` : ''}${count(row.fitting_chars, 'character')} fit${row.fitting_chars === 1 ? 's' : ''}`;
+  return [h('span', { className: 'with-bar' }, bar(part, row.windows > 1 ? 'over' : ''), said), h('div', { className: 'dim' }, fits)];
+}
 
 export const view = {
   name: 'budget', label: 'Budget', several: true,
@@ -14,9 +26,17 @@ export const view = {
   draw(found, app) {
     const price = Number(app.state.price);
     const tokens = new Map(found.rows.map((row) => [row.tokenizer, row.tokens]));
+    costs?.take(tokens);
     const most = Math.max(1, ...tokens.values());
     const lines = [...tokens].map(([name, total]) => [name, h('span', { className: 'with-bar' }, bar(total / most), `${count(total, 'token')}`), total ? (found.bytes / total).toFixed(2) : '–', price > 0 ? ((total / 1e6) * price).toLocaleString('en', { maximumSignificantDigits: 4 }) : '–']);
-    const rows = found.rows.map((row) => [row.tokenizer, row.model, row.context, h('span', { className: 'with-bar' }, bar(row.tokens / row.context, row.windows > 1 ? 'over' : ''), `${Math.round((100 * row.tokens) / row.context)} %`), row.fitting_chars, row.windows <= 1 ? 'all fits' : `${num(row.windows)} windows`]);
-    return [h('p', {}, `${count(found.chars, 'character')}, ${count(found.bytes, 'byte')}`), table(['tokenizer', 'tokens', 'bytes per token', 'price'], lines, 'The text'), table(['tokenizer', 'model', 'context', 'used', 'characters that fit', 'fits'], rows, 'Compared with the context lengths of models')];
+    const contexts = [...new Map(found.rows.map((row) => [row.model, row.context]))].sort((one, other) => one[1] - other[1]);
+    const rows = contexts.map(([model, context]) => [model, context, ...[...tokens.keys()].map((name) => used(found.rows.find((row) => row.tokenizer === name && row.model === model)))]);
+    return [h('p', {}, `${count(found.chars, 'character')}, ${count(found.bytes, 'byte')}`), table(['tokenizer', 'tokens', 'bytes per token', 'price'], lines, 'The text'),
+      table(['context', 'tokens', ...tokens.keys()], rows, 'Compared with the context lengths of each tokenizer’s models, and with sizes')];
+  },
+  more(app) {
+    costs ??= new Costs(app);
+    costs.draw(); // with the tokenizers that are chosen now
+    return costs.element;
   },
 };

@@ -1,3 +1,3 @@
 // The text as its tokens, and their ids.
 
-export const view = { name: 'tokens', label: 'Tokens', panel: (app) => app.tokens };
+export const view = { name: 'tokens', label: 'Tokens', state: { marks: ['number', 1] }, panel: (app) => app.tokens };

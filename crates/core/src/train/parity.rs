@@ -1,0 +1,411 @@
+//! Training on several languages, where the one that is worst off chooses each merge.
+//!
+//! Merges that all corpora choose together are learned by the loop of `train` on the sum of their counts. Then every corpus
+//! is a text of its own, with its own pairs and, if it is that of a language, its own queue ([`Corpus`]). A merge is looked
+//! up in each, so that one step costs the places it touches and a look into a table for each corpus. Development texts are
+//! such texts without a queue: what a merge removes from one is what its language needs less.
+//!
+//! A corpus keeps all pairs that may merge, also those below `min_count`: another language may choose them.
+//! A language whose queue is empty never gets a pair again. All pairs left in it are below `min_count`, every merge is one
+//! of these, and the pairs that a merge makes are not more frequent than the merge.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use hashbrown::HashMap;
+
+use super::learn::learn;
+use super::options::{LearnedMerge, TrainOptions};
+use super::pairs::Pairs;
+use super::queue::{Next, Queue};
+use super::rules::TrainRules;
+use super::text::TrainText;
+use super::watch::{Stopped, Trained, Watch};
+use crate::count::PieceCounts;
+use crate::error::{Error, Result};
+
+/// The language of a merge that no language chose.
+pub const NO_LANGUAGE: u32 = u32::MAX;
+
+/// What decides which language is worst off.
+#[derive(Debug, Clone, Copy)]
+pub enum Aim<'a> {
+    /// The tokens of these texts, one a language.
+    Development(&'a [&'a PieceCounts]),
+    /// How far its compression is below this target, one a language.
+    Ratios(&'a [f64]),
+}
+
+/// How languages take turns.
+#[derive(Debug, Clone, Copy)]
+pub struct ParityOptions<'a> {
+    /// How many merges all corpora choose together after those of seed tokens.
+    pub shared: usize,
+    /// How many of the merges that are given no corpus chose: those of seed tokens.
+    pub seeds: usize,
+    /// Of the last so many merges of languages, one may have chosen so many times its share; None for no such limit.
+    pub window: Option<(usize, f64)>,
+    /// What decides which language is worst off.
+    pub aim: Aim<'a>,
+}
+
+/// The corpora of a training.
+#[derive(Debug, Clone, Copy)]
+pub struct Corpora<'a> {
+    /// The counts of all corpora together.
+    pub sum: &'a PieceCounts,
+    /// The corpus of each language.
+    pub languages: &'a [&'a PieceCounts],
+    /// Text of no language.
+    pub others: &'a [&'a PieceCounts],
+}
+
+/// What training on several languages did.
+#[derive(Debug)]
+pub struct ParityTrained {
+    /// The merges, with counts in all corpora together. The lead of a merge is that over the next pair of those who chose it.
+    pub trained: Trained,
+    /// The language that chose each merge, or [`NO_LANGUAGE`].
+    pub chosen: Vec<u32>,
+    /// By language: the tokens of its development text, or of its corpus where ratios decide, before the first merge and
+    /// after the last.
+    pub tokens: Vec<(u64, u64)>,
+    /// By language: how many merges there were when it had no pair left, if it came to that.
+    pub ran_out: Vec<Option<usize>>,
+}
+
+/// The merges of several languages. Now and then, `report` gets what was learned so far, and may end training.
+///
+/// # Errors
+/// Those of [`super::train`]; [`Error::Option`] for texts or targets that do not match the languages, and for a sum that
+/// lacks a piece.
+pub fn train_parity(
+    corpora: Corpora<'_>,
+    options: &TrainOptions,
+    parity: &ParityOptions<'_>,
+    report: &mut dyn FnMut(&Trained) -> ControlFlow<()>,
+) -> Result<ParityTrained> {
+    options.check()?;
+    check(corpora, parity)?;
+    let mut watch = Watch::new(report);
+    let mut run = ParityRun::new(corpora, options, parity)?;
+    // Merges that all choose together, those of seed tokens included.
+    let shared = parity.seeds.saturating_add(parity.shared);
+    let given = options.given.len().min(shared);
+    let mut union = TrainText::new(corpora.sum, options)?;
+    watch.trained.symbols = union.symbols;
+    let mut stopped = Some(Stopped::Limit);
+    if shared > 0 {
+        let limit = (shared - given).min(options.limit);
+        let first = TrainOptions { given: options.given[..given].to_vec(), limit, ..options.clone() };
+        stopped = learn(&mut union, &first, &mut watch);
+        run.adopt(corpora, &union)?;
+    }
+    drop(union);
+    if stopped.is_some() && run.catch_up(&mut watch).is_none() {
+        stopped = None;
+    }
+    if stopped == Some(Stopped::Limit) {
+        stopped = run.learn(options, given, &mut watch);
+    }
+    let mut trained = watch.trained;
+    trained.stopped = stopped.unwrap_or(Stopped::Interrupted);
+    Ok(ParityTrained { trained, chosen: run.chosen, tokens: run.needs.tokens(), ran_out: run.turns.ran_out })
+}
+
+fn check(corpora: Corpora<'_>, parity: &ParityOptions<'_>) -> Result<()> {
+    let found = match parity.aim {
+        Aim::Development(texts) => texts.len(),
+        Aim::Ratios(ratios) => ratios.len(),
+    };
+    let languages = corpora.languages.len();
+    if languages == 0 || found != languages {
+        let (value, allowed) =
+            (format!("{found} for {languages} languages"), "one text or ratio a language".to_owned());
+        return Err(Error::Option { argument: "languages", value, allowed });
+    }
+    Ok(())
+}
+
+/// One text with its pairs.
+struct Corpus {
+    text: TrainText,
+    /// None until they are first needed.
+    pairs: Option<Pairs>,
+}
+
+impl Corpus {
+    fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
+        Ok(Self { text: TrainText::new(counts, options)?, pairs: None })
+    }
+
+    /// Finds the pairs. None if the caller asks to stop.
+    fn open(&mut self, watch: &mut Watch<'_>) -> Option<()> {
+        self.pairs = Some(Pairs::new(&self.text, watch)?);
+        Some(())
+    }
+
+    /// The number of pairs in the table.
+    fn known(&self) -> usize {
+        self.pairs.as_ref().map_or(0, Pairs::len)
+    }
+
+    /// How often a pair occurs.
+    fn count(&self, key: (u32, u32)) -> u64 {
+        self.pairs.as_ref().map_or(0, |pairs| pairs.count(key))
+    }
+
+    /// Merges a pair everywhere. Gives its count and how many symbols that removes.
+    fn merge(&mut self, merge: LearnedMerge, rules: Option<&TrainRules>, watch: &mut Watch<'_>) -> Option<(u64, u64)> {
+        let Some(pairs) = &mut self.pairs else { return Some((0, 0)) };
+        pairs.merge(merge, &mut self.text, rules, watch)
+    }
+}
+
+/// What each language needs.
+struct Needs {
+    /// Texts of development; none where ratios decide.
+    texts: Vec<Corpus>,
+    /// Relative to the first; none where texts decide.
+    ratios: Vec<f64>,
+    /// The tokens before the first merge, and now.
+    first: Vec<u64>,
+    now: Vec<u64>,
+}
+
+impl Needs {
+    fn new(aim: Aim<'_>, corpora: &[Corpus], options: &TrainOptions) -> Result<Self> {
+        let (texts, ratios) = match aim {
+            Aim::Development(texts) => {
+                (texts.iter().map(|counts| Corpus::new(counts, options)).collect::<Result<Vec<_>>>()?, vec![])
+            }
+            Aim::Ratios(ratios) => (vec![], ratios.iter().map(|ratio| ratio / ratios[0]).collect()),
+        };
+        let measured = if ratios.is_empty() { &texts[..] } else { &corpora[..ratios.len()] };
+        let first: Vec<u64> = measured.iter().map(|corpus| corpus.text.symbols).collect();
+        Ok(Self { texts, ratios, now: first.clone(), first })
+    }
+
+    /// The need of a language. The greatest chooses.
+    #[allow(clippy::cast_precision_loss)] // the specification computes in float64
+    fn of(&self, language: usize) -> f64 {
+        let now = self.now[language] as f64;
+        // A corpus whose pieces are all left out has no symbols, and is not compressed.
+        let rate = if now == 0.0 { 1.0 } else { self.first[language] as f64 / now };
+        self.ratios.get(language).map_or(now, |ratio| -rate / ratio)
+    }
+
+    /// Takes note of a merge, which removed so many symbols from each corpus.
+    fn merged(&mut self, merge: LearnedMerge, lost: &[u64], watch: &mut Watch<'_>) -> Option<()> {
+        for (language, now) in self.now.iter_mut().enumerate() {
+            *now -= match self.texts.get_mut(language) {
+                Some(text) => text.merge(merge, None, watch)?.1,
+                None => lost[language],
+            };
+        }
+        Some(())
+    }
+
+    fn tokens(&self) -> Vec<(u64, u64)> {
+        self.first.iter().copied().zip(self.now.iter().copied()).collect()
+    }
+}
+
+/// Whose turn it is.
+struct Turns {
+    ran_out: Vec<Option<usize>>,
+    window: Option<(usize, f64)>,
+    /// Who chose the last merges, as many as the window has.
+    recent: VecDeque<usize>,
+    /// How often each language is among these.
+    times: Vec<usize>,
+}
+
+impl Turns {
+    /// The language that chooses, if one is left.
+    #[allow(clippy::cast_precision_loss)] // the specification computes in float64
+    fn next(&self, needs: &Needs) -> Option<usize> {
+        let left = || (0..self.ran_out.len()).filter(|&language| self.ran_out[language].is_none());
+        let languages = left().count() as f64;
+        let waits = |language: usize| {
+            self.window.is_some_and(|(size, share)| self.times[language] as f64 * languages > share * size as f64)
+        };
+        let mut best: Option<(usize, f64)> = None;
+        for language in left().filter(|&language| !waits(language)) {
+            let need = needs.of(language);
+            if best.is_none_or(|(_, most)| need > most) {
+                best = Some((language, need));
+            }
+        }
+        best.map(|(language, _)| language)
+    }
+
+    fn took(&mut self, language: usize) {
+        let Some((size, _)) = self.window else { return };
+        self.recent.push_back(language);
+        self.times[language] += 1;
+        if self.recent.len() > size
+            && let Some(first) = self.recent.pop_front()
+        {
+            self.times[first] -= 1;
+        }
+    }
+}
+
+/// The language that chooses, its pair, and the lead of that pair.
+type Choice = (usize, (u32, u32), u64);
+
+/// The corpora, those of languages first, and how far training is.
+struct ParityRun {
+    corpora: Vec<Corpus>,
+    /// One a language; none as long as merges are replayed.
+    queues: Vec<Queue>,
+    needs: Needs,
+    turns: Turns,
+    chosen: Vec<u32>,
+    /// How many symbols the last merge removed from each corpus.
+    lost: Vec<u64>,
+    /// The rules of shape. They have no least count.
+    rules: TrainRules,
+    min_count: u64,
+}
+
+impl ParityRun {
+    fn new(corpora: Corpora<'_>, options: &TrainOptions, parity: &ParityOptions<'_>) -> Result<Self> {
+        let all = corpora.languages.iter().chain(corpora.others);
+        let parts = all.map(|counts| Corpus::new(counts, options)).collect::<Result<Vec<_>>>()?;
+        let languages = corpora.languages.len();
+        Ok(Self {
+            queues: Vec::new(),
+            needs: Needs::new(parity.aim, &parts, options)?,
+            turns: Turns {
+                ran_out: vec![None; languages],
+                window: parity.window,
+                recent: VecDeque::new(),
+                times: vec![0; languages],
+            },
+            chosen: Vec::new(),
+            lost: vec![0; parts.len()],
+            rules: TrainRules::new(&TrainOptions { min_count: 1, ..options.clone() }),
+            min_count: options.min_count,
+            corpora: parts,
+        })
+    }
+
+    /// Takes over what the corpora have merged together.
+    fn adopt(&mut self, corpora: Corpora<'_>, union: &TrainText) -> Result<()> {
+        let pieces = corpora.sum.arena();
+        let mut places = HashMap::with_capacity(pieces.len());
+        let mut place = 1;
+        for (piece, _) in pieces.iter() {
+            places.insert(piece, place);
+            place += piece.len() + 1;
+        }
+        for (number, counts) in corpora.languages.iter().chain(corpora.others).enumerate() {
+            let Some(left) = self.corpora[number].text.adopt(counts.arena(), union, |piece| places.get(piece).copied())
+            else {
+                let (value, allowed) = ("a sum that lacks a piece".to_owned(), "the sum of all counts".to_owned());
+                return Err(Error::Option { argument: "languages", value, allowed });
+            };
+            if number < self.needs.ratios.len() {
+                self.needs.now[number] = left;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the rules and the texts of development up to date. None if the caller asks to stop.
+    fn catch_up(&mut self, watch: &mut Watch<'_>) -> Option<()> {
+        let known = watch.trained.merges.clone();
+        self.chosen = vec![NO_LANGUAGE; known.len()];
+        for text in &mut self.needs.texts {
+            text.open(watch)?;
+        }
+        for (left, right, id) in known {
+            self.rules.made(left, right, id);
+            if !self.needs.texts.is_empty() {
+                self.needs.merged((left, right, id), &[], watch)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Learns on from what all have learned together. Languages chose the given merges from `from` on.
+    fn learn(&mut self, options: &TrainOptions, from: usize, watch: &mut Watch<'_>) -> Option<Stopped> {
+        let learned = self.chosen.len() - from;
+        for corpus in &mut self.corpora {
+            corpus.open(watch)?;
+        }
+        for &merge in &options.given[from..] {
+            let language = self.replayed((merge.0, merge.1));
+            self.step(merge, language, 0, watch)?;
+        }
+        for corpus in &mut self.corpora {
+            if let Some(pairs) = &mut corpus.pairs {
+                pairs.compact(Some(&self.rules));
+            }
+        }
+        self.queues = self.turns.ran_out.iter().map(|_| Queue::new(options.ties, self.min_count)).collect();
+        for id in (options.next_id..).skip(learned).take(options.limit - learned) {
+            let Some((language, key, lead)) = self.choose(watch)? else {
+                let mut languages = self.corpora[..self.queues.len()].iter();
+                let rare = languages.any(|corpus| corpus.text.any(|key| self.rules.allow(key, 1)));
+                return Some(if rare { Stopped::MinCount } else { Stopped::NoPairs });
+            };
+            self.step((key.0, key.1, id), Some(language), lead, watch)?;
+        }
+        Some(Stopped::Limit)
+    }
+
+    /// The language that chose a merge of an earlier run. A language has no pair left exactly if it has too few of this one.
+    fn replayed(&mut self, key: (u32, u32)) -> Option<usize> {
+        while let Some(language) = self.turns.next(&self.needs) {
+            if self.corpora[language].count(key) >= self.min_count {
+                return Some(language);
+            }
+            self.turns.ran_out[language] = Some(self.chosen.len());
+        }
+        None
+    }
+
+    /// The language that chooses, its pair, and by how much its count is above that of any other pair there. The inner
+    /// value is None if no language has a pair left, the outer if the caller asks to stop.
+    #[allow(clippy::option_option)] // two different ends of training
+    fn choose(&mut self, watch: &mut Watch<'_>) -> Option<Option<Choice>> {
+        while let Some(language) = self.turns.next(&self.needs) {
+            let (queue, corpus) = (&mut self.queues[language], &mut self.corpora[language]);
+            let Some(pairs) = &mut corpus.pairs else { break };
+            if let Next::Pair(left, right) = queue.pop(pairs, &corpus.text, &self.rules, watch)? {
+                let count = pairs.count((left, right));
+                let most = queue.most(pairs, &self.rules, watch)?;
+                return Some(Some((language, (left, right), count.saturating_sub(most))));
+            }
+            self.turns.ran_out[language] = Some(self.chosen.len());
+        }
+        Some(None)
+    }
+
+    /// Merges a pair everywhere.
+    fn step(&mut self, merge: LearnedMerge, language: Option<usize>, lead: u64, watch: &mut Watch<'_>) -> Option<()> {
+        self.rules.made(merge.0, merge.1, merge.2);
+        // Given merges need not follow the rules: all pairs are kept as long as one may still come.
+        let rules = (!self.queues.is_empty()).then_some(&self.rules);
+        let (mut count, mut gone) = (0, 0);
+        for (number, corpus) in self.corpora.iter_mut().enumerate() {
+            let fresh = corpus.known();
+            let (found, lost) = corpus.merge(merge, rules, watch)?;
+            if let (Some(queue), Some(pairs)) = (self.queues.get_mut(number), &corpus.pairs) {
+                queue.push_all(pairs, fresh);
+            }
+            self.lost[number] = lost;
+            (count, gone) = (count + found, gone + lost);
+        }
+        self.needs.merged(merge, &self.lost, watch)?;
+        watch.learned(merge, (count, lead), gone);
+        if let Some(language) = language {
+            self.turns.took(language);
+        }
+        self.chosen.push(language.map_or(NO_LANGUAGE, |language| language as u32));
+        Some(())
+    }
+}

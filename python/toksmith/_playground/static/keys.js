@@ -1,0 +1,16 @@
+// The keys of the page, as it tells them.
+
+import { $, h } from './dom.js';
+
+const KEYS = [
+  ['Tab', 'from part to part'], ['← →', 'token by token'], ['↑ ↓', 'row by row'], ['Home, End', 'the row; with Ctrl the text'], ['Page up, Page down', 'a screen of rows'],
+  ['Enter', 'the forest of the token'], ['] and [', 'next and previous difference'], ['Alt+1 … Alt+9', 'the first nine views'], ['Escape', 'back to the text'],
+];
+
+export function startKeys() {
+  $('keys').append(h('dl', { className: 'keys' }, KEYS.map(([key, does]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)])));
+  $('help').addEventListener('click', () => {
+    $('keys').hidden = !$('keys').hidden;
+    $('help').setAttribute('aria-expanded', String(!$('keys').hidden));
+  });
+}

@@ -1,0 +1,19 @@
+// Light or dark: as the system has it, or as somebody chose.
+
+import { $ } from './dom.js';
+import { kept, keep } from './kept.js';
+
+function show(name) {
+  if (name) document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
+  $('theme').value = name;
+}
+
+export function startTheme() {
+  const name = kept('theme', '');
+  show(['light', 'dark'].includes(name) ? name : '');
+  $('theme').addEventListener('change', (event) => {
+    show(event.target.value);
+    keep('theme', event.target.value);
+  });
+}
