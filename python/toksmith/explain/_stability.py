@@ -29,6 +29,7 @@ __all__ = ["Edit", "EditRow", "Keystroke", "Stability", "StabilityRow", "edit", 
 AROUND = 6  # unchanged tokens that are drawn on each side of an edit
 MOST_DRAWN = 400  # changed tokens that are drawn
 MOST_ENCODED = 50_000_000  # characters that all keystrokes of a tokenizer together may encode
+Change = tuple[int, int, Any]  # from where, to where, and what takes its place
 BINS = 12  # stretches of the text in a drawing
 
 
@@ -275,7 +276,7 @@ def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, speci
     return Edit(start, end, new if isinstance(new, str) else new.decode("utf-8", "replace"), rows)
 
 
-def edited(name: str, tok: Tokenizer, held: TextSession, change: tuple[int, int, Any]) -> EditRow:
+def edited(name: str, tok: Tokenizer, held: TextSession, change: Change) -> EditRow:
     """The row of a tokenizer."""
     old = held.ids
     changed = held.replace(*change)
