@@ -143,7 +143,7 @@ def test_the_text_and_the_chosen_token_are_followed(seen: Seen) -> None:
     tree = toksmith.explain.tree(own, first)
     assert seen.page.locator(".train-tree .forest li").count() == len(tree.nodes)
     seen.type("")
-    seen.wait(".train-sentence", "The text above is empty")
+    seen.wait(".train-sentence", "Your text is empty")
 
 
 def test_switches_train_again(seen: Seen) -> None:
@@ -183,7 +183,7 @@ def test_texts_that_teach_little(seen: Seen, name: str, data: bytes, said: str) 
         assert seen.page.is_disabled("#train-size")
     seen.page.get_by_role("button", name="Remove all").click()
     seen.wait(".train-state", "Add a text to train on.")
-    seen.page.get_by_role("button", name="Add the text above").click()
+    seen.page.get_by_role("button", name="Add your text").click()
     seen.wait(".train-state", "Trained on 13 bytes")
 
 

@@ -20,7 +20,7 @@ export class Costs {
     this.table = h('table', { className: 'costs' }, h('thead', {}, h('tr', {}, ['model', 'tokenizer', ...FIELDS.map(([, label]) => label), 'cost', ''].map((head) => h('th', { scope: 'col' }, head)))), this.body);
     this.element = h('section', { 'aria-label': 'Costs' }, h('h3', {}, 'Costs by your own prices'), h('div', { className: 'scroll' }, this.table),
       h('p', { className: 'group' }, h('button', { type: 'button', id: 'cost-add', onclick: () => this.add() }, 'Add a row'), h('button', { type: 'button', id: 'cost-clear', onclick: () => this.clear() }, 'Forget all rows')),
-      h('p', { className: 'dim' }, 'This browser keeps the rows on this machine. The input is the text above, with the tokenizer of the row.'));
+      h('p', { className: 'dim' }, 'This browser keeps the rows on this machine. The input is your text, with the tokenizer of the row.'));
     this.draw();
   }
 

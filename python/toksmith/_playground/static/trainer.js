@@ -8,7 +8,7 @@ import { Curve, figure, languageRows, tokenButtons, treeOf } from './trainer_dra
 import { TrainerSave } from './trainer_save.js';
 import { TrainerTexts } from './trainer_texts.js';
 
-const SENTENCE = 160; // characters of the text above
+const SENTENCE = 160; // characters of your text
 const STEPS = 1000; // of the slider
 
 export class Trainer {
@@ -208,13 +208,13 @@ export class Trainer {
     const figureOf = (value, unit) => h('span', { className: 'train-figure' }, h('strong', {}, value), ` ${unit}`);
     figures.replaceChildren(figureOf(num(found.size), found.size === 1 ? 'token' : 'tokens'), figureOf(num(found.merges), found.merges === 1 ? 'merge' : 'merges'), figureOf(num(found.tokens), 'tokens for all texts'), figureOf(figure(per), 'bytes per token'));
     this.curve.show(found.size, per);
-    sentence.replaceChildren(h('h3', {}, `The text above: ${count(found.sentence.length, 'token')}`),
-      found.sentence.length ? tokenButtons(found.sentence, choose, 'The beginning of the text as tokens') : h('p', { className: 'dim' }, 'The text above is empty.'));
+    sentence.replaceChildren(h('h3', {}, `Your text: ${count(found.sentence.length, 'token')}`),
+      found.sentence.length ? tokenButtons(found.sentence, choose, 'The beginning of the text as tokens') : h('p', { className: 'dim' }, 'Your text is empty.'));
     languages.replaceChildren(h('h3', {}, 'By text'), languageRows(found.languages, this.range.per_word),
       measured < found.bytes ? h('p', { className: 'dim' }, `Measured on the beginning of each text, ${count(measured, 'byte')} in all.`) : '');
     newest.replaceChildren(h('h3', {}, 'Learned last'), found.newest.length ? tokenButtons(found.newest, choose, 'The newest tokens', (token) => `id ${token.id}: its pair occurred ${count(token.count, 'time')}`) : h('p', { className: 'dim' }, 'No merge yet: every token is a byte.'));
     tree.replaceChildren(...(found.tree ? treeOf(found.tree, choose).filter(Boolean) : []));
     clearTimeout(this.spoken);
-    this.spoken = setTimeout(() => say(`${count(found.size, 'token')}: ${figure(per)} bytes per token; the text above takes ${count(found.sentence.length, 'token')}`), 800);
+    this.spoken = setTimeout(() => say(`${count(found.size, 'token')}: ${figure(per)} bytes per token; your text takes ${count(found.sentence.length, 'token')}`), 800);
   }
 }

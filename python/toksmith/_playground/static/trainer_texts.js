@@ -27,7 +27,7 @@ export class TrainerTexts {
     const button = (label, onclick) => h('button', { type: 'button', onclick }, label);
     this.back = button('Add the page’s sentences', () => this.change(() => { this.sentences = true; }));
     this.element = h('fieldset', { className: 'train-texts' }, h('legend', {}, 'Texts to train on'), this.input, this.list, this.problem,
-      h('p', { className: 'group' }, button('Add files …', () => this.input.click()), button('Add the text above', () => this.addText()), this.back, button('Remove all', () => this.change(() => { this.sentences = false; this.own = []; }))),
+      h('p', { className: 'group' }, button('Add files …', () => this.input.click()), button('Add your text', () => this.addText()), this.back, button('Remove all', () => this.change(() => { this.sentences = false; this.own = []; }))),
       h('p', { className: 'dim hint' }, 'Or drop files here. Each file is a text of its own, such as a language; together they have at most ', num(app.page().limits.bytes), ' bytes.'));
     this.element.addEventListener('drop', async (event) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
@@ -91,7 +91,7 @@ export class TrainerTexts {
   addText() {
     const { text } = this.app.state;
     const bytes = new TextEncoder().encode(text).length;
-    if (!bytes) this.refuse('The text above is empty.');
+    if (!bytes) this.refuse('Your text is empty.');
     else if (this.fits(['text'], bytes)) this.change(() => this.own.push({ name: 'the text', bytes, sent: { name: 'the text', text } }));
   }
 
