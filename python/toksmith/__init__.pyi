@@ -1,6 +1,6 @@
 from . import compat, explain, metrics, reference
 from ._arrays import Padded
-from ._chat import ChatEncoding
+from ._chat._ids import ChatEncoding
 from ._convert import ConversionReport, convert
 from ._corpus import Files, files
 from ._counts import MergedCounts, PieceCounts, count_pieces, merge_counts
