@@ -152,6 +152,20 @@ def calls(folder: Path) -> dict[str, Call]:
             toksmith.train,
             {"corpus": CORPUS, "vocab_size": 40, "kind": "wordpiece", "lowercase": True},
         ),
+        "train languages": (
+            toksmith.train,
+            {
+                "corpus": CORPUS,
+                "merges": 4,
+                "parity": "window",
+                "languages": {"a": "low lower", "b": "новый"},
+                "development": {"a": "low", "b": "новый"},
+                "ratios": None,
+                "global_merges": 1,
+                "parity_window": 10,
+                "parity_alpha": 2.0,
+            },
+        ),
         "train suffix": (toksmith.train, {"corpus": CORPUS, "merges": 3, "end_of_word_suffix": "</w>", "kind": "bpe"}),
         "train words": (toksmith.train, {"corpus": CORPUS, "kind": "words", "unknown_token": "<unk>", "min_count": 1}),
         "load": (
@@ -500,7 +514,17 @@ def problem(call: Call, name: str, value: Any, allowed: tuple[type[Exception], .
 
 
 NAMES = [
-    *("train", "train unigram", "train wordpiece", "train suffix", "train words", "load", "load tiktoken", "convert"),
+    *(
+        "train",
+        "train unigram",
+        "train wordpiece",
+        "train languages",
+        "train suffix",
+        "train words",
+        "load",
+        "load tiktoken",
+        "convert",
+    ),
     *(
         "count_pieces",
         "files",
