@@ -107,11 +107,9 @@ def test_edits_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tok
     seen.page.fill("#field-edit-at", "7")
     edit = explain.edit({name: toks[name] for name in names}, text, 7, 7, "e")
     seen.wait("#panel h3", "At character 7")
-    for row in edit.rows:
-        seen.wait(
-            "#panel .answer",
-            f"{row.tokenizer}: {len(row.removed)} id{'s' * (len(row.removed) != 1)} gone, {len(row.new)} new",
-        )
+    for each in edit.rows:
+        gone = f"{len(each.removed)} id{'s' * (len(each.removed) != 1)} gone"
+        seen.wait("#panel .answer", f"{each.tokenizer}: {gone}, {len(each.new)} new")
     assert seen.page.locator(".edit-tokens .changed").count() == sum(
         len(row.removed) + len(row.new) for row in edit.rows
     )

@@ -76,7 +76,14 @@ def test_every_kind_of_str_is_counted_as_its_utf8(text: str, ascii: str, threads
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("pattern", ["cl100k", r"\S+|\s+"])
 def test_a_large_list_is_taken_while_it_is_counted(pattern: str, threads: int) -> None:
-    others = ["Stra\xdfe", "\u65e5\u672c", "\U0001f600 \ud83d", "", "\ud83d\ude00", b"caf\xc3\xa9 \xff"]
+    others: list[str | bytes] = [
+        "Stra\xdfe",
+        "\u65e5\u672c",
+        "\U0001f600 \ud83d",
+        "",
+        "\ud83d\ude00",
+        b"caf\xc3\xa9 \xff",
+    ]
     texts: list[str | bytes] = [*DOCUMENTS, *others] * (2_500_000 // len(REAL_TEXT))
     assert sum(map(len, texts)) > 2 << 20
     assert max(map(len, texts)) < 1 << 18

@@ -111,7 +111,6 @@ def test_a_cut_checkpoint_and_seeds_change_nothing(
     kept.write_bytes(b"".join(whole.splitlines(keepends=True)[: 1 + lines]))
     again = both(corpora, patterns, options, checkpoint=kept)[1]
     assert again == tok and kept.read_bytes() == whole
-    assert again.run_report is not None and tok.run_report is not None
     assert again.run_report["languages"] == tok.run_report["languages"]
 
 
@@ -162,7 +161,7 @@ def test_a_language_without_pairs_does_not_end_training(mode: str) -> None:
         parity=mode,  # type: ignore[arg-type]
         pattern=None,
     )
-    assert tok.run_report is not None and tok.model.training is not None
+    assert tok.model.training is not None
     assert len(tok.model.merges) == 6
     assert tok.run_report["languages"]["worst"]["no_pairs_after"] is not None
     assert tok.model.training.stopped_because == "it reached merges=6"
@@ -274,10 +273,10 @@ def test_left_out_pieces_make_merges_uncertain() -> None:
         ({"min_piece_count": 2, "ratios": {"a": 1, "b": 1}}, 0),  # lengths lack the left-out pieces
     ):
         report = toksmith.train(**options, **more).run_report
-        assert report is not None and report["first_uncertified_merge"] == first
+        assert report["first_uncertified_merge"] == first
     texts = {"a": "ab ab", "b": "cd"}
     report = toksmith.train(**(options | {"merges": 1}), development=texts, min_piece_count=2).run_report
-    assert report is not None and report["first_uncertified_merge"] is None
+    assert report["first_uncertified_merge"] is None
 
 
 def test_every_format_of_merges_holds_the_tokenizer(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ import toksmith
 from toksmith import _playground, _render, explain
 from toksmith._playground import _layout, _policy, _server, _views, _words
 from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
-from toksmith._playground._live_training import Texts
+from toksmith._playground._live_training import LiveTexts
 from toksmith._playground._rows import Rows
 from toksmith._playground._texts import Cut
 
@@ -239,7 +239,7 @@ def test_wrong_arguments_are_named(
 
 # One valid question to each view, and for each argument values of wrong types and beyond all ranges.
 TRAINED: dict[str, Any] = {"texts": [{"name": "low", "text": "low lower"}, {"name": "wrong", "data": "/2xvdw=="}]}
-CORPUS = Texts({"low": b"low lower", "wrong": b"\xfflow"}).key
+CORPUS = LiveTexts({"low": b"low lower", "wrong": b"\xfflow"}).key
 QUESTIONS: dict[str, dict[str, Any]] = {
     "counts": {"text": TEXT},
     "rows": {"text": TEXT, "cells": 20, "first": 0, "last": 5},

@@ -101,6 +101,6 @@ def test_an_edit_of_a_text_that_is_not_kept_is_refused(toks: dict[str, toksmith.
 
 
 def test_edits_are_joined_by_hand() -> None:
-    one = _texts.joined(None, _texts.Edit(2, 3, 4))
-    assert _texts.joined(one, _texts.Edit(4, 8, 0)) == _texts.Edit(2, 5, 2)
-    assert _texts.joined(one, _texts.Edit(0, 1, 5)) == _texts.Edit(0, 3, 10)
+    one = _texts.joined(None, _texts.TextEdit(2, 3, 4))
+    assert _texts.joined(one, _texts.TextEdit(4, 8, 0)) == _texts.TextEdit(2, 5, 2)
+    assert _texts.joined(one, _texts.TextEdit(0, 1, 5)) == _texts.TextEdit(0, 3, 10)

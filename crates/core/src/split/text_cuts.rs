@@ -83,7 +83,7 @@ impl TextCuts {
         let mut at = from + inner;
         let end = text.len().min(from + WINDOW);
         for chunk in text.get(at..end)?.utf8_chunks() {
-            if let Some(cut) = self.find_in(chunk.valid(), |cut| !added.cross(text, at + cut)) {
+            if let Some(cut) = first_cut(chunk.valid(), |cut| !added.cross(text, at + cut)) {
                 return Some(at + cut);
             }
             at += chunk.valid().len() + chunk.invalid().len();
@@ -94,19 +94,19 @@ impl TextCuts {
     /// Whether every text that holds `token` is cut inside it, whatever is around it.
     #[must_use]
     pub fn inside(&self, token: &str) -> bool {
-        self.find_in(token, |_| true).is_some()
-    }
-
-    fn find_in(&self, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
-        let compile = || Regex::new(RULE).ok();
-        match COMPILED.get(compile) {
-            Some(rule) => find_by(rule.as_ref()?, text, allowed),
-            None => find_by(&compile()?, text, allowed),
-        }
+        first_cut(token, |_| true).is_some()
     }
 }
 
 /// The first match of the rule whose cut is allowed.
+fn first_cut(text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
+    let compile = || Regex::new(RULE).ok();
+    match COMPILED.get(compile) {
+        Some(rule) => find_by(rule.as_ref()?, text, allowed),
+        None => find_by(&compile()?, text, allowed),
+    }
+}
+
 fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
     let mut at = 0;
     // An engine that gives up finds nothing: then there is no cut here.
