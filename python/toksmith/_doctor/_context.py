@@ -74,9 +74,7 @@ def special_tokens(subject: Subject) -> CheckFinding:
         says = f"untrusted text can produce {number_of(len(spelt), 'special token')}: ordinary tokens have the same ids"
         return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge can make.")
     says = f"no text that is encoded as plain text produces any of the special tokens ({len(special):,})"
-    advice = (
-        "" if not special else "Encode untrusted text as plain text, or refuse special tokens in it; never allow them."
-    )
+    advice = "" if not special else "Encode untrusted text as plain text, or refuse its special tokens."
     return CheckFinding("special_tokens", "pass", says, counts, found, advice)
 
 
