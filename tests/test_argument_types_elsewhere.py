@@ -155,7 +155,7 @@ def of_results(folder: Path) -> dict[str, Call]:
     report, id_map = metrics.measure(tok, CORPUS), toksmith.prune(TOK, 1)[1]
     parity = toksmith.parity(tok, {"a": "low", "b": "x"}, reference="a")
     corpus = toksmith.encode_corpus(tok, ["low"], folder / "ids.npy", progress=False)
-    drawn = explain.pieces(tok, "low")
+    drawn, mapped = explain.pieces(tok, "low"), explain.folder(tok, {"a.py": "low"})
     model, record = tok.model, tok.model.training
     assert record is not None
     fields = {name: getattr(model, name) for name in inspect.signature(toksmith.Model).parameters}
@@ -189,6 +189,8 @@ def of_results(folder: Path) -> dict[str, Call]:
         "metrics.Sample.__add__": (report.sample.__add__, {"other": report.sample}),
         "metrics.Tokens.places": (report.sample.vocabulary.places, {"ids": [97]}),
         "metrics.Parity.__getitem__": (parity.__getitem__, {"name": "a"}),
+        "metrics.Fairness.costs": (metrics.fairness({"a": tok}, {"a": "low"}).costs, {"tokenizer": "a"}),
+        "explain.FolderMap.__add__": (mapped.__add__, {"other": mapped}),
         "explain.Lint.repaired": (lambda names: explain.lint(tok, "low ").repaired(names), {"names": "zero-width"}),
         "explain.Steps.written": (explain.steps("aaab").written, {"ids": [97]}),
         "explain.Pieces.save_html": (drawn.save_html, {"path": folder / "a.html"}),
@@ -315,6 +317,8 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
 DRAW = (
     "explain.Lengths.to_chart",
     "explain.Ranks.to_chart",
+    "explain.Stability.to_chart",
+    "metrics.Fairness.to_chart",
     "metrics.Parity.to_chart",
     "Study.to_chart",
     "explain.Comparison.row",

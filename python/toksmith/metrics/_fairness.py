@@ -13,7 +13,7 @@ from typing import Any
 from .. import _render
 from .._arguments import checked
 from .._arguments import text as text_argument
-from .._errors import InvalidOption, number_of, shortened
+from .._errors import InvalidOption, UnknownName, number_of, shortened
 from .._render import Bars, Block, Cell, Line, Table, View, one_line
 from .._tokenizer import Tokenizer
 from ._parity import Parallel, Parity, parity
@@ -48,13 +48,16 @@ class Fairness(_render.Shown):
         sums = {each.name: sum(found[each.name] or 0.0 for found in self.parities.values()) for each in first.languages}
         return tuple(sorted(sums, key=lambda name: sums[name]))
 
+    @checked
     def costs(self, tokenizer: str) -> dict[str, float | None]:
         """The tokens of each language relative to those of the dearest, by
         language; None if no language has any.
 
         Raises:
-            KeyError: The tokenizer was not compared.
+            UnknownName: The tokenizer was not compared.
         """
+        if tokenizer not in self.parities:
+            raise UnknownName("tokenizer", tokenizer, [*self.parities])
         languages = self.parities[tokenizer].languages
         most = max(each.tokens for each in languages)
         return {each.name: each.tokens / most if most else None for each in languages}
