@@ -47,7 +47,6 @@ WORDS = {
     "eval": "measure",
     "bench": "measure",
     "languages": "parity",
-    "fairness": "parity",
     "lint": "doctor explain",
     "check": "doctor verify",
     "validate": "verify doctor",
