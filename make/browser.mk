@@ -2,4 +2,4 @@
 .PHONY: test-browser
 
 test-browser: .venv/.tools
-	@bash scripts/browser.sh $(PY) tests/test_browser.py tests/test_browser_views.py tests/test_browser_scripts.py tests/test_browser_walks.py tests/test_browser_bad_input.py tests/test_browser_everybody.py tests/test_browser_snapshot.py -s
+	@bash scripts/browser.sh $(PY) $(wildcard tests/test_browser*.py) -s
