@@ -131,6 +131,7 @@ class Sample:
 
 ENDS = numbers([2, 4], np.uint64)
 SIZES = {"size": 2, "seeds": 9, "longest": 4, "shrink": 0.5, "rounds": 1, "threads": 1}
+TURNS = {"others": [], "development": [], "ratios": [1.0], "shared": 0, "seeds": 0, "window": None}
 DRAWN = {"seed": 1, "dropout": 0.5, "alpha": 0.1}
 CALLS: dict[str, Callable[[Sample], object]] = {
     "Vocab.__new__": Sample.new_vocab,
@@ -236,11 +237,13 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "LearnedMerges.left": lambda of: of.merges.left,
     "LearnedMerges.stopped": lambda of: of.merges.stopped,
     "train": lambda of: of.core.train(of.counts, of.options(), lambda _: None),
+    "train_parity": lambda of: of.core.train_parity(of.counts, of.options(), {"languages": [of.counts], **TURNS}, None),
     "train_unigram": lambda of: of.core.train_unigram(of.counts, ["a", "b", " "], SIZES, None),
     "sample": lambda of: of.core.sample(of.engine, "ab", "text", "replace", DRAWN),
     "best_ways": lambda of: of.core.best_ways(of.engine, "ab", "replace", 2),
     "always_cut": lambda of: of.core.always_cut(of.engine, ["ab"]),
     "token_facts": lambda of: of.core.token_facts(of.engine),
+    "sha256": lambda of: of.core.sha256(b"abc", 2),
     "patterns": lambda of: of.core.patterns(),
     "refuse_repeats": lambda of: of.core.refuse_repeats(b'{"a": 1, "a": 2}', "x"),
     "parse_tiktoken": lambda of: of.core.parse_tiktoken(b"YQ== 0\n", "x"),

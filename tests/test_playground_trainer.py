@@ -273,6 +273,8 @@ def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
 # Speed
 
 
+@pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures speed: lacks TOKSMITH_SPEED=1")
 def test_what_a_step_of_the_slider_takes(session: _views.Session, corpora_dir: Path) -> None:
     texts = {}

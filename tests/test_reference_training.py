@@ -10,6 +10,7 @@ import pytest
 import toksmith
 from toksmith import reference
 from toksmith.reference import character_training as characters
+from toksmith.reference import parity_training as parity
 from toksmith.reference import training
 from toksmith.reference import unigram_training as unigram
 
@@ -225,8 +226,8 @@ def test_unigram_models() -> None:
 
 # What changes no merge: where the corpus comes from, how it is read, and who is told.
 READING = {"corpus", "threads", "progress", "checkpoint", "max_memory", "spill_to", "errors"}
-# The kind says which function; the unknown token is the first, whatever its name.
-NAMES = {"kind", "unknown_token"}
+# The kind says which function; the unknown token is the first, whatever its name; parity is the mode of `learned`.
+NAMES = {"kind", "unknown_token", "parity"}
 
 
 def test_the_specification_has_every_option_that_decides_a_merge() -> None:
@@ -237,3 +238,4 @@ def test_the_specification_has_every_option_that_decides_a_merge() -> None:
 
 
 TRAINERS = [training.learned, characters.learned_characters, characters.learned_marked, unigram.learned_unigram]
+TRAINERS += [parity.learned]

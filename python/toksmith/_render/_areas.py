@@ -33,7 +33,7 @@ def squarified(sizes: Sequence[float], room: Rectangle, shape: float = 1.0) -> l
         shape: How many times as wide a unit of width is drawn as a unit of height.
 
     >>> squarified([6, 2, 1, 1], (0, 0, 100, 100))[:2]
-    [(0, 0, 60.0, 100.0), (60.0, 0, 40.0, 50.0)]
+    [(0, 0.0, 60.0, 100.0), (60.0, 0, 40.0, 50.0)]
     """
     found: list[Rectangle] = []
     x, y, wide, high = room

@@ -310,7 +310,7 @@ def folder(
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
     >>> found = toksmith.explain.folder(tok, {"a.txt": "low low", "b/Cargo.lock": "lowest", "c.txt": "low low"})
     >>> found.tokens, found.left_out, found.saved
-    (10, {'b/Cargo.lock': 'lock file', 'c.txt': 'copy'}, 7)
+    (8, {'b/Cargo.lock': 'lock file', 'c.txt': 'copy'}, 6)
     """
     files: list[FileTokens] = []
     skipped: list[SkippedFile] = []
