@@ -139,6 +139,19 @@ UNIGRAM = toksmith.train(CORPUS * 9, 40, kind="unigram", progress=False)
 COUNTS = toksmith.count_pieces(CORPUS)
 
 
+LANGUAGES_ARGUMENTS: dict[str, Any] = {
+    "corpus": CORPUS,
+    "merges": 4,
+    "parity": "window",
+    "languages": {"a": "low lower", "b": "новый"},
+    "development": {"a": "low", "b": "новый"},
+    "ratios": None,
+    "global_merges": 1,
+    "parity_window": 10,
+    "parity_alpha": 2.0,
+}
+
+
 def calls(folder: Path) -> dict[str, Call]:
     """One valid call of each public function, all of its arguments named."""
     saved, text, counts = folder / "a.toksmith", folder / "a.txt", folder / "a.parquet"
@@ -152,20 +165,7 @@ def calls(folder: Path) -> dict[str, Call]:
             toksmith.train,
             {"corpus": CORPUS, "vocab_size": 40, "kind": "wordpiece", "lowercase": True},
         ),
-        "train languages": (
-            toksmith.train,
-            {
-                "corpus": CORPUS,
-                "merges": 4,
-                "parity": "window",
-                "languages": {"a": "low lower", "b": "новый"},
-                "development": {"a": "low", "b": "новый"},
-                "ratios": None,
-                "global_merges": 1,
-                "parity_window": 10,
-                "parity_alpha": 2.0,
-            },
-        ),
+        "train languages": (toksmith.train, LANGUAGES_ARGUMENTS),
         "train suffix": (toksmith.train, {"corpus": CORPUS, "merges": 3, "end_of_word_suffix": "</w>", "kind": "bpe"}),
         "train words": (toksmith.train, {"corpus": CORPUS, "kind": "words", "unknown_token": "<unk>", "min_count": 1}),
         "load": (
