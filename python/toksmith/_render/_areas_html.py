@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ._areas import placed
 from ._blocks import Areas
-from ._html import attribute, escaped
+from ._markup import attribute, escaped
 
 __all__ = ["AREAS_STYLE", "draw_areas"]
 

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ._areas import first_bars
 from ._blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from ._markup import attribute, escaped
 from ._palette import LIGHT, TICK
-from ._view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
+from ._view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
 
 __all__ = ["document", "fragment", "page_of"]
 
@@ -273,16 +274,6 @@ def title(token: TokenView) -> str:
 
 def element(tag: str, style: str, inner: str) -> str:
     return f'<{tag} style="{style}">{inner}</{tag}>' if style else f"<{tag}>{inner}</{tag}>"
-
-
-def escaped(text: str, chars: int | None = None) -> str:
-    if chars is not None and len(text) > chars:
-        text = f"{text[:chars]}… ({len(text):,} characters)"
-    return plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def attribute(text: str) -> str:
-    return plain(text).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 DRAW: dict[type[Block], Any] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._html import escaped
+from ._markup import escaped
 from ._palette import COLORS
 from ._view import TokenRun, TokenView, clusters
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ._blocks import TokenText, View
-from ._html import DRAW, drawn_clusters, escaped, joined, main, page_of, title
+from ._html import DRAW, drawn_clusters, joined, main, page_of, title
+from ._markup import escaped
 from ._palette import DARK, LIGHT, Colours
 from ._view import DrawnPart
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ._blocks import Bars, Block, Table, View
-from ._html import DRAW, attribute, escaped, main, page_of
+from ._html import DRAW, main, page_of
+from ._markup import attribute, escaped
 from ._palette import DARK, LIGHT
 
 __all__ = ["Curves", "report"]
