@@ -131,6 +131,33 @@ def browser() -> Iterator[Any]:
         yield running
 
 
+# What most of these modules look at; those that need other tokenizers or another page define their own.
+@pytest.fixture(scope="module")
+def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Tokenizers of several sizes, by name."""
+    from browsing import tokenizers
+
+    return tokenizers(tmp_path_factory.mktemp("browser"))
+
+
+@pytest.fixture(scope="module")
+def playground(toks: dict[str, Any]) -> Iterator[Any]:
+    """A playground of these."""
+    import toksmith
+
+    with toksmith.play(toks) as running:
+        yield running
+
+
+@pytest.fixture
+def seen(browser: Any, playground: Any) -> Iterator[Any]:
+    """Its page in the browser, held to what is always true of it."""
+    from browsing import watched
+
+    with watched(browser, playground.url) as seen:
+        yield seen
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of shared test data."""

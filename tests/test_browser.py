@@ -29,28 +29,15 @@ from browsing import (
     TEXT,
     TICKS,
     Seen,
-    tokenizers,
-    watched,
 )
 
 import toksmith
 
 
 @pytest.fixture(scope="module")
-def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, toksmith.Tokenizer]:
-    return tokenizers(tmp_path_factory.mktemp("browser"))
-
-
-@pytest.fixture(scope="module")
 def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
     with toksmith.play({**toks, "broken": "no such file"}) as running:
         yield running
-
-
-@pytest.fixture
-def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
-    with watched(browser, playground.url) as seen:
-        yield seen
 
 
 def fragment_of(page: Any) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browsing import CORPUS, PASTE, PUT, TABS, Seen, watched
+from browsing import CORPUS, PASTE, PUT, TABS, Seen
 from test_browser_walks import drop
 from trainings import trained
 
@@ -54,12 +54,6 @@ def toks() -> dict[str, toksmith.Tokenizer]:
 def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
     with toksmith.play({**toks, "broken": "no such file"}) as running:
         yield running
-
-
-@pytest.fixture
-def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
-    with watched(browser, playground.url) as seen:
-        yield seen
 
 
 def take(seen: Seen, text: str | bytes) -> None:

@@ -5,33 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import SHOTS, STATIC, Seen, tokenizers, watched
+from browsing import SHOTS, STATIC, Seen, watched
 
 import toksmith
 from toksmith import explain, metrics
 from toksmith._render._areas_html import STEPS
-
-
-@pytest.fixture(scope="module")
-def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, toksmith.Tokenizer]:
-    return tokenizers(tmp_path_factory.mktemp("browser"))
-
-
-@pytest.fixture(scope="module")
-def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
-    with toksmith.play(toks) as running:
-        yield running
-
-
-@pytest.fixture
-def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
-    with watched(browser, playground.url) as seen:
-        yield seen
 
 
 def a_folder(top: Path) -> Path:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import pytest
-from browsing import Seen, tokenizers, watched
+from browsing import Seen, tokenizers
 
 import toksmith
 
@@ -43,12 +42,6 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[toksmith.Pl
     toks["scripts"] = toksmith.train(" ".join(SCRIPTS.values()) * 2, merges=300, progress=False)
     with toksmith.play(toks) as running:
         yield running
-
-
-@pytest.fixture
-def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
-    with watched(browser, playground.url) as seen:
-        yield seen
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -9,26 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import CONTRAST, NAMED, TEXT, Seen, tokenizers, watched
+from browsing import CONTRAST, NAMED, TEXT, Seen, watched
 
 import toksmith
-
-
-@pytest.fixture(scope="module")
-def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, toksmith.Tokenizer]:
-    return tokenizers(tmp_path_factory.mktemp("browser"))
 
 
 @pytest.fixture
 def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
     with toksmith.play(toks) as running:
         yield running
-
-
-@pytest.fixture
-def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
-    with watched(browser, playground.url) as seen:
-        yield seen
 
 
 def stored(seen: Seen) -> list[str]:

@@ -28,12 +28,6 @@ def playground() -> Iterator[toksmith.Playground]:
         yield running
 
 
-@pytest.fixture
-def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
-    with watched(browser, playground.url) as seen:
-        yield seen
-
-
 def files(texts: dict[str, bytes]) -> list[Any]:
     return [{"name": name, "mimeType": "text/plain", "buffer": data} for name, data in texts.items()]
 

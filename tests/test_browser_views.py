@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import pytest
-from browsing import PASTE, PUT, TABS, TEXT, Seen, tokenizers, watched
+from browsing import PASTE, PUT, TABS, TEXT, Seen
 
 import toksmith
 
 NAMES = ("bytes", "small", "medium", "large")
 # What a view says when it has its answer, where it does not say the same for all tokenizers.
 FILLED = {"merges": ("#piece", "low"), "forest": ("#field-id", "108"), "vocabulary": ("#field-query", "l")}
-
-
-@pytest.fixture(scope="module")
-def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, toksmith.Tokenizer]:
-    return tokenizers(tmp_path_factory.mktemp("browser"))
-
-
-@pytest.fixture(scope="module")
-def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
-    with toksmith.play(toks) as running:
-        yield running
-
-
-@pytest.fixture
-def seen(browser: Any, playground: toksmith.Playground) -> Iterator[Seen]:
-    with watched(browser, playground.url) as seen:
-        yield seen
 
 
 def choose(seen: Seen, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Seen, tokenizers, watched
+from browsing import Seen, watched
 
 import toksmith
 
@@ -17,11 +17,6 @@ DROP = """(files) => {
   for (const [name, content] of files) data.items.add(new File([Uint8Array.from(atob(content), (char) => char.charCodeAt(0))], name));
   document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
 }"""
-
-
-@pytest.fixture(scope="module")
-def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, toksmith.Tokenizer]:
-    return tokenizers(tmp_path_factory.mktemp("browser"))
 
 
 @pytest.fixture
