@@ -8,6 +8,7 @@ whole text again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -341,19 +342,18 @@ def stability(
     named = named_tokenizers(toks)
     held = {name: tok.session(text, special=special) for name, tok in named.items()}
     middle = len(text) // 2
-    cost = max(typed_at(each, middle, new).encoded for each in held.values())
+    cost = 0
+    for each in held.values():
+        with typed_at(each, middle, new) as changed:
+            cost = max(cost, changed.encoded)
     places = spread(len(text), max(1, min(most, MOST_ENCODED // (2 * cost or 1))))
     bytes_of = byte_places(text, places)
     rows = []
     for name, tok in named.items():
         ids, ends = token_ends(tok, text, special)
-        front = np.searchsorted(ends, bytes_of, "right")
-        strokes = [keystroke(held[name], ids, at, new) for at in places]
-        found = [
-            stroke._replace(lost=max(0, int(limit) - stroke.before))
-            for stroke, limit in zip(strokes, front, strict=True)
-        ]
-        rows.append(StabilityRow(name, len(ids), tuple(found)))
+        fronts = np.searchsorted(ends, bytes_of, "right").tolist()
+        strokes = [keystroke(held[name], ids, at, new, front) for at, front in zip(places, fronts, strict=True)]
+        rows.append(StabilityRow(name, len(ids), tuple(strokes)))
     return Stability(typed, len(text), places, tuple(rows))
 
 
@@ -376,19 +376,18 @@ def byte_places(text: Text, places: Sequence[int]) -> NDArray[np.int64]:
     return np.cumsum(np.array(sizes, np.int64))
 
 
-def typed_at(held: TextSession, place: int, new: Text) -> IdEdit:
-    """What an insertion changes, which is taken back."""
-    found = held.replace(place, place, new)
+@contextmanager
+def typed_at(held: TextSession, place: int, new: Text) -> Iterator[IdEdit]:
+    """What an insertion changes; it is taken back afterwards."""
+    yield held.replace(place, place, new)
     held.replace(place, place + len(new), new[:0])
-    return found
 
 
-def keystroke(held: TextSession, old: NDArray[np.uint32], place: int, new: Text) -> Keystroke:
-    """What an insertion changes, which is taken back."""
-    changed = held.replace(place, place, new)
-    before, removed, came = exactly(held, old, changed)
-    held.replace(place, place + len(new), new[:0])
-    return Keystroke(place, before, removed, came, 0)
+def keystroke(held: TextSession, old: NDArray[np.uint32], place: int, new: Text, front: int) -> Keystroke:
+    """What an insertion changes, where `front` of the old ids end before the place."""
+    with typed_at(held, place, new) as changed:
+        before, removed, came = exactly(held, old, changed)
+    return Keystroke(place, before, removed, came, max(0, front - before))
 
 
 def binned(keystrokes: Sequence[Keystroke], size: int) -> Iterator[tuple[str, float, str]]:
