@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
-ROWS = """arguments deprecated errors meanings other_names model_names paths progress sample system core_missing _core remote
+ROWS = """arguments byte_tokens deprecated errors meanings other_names model_names paths progress sample system core_missing _core remote
 files model render results special stream threads atomic_files encode_files folders segments
 boundaries pattern_fit patterns formats corpus memory post steps training_kinds
 tokenizer tokenizer_view offsets sampled pieces arrays chat session encodings hub counts weights

@@ -25,6 +25,7 @@ ELSEWHERE = {
     "_files": "test_format_files test_bounded_reading test_faults",
     "_meanings": "test_mistakes",
     "_segments": "test_boundaries",
+    "_byte_tokens": "test_surgery test_doctor test_explain_inference",
     "_model_names": "test_compat_tiktoken test_hub",
     "_formats/__init__": "test_format_files test_matrix",
     "_formats/_arguments": "test_format_files",

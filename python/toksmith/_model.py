@@ -410,9 +410,9 @@ class Model:
             return None
         scores = None
         if self.kind == "unigram":
-            bytes_are_there = not self.byte_fallback or {f"<0x{byte:02X}>".encode() for byte in range(256)} <= set(
-                self.tokens
-            )
+            from ._byte_tokens import BYTE_TOKENS  # not above: most models have none
+
+            bytes_are_there = not self.byte_fallback or BYTE_TOKENS.keys() <= set(self.tokens)
             whole_text = any(step.kind == "sentencepiece" for step in self.normalizers)
             fits = self.scores is not None and len(self.scores) == len(self.tokens) and np.isfinite(self.scores).all()
             if self.scores is None or not fits or not bytes_are_there or whole_text:

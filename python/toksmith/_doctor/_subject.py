@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .._byte_tokens import BYTE_TOKENS
 from .._corpus import Corpus, documents
 from .._pattern_fit import TokenTexts, misfits, token_texts
 from .._tokenizer import Text, Tokenizer
@@ -22,7 +22,6 @@ __all__ = ["Subject"]
 
 # Characters (or bytes) of the corpus that are looked at closely.
 HEAD = 200_000
-BYTE_TOKEN = re.compile(rb"<0x[0-9A-F]{2}>")
 
 
 class Subject:
@@ -103,7 +102,7 @@ class Subject:
         """Whether a token is there before the first merge."""
         if self.tok.model.unit == "byte":
             return len(token) == 1
-        return len(token.decode("utf-8", "replace")) == 1 or BYTE_TOKEN.fullmatch(token) is not None
+        return len(token.decode("utf-8", "replace")) == 1 or token in BYTE_TOKENS
 
     def witnesses(self, ids: Iterable[int], kind: str) -> list[Witness]:
         """A witness for each id."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._byte_tokens import BYTE_TOKENS
 from .._errors import CannotRepresent
 from .._model import Model, Step, TokenTable
 from ._hf_steps import step
@@ -135,8 +136,8 @@ def normal_scores(model: Model) -> dict[str, float]:
     """The scores of the pieces that texts consist of; bytes are not among them."""
     assert model.scores is not None  # it was checked
     scores = zip(model.tokens, model.scores.tolist(), strict=True)
-    is_byte = re.compile(rb"<0x[0-9A-F]{2}>").fullmatch if model.byte_fallback else (lambda token: None)
-    return {token.decode(): score for token, score in scores if not is_byte(token)}
+    left_out = BYTE_TOKENS if model.byte_fallback else {}
+    return {token.decode(): score for token, score in scores if token not in left_out}
 
 
 def covered(model: Model, rows: list[tuple[str, int, float]], losses: Losses) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._byte_tokens import BYTE_TOKENS
 from .._tokenizer import Tokenizer
 from ..metrics import Sample, parity
 from ..metrics._rows import METRICS
@@ -22,7 +22,6 @@ __all__ = ["SELDOM", "StudyRow", "measured"]
 SELDOM = 100  # occurrences in the planned corpus below which a row is hardly trained: a convention, not a finding
 RAREST = 100  # one token in so many
 BATCH_BYTES = 4 << 20
-BYTE_TOKEN = re.compile(rb"<0x[0-9A-F]{2}>")
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def learned_ids(tok: Tokenizer) -> NDArray[np.intp]:
     kept = [
         id
         for id, token in zip(model.ids.tolist(), model.tokens, strict=True)
-        if id not in special and not (single and len(token) == 1) and not BYTE_TOKEN.fullmatch(token)
+        if id not in special and not (single and len(token) == 1) and token not in BYTE_TOKENS
     ]
     return np.array(kept, np.intp)
 

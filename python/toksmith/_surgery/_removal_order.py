@@ -6,11 +6,10 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from .._byte_tokens import BYTE_TOKENS
 from .._model import Model
 
 __all__ = ["Forest", "apart"]
-
-BYTE_TOKENS = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
 
 class Forest:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import _render
 from .._arguments import checked
+from .._byte_tokens import BYTE_TOKENS
 from .._errors import NotInVocabulary, number_of
 from .._model import Model
 from .._pieces import pieces_of
@@ -19,7 +20,6 @@ from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
-from ._rules import BYTE_TOKEN
 
 __all__ = ["Inference", "InferenceCut", "inference"]
 
@@ -212,8 +212,8 @@ class Spelling:
         self.bytes: dict[bytes, int] = {}
         left_out = {added.id for added in model.added_tokens} | {model.unknown_id}
         for id, token in zip(model.ids.tolist(), model.tokens, strict=True):
-            if model.byte_fallback and BYTE_TOKEN.fullmatch(token):
-                self.bytes[bytes([int(token[3:5], 16)])] = id
+            if model.byte_fallback and token in BYTE_TOKENS:
+                self.bytes[bytes([BYTE_TOKENS[token]])] = id
             elif id not in left_out and self.prefix and token.startswith(self.prefix):
                 self.inside[token.removeprefix(self.prefix)] = id
             elif id not in left_out:
@@ -341,8 +341,8 @@ def rewritten(tok: Tokenizer, text: Text, special: Special) -> tuple[InferenceCu
         token = tok.token_bytes(int(id))
         if id == model.unknown_id:
             token = data[int(start) : int(end)]
-        elif model.byte_fallback and BYTE_TOKEN.fullmatch(token):
-            token = bytes([int(token[3:5], 16)])
+        elif model.byte_fallback and token in BYTE_TOKENS:
+            token = bytes([BYTE_TOKENS[token]])
         begins = apart and token.startswith(BLOCK) and not pieces[-1][0].endswith(BLOCK) if pieces else True
         if not begins and not pieces[-1][1] and int(id) not in kept:
             pieces[-1], ends[-1] = (pieces[-1][0] + token, False), number
@@ -358,6 +358,6 @@ def not_covered(tok: Tokenizer, ids: Sequence[int]) -> int:
     model, found = tok.model, 0
     for id in ids:
         token = tok.token_bytes(id)
-        is_byte = model.byte_fallback and BYTE_TOKEN.fullmatch(token)
-        found += id == model.unknown_id or bool(is_byte and not 0x80 <= int(token[3:5], 16) < 0xC0)
+        byte = BYTE_TOKENS.get(token) if model.byte_fallback else None
+        found += id == model.unknown_id or (byte is not None and not 0x80 <= byte < 0xC0)
     return found

@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._byte_tokens import BYTE_TOKENS
 from .._errors import InvalidOption
 from .._model import Model
 from .._tokenizer import Tokenizer
 
-__all__ = ["BYTE_TOKEN", "Rules", "Symbol", "Use", "ranks_of", "rules_of"]
-
-BYTE_TOKEN = re.compile(rb"<0x[0-9A-F]{2}>")
+__all__ = ["Rules", "Symbol", "Use", "ranks_of", "rules_of"]
 
 
 class Symbol(NamedTuple):
@@ -85,7 +84,7 @@ class Rules:
         if self.pairs is not None:
             return None if left.id is None or right.id is None else self.pairs.get((left.id, right.id))
         id = self.model.vocab.id(left.token + right.token)
-        if id is None or (self.model.byte_fallback and BYTE_TOKEN.fullmatch(left.token + right.token)):
+        if id is None or (self.model.byte_fallback and left.token + right.token in BYTE_TOKENS):
             return None
         return self.rank(id), id
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from .. import _render
 from .._arguments import checked
+from .._byte_tokens import BYTE_TOKENS
 from .._errors import shortened
 from .._render import Block, Branch, Line, Table, View, token_text
 from .._tokenizer import Tokenizer
 from ._asked import name_of, token_json
 from ._merges import MOST_SYMBOLS, steps_of
 from ._pieces import Kind, token_kind
-from ._rules import BYTE_TOKEN, Rules, Symbol, Use, rules_of
+from ._rules import Rules, Symbol, Use, rules_of
 
 __all__ = ["Node", "Tree", "tree"]
 
@@ -177,7 +178,7 @@ def tree(tok: Tokenizer, id: int) -> Tree:
         return Tree(name_of(tok), id, token, (), (), (), special=True)
     rules = rules_of(tok)
     symbols = rules.symbols(own)
-    if len(symbols) > MOST_SYMBOLS or (tok.model.byte_fallback and BYTE_TOKEN.fullmatch(own)):
+    if len(symbols) > MOST_SYMBOLS or (tok.model.byte_fallback and own in BYTE_TOKENS):
         symbols = [Symbol(own, id)]
     nodes, roots = grown(rules, symbols)
     return Tree(name_of(tok), id, own, tuple(nodes), tuple(roots), tuple(rules.used(id)))
