@@ -158,7 +158,7 @@ impl Counter {
     fn add_while_taking(&self, py: Python<'_>, taking: Taking, threads: usize) -> PyResult<()> {
         let Taking { items, size, mut taken } = taking;
         let raised = Mutex::new(None);
-        let take = |py: Python<'_>| {
+        let mut take = |py: Python<'_>| {
             let (mut group, mut bytes) = (Vec::new(), 0);
             while bytes < TAKEN && taken < items.len() {
                 let (document, size) = items[taken].taken(py)?;
@@ -168,7 +168,6 @@ impl Counter {
             }
             Ok((!group.is_empty()).then_some(group))
         };
-        let mut take = take;
         let next = || {
             Python::attach(&mut take).map_err(|problem: PyErr| {
                 *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);

@@ -2,6 +2,7 @@
 
 import { ask } from '../api.js';
 import { count, h, num, say, table } from '../dom.js';
+import { base64 } from '../files.js';
 import { latest } from '../latest.js';
 
 const BATCH = 6_000_000; // bytes that are sent at once
@@ -9,12 +10,6 @@ const LARGEST = 20_000_000; // of a file that the page reads; `toksmith map` rea
 const LOOKED_AT = 8000; // bytes in which a NUL says that a file is no text
 const SCALE = ['4 bytes per token and more', '3 to 4', '2 to 3', 'less than 2'];
 const REACHED = 24; // pixels of both sides, from which an area is a button
-
-function base64(bytes) {
-  let binary = '';
-  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(binary);
-}
 
 const pathOf = (file) => file.webkitRelativePath.split('/').slice(1).join('/') || file.name;
 
