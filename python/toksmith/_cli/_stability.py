@@ -56,8 +56,8 @@ def stability(
 ) -> None:
     """Show what typing a character changes in the ids of a text.
 
-    It says what a cache of keys and values can reuse. It types at each place of a short text, and at --most places of a longer one, at equal distances. The ids are those of
-    the whole texts.
+    It says what a cache of keys and values can reuse. It types at each place of a short text, and at --most places of a
+    longer one, at equal distances. The ids are those of the whole texts.
     """
     if at is not None and most is not None:
         raise cli.BadParameter("give only one of --at and --most", param_hint="--most")

@@ -77,9 +77,8 @@ class StudyFolder:
             return None  # it was deleted or damaged: the training is repeated
         if tok.fingerprint != row.get("fingerprint"):
             return None
-        (self.path / f"{file}.checkpoint").unlink(
-            missing_ok=True
-        )  # a run that was killed right behind the note left it
+        # A run that was killed after it wrote the note left its checkpoint.
+        (self.path / f"{file}.checkpoint").unlink(missing_ok=True)
         return tok
 
     def checkpoint(self, file: str) -> Path | None:

@@ -49,8 +49,7 @@ class StudyRow:
         resolution: What one occurrence in the sample is in the planned corpus;
             below it, figures of rare tokens are coarse.
         seldom: How many of them the sample does not have, or are expected
-            fewer than 100 times: candidates
-            for glitch tokens.
+            fewer than 100 times: candidates for glitch tokens.
         last_count: How often the last pair occurred when it was merged; None
             for kinds without merges.
         padded_64, padded_128: The size, rounded up to a multiple.
