@@ -155,7 +155,7 @@ def test_the_card_is_a_sheet_on_a_telephone(browser: Any, playground: toksmith.P
         seen.page.locator(".card .close").click()
         assert not seen.page.is_visible(".card")
         seen.page.select_option("#view", "budget")
-        seen.wait(".answer", "GPT-2")
+        seen.wait(".answer", "8k")
         assert not seen.page.is_visible(".card")
 
 

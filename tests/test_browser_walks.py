@@ -88,7 +88,7 @@ def test_back_and_forward_walk_the_views_and_keep_the_text(seen: Seen) -> None:
     seen.page.locator(".proposals button").nth(1).click()
     seen.until("said => document.querySelector('.answer h3').innerText !== said", first)
     seen.tab("budget")
-    seen.wait(".answer", "GPT-2")
+    seen.wait(".answer", "8k")
     seen.page.go_back()
     seen.page.wait_for_selector("#tab-forest[aria-selected=true]")
     seen.page.go_back()

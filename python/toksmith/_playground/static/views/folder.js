@@ -19,7 +19,7 @@ class FolderPanel {
     this.key = ''; // of the folder at the server
     this.files = [];
     this.input = h('input', { type: 'file', webkitdirectory: true, hidden: true, id: 'map-folder', 'aria-label': 'Open a folder to map', onchange: () => this.open([...this.input.files]) });
-    this.state = h('p', { className: 'dim', role: 'status' });
+    this.state = h('p', { className: 'dim' });
     this.answer = h('div', { className: 'answer' });
     this.element = h('div', {},
       h('div', { className: 'controls' }, h('button', { type: 'button', id: 'map-open', onclick: () => this.input.click() }, 'Map a folder …'), this.input,
@@ -125,7 +125,7 @@ class FolderPanel {
   draw(found, wide, high) {
     const total = `${found.folder}: ${count(found.files, 'file')}, ${count(found.tokens, 'token')}${found.tokens ? `, ${(found.bytes / found.tokens).toFixed(2)} bytes per token` : ''}`;
     if (!found.files) return [h('h3', {}, total), h('p', { className: 'warn' }, 'It has no text that can be counted.'), this.skipped(found)];
-    const said = h('p', { className: 'area-said dim', 'aria-live': 'polite' }, 'Choose a folder to look into it, or a file to read its figures.');
+    const said = h('p', { className: 'area-said dim' }, 'Choose a folder to look into it, or a file to read its figures.');
     const areas = h('div', { className: 'areas', role: 'group', 'aria-label': 'Map of the folder' }, found.areas.map((each) => this.area(each, said, [wide, high])));
     const without = found.tokens - found.saved;
     return [
@@ -169,7 +169,7 @@ class FolderPanel {
     };
     const name = (across * wide) / 100 > 20 && (down * high) / 100 > 14 ? h('span', {}, each.name) : null;
     if (!reached) return h('div', attributes, name);
-    const onclick = each.folder ? () => this.app.set({ inside: each.path }) : tell;
+    const onclick = each.folder ? () => this.app.set({ inside: each.path }) : () => { tell(); say(words); };
     return h('button', { type: 'button', ...attributes, onclick, onfocus: tell, 'aria-label': words }, name);
   }
 }
