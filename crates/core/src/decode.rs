@@ -164,13 +164,25 @@ impl Decoder {
         }
     }
 
+    /// Whether the id is that of an added token.
+    #[must_use]
+    pub fn is_added(&self, id: u32) -> bool {
+        self.added.contains_key(&id)
+    }
+
+    /// The ids of all tokens, ascending.
+    #[must_use]
+    pub fn ids(&self) -> Vec<u32> {
+        let mut ids: Vec<u32> = self.vocab.ids().chain(self.added.keys().copied()).collect();
+        // Most vocabularies are in the order of their ids, and this way of sorting sees it.
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
     /// All tokens, in the order of their ids.
     pub fn tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        let far = self.added.keys().copied().filter(|&id| self.vocab.token(id).is_none());
-        let mut ids: Vec<u32> = far.chain(self.vocab.ids()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids.into_iter().filter_map(|id| self.token(id).map(|token| (id, token)))
+        self.ids().into_iter().filter_map(|id| self.token(id).map(|token| (id, token)))
     }
 
     /// How many bytes the token has, if `text` begins with them.

@@ -107,6 +107,12 @@ impl<T> Parts<T> {
         Self { all: Vec::with_capacity(room), ends: Vec::with_capacity(texts) }
     }
 
+    /// Drops all results and keeps the room.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.ends.clear();
+    }
+
     /// Ends a text here.
     pub fn end(&mut self) {
         self.ends.push(self.all.len());

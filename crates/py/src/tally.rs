@@ -13,7 +13,7 @@ use toksmith_core::split::text_cuts::parts;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
-use crate::batch::Load;
+use crate::batch::{Load, Parts};
 use crate::call::call;
 use crate::engine::Engine;
 use crate::errors;
@@ -33,7 +33,7 @@ impl Tally {
     #[new]
     #[allow(clippy::needless_pass_by_value)]
     fn new(engine: Bound<'_, Engine>) -> PyResult<Self> {
-        let sum = Mutex::new(Counts::new(engine.get().decoder().tokens().count()));
+        let sum = Mutex::new(Counts::new(engine.get().decoder().ids().len()));
         Ok(Self { engine: engine.unbind(), sum })
     }
 
@@ -57,16 +57,22 @@ impl Tally {
         let pieces: Vec<_> = cut.collect();
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
-            let (mut tally, mut ids) = (CoreTally::new(engine.decoder(), encoder.spelling()), Vec::new());
+            let mut tally = CoreTally::new(engine.decoder(), encoder.spelling());
+            let mut encoded = Parts::with_room(0, 0);
             encoder.with_session(|session| {
                 jobs.each(|job| {
-                    for &(place, start, end) in &pieces[load.texts(job)] {
+                    let pieces = &pieces[load.texts(job)];
+                    encoded.clear();
+                    for &(place, start, end) in pieces {
                         stop.check()?;
-                        ids.clear();
-                        let text = each[place].part(start, end);
-                        let outcome = encoder.encode(text, &allow, stop, session, &mut ids);
+                        let outcome =
+                            encoder.encode(each[place].part(start, end), &allow, stop, session, &mut encoded.all);
                         outcome.map_err(|error| error.shifted(start).in_batch(place))?;
-                        tally.add(text, &ids, None, start == 0);
+                        encoded.end();
+                    }
+                    // Counting after encoding leaves the tables of each near the processor.
+                    for (&(place, start, end), ids) in pieces.iter().zip(encoded.iter()) {
+                        tally.add(each[place].part(start, end), ids, None, start == 0);
                     }
                     Ok(())
                 });

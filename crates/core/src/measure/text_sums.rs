@@ -10,12 +10,10 @@
 
 use crate::decode::Decoder;
 use crate::kinds::PieceEncoder;
+use crate::measure::id_counts::IdCounts;
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::split::scan::class::{CASELESS, Classes, LETTER, classes};
 use crate::split::{Text, utf8_parts};
-use crate::vocab::Vocab;
-use crate::vocab::by_id::ById;
-use crate::vocab::widths::Widths;
 
 /// The most digits of a number whose cuts are counted one by one.
 pub const DIGITS: usize = 12;
@@ -121,12 +119,8 @@ impl Counts {
 pub struct TextSums<'d> {
     /// What was counted so far, ids aside.
     counts: Counts,
-    /// How often each id was emitted; the low bits in a table that is small enough to stay near the processor.
-    high: ById<u64>,
-    low: ById<u16>,
+    ids: IdCounts,
     decoder: &'d Decoder,
-    /// The tokens and widths of a vocabulary whose ids spell what was encoded. It does not know the ids of added tokens.
-    spelling: Option<(&'d Vocab, &'d Widths)>,
     ends: EndBits,
     decoded: Vec<u8>,
 }
@@ -137,37 +131,25 @@ impl<'d> TextSums<'d> {
     #[must_use]
     pub fn new(decoder: &'d Decoder, spelling: Option<&'d PieceEncoder>) -> Self {
         decoder.prepare();
-        let spelling = spelling.and_then(|pieces| Some((&**pieces.vocab(), pieces.widths()?)));
-        let ids: Vec<u32> = decoder.tokens().map(|(id, _)| id).collect();
-        let (high, low) = (ById::new(ids.iter().copied()), ById::new(ids.iter().copied()));
-        Self { counts: Counts::new(0), high, low, decoder, spelling, ends: EndBits::default(), decoded: Vec::new() }
+        let ids = IdCounts::new(decoder, spelling.and_then(|pieces| Some((&**pieces.vocab(), pieces.widths()?))));
+        Self { counts: Counts::new(0), ids, decoder, ends: EndBits::default(), decoded: Vec::new() }
     }
 
     /// What was counted.
     #[must_use]
     pub fn done(mut self) -> Counts {
-        let of = |id| self.high.get(id).unwrap_or(&0) + u64::from(*self.low.get(id).unwrap_or(&0));
-        self.counts.ids = self.decoder.tokens().map(|(id, _)| of(id)).collect();
+        self.counts.ids = self.ids.all();
         self.counts
     }
 
     /// Counts a document, or a part of it (`begins` for the first), and the ids that it was encoded to. `ends` says where
     /// each ends in the text; None where the ids spell it, as those of bytes do.
     pub fn add(&mut self, text: Text<'_>, ids: &[u32], ends: Option<&[usize]>, begins: bool) {
-        let spelt = ends.is_none() && self.spell(text.as_bytes(), ids);
+        let spelt = self.count(text.as_bytes(), ids) && ends.is_none();
         let totals = &mut self.counts.totals;
         totals.documents += u64::from(begins);
         totals.bytes += text.as_bytes().len() as u64;
         totals.tokens += ids.len() as u64;
-        for &id in ids {
-            let Some(low) = self.low.get_mut(id) else { continue };
-            *low = low.wrapping_add(1);
-            if *low == 0
-                && let Some(high) = self.high.get_mut(id)
-            {
-                *high += 1 << u16::BITS;
-            }
-        }
         if !spelt {
             self.decoded.clear();
             let decoded = self.decoder.decode(ids, &mut self.decoded);
@@ -190,21 +172,39 @@ impl<'d> TextSums<'d> {
         with_masks(BlockWalk { counts: &mut self.counts, ends: &self.ends, text, begins, placed });
     }
 
-    /// Whether the ids spell the text. Then `self.ends` says where each ends.
-    fn spell(&mut self, text: &[u8], ids: &[u32]) -> bool {
-        let Self { decoder, spelling, ends, .. } = self;
-        let compared = |id, rest: &[u8]| decoder.begins(id, rest);
-        if let Some((vocab, widths)) = *spelling {
-            let known = |id, rest: &[u8]| match widths.of(vocab, id) {
-                0 => compared(id, rest),
+    /// Counts the ids, and says whether they spell the text. Then `self.ends` says where each ends.
+    fn count(&mut self, text: &[u8], ids: &[u32]) -> bool {
+        let Self { decoder, ids: counts, ends, .. } = self;
+        let (mut ends, mut rest) = (ends.writer(text.len()), ids);
+        loop {
+            rest = &rest[take_plain(rest, counts, &mut ends)..];
+            let Some((&id, more)) = rest.split_first() else { return ends.at == text.len() };
+            rest = more;
+            let width = match counts.add(id) {
+                0 => text.get(ends.at..).and_then(|rest| decoder.begins(id, rest)),
                 width => Some(width),
             };
-            if ends.spell(text, ids, known) {
-                return true;
-            }
+            let Some(width) = width else {
+                rest.iter().for_each(|&id| _ = counts.add(id));
+                return false;
+            };
+            ends.end(width);
         }
-        ends.spell(text, ids, compared)
     }
+}
+
+/// Counts ids and sets their ends, as long as a look at a word tells all about an id, and says how many it took. It is a
+/// function of its own, so that the loop keeps everything in registers.
+#[inline(never)]
+fn take_plain(ids: &[u32], counts: &mut IdCounts, ends: &mut EndWriter<'_>) -> usize {
+    let (near, mut own) = (counts.near(), EndWriter { words: &mut *ends.words, ..*ends });
+    let taken = ids.iter().take_while(|&&id| {
+        let width = near.get_mut(id as usize).and_then(IdCounts::add_plain);
+        width.map(|width| own.end(width)).is_some()
+    });
+    let taken = taken.count();
+    (ends.at, ends.place, ends.bits) = (own.at, own.place, own.bits);
+    taken
 }
 
 /// The text with a zero in the place of each byte that is not UTF-8. A zero is not a letter, digit or space.
@@ -223,22 +223,10 @@ impl EndBits {
         self.0.resize(bytes / BLOCK + 2, 0);
     }
 
-    /// Sets the ends of the tokens; false if the text is not what they spell. `width` says how many bytes of the rest of the
-    /// text an id stands for, if any.
-    #[inline(always)]
-    fn spell(&mut self, text: &[u8], ids: &[u32], width: impl Fn(u32, &[u8]) -> Option<usize>) -> bool {
-        self.clear(text.len());
-        let (mut at, mut place, mut bits) = (0, 0, 0);
-        for &id in ids {
-            let Some(width) = text.get(at..).and_then(|rest| width(id, rest)) else { return false };
-            at += width;
-            // The word is only written, so that no token waits until the one before it comes back from memory.
-            bits = (if at / BLOCK == place { bits } else { 0 }) | 1 << (at % BLOCK);
-            place = at / BLOCK;
-            let Some(word) = self.0.get_mut(place) else { return false };
-            *word = bits;
-        }
-        at == text.len()
+    /// Sets the ends in a text of so many bytes, one after another.
+    fn writer(&mut self, bytes: usize) -> EndWriter<'_> {
+        self.clear(bytes);
+        EndWriter { words: &mut self.0, at: 0, place: 0, bits: 0 }
     }
 
     /// Sets ends that are known.
@@ -264,6 +252,30 @@ impl EndBits {
             at += kept;
         }
         count
+    }
+}
+
+/// Sets ends of tokens one after another.
+struct EndWriter<'e> {
+    words: &'e mut [u64],
+    /// The last end.
+    at: usize,
+    /// Its word, and the bits that are set there.
+    place: usize,
+    bits: u64,
+}
+
+impl EndWriter<'_> {
+    /// Ends a token of so many bytes. An end behind the text sets nothing.
+    #[inline(always)]
+    fn end(&mut self, width: usize) {
+        self.at += width;
+        // The word is only written, so that no token waits until the one before it comes back from memory.
+        self.bits = (if self.at / BLOCK == self.place { self.bits } else { 0 }) | 1 << (self.at % BLOCK);
+        self.place = self.at / BLOCK;
+        if let Some(word) = self.words.get_mut(self.place) {
+            *word = self.bits;
+        }
     }
 }
 
@@ -393,13 +405,18 @@ impl BlockWalk<'_> {
         let mut starts = (masks.newline << 1 | carry.newline) & (masks.space | masks.tab);
         carry.newline = masks.newline >> 63;
         while starts != 0 {
-            let start = base + starts.trailing_zeros() as usize;
+            let at = starts.trailing_zeros();
             starts &= starts - 1;
+            let (start, run) = (base + at as usize, |mask: u64| (mask >> at).trailing_ones() as usize);
             let line = &self.text[start..];
-            let spaces = line.iter().take_while(|&&byte| byte == b' ').count();
-            let tabs = line.iter().take_while(|&&byte| byte == b'\t').count();
-            let width = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-            if width == 0 || matches!(line.get(width), None | Some(b'\n' | b'\r')) {
+            let (mut spaces, mut tabs, mut width) = (run(masks.space), run(masks.tab), run(masks.space | masks.tab));
+            if width == BLOCK - at as usize {
+                // It may go on behind the block.
+                let long = |of: fn(u8) -> bool| line.iter().take_while(|&&byte| of(byte)).count();
+                (spaces, tabs) = (long(|byte| byte == b' '), long(|byte| byte == b'\t'));
+                width = long(|byte| matches!(byte, b' ' | b'\t'));
+            }
+            if matches!(line.get(width), None | Some(b'\n' | b'\r')) {
                 continue;
             }
             let row = match (spaces, tabs) {
@@ -421,8 +438,13 @@ fn others(rest: &[u8], mut firsts: u64, classes: &Classes) -> (u128, u128) {
     while firsts != 0 {
         let at = firsts.trailing_zeros() as usize;
         firsts &= firsts - 1;
-        let low = |place: usize| u32::from(rest.get(at + place).copied().unwrap_or(0) & 0x3F);
-        let (code_point, length) = match rest[at] {
+        let bytes = rest[at..].first_chunk().copied().unwrap_or_else(|| {
+            let mut bytes = [0; 4];
+            bytes[..rest.len() - at].copy_from_slice(&rest[at..]);
+            bytes
+        });
+        let low = |place: usize| u32::from(bytes[place] & 0x3F);
+        let (code_point, length) = match bytes[0] {
             first @ ..0xE0 => (u32::from(first & 0x1F) << 6 | low(1), 2),
             first @ 0xE0..0xF0 => (u32::from(first & 0x0F) << 12 | low(1) << 6 | low(2), 3),
             first => (u32::from(first & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3), 4),
@@ -581,19 +603,6 @@ mod tests {
         assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (0, 0));
         tally.add(Text::Bytes(b"ab<t>b"), &[256, 300, 98], None, true);
         assert_eq!((tally.counts.totals.changed, tally.counts.totals.unplaced), (1, 1));
-    }
-
-    #[test]
-    fn ids_are_counted_beyond_the_small_table() {
-        let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&[])));
-        let decoder = Decoder::new(Arc::clone(vocab.vocab()), &[]);
-        let mut tally = TextSums::new(&decoder, Some(&vocab));
-        let (text, more) = (vec![b'a'; 150_000], vec![b'a'; 50_001]);
-        for text in [text, more] {
-            tally.add(Text::Bytes(&text), &vec![97; text.len()], None, true);
-        }
-        let counts = tally.done();
-        assert_eq!((counts.ids[97], counts.ids.iter().sum()), (200_001, 200_001));
     }
 
     #[test]
