@@ -173,9 +173,11 @@ impl Decoder {
     /// The ids of all tokens, ascending.
     #[must_use]
     pub fn ids(&self) -> Vec<u32> {
-        let mut ids: Vec<u32> = self.vocab.ids().chain(self.added.keys().copied()).collect();
-        // Most vocabularies are in the order of their ids, and this way of sorting sees it.
-        ids.sort();
+        let mut added: Vec<u32> = self.added.keys().copied().filter(|&id| self.vocab.token(id).is_none()).collect();
+        added.sort_unstable();
+        // Most vocabularies are in the order of their ids, and added tokens come after them: then sorting takes one walk.
+        let mut ids: Vec<u32> = self.vocab.ids().chain(added).collect();
+        ids.sort_unstable();
         ids.dedup();
         ids
     }

@@ -185,7 +185,9 @@ impl<'d> TextSums<'d> {
                 width => Some(width),
             };
             let Some(width) = width else {
-                rest.iter().for_each(|&id| _ = counts.add(id));
+                for &id in rest {
+                    counts.add(id);
+                }
                 return false;
             };
             ends.end(width);
