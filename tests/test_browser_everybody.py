@@ -168,7 +168,9 @@ def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playgroun
         shown = seen.page.locator("button, select, input, textarea, [role=tab]").evaluate_all(
             "all => all.filter((each) => each.checkVisibility()).length"
         )
-        assert shown == 0 and seen.words("#panel h2") == "Tokens"
+        assert shown == 0 and seen.words("#panel h2") == "Tokens" and not seen.page.is_visible(".switch")
+        style = seen.page.evaluate("getComputedStyle(document.querySelector('#printed')).unicodeBidi")
+        assert style == "plaintext", "each line of the text runs in its direction"
         assert seen.page.locator(".row").count() > 12, "what is on the page, not only what is in sight"
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         seen.page.emulate_media(media="screen")
