@@ -199,7 +199,7 @@ INTERRUPTED = """
         "count_batch": lambda: tok.count_batch([text] * 240_000, threads=1),
         "encode": lambda: tok.encode_array(noise),
         "one piece": lambda: raw.encode_array(noise),
-        "short texts": lambda: tok.count_batch(["hello world"] * 60_000_000),
+        "short texts": lambda: tok.count_batch(["hello world"] * 40_000_000),
         "a list of ids": lambda: tok.encode(noise),
         "bytes": lambda: tok.encode_array(noise),
         "count": lambda: tok.count(noise),

@@ -312,6 +312,31 @@ def test_what_was_encoded_before_changes_nothing(pair: Twins, draws: st.DataObje
             assert tok.encode(text) == reference.encode(text, model)
 
 
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k"])
+def test_wide_texts_before_change_no_id_of_broken_bytes(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core cuts pieces only after many wide ones; the slow twin never does."""
+    rng = random.Random(pattern)
+    wide = [
+        "".join(rng.choices("\u0e01\u0e02\u0e30\u0e40\u0e41낮은日本語😄", k=rng.randint(2, 9))) for _ in range(9000)
+    ]
+    tok = toksmith.train(wide[:3000], merges=300, pattern=pattern)
+    parts = [
+        b"\xe0\xb8",
+        b"\xe0\xb9",
+        b"\xb8",
+        b"\xf0\x9f\x98",
+        b"\xe6\x97",
+        *(letter.encode() for letter in "\u0e01\u0e40낮日😄a"),
+    ]
+    broken = [b"".join(rng.choices(parts, k=rng.randint(3, 20))) for _ in range(3000)]
+    monkeypatch.setenv("TOKSMITH_SLOW", "1")
+    expected = Tokenizer(tok.model).encode_batch(broken, threads=1)
+    monkeypatch.delenv("TOKSMITH_SLOW")
+    quick = Tokenizer(tok.model)
+    quick.encode(" ".join(wide))
+    assert quick.encode_batch(broken, threads=1) == expected
+
+
 def is_text(token: bytes) -> bool:
     """Whether it is UTF-8."""
     return token.decode(errors="ignore").encode() == token

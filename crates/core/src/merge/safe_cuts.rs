@@ -3,7 +3,8 @@
 //! A merge makes a token. So only a token that holds the bytes on both sides of a place lets a merge cross the place. If no
 //! token of the vocabulary fits around a place, no merge can cross it, and the two sides may be merged apart. Tables of
 //! bits say what fits around up to three bytes on each side. They may say yes too often, but never no too often. No cut
-//! is inside a character. A missing cut costs time and changes no id.
+//! comes before a byte that continues a character, whether the text is UTF-8 or not. A missing cut costs time and changes no
+//! id.
 //!
 //! The tables are made when they are first asked for, so the time of a first text includes them.
 
@@ -15,7 +16,8 @@ const BITS: usize = 1 << 20;
 /// What can be crossed, for one vocabulary.
 #[derive(Debug)]
 pub struct SafeCuts {
-    /// The pairs of bytes where one character of some token ends and the next one starts.
+    /// The pairs of bytes where one character of some token ends and the next one starts, and all pairs whose second byte
+    /// continues a character.
     pairs: BytePairBits,
     /// The contexts of three bytes on both sides of such places that have a context: [`has_context`].
     whole: Contexts,
@@ -44,6 +46,7 @@ impl SafeCuts {
             cut_off: Contexts::default(),
             lengths: Vec::new(),
         };
+        crossings.pairs.add_inner();
         let mut found = [[false; DEPTH + 1]; DEPTH + 1];
         for token in tokens {
             for at in (1..token.len()).filter(|&at| !is_inner(token[at])) {
@@ -131,6 +134,13 @@ impl BytePairBits {
         self.0[usize::from(left)][usize::from(right >> 6)] |= 1 << (right & 63);
     }
 
+    /// Adds all pairs whose second byte is [`is_inner`].
+    fn add_inner(&mut self) {
+        for [.., inner, _] in self.0.iter_mut() {
+            *inner = u64::MAX;
+        }
+    }
+
     #[inline(always)]
     fn has(&self, left: u8, right: u8) -> bool {
         self.0[usize::from(left)][usize::from(right >> 6)] >> (right & 63) & 1 != 0
@@ -193,6 +203,7 @@ fn width(first: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     fn cuts(crossings: &SafeCuts, text: &[u8]) -> Vec<usize> {
         crossings.cuts(text, 0, text.len()).collect()
@@ -213,5 +224,28 @@ mod tests {
             }
         }
         assert_eq!(cuts, [9, 12]);
+    }
+
+    #[test]
+    fn no_cut_is_inside_a_token_of_bytes_that_are_no_text() {
+        let mut draw = Draw(7);
+        let mut all = 0;
+        for _ in 0..2000 {
+            let bytes = b"\xE0\xB8\xB9\xE0\xB8\xA6\xC3\xA9\xF0\x9F\x98\x80a";
+            let text: Vec<u8> = (0..40).map(|_| bytes[draw.below(bytes.len())]).collect();
+            let tokens: Vec<&[u8]> =
+                (0..10).map(|_| (draw.below(37), 2 + draw.below(3))).map(|(at, len)| &text[at..at + len]).collect();
+            let cuts = cuts(&SafeCuts::new(tokens.iter().copied()), &text);
+            all += cuts.len();
+            for token in tokens {
+                for start in (0..text.len()).filter(|&start| text[start..].starts_with(token)) {
+                    assert!(
+                        cuts.iter().all(|&cut| cut <= start || cut >= start + token.len()),
+                        "{text:02X?} {token:02X?}"
+                    );
+                }
+            }
+        }
+        assert!(all > 2000);
     }
 }
