@@ -52,6 +52,19 @@ impl Twins {
         Self { pieces, fast, slow: &engines()[row.map_or(0, |row| row + 1)], decoder }
     }
 
+    /// Encodes so many pieces of wide characters that new ones are cut from then on.
+    fn begin_to_cut(&self) {
+        static WIDE: OnceLock<String> = OnceLock::new();
+        let wide = WIDE.get_or_init(|| {
+            let letter = |place: u32| char::from_u32(0x0E01 + place % 32).unwrap_or('ก');
+            (0..3000)
+                .map(|word| [' ', 'ก', letter(word), letter(word / 32), letter(word / 1024)])
+                .map(String::from_iter)
+                .collect()
+        });
+        self.encode(Text::Str(wide), &Allow::Text);
+    }
+
     fn encode(&self, text: Text<'_>, allow: &Allow) -> Vec<u32> {
         let (mut ids, stop) = (Vec::new(), Stop::default());
         let done = self.fast.with_session(|session| self.fast.encode(text, allow, &stop, session, &mut ids));
@@ -135,14 +148,19 @@ fn drawn_vocab(data: &[u8]) -> Option<(Vocab, &[u8])> {
     Some((vocab, data))
 }
 
-/// A drawn vocabulary of either rule, with and without the whole-piece lookup, and a row of the table or no regex.
+/// A drawn vocabulary of either rule, with and without the whole-piece lookup, and a row of the table or no regex; with and
+/// without a long text before.
 ///
 /// # Panics
 /// If the ids differ from those of the slow twin, or decoding does not give the text.
 pub fn drawn(data: &[u8]) {
-    let Some((vocab, [row, data @ ..])) = drawn_vocab(data) else { return };
+    let (Some(options), Some((vocab, [row, data @ ..]))) = (data.first(), drawn_vocab(data)) else { return };
     let row = usize::from(*row) % (PATTERNS.len() + 2);
-    Twins::new(vocab, (row < PATTERNS.len()).then_some(row)).check(&text_of(data));
+    let twins = Twins::new(vocab, (row < PATTERNS.len()).then_some(row));
+    if *options & 8 != 0 {
+        twins.begin_to_cut();
+    }
+    twins.check(&text_of(data));
 }
 
 fn published_twins() -> &'static [Twins] {
