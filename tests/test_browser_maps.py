@@ -46,7 +46,7 @@ def test_a_folder_is_mapped(seen: Seen, toks: dict[str, toksmith.Tokenizer], tmp
     assert found.saved == 160  # the lock file, a token a byte
     seen.wait("#panel h3", f"shop: {len(found.files)} files, {found.tokens:,} tokens")
     seen.wait("#panel .answer", f"saves {found.saved:,}")
-    seen.live("1 file left out")
+    seen.wait("#folder-state", "1 file left out")
     assert "1 binary" in seen.words("#panel .answer")
     seen.page.locator("button.folder[title^='src/:']").click(position={"x": 5, "y": 5})
     seen.wait(".crumbs", "src/")
@@ -151,7 +151,7 @@ def test_languages_are_compared_by_all_tokenizers(
     for name, text in (("en", "low lower"), ("<b>", "낮은 낮다"), ("empty", "")):
         (tmp_path / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
     seen.page.set_input_files("#fair-files", [str(path) for path in sorted(tmp_path.glob("*.txt"))])
-    seen.live("3 files opened")
+    seen.wait("#fair-state", "3 files opened")
     seen.page.select_option("#fair-reference", "en")
     own = metrics.fairness(
         {"bytes": toks["bytes"]}, {"en": "low lower", "<b>": "낮은 낮다", "empty": ""}, reference="en"

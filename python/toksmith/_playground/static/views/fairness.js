@@ -17,7 +17,7 @@ class FairnessPanel {
     this.found = null;
     this.input = h('input', { type: 'file', multiple: true, hidden: true, id: 'fair-files', accept: '.txt', 'aria-label': 'Open parallel texts', onchange: () => this.open([...this.input.files]) });
     this.reset = h('button', { type: 'button', hidden: true, onclick: () => { this.texts = null; this.reset.hidden = true; this.tell(''); this.load(); } }, 'Back to the sentences of the page');
-    this.state = h('p', { className: 'dim' });
+    this.state = h('p', { className: 'dim', id: 'fair-state' });
     this.answer = h('div', { className: 'answer' });
     this.element = h('div', {},
       h('div', { className: 'controls' }, h('button', { type: 'button', onclick: () => this.input.click() }, 'Open parallel texts …'), this.input, this.reset,

@@ -19,7 +19,7 @@ class FolderPanel {
     this.key = ''; // of the folder at the server
     this.files = [];
     this.input = h('input', { type: 'file', webkitdirectory: true, hidden: true, id: 'map-folder', 'aria-label': 'Open a folder to map', onchange: () => this.open([...this.input.files]) });
-    this.state = h('p', { className: 'dim' });
+    this.state = h('p', { className: 'dim', id: 'folder-state' });
     this.answer = h('div', { className: 'answer' });
     this.element = h('div', {},
       h('div', { className: 'controls' }, h('button', { type: 'button', id: 'map-open', onclick: () => this.input.click() }, 'Map a folder …'), this.input,
