@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import IN_SIGHT, TABS, TEXT, Seen, tokenizers, watched
+from browsing import IN_SIGHT, TABS, TEXT, Seen, watched
 
 import toksmith
 
@@ -52,12 +51,6 @@ def axe_source() -> str:
     if found is None or found.origin is None:
         pytest.skip("lacks axe-playwright-python; `make test-browser` installs it")
     return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[toksmith.Playground]:
-    with toksmith.play(tokenizers(tmp_path_factory.mktemp("browser"))) as running:
-        yield running
 
 
 def looked(browser: Any, playground: toksmith.Playground, **options: Any) -> Any:

@@ -440,13 +440,13 @@ fn others(rest: &[u8], mut firsts: u64, classes: &Classes) -> (u128, u128) {
     while firsts != 0 {
         let at = firsts.trailing_zeros() as usize;
         firsts &= firsts - 1;
-        let bytes = rest[at..].first_chunk().copied().unwrap_or_else(|| {
-            let mut bytes = [0; 4];
-            bytes[..rest.len() - at].copy_from_slice(&rest[at..]);
-            bytes
+        let four = rest[at..].first_chunk().copied().unwrap_or_else(|| {
+            let mut four = [0; 4];
+            four[..rest.len() - at].copy_from_slice(&rest[at..]);
+            four
         });
-        let low = |place: usize| u32::from(bytes[place] & 0x3F);
-        let (code_point, length) = match bytes[0] {
+        let low = |place: usize| u32::from(four[place] & 0x3F);
+        let (code_point, length) = match four[0] {
             first @ ..0xE0 => (u32::from(first & 0x1F) << 6 | low(1), 2),
             first @ 0xE0..0xF0 => (u32::from(first & 0x0F) << 12 | low(1) << 6 | low(2), 3),
             first => (u32::from(first & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3), 4),
