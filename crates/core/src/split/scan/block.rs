@@ -122,17 +122,17 @@ impl Kinds {
         u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0) & !(self.inner | 1)
     }
 
-    /// Every third digit of a run.
+    /// Starts of numbers: every third digit of a run.
     #[inline(always)]
     pub fn threes(&self) -> u64 {
         let digit = self.number;
-        let fourth = digit & digit << 1 & digit << 2 & digit << 3;
-        let mut starts = 0;
-        if fourth != 0 {
-            let mut next = (digit & !(digit << 1)) << 3 & fourth;
-            while next != 0 {
-                starts |= next;
-                next = next << 3 & fourth;
+        // A fourth digit starts a piece if the digit three before it does.
+        let mut passed_on = digit & digit << 1 & digit << 2 & digit << 3;
+        let mut starts = digit & !(digit << 1);
+        if passed_on != 0 {
+            for steps in [3, 6, 12, 24, 48] {
+                starts |= starts << steps & passed_on;
+                passed_on &= passed_on << steps;
             }
         }
         starts

@@ -77,6 +77,6 @@ impl<const DIGITS: usize, const WHOLE_AT_END: bool> Scan for Cl100k<DIGITS, WHOL
 fn numbers<const DIGITS: usize>(kinds: &Kinds) -> (u64, u64) {
     match DIGITS {
         1 => (kinds.number, 0),
-        _ => (kinds.number & !(kinds.number << 1) | kinds.threes(), kinds.number & kinds.not_ascii),
+        _ => (kinds.threes(), kinds.number & kinds.not_ascii),
     }
 }

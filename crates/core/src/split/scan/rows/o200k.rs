@@ -59,7 +59,7 @@ impl Scan for O200k {
     fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64) {
         let other = kinds.other_starts();
         let humps = kinds.upper & kinds.lower << 1;
-        let numbers = kinds.number & !(kinds.number << 1) | kinds.threes();
+        let numbers = kinds.threes();
         let mut starts = kinds.word_starts(other) | humps | numbers | other | kinds.white_starts();
         // A contraction belongs to the word before it, and none belongs to what follows it.
         let mut apostrophes = kinds.apostrophe & kinds.letter << 1 & kinds.letter >> 1;
