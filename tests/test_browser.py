@@ -490,6 +490,22 @@ def test_bidirectional_text_is_isolated(seen: Seen) -> None:
 # Long texts
 
 
+def test_the_differences_of_a_long_text_are_those_after_the_last_keystroke(
+    seen: Seen, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    text = "the goose lays a golden egg " * 4_000
+    seen.open(text="")
+    seen.page.check("input[value=large]")
+    seen.page.evaluate(PUT, text)
+    seen.settle(len(text))
+    for _ in range(3):
+        seen.page.evaluate(PAINT, "low")
+    text = text[:5] + 3 * "low" + text[5:]
+    found = toksmith.explain.compare({name: toks[name] for name in ("bytes", "large")}, text)
+    seen.wait(".compare", f"{len(found.differences):,} stretches")
+    assert seen.page.locator(".compare .stale").count() == 0
+
+
 @pytest.mark.parametrize("kind", ["lines", "one line", "dense", "newlines"])
 def test_five_megabytes_stay_in_hand(seen: Seen, kind: str) -> None:
     line = "the goose lays a golden egg नम 낮은 every day of the lowest year\n"

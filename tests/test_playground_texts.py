@@ -54,6 +54,9 @@ def test_an_edited_text_is_laid_out_as_if_it_were_new(
         for name, tok in toks.items():
             cut = session.had("cut", (key, name, special))
             assert cut.ids.tolist() == tok.encode(text, special=special)
+        compared = toksmith.explain.compare(toks, text, special=special)
+        said = _views.shown("differences", _views.Asked(session, {**common, "key": key}))["result"]
+        assert said == {"total": len(compared.differences), "shared": len(compared.shared)}
 
 
 def test_an_edit_of_a_long_text_encodes_only_around_it(

@@ -11,6 +11,7 @@ import numpy as np
 
 import toksmith
 from toksmith import _render, explain
+from toksmith.explain import _compare
 
 from .._layout import Frame, moved_starts, row_starts
 from .._rows import RIGHT_TO_LEFT, Rows, colours
@@ -119,9 +120,10 @@ def rows(asked: Asked) -> dict[str, Any]:
 
 
 def differences(asked: Asked) -> dict[str, Any]:
-    """How many stretches are cut differently."""
-    found = compared(asked)
-    return {"total": len(found.differences), "shared": len(found.shared)}
+    """How many stretches are cut differently, and how many cuts all tokenizers make."""
+    ends = [cut_by(asked, name).ends for name in asked.names]
+    shared = _compare.shared_ends(ends, len(data_of(asked)))
+    return {"total": len(_compare.differences(shared, ends)), "shared": len(shared)}
 
 
 def ids(asked: Asked) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import { placeCard, prepareForPaper, sheet } from './layout.js';
 import { link } from './linked.js';
 import { Models } from './models.js';
 import { ViewPanel } from './panel.js';
-import { TokenRows } from './rows.js';
+import { LONG, TokenRows } from './rows.js';
 import { exportView, startSharing } from './sharing.js';
 import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
 import { Tabs } from './tabs.js';
@@ -30,6 +30,7 @@ let saving = null;
 let savedOnce = false;
 let started = false;
 let earlier = null; // texts, once this one is there
+const PAUSE = 300; // milliseconds after a keystroke in a long text
 let compared = null; // the difference that was shown last
 const box = $('text');
 new Files({
@@ -214,15 +215,20 @@ function counted({ totals, bytes, chars }) {
   shown.timer = setTimeout(() => say(said), 700);
 }
 
-// How many stretches differ takes longer than the rows, and comes after them.
+// How many stretches differ takes longer than the rows, and comes after them: in a long text, once nobody types.
 const countDifferences = latest(async (again, signal) => {
   if (state.tab !== 'tokens' || state.toks.length < 2) return;
   const about = [state.text, state.special, ...state.toks];
-  if (countDifferences.about?.length === about.length && about.every((each, place) => each === countDifferences.about[place])) return;
+  const same = countDifferences.about?.length === about.length && about.every((each, place) => each === countDifferences.about[place]);
+  differences.classList.toggle('stale', !same);
+  if (same) return;
+  if (state.text.length > LONG) await new Promise((done) => setTimeout(done, PAUSE));
+  if (again()) return;
   try {
     const { total } = await ask('differences', state.text, app.params(), { signal, quiet: true });
     if (again()) return;
     countDifferences.about = about;
+    differences.classList.remove('stale');
     differences.textContent = total ? ` ${count(total, 'stretch').replace('stretchs', 'stretches')} cut differently` : ' all cut alike';
     if (!total) compareBar.querySelector('.found').replaceChildren();
   } catch {
