@@ -30,7 +30,6 @@ let saving = null;
 let savedOnce = false;
 let started = false;
 let earlier = null; // texts, once this one is there
-const PAUSE = 300; // milliseconds after a keystroke in a long text
 let compared = null; // the difference that was shown last
 const box = $('text');
 new Files({
@@ -214,6 +213,8 @@ function counted({ totals, bytes, chars }) {
   clearTimeout(shown.timer);
   shown.timer = setTimeout(() => say(said), 700);
 }
+
+const PAUSE = 300; // milliseconds after a keystroke in a long text
 
 // How many stretches differ takes longer than the rows, and comes after them: in a long text, once nobody types.
 const countDifferences = latest(async (again, signal) => {
